@@ -1,0 +1,1 @@
+//! The load driver: workloads, virtual users, clients.

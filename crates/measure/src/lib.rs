@@ -1,0 +1,1 @@
+//! Clock, lateness, histograms and interval logs of a load driver.

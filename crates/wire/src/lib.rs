@@ -1,0 +1,18 @@
+//! The messages between Stithy and its native programs, and nothing else.
+//!
+//! A program reads one [`Job`] as JSON on standard input and writes one [`Message`] a line on
+//! standard output. `wire/README.md` tells the protocol in words; `wire/examples/` holds one file
+//! a message, which both languages must read and re-write unchanged. Types here decide nothing.
+
+mod job;
+mod message;
+
+pub use job::{CheckJob, Isolation, Job, Pace, PrepareJob, RunJob, WarmUpJob, WorkloadSize};
+pub use message::{
+    CheckSummary, Condition, ConnectionCounts, DriverCost, ErrorCount, Failure, Message,
+    OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary, Second, Started,
+    TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
+};
+
+/// The version of the protocol. 1: prepare, warm-up, run and check.
+pub const WIRE_VERSION: u32 = 1;

@@ -1,0 +1,303 @@
+//! What a program answers, one message a line.
+
+use serde::{Deserialize, Serialize};
+
+/// One line of output; `message` in the JSON names the variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "kebab-case")]
+pub enum Message {
+    /// The job was read and begins.
+    Started(Started),
+    /// A long job goes on.
+    Progress(Progress),
+    /// One second of a run.
+    Second(Second),
+    /// Something a reader should know; the job goes on.
+    Warning(Warning),
+    /// The job cannot go on; the program ends with an exit code other than 0.
+    Failure(Failure),
+    /// One consistency condition was verified.
+    Condition(Condition),
+    /// Loading ended.
+    PrepareSummary(PrepareSummary),
+    /// The warm-up pass ended.
+    WarmUpSummary(WarmUpSummary),
+    /// The window ended.
+    RunSummary(RunSummary),
+    /// All conditions were verified.
+    CheckSummary(CheckSummary),
+}
+
+/// The job was read and begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Started {
+    /// [`crate::WIRE_VERSION`].
+    pub wire: u32,
+    /// Program and version.
+    pub program: String,
+    /// Unix time, seconds.
+    pub at_s: f64,
+}
+
+/// How far a long job is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done, in words for a person.
+    pub stage: String,
+    /// Units done.
+    pub done: u64,
+    /// Units in all.
+    pub total: u64,
+}
+
+/// Which part of a window a second belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Before the measurement.
+    RampUp,
+    /// Measured.
+    Measure,
+    /// After it, until the last answer.
+    Drain,
+}
+
+/// One second of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Seconds since the users started, counted from 0.
+    pub second: u64,
+    /// Unix time at which this second began, seconds.
+    pub at_s: f64,
+    /// Ramp-up, measure or drain.
+    pub phase: Phase,
+    /// One entry a transaction type, always all, in the workload's order.
+    pub transactions: Vec<TransactionSecond>,
+}
+
+/// One transaction type in one second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransactionSecond {
+    /// Name of the transaction type.
+    pub name: String,
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back as the specification wants it.
+    pub rolled_back: u64,
+    /// Failed.
+    pub errors: u64,
+    /// Repeated after a serialization failure or deadlock.
+    pub retries: u64,
+    /// Response time; null where none completed.
+    pub response_p50_s: Option<f64>,
+    /// 95th percentile, seconds.
+    pub response_p95_s: Option<f64>,
+    /// 99th percentile, seconds.
+    pub response_p99_s: Option<f64>,
+}
+
+/// Something a reader should know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A short fixed word for programs, such as `connection-lost`.
+    pub code: String,
+    /// For people.
+    pub text: String,
+}
+
+/// Why the job cannot go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// A short fixed word for programs, such as `connect-refused`.
+    pub code: String,
+    /// What failed.
+    pub problem: String,
+    /// Where: host, database, table.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What would mend it.
+    pub remedy: String,
+    /// The exit code the program ends with.
+    pub exit: u8,
+}
+
+/// One consistency condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// Its number in the specification, 1 to 12.
+    pub number: u32,
+    /// What must hold, in a sentence.
+    pub text: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// Rows that break it.
+    pub violations: u64,
+    /// One row that breaks it, in words.
+    pub example: Option<String>,
+    /// Time it took, seconds.
+    pub duration_s: f64,
+}
+
+/// Rows of one table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableRows {
+    /// Table.
+    pub table: String,
+    /// Rows loaded.
+    pub rows: u64,
+}
+
+/// What loading did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrepareSummary {
+    /// Time for everything, seconds.
+    pub duration_s: f64,
+    /// Of that, copying rows, seconds.
+    pub copy_s: f64,
+    /// Of that, indexes, keys and procedures, seconds.
+    pub index_s: f64,
+    /// Rows of each table.
+    pub tables: Vec<TableRows>,
+    /// The constant of NURand for C_LAST while loading (0 to 255).
+    pub c_last_load: u32,
+}
+
+/// What the warm-up pass did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WarmUpSummary {
+    /// Time, seconds.
+    pub duration_s: f64,
+    /// Read-only transactions done.
+    pub transactions: u64,
+}
+
+/// A distribution of times, all in seconds; null where nothing was recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Number of values.
+    pub count: u64,
+    /// Mean.
+    pub mean_s: Option<f64>,
+    /// Smallest.
+    pub min_s: Option<f64>,
+    /// Median.
+    pub p50_s: Option<f64>,
+    /// 90th percentile.
+    pub p90_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_s: Option<f64>,
+    /// Largest.
+    pub max_s: Option<f64>,
+}
+
+/// One transaction type over the measurement, ramp-up apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransactionTotal {
+    /// Name of the transaction type.
+    pub name: String,
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back as the specification wants it.
+    pub rolled_back: u64,
+    /// Failed.
+    pub errors: u64,
+    /// Repeated after a serialization failure or deadlock.
+    pub retries: u64,
+    /// From the moment the user meant to act to the answer, retries included.
+    pub response: Percentiles,
+    /// From sending the last attempt to the answer.
+    pub service: Percentiles,
+}
+
+/// Whether the database holds as many orders as it acknowledged, over the whole job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrderNumbers {
+    /// Sum of D_NEXT_O_ID before the first transaction; null when it could not be read.
+    pub before: Option<u64>,
+    /// Sum of D_NEXT_O_ID after the last; null when it could not be read.
+    pub after: Option<u64>,
+    /// New orders acknowledged as committed between the two, ramp-up and drain included.
+    pub acknowledged: u64,
+    /// New orders whose answer never came.
+    pub in_doubt: u64,
+    /// Of those, found in the database afterwards; null when that could not be looked up.
+    pub in_doubt_found: Option<u64>,
+}
+
+/// An unexpected error, and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// SQLSTATE, or null for errors that are not the server's.
+    pub sqlstate: Option<String>,
+    /// Text of the first such error.
+    pub text: String,
+    /// How often it came.
+    pub count: u64,
+}
+
+/// What the driver itself cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DriverCost {
+    /// CPU time of the driver during the measurement, seconds.
+    pub cpu_s: f64,
+    /// Time its threads waited for a CPU during the measurement (schedstat), seconds; null where
+    /// the kernel does not tell.
+    pub run_queue_delay_s: Option<f64>,
+}
+
+/// Connections of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionCounts {
+    /// Opened at the start.
+    pub opened: u64,
+    /// Lost on the way.
+    pub lost: u64,
+}
+
+/// What one window gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Unix time of the users' start, seconds.
+    pub started_at_s: f64,
+    /// Unix time at which the measurement began, seconds.
+    pub measure_from_s: f64,
+    /// Unix time at which it ended, seconds.
+    pub measure_to_s: f64,
+    /// Unix time after the last answer, seconds.
+    pub ended_at_s: f64,
+    /// Whether it was cut short (interrupted, error limit, all connections lost).
+    pub complete: bool,
+    /// Virtual users.
+    pub users: u32,
+    /// Every transaction type, in the workload's order, over the measurement.
+    pub transactions: Vec<TransactionTotal>,
+    /// Commits over the whole job, ramp-up and drain included (server commits expected).
+    pub commits: u64,
+    /// Intended and unexpected rollbacks over the whole job (server rollbacks expected).
+    pub rollbacks: u64,
+    /// Start of an attempt after its due time.
+    pub lateness: Percentiles,
+    /// Proof that orders were counted rightly.
+    pub order_numbers: OrderNumbers,
+    /// Unexpected errors over the whole job.
+    pub errors: Vec<ErrorCount>,
+    /// What the driver itself cost.
+    pub driver: DriverCost,
+    /// Connections.
+    pub connections: ConnectionCounts,
+    /// The constants of NURand of this run: C_LAST, C_ID, OL_I_ID.
+    pub nurand: [u32; 3],
+}
+
+/// All conditions were verified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckSummary {
+    /// Conditions verified.
+    pub checked: u32,
+    /// Numbers of those that do not hold.
+    pub broken: Vec<u32>,
+}
