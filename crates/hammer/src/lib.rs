@@ -1,1 +1,4 @@
 //! The load driver: workloads, virtual users, clients.
+
+pub mod client;
+pub mod error;

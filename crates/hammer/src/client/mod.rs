@@ -1,0 +1,3 @@
+//! Ways to speak to a database server; one file a protocol.
+
+pub mod postgresql;

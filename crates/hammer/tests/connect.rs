@@ -1,0 +1,90 @@
+//! Each way in which a connection can fail has a message of its own.
+
+mod support;
+
+use stithy_hammer::client::postgresql::Target;
+use stithy_hammer::error::HammerError;
+
+async fn failure(url: &str) -> HammerError {
+    let target = Target::parse(url).expect("the URL is well formed");
+    target.connect().await.err().expect("the connection fails")
+}
+
+/// A good URL of a Unix socket leads to a connection that answers and names the hammer.
+#[tokio::test]
+async fn a_socket_url_connects_and_names_the_hammer() {
+    let instance = support::shared();
+    let client = Target::parse(&instance.url("postgres"))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
+    let row = client
+        .query_one("SELECT current_setting('application_name')", &[])
+        .await
+        .unwrap();
+    assert_eq!("stithy-hammer", row.get::<_, &str>(0));
+}
+
+/// A wrong password is the user's to mend: exit code 3.
+#[tokio::test]
+async fn a_wrong_password_is_told_as_such() {
+    let instance = support::shared();
+    let error = failure(&instance.url_as(support::USER, "wrong", "postgres")).await;
+    assert_eq!(("wrong-password", 3), (error.code, error.exit()));
+    assert!(!error.to_string().contains("wrong@"), "{error}");
+}
+
+/// A password that is missing is told as such, too.
+#[tokio::test]
+async fn a_missing_password_is_told_as_such() {
+    let instance = support::shared();
+    let url = format!(
+        "postgresql://{}@/postgres?host={}",
+        support::USER,
+        instance.directory().display()
+    );
+    let error = failure(&url).await;
+    assert_eq!(("wrong-password", 3), (error.code, error.exit()));
+}
+
+/// A database that is not there is named.
+#[tokio::test]
+async fn a_missing_database_is_named() {
+    let error = failure(&support::shared().url("nowhere")).await;
+    assert_eq!(("no-such-database", 3), (error.code, error.exit()));
+    assert!(error.problem.contains("nowhere"), "{error}");
+}
+
+/// Where nothing listens, the message says so: exit code 4.
+#[tokio::test]
+async fn a_socket_without_server_is_refused() {
+    let error = failure("postgresql://a:b@/c?host=/tmp/stithy-no-such-directory").await;
+    assert_eq!(("connect-refused", 4), (error.code, error.exit()));
+    let error = failure("postgresql://a:b@127.0.0.1:1/c").await;
+    assert_eq!(("connect-refused", 4), (error.code, error.exit()));
+    assert!(error.place.contains("127.0.0.1 port 1"), "{error}");
+}
+
+/// What is no URL of PostgreSQL is a usage error: exit code 2.
+#[test]
+fn a_malformed_url_is_a_usage_error() {
+    for url in [
+        "mysql://a:b@c/d",
+        "",
+        "postgresql://",
+        "postgresql://u:p@/db",
+        "postgresql://h:x/db",
+    ] {
+        let error = Target::parse(url).expect_err(url);
+        assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");
+    }
+}
+
+/// Neither place nor debug output holds the password.
+#[test]
+fn the_password_is_never_shown() {
+    let target = Target::parse("postgresql://u:sesame@h:5433/db").unwrap();
+    assert_eq!("h port 5433, database db", target.place());
+    assert!(!format!("{target:?}").contains("sesame"));
+}

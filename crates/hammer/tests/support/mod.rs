@@ -1,0 +1,299 @@
+//! A scratch PostgreSQL instance for tests: started on a Unix socket in a short directory under
+//! `/tmp`, with a password, without fsync, and removed with its data when the last test lets go.
+//!
+//! Without PostgreSQL the tests fail with a remedy; they never skip.
+
+#![allow(dead_code)] // each test program uses its own part of this module
+
+use std::fs;
+use std::os::unix::fs::{chown, MetadataExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+/// The user of every test.
+pub const USER: &str = "stithy";
+/// Its password.
+pub const PASSWORD: &str = "anvil";
+
+static SHARED: Mutex<Weak<Instance>> = Mutex::new(Weak::new());
+static COUNTER: AtomicU32 = AtomicU32::new(0);
+
+/// One running PostgreSQL server and its directory.
+pub struct Instance {
+    binaries: PathBuf,
+    directory: PathBuf,
+    owner: Option<(u32, u32)>,
+    process: Mutex<Child>,
+}
+
+/// The instance that the tests of one program share; each takes a database of its own.
+pub fn shared() -> Arc<Instance> {
+    let mut weak = SHARED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    weak.upgrade().unwrap_or_else(|| {
+        let instance = Arc::new(Instance::start(&[]));
+        *weak = Arc::downgrade(&instance);
+        instance
+    })
+}
+
+impl Instance {
+    /// Starts an instance of one's own, with further `settings` (`name=value`); for tests that
+    /// stop it or need other settings.
+    pub fn start(settings: &[&str]) -> Self {
+        let binaries = find_binaries();
+        let owner = unprivileged_owner();
+        let directory = make_directory(owner);
+        initialise(&binaries, &directory, owner);
+        let process = spawn_server(&binaries, &directory, owner, settings);
+        let instance = Instance {
+            binaries,
+            directory,
+            owner,
+            process: Mutex::new(process),
+        };
+        instance.wait_ready();
+        instance
+    }
+
+    /// The URL of a database of this instance.
+    pub fn url(&self, database: &str) -> String {
+        self.url_as(USER, PASSWORD, database)
+    }
+
+    /// The URL with another user or password.
+    pub fn url_as(&self, user: &str, password: &str, database: &str) -> String {
+        let socket = self.directory.display();
+        format!("postgresql://{user}:{password}@/{database}?host={socket}")
+    }
+
+    /// Makes a new empty database and gives its URL.
+    pub fn new_database(&self) -> String {
+        let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
+        self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        self.url(&name)
+    }
+
+    /// Runs SQL with psql and gives what it printed, unaligned.
+    pub fn sql(&self, database: &str, sql: &str) -> String {
+        let output = self.psql(&self.url(database), sql);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "psql failed on {sql}: {errors}");
+        String::from_utf8_lossy(&output.stdout).trim().to_string()
+    }
+
+    /// Runs SQL against a URL that [`Instance::new_database`] gave.
+    pub fn sql_at(&self, url: &str, sql: &str) -> String {
+        self.sql(database_of(url), sql)
+    }
+
+    fn psql(&self, url: &str, sql: &str) -> Output {
+        let mut command = Command::new(self.binaries.join("psql"));
+        command.args([
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            url,
+            "-c",
+            sql,
+        ]);
+        command
+            .output()
+            .expect("psql starts, as the server's binaries were found beside it")
+    }
+
+    /// Stops the server as a crash would, leaving its files.
+    pub fn crash(&self) {
+        self.control(&["stop", "-m", "immediate"]);
+        let _ = self.process().wait();
+    }
+
+    /// The server's process id.
+    pub fn pid(&self) -> u32 {
+        self.process().id()
+    }
+
+    /// The directory of socket, data and log.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn process(&self) -> std::sync::MutexGuard<'_, Child> {
+        self.process
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn control(&self, arguments: &[&str]) {
+        let mut command = as_owner(&self.binaries.join("pg_ctl"), self.owner);
+        command
+            .arg("-D")
+            .arg(self.directory.join("data"))
+            .args(arguments);
+        let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+
+    fn wait_ready(&self) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self
+            .psql(&self.url("postgres"), "SELECT 1")
+            .status
+            .success()
+        {
+            let ended = self.process().try_wait().ok().flatten();
+            let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+            assert!(
+                ended.is_none(),
+                "the scratch PostgreSQL ended at once: {log}"
+            );
+            assert!(
+                Instant::now() < deadline,
+                "the scratch PostgreSQL does not answer: {log}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if matches!(self.process().try_wait(), Ok(None)) {
+            self.control(&["stop", "-m", "immediate"]);
+            let _ = self.process().wait();
+        }
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The database's name in a URL of [`Instance::url`].
+fn database_of(url: &str) -> &str {
+    let after = url.split_once("@/").map_or(url, |(_, rest)| rest);
+    after.split('?').next().unwrap_or(after)
+}
+
+/// The directory with `postgres`, `initdb`, `pg_ctl` and `psql`: PATH first, then Debian's
+/// directories, newest version first.
+fn find_binaries() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut candidates: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    candidates.extend(debian_directories());
+    candidates
+        .into_iter()
+        .find(|d| {
+            ["postgres", "initdb", "pg_ctl", "psql"]
+                .iter()
+                .all(|b| d.join(b).exists())
+        })
+        .expect("these tests need PostgreSQL's server binaries: install the package postgresql")
+}
+
+fn debian_directories() -> Vec<PathBuf> {
+    let entries = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut versions: Vec<(u32, PathBuf)> = entries
+        .filter_map(|e| Some((e.file_name().to_str()?.parse().ok()?, e.path().join("bin"))))
+        .collect();
+    versions.sort();
+    versions.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+/// PostgreSQL refuses to run as root: then another user owns the instance.
+fn unprivileged_owner() -> Option<(u32, u32)> {
+    let me = fs::metadata("/proc/self").expect("/proc is mounted").uid();
+    (me == 0).then(|| {
+        find_user("postgres")
+            .or_else(|| find_user("nobody"))
+            .expect("a user postgres or nobody exists")
+    })
+}
+
+fn find_user(name: &str) -> Option<(u32, u32)> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let line = users.lines().find(|l| l.split(':').next() == Some(name))?;
+    let fields: Vec<&str> = line.split(':').collect();
+    Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+}
+
+/// A socket's path must stay under 107 bytes, so the directory is never under a long TMPDIR.
+fn make_directory(owner: Option<(u32, u32)>) -> PathBuf {
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let directory = PathBuf::from(format!("/tmp/stithy-test-{}-{number}", std::process::id()));
+    fs::create_dir(&directory).expect("/tmp can be written to");
+    if let Some((uid, gid)) = owner {
+        chown(&directory, Some(uid), Some(gid)).expect("root may give a directory away");
+    }
+    directory
+}
+
+fn as_owner(program: &Path, owner: Option<(u32, u32)>) -> Command {
+    let mut command = Command::new(program);
+    if let Some((uid, gid)) = owner {
+        command.uid(uid).gid(gid);
+    }
+    command.current_dir("/");
+    command
+}
+
+fn initialise(binaries: &Path, directory: &Path, owner: Option<(u32, u32)>) {
+    let password_file = directory.join("password");
+    fs::write(&password_file, PASSWORD).expect("the scratch directory can be written to");
+    let output = as_owner(&binaries.join("initdb"), owner)
+        .args([
+            "--no-sync",
+            "--auth=scram-sha-256",
+            "--encoding=UTF8",
+            "--locale=C",
+            "-U",
+            USER,
+        ])
+        .arg(format!("--pwfile={}", password_file.display()))
+        .arg("-D")
+        .arg(directory.join("data"))
+        .output()
+        .expect("initdb starts");
+    assert!(
+        output.status.success(),
+        "initdb: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn spawn_server(
+    binaries: &Path,
+    directory: &Path,
+    owner: Option<(u32, u32)>,
+    settings: &[&str],
+) -> Child {
+    let log = fs::File::create(directory.join("log")).expect("the log can be written");
+    let mut command = as_owner(&binaries.join("postgres"), owner);
+    command
+        .arg("-D")
+        .arg(directory.join("data"))
+        .arg("-k")
+        .arg(directory);
+    let fixed = [
+        "listen_addresses=",
+        "fsync=off",
+        "shared_buffers=128MB",
+        "max_connections=50",
+    ];
+    for setting in fixed.iter().chain(settings) {
+        command.arg("-c").arg(setting);
+    }
+    command
+        .stdout(Stdio::null())
+        .stderr(log)
+        .stdin(Stdio::null());
+    command.spawn().expect("postgres starts")
+}
