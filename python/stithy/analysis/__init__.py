@@ -1,0 +1,1 @@
+"""Pure functions over results: validity, steady state, effects. No I/O."""

@@ -1,0 +1,1 @@
+"""The commands, one thin file each: the only place that prints or exits."""

@@ -1,0 +1,1 @@
+"""Collectors sample one source each, once a second."""

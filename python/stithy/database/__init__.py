@@ -1,0 +1,1 @@
+"""Database engines and their running instances."""

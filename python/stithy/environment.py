@@ -1,0 +1,27 @@
+"""The environment variables that Stithy reads, all of them, in one place."""
+
+import os
+from pathlib import Path
+
+
+def state_home() -> Path:
+    """Directory in which runs are registered so that `stithy clean` finds them.
+
+    `STITHY_STATE` wins; root uses /var/lib/stithy; others follow the XDG base directories.
+    """
+    if chosen := os.environ.get("STITHY_STATE"):
+        return Path(chosen)
+    if os.geteuid() == 0:
+        return Path("/var/lib/stithy")
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "stithy"
+
+
+def search_path() -> list[Path]:
+    """Directories of PATH, in order, empty entries left out."""
+    return [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+
+
+def no_colour() -> bool:
+    """Whether the person asked for plain text (NO_COLOR)."""
+    return bool(os.environ.get("NO_COLOR"))

@@ -1,0 +1,1 @@
+"""Machines: starting processes, facts about the environment."""

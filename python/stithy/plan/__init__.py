@@ -1,0 +1,1 @@
+"""A study turned into ordered steps with their cost; never changes the machine."""

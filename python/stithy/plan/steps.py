@@ -1,0 +1,71 @@
+"""The steps a study consists of, as plain values: what is done, to whom, at what expected cost.
+
+A step says nothing about how it is done; that is `run`'s. Its id is stable: the same study and seed
+give the same ids, so that a journal can be matched to a plan.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+StepKind = Literal["provision", "prepare", "snapshot", "restore", "window", "check", "tear-down"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a step is expected to take: likely value, and the upper bound that is planned for."""
+
+    time_s: float
+    time_s_max: float
+    space_bytes: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to be done for one candidate.
+
+    `candidate` is None for what concerns the whole study. `window` is set for `window`, and for the
+    `restore` and `check` that belong to one.
+    """
+
+    id: str
+    kind: StepKind
+    candidate: str | None
+    cost: Cost
+    window: "WindowPlan | None" = None
+    quick: bool = False
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """One window: a candidate at a level, in a block.
+
+    `block` counts from 0 within a level; `position` is the place in the block's random order.
+    `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
+    """
+
+    id: str
+    candidate: str
+    users: int
+    block: int
+    position: int
+    ramp_up_s: float
+    duration_s: float
+    seed: int
+    checkpoint: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything `run` needs to know: the ordered steps, and where the master copy lives.
+
+    `master_candidate` is the candidate on whose volume the database is loaded once and kept as the
+    master copy. `database_bytes` is the expected size of the loaded database, write-ahead log
+    included; `growth_bytes` what the longest window may add to it.
+    """
+
+    seed: int
+    steps: tuple[Step, ...]
+    master_candidate: str
+    database_bytes: int
+    growth_bytes: int

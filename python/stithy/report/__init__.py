@@ -1,0 +1,1 @@
+"""Results and analysis as figures, sentences and pages."""

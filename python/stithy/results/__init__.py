@@ -1,0 +1,1 @@
+"""The open formats of a run directory: names, tables, writing, reading."""

@@ -1,0 +1,107 @@
+"""The names of all files of a run directory.
+
+<run>/
+  manifest.json                 what was run, on what, with which versions and seed
+  study.yaml                    the study file, byte for byte
+  journal.jsonl                 every step and every thing made, before it is made
+  run.log                       events with keys, one JSON object a line
+  prepare/hammer.jsonl          raw output of loading
+  check/<candidate>.<when>.jsonl
+  tables/conditions.parquet     consistency conditions outside of windows
+  tables/restores.parquet       one row a restore
+  windows/<window id>/
+    hammer.jsonl                raw output of the hammer
+    hammer.{response,service,late}.hlog
+    window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
+    server.log
+  report.html
+  report/                       figures and the tables behind them, regenerated at will
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class WindowDirectory:
+    """The files of one window."""
+
+    root: Path
+
+    @property
+    def hammer_output(self) -> Path:
+        """Raw messages of the hammer."""
+        return self.root / "hammer.jsonl"
+
+    @property
+    def hlog_stem(self) -> Path:
+        """Stem of the three latency logs."""
+        return self.root / "hammer"
+
+    @property
+    def server_log(self) -> Path:
+        """What the database server wrote during this window."""
+        return self.root / "server.log"
+
+    def table(self, name: str) -> Path:
+        """A Parquet table of this window, by the name of its `tables.Table`."""
+        return self.root / f"{name}.parquet"
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """The files of one run."""
+
+    root: Path
+
+    @property
+    def manifest(self) -> Path:
+        """Versions, study, seed, environment."""
+        return self.root / "manifest.json"
+
+    @property
+    def study(self) -> Path:
+        """The study file as it was read."""
+        return self.root / "study.yaml"
+
+    @property
+    def journal(self) -> Path:
+        """The append-only record of steps and of things made."""
+        return self.root / "journal.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """Events with keys."""
+        return self.root / "run.log"
+
+    @property
+    def prepare_output(self) -> Path:
+        """Raw messages of the hammer while loading."""
+        return self.root / "prepare" / "hammer.jsonl"
+
+    def check_output(self, candidate: str, when: str) -> Path:
+        """Raw messages of a full check; `when` is `load` or `end`."""
+        return self.root / "check" / f"{candidate}.{when}.jsonl"
+
+    def table(self, name: str) -> Path:
+        """A Parquet table of the whole run, by the name of its `tables.Table`."""
+        return self.root / "tables" / f"{name}.parquet"
+
+    @property
+    def windows(self) -> Path:
+        """Parent of all window directories."""
+        return self.root / "windows"
+
+    def window(self, window_id: str) -> WindowDirectory:
+        """The directory of one window."""
+        return WindowDirectory(self.windows / window_id)
+
+    @property
+    def page(self) -> Path:
+        """The report."""
+        return self.root / "report.html"
+
+    @property
+    def report(self) -> Path:
+        """Figures and tables of the report."""
+        return self.root / "report"

@@ -1,0 +1,185 @@
+"""Every table of the results: its columns, their types, units and meanings.
+
+The one place where a column is declared; writers, readers and the reference page derive from it.
+A missing value is null, and the table has a column that says why or a flag that implies it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "integer", "real", "truth", "texts"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; `unit` is `""` for what has none."""
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table, in the order of its columns."""
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+
+
+def _t(name: str, meaning: str, *, null: bool = False) -> Column:
+    return Column(name, "text", "", meaning, null)
+
+
+def _i(name: str, unit: str, meaning: str, *, null: bool = False) -> Column:
+    return Column(name, "integer", unit, meaning, null)
+
+
+def _r(name: str, unit: str, meaning: str, *, null: bool = False) -> Column:
+    return Column(name, "real", unit, meaning, null)
+
+
+def _b(name: str, meaning: str, *, null: bool = False) -> Column:
+    return Column(name, "truth", "", meaning, null)
+
+
+WINDOW = Table(
+    "window",
+    "One row: one candidate at one level, as measured.",
+    (
+        _t("window_id", "id of the window, as in the plan"),
+        _t("candidate", "name of the candidate"),
+        _i("users", "", "virtual users"),
+        _i("block", "", "block within the level, from 0"),
+        _i("position", "", "place in the block's random order, from 0"),
+        _r("started_at_s", "s", "Unix time of the users' start", null=True),
+        _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),
+        _r("measure_to_s", "s", "Unix time at which the measurement ended", null=True),
+        _b("complete", "the hammer ran to its planned end"),
+        _t("missing_because", "why there are no numbers, where there are none", null=True),
+        _i("new_orders", "", "committed new orders in the measurement", null=True),
+        _i("transactions", "", "all completed transactions in the measurement", null=True),
+        _r("nopm", "1/min", "committed new orders per minute", null=True),
+        _r("tpm", "1/min", "completed transactions (committed, and rolled back as specified) per minute", null=True),
+        _i("errors", "", "unexpected errors in the whole job", null=True),
+        _t("error_text", "the most frequent unexpected error", null=True),
+        _i("retries", "", "repeats after serialization failures and deadlocks, measurement", null=True),
+        _r("lateness_p99_s", "s", "99th percentile of the driver's own lateness", null=True),
+        _r("service_p50_s", "s", "median service time over all transaction types", null=True),
+        _r("driver_cpu_s", "s", "CPU time of the hammer in the measurement", null=True),
+        _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
+        _i("order_numbers_before", "", "sum of D_NEXT_O_ID at quiet start", null=True),
+        _i("order_numbers_after", "", "sum of D_NEXT_O_ID at quiet end", null=True),
+        _i("new_orders_acknowledged", "", "new orders acknowledged from quiet start to quiet end", null=True),
+        _i("new_orders_in_doubt", "", "new orders whose answer never came", null=True),
+        _i("new_orders_in_doubt_found", "", "of those, found in the database", null=True),
+        _i("client_commits", "", "commits the hammer counted over the whole job", null=True),
+        _i("client_rollbacks", "", "rollbacks the hammer counted over the whole job", null=True),
+        _i("server_commits", "", "growth of the server's commit counter over the whole job", null=True),
+        _i("server_rollbacks", "", "growth of the server's rollback counter over the whole job", null=True),
+        _i("checkpoints_inside", "", "checkpoints that began and ended inside the measurement", null=True),
+        _i("autovacuum_runs", "", "autovacuum and autoanalyze runs during the job", null=True),
+        _b("memory_limit_enforced", "the memory limit of the study held during the window"),
+        _i("memory_limit_bytes", "B", "limit put on server and page cache", null=True),
+        _t("memory_limit_note", "why the limit was not enforced, or how it was widened", null=True),
+        _i("memory_peak_bytes", "B", "highest use within the limit", null=True),
+        _t("checkpoint_before", "`forced` when a checkpoint was done just before, else `none`"),
+        _r("restore_s", "s", "time of the restore before this window", null=True),
+        _r("warm_up_s", "s", "time of the warm-up pass before this window", null=True),
+    ),
+)  # fmt: skip
+
+TRANSACTIONS = Table(
+    "transactions",
+    "One row a transaction type: totals of one window's measurement. `all` is the merged row.",
+    (
+        _t("window_id", "id of the window"),
+        _t("transaction", "transaction type, or `all`"),
+        _i("committed", "", "committed"),
+        _i("rolled_back", "", "rolled back as the specification wants it"),
+        _i("errors", "", "failed"),
+        _i("retries", "", "repeats after serialization failures and deadlocks"),
+        *(
+            _r(f"{kind}_{name}_s", "s", f"{text} of {kind} time", null=True)
+            for kind in ("response", "service")
+            for name, text in (
+                ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
+                ("p95", "95th percentile"), ("p99", "99th percentile"),
+                ("p999", "99.9th percentile"), ("max", "maximum"),
+            )
+        ),
+    ),
+)  # fmt: skip
+
+SECONDS = Table(
+    "seconds",
+    "One row a second and transaction type, from the hammer. `all` is the merged row.",
+    (
+        _t("window_id", "id of the window"),
+        _i("second", "s", "seconds since the users started, from 0"),
+        _r("at_s", "s", "Unix time at which the second began"),
+        _t("phase", "`ramp-up`, `measure` or `drain`"),
+        _t("transaction", "transaction type, or `all`"),
+        _i("committed", "", "committed"),
+        _i("rolled_back", "", "rolled back as the specification wants it"),
+        _i("errors", "", "failed"),
+        _i("retries", "", "repeats"),
+        _r("response_p50_s", "s", "median response time", null=True),
+        _r("response_p95_s", "s", "95th percentile of response time", null=True),
+        _r("response_p99_s", "s", "99th percentile of response time", null=True),
+    ),
+)
+
+SERIES = Table(
+    "series",
+    "One row a sample of a collector: long form, one metric a row.",
+    (
+        _t("window_id", "id of the window"),
+        _r("at_s", "s", "Unix time at which the sampled interval ended"),
+        _r("second", "s", "the same, in seconds since the users started (may be negative)", null=True),
+        _t("collector", "name of the collector"),
+        _t("subject", "what was sampled: a device, an interface, a CPU set; `` for the whole machine"),
+        _t("metric", "name of the metric, as the collector declares it"),
+        _t("unit", "unit of the value"),
+        _r("value", "", "the value", null=True),
+        _t("missing_because", "why the value is null", null=True),
+    ),
+)  # fmt: skip
+
+CONDITIONS = Table(
+    "conditions",
+    "One row a verified consistency condition.",
+    (
+        _t("candidate", "name of the candidate"),
+        _t("window_id", "id of the window it followed, null for load and end", null=True),
+        _t("moment", "`load`, `window` or `end`"),
+        _i("number", "", "number in the specification, 1 to 12"),
+        _t("text", "what must hold"),
+        _b("holds", "whether it held"),
+        _i("violations", "", "rows that break it"),
+        _t("example", "one row that breaks it", null=True),
+        _r("duration_s", "s", "time it took"),
+    ),
+)
+
+RESTORES = Table(
+    "restores",
+    "One row a restore of the database from the master copy.",
+    (
+        _t("window_id", "id of the window it came before"),
+        _t("candidate", "name of the candidate"),
+        _r("copy_s", "s", "time to copy"),
+        _r("verify_s", "s", "time to hash every file and compare"),
+        _r("sync_s", "s", "time to sync and evict"),
+        _i("files", "", "files restored"),
+        _i("size_bytes", "B", "bytes restored"),
+        _b("identical", "every file's hash equals the master's"),
+        _i("resident_bytes", "B", "bytes still in the page cache after eviction", null=True),
+        _t("resident_note", "why that is null or not 0 (tmpfs cannot evict)", null=True),
+    ),
+)
+
+TABLES = (WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, RESTORES)

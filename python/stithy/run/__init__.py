@@ -1,0 +1,1 @@
+"""Executes steps: journal, do, journal; undo; stop."""

@@ -1,0 +1,1 @@
+"""Storage candidates: providers make volumes for databases."""

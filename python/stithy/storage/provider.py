@@ -1,0 +1,51 @@
+"""The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
+
+A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
+mapping in the study file), `NEEDS` and `create(spec, candidate)`, which returns a `Provider`. `Spec` imports only
+pydantic and `stithy.units`, so that the study can be read without touching the machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a provider asks of the machine; shown by messages and `doctor`."""
+
+    root: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A directory on a candidate's storage that belongs to this run alone.
+
+    `memory_backed`: its pages are memory (tmpfs), so that a memory limit must grow by its size.
+    `devices`: block devices under it, by kernel name, as /proc/diskstats writes them; empty if none.
+    """
+
+    path: Path
+    filesystem: str
+    mount_point: Path
+    mount_options: str
+    devices: tuple[str, ...]
+    memory_backed: bool
+
+
+Record = Callable[[str, dict[str, str]], None]
+"""Writes to the journal, durably, what is about to be made: a kind and its facts."""
+
+
+class Provider(Protocol):
+    """One candidate's storage."""
+
+    def check(self, needed_bytes: int) -> None:
+        """Raise PreconditionError if this cannot work; changes nothing."""
+        ...
+
+    def provision(self, record: Record) -> Volume:
+        """Make the volume; everything made is told to `record` before it is made."""
+        ...

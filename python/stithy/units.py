@@ -1,0 +1,85 @@
+"""Durations and sizes as people write them, and back: inside the code only seconds and bytes.
+
+Decimal units are powers of 1000 and binary ones powers of 1024; PostgreSQL's own `kB`, `MB`, `GB`
+are passed through in `database.settings` and never read by this module.
+"""
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+SECONDS_BY_UNIT = {
+    "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
+    "min": 60.0, "minute": 60.0, "minutes": 60.0, "m": 60.0,
+    "h": 3600.0, "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0,
+}  # fmt: skip
+
+BYTES_BY_UNIT = {
+    "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+
+_QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*$")
+
+
+def parse_duration(text: object) -> float:
+    """Seconds of a text such as `2 min`, `90s`, `500 ms`.
+
+    Raises ValueError, with what would be right, for a bare number, an unknown unit or a negative.
+    """
+    value, unit = _split(text, "5 s, 90s or 2 min")
+    if unit.lower() not in SECONDS_BY_UNIT:
+        raise ValueError(f"unknown unit of time {unit!r}: use us, ms, s, min, h or d")
+    return value * SECONDS_BY_UNIT[unit.lower()]
+
+
+def parse_size(text: object) -> int:
+    """Bytes of a text such as `1 GiB`, `384MB`, `512 KiB`.
+
+    Raises ValueError, with what would be right, for a bare number, an unknown unit or a negative.
+    """
+    value, unit = _split(text, "1 GiB, 384MB or 512 KiB")
+    if unit.lower() not in BYTES_BY_UNIT:
+        raise ValueError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
+    return round(value * BYTES_BY_UNIT[unit.lower()])
+
+
+def _split(text: object, example: str) -> tuple[float, str]:
+    if not isinstance(text, str) or not (match := _QUANTITY.match(text)):
+        raise ValueError(f"a number with a unit is needed, such as {example}")
+    return float(match[1]), match[2]
+
+
+Seconds = Annotated[float, BeforeValidator(parse_duration)]
+"""A duration in a study file; seconds once read."""
+
+Bytes = Annotated[int, BeforeValidator(parse_size)]
+"""A size in a study file; bytes once read."""
+
+
+def format_duration(seconds: float) -> str:
+    """A duration for people: `850 µs`, `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 10 min`."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return _pair(whole // 60, "min", whole % 60, "s")
+    return _pair(whole // 3600, "h", whole % 3600 // 60, "min")
+
+
+def _pair(big: int, big_unit: str, small: int, small_unit: str) -> str:
+    return f"{big} {big_unit} {small} {small_unit}" if small else f"{big} {big_unit}"
+
+
+def format_size(size_bytes: float) -> str:
+    """A size for people, in binary units: `384 MiB`, `1.5 GiB`."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size_bytes < 1024:
+            return f"{size_bytes:.3g} {unit}" if size_bytes < 1000 else f"{size_bytes:.0f} {unit}"
+        size_bytes /= 1024
+    return f"{size_bytes:.3g} TiB"

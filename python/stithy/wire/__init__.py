@@ -1,0 +1,1 @@
+"""The boundary to the native programs: messages, and starting a program."""
