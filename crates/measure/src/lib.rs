@@ -1,1 +1,20 @@
 //! Clock, lateness, histograms and interval logs of a load driver.
+//!
+//! What a transaction's times mean is in [`Times`]; how they become figures in [`Recorder`]; how they
+//! are kept for later in [`IntervalLogs`]. Nothing here speaks to a database.
+
+mod clock;
+mod cost;
+mod interval;
+mod interval_log;
+mod percentiles;
+mod recorder;
+mod times;
+
+pub use clock::{Clock, ManualClock, Moment, SystemClock};
+pub use cost::CpuUse;
+pub use interval::{Counts, Interval, Outcome, TypeRecord};
+pub use interval_log::IntervalLogs;
+pub use percentiles::percentiles;
+pub use recorder::{Phases, Recorder};
+pub use times::{Sample, Times};

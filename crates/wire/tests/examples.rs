@@ -2,6 +2,8 @@
 //!
 //! The Python side reads the same files; together the two tests hold the two definitions together.
 
+#![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

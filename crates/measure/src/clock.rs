@@ -1,0 +1,117 @@
+//! What time it is, counted from the start of a run.
+//!
+//! A run reads the wall clock once, at its start; everything after that is monotonic, so a step of
+//! the wall clock cannot bend a latency or a series.
+
+use std::cell::Cell;
+use std::ops::Add;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// An instant: nanoseconds since the start of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Moment(pub u64);
+
+impl Moment {
+    /// The start of the run.
+    pub const START: Moment = Moment(0);
+
+    /// Time since `earlier`; zero if that is later.
+    pub fn since(self, earlier: Moment) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Whole seconds since the start.
+    pub fn second(self) -> u64 {
+        self.0 / 1_000_000_000
+    }
+
+    /// The start of a second.
+    pub fn of_second(second: u64) -> Moment {
+        Moment(second * 1_000_000_000)
+    }
+}
+
+impl Add<Duration> for Moment {
+    type Output = Moment;
+
+    fn add(self, time: Duration) -> Moment {
+        // A run of more than 584 years does not fit: the time saturates.
+        Moment(
+            self.0
+                .saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+        )
+    }
+}
+
+/// The seam for time: tests put a [`ManualClock`] here.
+pub trait Clock {
+    /// Now.
+    fn now(&self) -> Moment;
+
+    /// Unix time of the start of the run.
+    fn unix_start(&self) -> Duration;
+
+    /// Unix time of a moment, seconds.
+    fn unix_s(&self, moment: Moment) -> f64 {
+        (self.unix_start() + Duration::from_nanos(moment.0)).as_secs_f64()
+    }
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock {
+    start: Instant,
+    unix_start: Duration,
+}
+
+impl SystemClock {
+    /// A clock whose run starts now.
+    pub fn start() -> Self {
+        // A wall clock before 1970 is a machine without one: its series start at 0.
+        let unix_start = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        SystemClock {
+            start: Instant::now(),
+            unix_start,
+        }
+    }
+
+    /// The moment as the standard library counts it, to sleep until.
+    pub fn instant(&self, moment: Moment) -> Instant {
+        self.start + Duration::from_nanos(moment.0)
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        Moment::START + self.start.elapsed()
+    }
+
+    fn unix_start(&self) -> Duration {
+        self.unix_start
+    }
+}
+
+/// A clock that stands still until it is set; for tests.
+#[derive(Debug, Default)]
+pub struct ManualClock {
+    now: Cell<Moment>,
+}
+
+impl ManualClock {
+    /// Moves the clock.
+    pub fn set(&self, moment: Moment) {
+        self.now.set(moment);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Moment {
+        self.now.get()
+    }
+
+    fn unix_start(&self) -> Duration {
+        Duration::from_secs(1_000_000_000)
+    }
+}

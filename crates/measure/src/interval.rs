@@ -1,0 +1,151 @@
+//! What was recorded in a stretch of time, by transaction type. Parts are merged, never averaged.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::Sample;
+
+/// Significant decimal digits of every histogram.
+const DIGITS: u8 = 3;
+
+/// How a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The server acknowledged the commit.
+    Committed,
+    /// Rolled back, as the workload wants it.
+    RolledBack,
+    /// Failed; its times are in no histogram.
+    Failed,
+}
+
+/// How many ended in which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Acknowledged commits.
+    pub committed: u64,
+    /// Intended rollbacks.
+    pub rolled_back: u64,
+    /// Unexpected errors.
+    pub errors: u64,
+    /// Attempts after the first.
+    pub retries: u64,
+}
+
+impl Counts {
+    fn count(&mut self, sample: &Sample) {
+        self.retries += sample.retries;
+        match sample.outcome {
+            Outcome::Committed => self.committed += 1,
+            Outcome::RolledBack => self.rolled_back += 1,
+            Outcome::Failed => self.errors += 1,
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        self.committed += other.committed;
+        self.rolled_back += other.rolled_back;
+        self.errors += other.errors;
+        self.retries += other.retries;
+    }
+}
+
+/// One transaction type in a stretch of time; histograms hold microseconds, from 1 without upper bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypeRecord {
+    /// How many.
+    pub counts: Counts,
+    /// Due to done.
+    pub response: Histogram<u64>,
+    /// Sent to done.
+    pub service: Histogram<u64>,
+    /// Due to started.
+    pub late: Histogram<u64>,
+}
+
+impl Default for TypeRecord {
+    fn default() -> Self {
+        TypeRecord {
+            counts: Counts::default(),
+            response: empty_histogram(),
+            service: empty_histogram(),
+            late: empty_histogram(),
+        }
+    }
+}
+
+impl TypeRecord {
+    fn record(&mut self, sample: &Sample) {
+        self.counts.count(sample);
+        if sample.outcome != Outcome::Failed {
+            count_time(&mut self.response, sample.times.response());
+            count_time(&mut self.service, sample.times.service());
+            count_time(&mut self.late, sample.times.late());
+        }
+    }
+
+    fn merge(&mut self, other: &TypeRecord) {
+        self.counts.merge(&other.counts);
+        add(&mut self.response, &other.response);
+        add(&mut self.service, &other.service);
+        add(&mut self.late, &other.late);
+    }
+
+    fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.response.reset();
+        self.service.reset();
+        self.late.reset();
+    }
+}
+
+/// All transaction types in a stretch of time, in the workload's order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    /// One entry a transaction type.
+    pub types: Vec<TypeRecord>,
+}
+
+impl Interval {
+    /// An empty stretch for a number of transaction types.
+    pub fn new(types: usize) -> Self {
+        Interval {
+            types: vec![TypeRecord::default(); types],
+        }
+    }
+
+    /// Adds one transaction. `sample.kind` must be below the number of types.
+    pub fn record(&mut self, sample: &Sample) {
+        self.types[sample.kind].record(sample);
+    }
+
+    /// Adds another stretch, or the same stretch as another part saw it.
+    pub fn merge(&mut self, other: &Interval) {
+        for (mine, theirs) in self.types.iter_mut().zip(&other.types) {
+            mine.merge(theirs);
+        }
+    }
+
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.types.iter_mut().for_each(TypeRecord::clear);
+    }
+}
+
+fn empty_histogram() -> Histogram<u64> {
+    Histogram::new(DIGITS).expect("3 digits are within the library's bounds")
+}
+
+/// Times under a microsecond count as one: 0 has no place in a histogram of 3 digits from 1 up.
+fn count_time(histogram: &mut Histogram<u64>, time: Duration) {
+    let value = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
+    histogram
+        .record(value)
+        .expect("a histogram that grows takes every value");
+}
+
+fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
+    mine.add(theirs)
+        .expect("a histogram that grows takes every other");
+}

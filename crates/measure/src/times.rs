@@ -1,0 +1,58 @@
+//! The instants of one transaction, and what lies between them.
+
+use std::time::Duration;
+
+use crate::{Moment, Outcome};
+
+/// When one transaction was due, began, had its connection, was sent and was answered.
+///
+/// `due ≤ started ≤ connected ≤ sent ≤ done`. With retries, `sent` is that of the last attempt and the
+/// others are those of the first. Source: reference/method.md, section 1.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// When the virtual user meant to act; in a closed loop without waits, the previous answer.
+    pub due: Moment,
+    /// When the driver began with it.
+    pub started: Moment,
+    /// When it had a connection.
+    pub connected: Moment,
+    /// When the last attempt was sent.
+    pub sent: Moment,
+    /// When the last answer was there.
+    pub done: Moment,
+}
+
+impl Times {
+    /// What the user feels: due to done, retries and all waiting included.
+    pub fn response(&self) -> Duration {
+        self.done.since(self.due)
+    }
+
+    /// What the database took for the last attempt: sent to done.
+    pub fn service(&self) -> Duration {
+        self.done.since(self.sent)
+    }
+
+    /// The driver's own lateness: due to started. Waiting for a connection is not in it.
+    pub fn late(&self) -> Duration {
+        self.started.since(self.due)
+    }
+
+    /// Waiting for a connection of the pool.
+    pub fn pool_wait(&self) -> Duration {
+        self.connected.since(self.started)
+    }
+}
+
+/// One transaction that came to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Index of the transaction type in the workload's order.
+    pub kind: usize,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Attempts after the first.
+    pub retries: u64,
+    /// When.
+    pub times: Times,
+}
