@@ -23,7 +23,7 @@ pub enum Message {
     /// The warm-up pass ended.
     WarmUpSummary(WarmUpSummary),
     /// The window ended.
-    RunSummary(RunSummary),
+    RunSummary(Box<RunSummary>),
     /// All conditions were verified.
     CheckSummary(CheckSummary),
 }
