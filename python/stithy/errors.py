@@ -19,6 +19,8 @@ class StithyError(Exception):
     """An error a person can act on: what failed, where, and what would mend it."""
 
     exit: ClassVar[Exit] = Exit.BUG
+    excerpt: str = ""
+    """Lines of the file in question with a caret under the place; empty where there is no file."""
 
     def __init__(self, problem: str, *, where: str, remedy: str) -> None:
         """`problem` includes the value seen; `where` a file:line:column, host, device or step."""
@@ -26,6 +28,10 @@ class StithyError(Exception):
         self.problem = problem
         self.where = where
         self.remedy = remedy
+
+    def parts(self) -> tuple["StithyError", ...]:
+        """The single errors this one consists of: itself, unless it carries several."""
+        return (self,)
 
 
 class UserError(StithyError):

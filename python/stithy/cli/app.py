@@ -1,0 +1,95 @@
+"""The program `stithy`: finds its commands, runs one, and turns every end into an exit code.
+
+A command is one new file in this package that defines `COMMAND`: a function, or a `cyclopts.App`
+where it has commands of its own. It is called as its file is (`clean_up.py` is `stithy clean-up`);
+its help is its docstring. A command returns an `Exit` (None means OK), prints data to standard
+output and talk to standard error, and raises `StithyError` for whatever a person can act on.
+Command files import what is heavy (polars, altair, pydantic) inside their functions, so that
+`stithy --help` stays quick. Modules here without `COMMAND` are helpers of commands.
+"""
+
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+import cyclopts
+
+import stithy
+from stithy import cli
+from stithy.cli import failures
+from stithy.exits import Exit
+
+EPILOGUE = (
+    "Exit codes: 0 done, 1 a bug, 2 a wrong study or command line, 3 the machine lacks something, "
+    "4 something failed while running, 5 measured but not valid, 130 interrupted. "
+    "`--debug` with any command shows the traceback of a bug."
+)
+
+
+def main() -> None:
+    """Run `stithy` with the arguments of this process, and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; returns its exit code and lets no exception out."""
+    tokens, debug = _take_debug(arguments)
+    try:
+        code = _exit_of(build()(tokens))
+        sys.stdout.flush()
+        return code
+    except cyclopts.CycloptsError as error:
+        return failures.show_usage(error)
+    except (BrokenPipeError, SystemExit):  # rich ends with SystemExit where the reader has gone
+        return _stop_writing()
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the outermost frame of all
+        return failures.show(error, debug=debug)
+
+
+def build() -> cyclopts.App:
+    """The whole command line: one sub-command for each module with `COMMAND`."""
+    app = cyclopts.App(
+        name="stithy",
+        help=f"{stithy.__doc__}",
+        help_epilogue=EPILOGUE,
+        help_format="markdown",
+        version=f"stithy {stithy.__version__}",
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+    )
+    for name, module in command_modules().items():
+        app.command(module.COMMAND, name=name)
+    return app
+
+
+def command_modules() -> dict[str, ModuleType]:
+    """The modules of this package that define a command, by the command's name."""
+    found = {}
+    for info in sorted(pkgutil.iter_modules(cli.__path__), key=lambda each: each.name):
+        module = importlib.import_module(f"{cli.__name__}.{info.name}")
+        if hasattr(module, "COMMAND"):
+            found[info.name.replace("_", "-")] = module
+    return found
+
+
+def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """The arguments without `--debug`, which any command takes, and whether it was there."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [each for each in arguments[:end] if each != "--debug"]
+    return options + list(arguments[end:]), len(options) < end
+
+
+def _exit_of(result: object) -> int:
+    """A command's result as exit code: None is OK."""
+    return int(result) if isinstance(result, int) else Exit.OK
+
+
+def _stop_writing() -> int:
+    """The reader of our output has gone (`stithy plan … | head`): not an error of anyone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Exit.OK

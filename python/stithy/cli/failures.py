@@ -1,0 +1,71 @@
+"""How an error is shown to a person, and which exit code it gives."""
+
+import tempfile
+import traceback
+from pathlib import Path
+
+import cyclopts
+
+from stithy.cli.render import say
+from stithy.environment import state_home
+from stithy.errors import StithyError
+from stithy.exits import Exit
+
+
+def show(error: BaseException, *, debug: bool) -> int:
+    """Tell the person on standard error what went wrong; returns the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return Exit.INTERRUPTED
+    if isinstance(error, StithyError):
+        return _show_known(error, debug=debug)
+    return _show_bug(error, debug=debug)
+
+
+def show_usage(error: cyclopts.CycloptsError) -> int:
+    """Tell the person what is wrong with the command line, and where its help is."""
+    command = " ".join(("stithy", *(error.command_chain or ())))
+    error.verbose = False
+    say(f"error: {command}: {str(error).strip()} See `{command} --help`.")
+    return Exit.USAGE
+
+
+def _show_known(error: StithyError, *, debug: bool) -> int:
+    parts = error.parts()
+    if parts == (error,):
+        say(f"error: {error}")
+    else:
+        say("\n\n".join(f"{part}\n{part.excerpt}".rstrip() for part in parts))
+        say(f"\nerror: {error}")
+    if debug:
+        say(_traceback(error))
+    return error.exit
+
+
+def _show_bug(error: BaseException, *, debug: bool) -> int:
+    text = _traceback(error)
+    if debug:
+        say(text)
+    kept = _keep(text)
+    place = f"its traceback is in {kept}" if kept else "run again with --debug for its traceback"
+    say(f"error: a bug in Stithy, not of your making: {type(error).__name__}: {error}: {place}")
+    return Exit.BUG
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def _keep(text: str) -> Path | None:
+    """Write a traceback where it can be found again; None where nothing can be written."""
+    for folder in (state_home() / "bugs", Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="stithy-bug-", suffix=".txt", dir=folder, delete=False
+            ) as file:
+                file.write(text)
+            return Path(file.name)
+        except OSError:
+            continue
+    return None

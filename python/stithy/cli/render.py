@@ -1,0 +1,43 @@
+"""What all commands share when they show something: talk, tables, JSON."""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+Align = Literal["left", "right"]
+
+
+def say(text: str) -> None:
+    """Talk to the person: standard error, so that standard output stays data."""
+    print(text, file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Data for people: standard output."""
+    print(text)
+
+
+def show_json(value: object) -> None:
+    """Data for programs: one JSON document on standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[Align] | None = None
+) -> str:
+    """A plain text table: columns by their widest cell, two spaces between, no lines drawn.
+
+    Shapes: every row and `align` (default: all left) have as many entries as `header`.
+    """
+    sides = align or ["left"] * len(header)
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = [_line(row, widths, sides) for row in [header, *rows]]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _line(row: Sequence[str], widths: Sequence[int], sides: Sequence[Align]) -> str:
+    cells = zip(row, widths, sides, strict=True)
+    return "  ".join(
+        cell.rjust(width) if side == "right" else cell.ljust(width) for cell, width, side in cells
+    )
