@@ -2,3 +2,5 @@
 
 pub mod client;
 pub mod error;
+pub mod stop;
+pub mod workload;

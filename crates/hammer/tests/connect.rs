@@ -7,7 +7,7 @@ use stithy_hammer::error::HammerError;
 
 async fn failure(url: &str) -> HammerError {
     let target = Target::parse(url).expect("the URL is well formed");
-    target.connect().await.err().expect("the connection fails")
+    target.connect().await.expect_err("the connection fails")
 }
 
 /// A good URL of a Unix socket leads to a connection that answers and names the hammer.

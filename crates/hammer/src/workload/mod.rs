@@ -1,0 +1,3 @@
+//! The workloads; one folder each.
+
+pub mod order_entry;
