@@ -1,0 +1,100 @@
+"""What a native program is asked to do: the Python side of `crates/wire/src/job.rs`.
+
+A job names its kind in `job` and is written as one JSON document. `url` holds a password; it is
+left out of every printed form. Types here decide nothing.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+WIRE_VERSION = 1
+"""The version of the protocol; its history is in wire/README.md."""
+
+U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
+U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
+
+
+class Wire(BaseModel):
+    """What all types of the boundary share: frozen, and a key that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pace(StrEnum):
+    """How a virtual user waits between transactions."""
+
+    NONE = "none"
+
+
+class Isolation(StrEnum):
+    """Transaction isolation of a run."""
+
+    READ_COMMITTED = "read-committed"
+    REPEATABLE_READ = "repeatable-read"
+
+
+class WorkloadSize(Wire):
+    """Which workload, at which size."""
+
+    name: str
+    warehouses: U32
+
+
+class _Task(Wire):
+    """What every job has: protocol version, database URL with its password, workload."""
+
+    wire: U32 = WIRE_VERSION
+    url: str = Field(repr=False)
+    workload: WorkloadSize
+
+
+class PrepareJob(_Task):
+    """Create the schema, load the rows, then indexes, keys and procedures."""
+
+    job: Literal["prepare"] = "prepare"
+    seed: U64
+    loaders: U32
+
+
+class WarmUpJob(_Task):
+    """The same fixed, seeded, read-only pass before every window."""
+
+    job: Literal["warm-up"] = "warm-up"
+    seed: U64
+    transactions: U64
+
+
+class RunJob(_Task):
+    """One window of load; `hlog_stem` None writes no latency logs."""
+
+    job: Literal["run"] = "run"
+    seed: U64
+    users: U32
+    pace: Pace
+    ramp_up_s: float
+    duration_s: float
+    procedures: bool
+    isolation: Isolation
+    error_limit: U64
+    hlog_stem: str | None
+
+
+class CheckJob(_Task):
+    """Verify the consistency conditions; `quick` means 1 to 4, `after_load` adds 11."""
+
+    job: Literal["check"] = "check"
+    quick: bool
+    after_load: bool
+
+
+AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob
+"""One task for the hammer."""
+
+_JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])
+
+
+def parse_job(text: str | bytes) -> AnyJob:
+    """The job of a JSON document; pydantic's ValidationError where it is none."""
+    return _JOB.validate_json(text)

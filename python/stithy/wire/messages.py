@@ -1,0 +1,230 @@
+"""What a native program answers, one message a line: the Python side of `crates/wire/src/message.rs`.
+
+A message names its kind in `message`. Units are the last part of a name: `_s` is seconds, instants
+are Unix time. What is not known is None, never 0. Types here decide nothing.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from stithy.wire.jobs import U32, U64, Wire
+
+
+class Phase(StrEnum):
+    """Which part of a window a second belongs to."""
+
+    RAMP_UP = "ramp-up"
+    MEASURE = "measure"
+    DRAIN = "drain"
+
+
+class Started(Wire):
+    """The job was read and begins."""
+
+    message: Literal["started"] = "started"
+    wire: U32
+    program: str
+    at_s: float
+
+
+class Progress(Wire):
+    """How far a long job is; `stage` is in words for a person."""
+
+    message: Literal["progress"] = "progress"
+    stage: str
+    done: U64
+    total: U64
+
+
+class TransactionSecond(Wire):
+    """One transaction type in one second; percentiles are None where nothing completed."""
+
+    name: str
+    committed: U64
+    rolled_back: U64
+    errors: U64
+    retries: U64
+    response_p50_s: float | None
+    response_p95_s: float | None
+    response_p99_s: float | None
+
+
+class Second(Wire):
+    """One second of a run, counted from the users' start."""
+
+    message: Literal["second"] = "second"
+    second: U64
+    at_s: float
+    phase: Phase
+    transactions: tuple[TransactionSecond, ...]
+
+
+class Warning(Wire):
+    """Something a reader should know; the job goes on."""
+
+    message: Literal["warning"] = "warning"
+    code: str
+    text: str
+
+
+class Failure(Wire):
+    """Why the job cannot go on, in the four parts of an error, with the program's exit code."""
+
+    message: Literal["failure"] = "failure"
+    code: str
+    problem: str
+    # `where` is the name on the wire in both languages; only Rust has it as a reserved word.
+    where: str
+    remedy: str
+    exit: Annotated[int, Field(ge=0, le=255)]
+
+
+class Condition(Wire):
+    """One verified consistency condition; `example` is one row that breaks it, in words."""
+
+    message: Literal["condition"] = "condition"
+    number: U32
+    text: str
+    holds: bool
+    violations: U64
+    example: str | None
+    duration_s: float
+
+
+class TableRows(Wire):
+    """Rows of one table."""
+
+    table: str
+    rows: U64
+
+
+class PrepareSummary(Wire):
+    """What loading did; `copy_s` and `index_s` are parts of `duration_s`."""
+
+    message: Literal["prepare-summary"] = "prepare-summary"
+    duration_s: float
+    copy_s: float
+    index_s: float
+    tables: tuple[TableRows, ...]
+    c_last_load: U32
+
+
+class WarmUpSummary(Wire):
+    """What the warm-up pass did."""
+
+    message: Literal["warm-up-summary"] = "warm-up-summary"
+    duration_s: float
+    transactions: U64
+
+
+class Percentiles(Wire):
+    """A distribution of times, all in seconds; None where nothing was recorded."""
+
+    count: U64
+    mean_s: float | None
+    min_s: float | None
+    p50_s: float | None
+    p90_s: float | None
+    p95_s: float | None
+    p99_s: float | None
+    p999_s: float | None
+    max_s: float | None
+
+
+class TransactionTotal(Wire):
+    """One transaction type over the measurement, ramp-up apart.
+
+    `response` counts from the moment the user meant to act, retries included; `service` from
+    sending the last attempt.
+    """
+
+    name: str
+    committed: U64
+    rolled_back: U64
+    errors: U64
+    retries: U64
+    response: Percentiles
+    service: Percentiles
+
+
+class OrderNumbers(Wire):
+    """Whether the database holds as many orders as it acknowledged, over the whole job.
+
+    `before` and `after` are the sum of D_NEXT_O_ID, None when it could not be read; `in_doubt`
+    are new orders whose answer never came, `in_doubt_found` those of them in the database.
+    """
+
+    before: U64 | None
+    after: U64 | None
+    acknowledged: U64
+    in_doubt: U64
+    in_doubt_found: U64 | None
+
+
+class ErrorCount(Wire):
+    """An unexpected error, the text of its first occurrence, and how often it came."""
+
+    sqlstate: str | None
+    text: str
+    count: U64
+
+
+class DriverCost(Wire):
+    """What the driver itself cost during the measurement, seconds."""
+
+    cpu_s: float
+    run_queue_delay_s: float | None
+
+
+class ConnectionCounts(Wire):
+    """Connections of a run."""
+
+    opened: U64
+    lost: U64
+
+
+class RunSummary(Wire):
+    """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included."""
+
+    message: Literal["run-summary"] = "run-summary"
+    started_at_s: float
+    measure_from_s: float
+    measure_to_s: float
+    ended_at_s: float
+    complete: bool
+    users: U32
+    transactions: tuple[TransactionTotal, ...]
+    commits: U64
+    rollbacks: U64
+    lateness: Percentiles
+    order_numbers: OrderNumbers
+    errors: tuple[ErrorCount, ...]
+    driver: DriverCost
+    connections: ConnectionCounts
+    nurand: tuple[U32, U32, U32]
+
+
+class CheckSummary(Wire):
+    """All conditions were verified; `broken` holds the numbers of those that do not hold."""
+
+    message: Literal["check-summary"] = "check-summary"
+    checked: U32
+    broken: tuple[U32, ...]
+
+
+Summary = PrepareSummary | WarmUpSummary | RunSummary | CheckSummary
+"""The last message of a job that came to its end."""
+
+AnyMessage = Started | Progress | Second | Warning | Failure | Condition | Summary
+"""One line of output."""
+
+_MESSAGE: TypeAdapter[AnyMessage] = TypeAdapter(
+    Annotated[AnyMessage, Field(discriminator="message")]
+)
+
+
+def parse_message(line: str | bytes) -> AnyMessage:
+    """The message of one line; pydantic's ValidationError where it is none."""
+    return _MESSAGE.validate_json(line)

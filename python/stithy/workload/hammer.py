@@ -1,0 +1,217 @@
+"""The hammer as the rest of Stithy sees it: prepare, warm up, run, check.
+
+Builds the jobs, gathers the messages into results, and knows nothing of windows, candidates or
+files of a run directory: those are the caller's.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from stithy.hosts.runner import Runner
+from stithy.secrets import Secret
+from stithy.wire.find import HAMMER, find_program
+from stithy.wire.jobs import (
+    AnyJob,
+    CheckJob,
+    Isolation,
+    Pace,
+    PrepareJob,
+    RunJob,
+    WarmUpJob,
+    WorkloadSize,
+)
+from stithy.wire.messages import (
+    AnyMessage,
+    CheckSummary,
+    Condition,
+    PrepareSummary,
+    RunSummary,
+    Second,
+    Summary,
+    WarmUpSummary,
+    Warning,
+)
+from stithy.wire.program import OnMessage, run_program
+
+S = TypeVar("S", PrepareSummary, WarmUpSummary, RunSummary, CheckSummary)
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One window of load, as the hammer needs it; `hlog_stem` None writes no latency logs."""
+
+    seed: int
+    users: int
+    ramp_up_s: float
+    duration_s: float
+    procedures: bool = True
+    isolation: Isolation = Isolation.READ_COMMITTED
+    error_limit: int = 100
+    hlog_stem: Path | None = None
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What a run gave: every second, every warning, the summary."""
+
+    seconds: tuple[Second, ...]
+    warnings: tuple[Warning, ...]
+    summary: RunSummary
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check gave: every condition that was verified."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def broken(self) -> tuple[int, ...]:
+        """Numbers of the conditions that do not hold."""
+        return tuple(each.number for each in self.conditions if not each.holds)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who listens while a job runs: where raw lines go, who gets each message, who may stop it."""
+
+    raw_output: Path | None = None
+    on_message: OnMessage | None = None
+    stop: threading.Event | None = None
+
+
+NOBODY = Watch()
+
+
+class Program(Protocol):
+    """A seam: the hammer in production, a fake in tests."""
+
+    def prepare(
+        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+    ) -> PrepareSummary:
+        """Create the schema and load the rows."""
+        ...
+
+    def warm_up(
+        self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
+    ) -> WarmUpSummary:
+        """Do the fixed read-only pass."""
+        ...
+
+    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+        """Drive the database for one window."""
+        ...
+
+    def check(
+        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+    ) -> Checked:
+        """Verify the consistency conditions; broken ones are a result, not an error."""
+        ...
+
+
+class Hammer:
+    """The native hammer against one database."""
+
+    def __init__(self, runner: Runner, url: Secret, program: Path | None = None) -> None:
+        """`url` of the database; `program` None finds it. Raises PreconditionError if missing."""
+        self._runner = runner
+        self._url = url
+        self._program = program or find_program(HAMMER)
+
+    def prepare(
+        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+    ) -> PrepareSummary:
+        """Create the schema and load the rows; errors as in `run_program`."""
+        job = PrepareJob(url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders)
+        return _expect(PrepareSummary, self._do(job, watch, _ignore))
+
+    def warm_up(
+        self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
+    ) -> WarmUpSummary:
+        """Do the fixed read-only pass; errors as in `run_program`."""
+        job = WarmUpJob(
+            url=self._url.reveal(), workload=workload, seed=seed, transactions=transactions
+        )
+        return _expect(WarmUpSummary, self._do(job, watch, _ignore))
+
+    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+        """Drive the database for one window; errors as in `run_program`."""
+        seconds: list[Second] = []
+        warnings: list[Warning] = []
+
+        def gather(message: AnyMessage) -> None:
+            if isinstance(message, Second):
+                seconds.append(message)
+            elif isinstance(message, Warning):
+                warnings.append(message)
+
+        job = run_job(self._url, workload, request)
+        summary = _expect(RunSummary, self._do(job, watch, gather))
+        return Driven(tuple(seconds), tuple(warnings), summary)
+
+    def check(
+        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+    ) -> Checked:
+        """Verify the consistency conditions; errors as in `run_program`."""
+        conditions: list[Condition] = []
+
+        def gather(message: AnyMessage) -> None:
+            if isinstance(message, Condition):
+                conditions.append(message)
+
+        job = CheckJob(
+            url=self._url.reveal(), workload=workload, quick=quick, after_load=after_load
+        )
+        _expect(CheckSummary, self._do(job, watch, gather))
+        return Checked(tuple(conditions))
+
+    def _do(
+        self,
+        job: AnyJob,
+        watch: Watch,
+        gather: Callable[[AnyMessage], None],
+    ) -> Summary:
+        def both(message: AnyMessage) -> None:
+            gather(message)
+            if watch.on_message is not None:
+                watch.on_message(message)
+
+        return run_program(
+            self._runner,
+            [str(self._program)],
+            job,
+            on_message=both,
+            raw_output=watch.raw_output,
+            stop=watch.stop,
+        )
+
+
+def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
+    """The job of one window."""
+    return RunJob(
+        url=url.reveal(),
+        workload=workload,
+        seed=request.seed,
+        users=request.users,
+        pace=Pace.NONE,
+        ramp_up_s=request.ramp_up_s,
+        duration_s=request.duration_s,
+        procedures=request.procedures,
+        isolation=request.isolation,
+        error_limit=request.error_limit,
+        hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem),
+    )
+
+
+def _ignore(_: AnyMessage) -> None:
+    pass
+
+
+def _expect(kind: type[S], summary: Summary) -> S:
+    """`summary`, which the protocol says is of this kind."""
+    if not isinstance(summary, kind):
+        raise TypeError(f"the hammer answered with {summary.message}, not with {kind.__name__}")
+    return summary
