@@ -1,0 +1,1 @@
+"""What tests share: builders of synthetic results and the like."""

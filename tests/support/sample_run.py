@@ -1,0 +1,348 @@
+"""A synthetic run directory: plausible curves in every table, drawn from a seed, no server needed.
+
+Two candidates by default: the first behaves like a disk that saturates, the second like memory.
+Every number follows from the arguments, so two calls with equal arguments write equal tables.
+"""
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stithy.results import tables
+from stithy.results.layout import RunDirectory
+
+START_S = 1_800_000_000.0
+TRANSACTIONS = {
+    "new-order": 0.45,
+    "payment": 0.43,
+    "order-status": 0.04,
+    "delivery": 0.04,
+    "stock-level": 0.04,
+}
+SLOWNESS = {
+    "new-order": 1.0,
+    "payment": 0.6,
+    "order-status": 0.3,
+    "delivery": 2.2,
+    "stock-level": 1.4,
+}
+STATES = ("user", "system", "nice", "irq", "iowait", "idle", "steal")
+POLARS = {
+    "text": pl.String,
+    "integer": pl.Int64,
+    "real": pl.Float64,
+    "truth": pl.Boolean,
+    "texts": pl.List(pl.String),
+}
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What kind of run is built; every field has a usual value."""
+
+    question: str = "Does this database feel the difference between disk and memory?"
+    candidates: tuple[str, ...] = ("disk", "memory")
+    users: tuple[int, ...] = (1, 4, 13)
+    repeat: int = 1
+    ramp_up_s: int = 5
+    duration_s: int = 20
+    series: bool = True
+    memory_limit_enforced: bool = True
+    memory_limit_note: str | None = None
+    left_out: frozenset[str] = frozenset()
+    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seed: int = 1
+
+
+def window_id(candidate: str, users: int, block: int) -> str:
+    """The id of a window, as the plan makes it."""
+    return f"w-{candidate}-u{users}-b{block}"
+
+
+def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
+    """Write a whole run to `directory`; `shape.left_out` windows exist in no table.
+
+    `shape.changes` maps a window's id to columns of its `window` row that are replaced.
+    """
+    shape = shape or Shape()
+    run = RunDirectory(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    run.manifest.write_text(json.dumps(manifest(shape), indent=2, ensure_ascii=False))
+    run.study.write_text(study_text(shape))
+    run.journal.write_text("")
+    restores: list[Row] = []
+    for order, (users, block, candidate) in enumerate(_windows(shape)):
+        name = window_id(candidate, users, block)
+        if name in shape.left_out:
+            continue
+        restores.append(_restore(name, candidate, order))
+        _write_window(run, shape, _Place(name, candidate, users, block, order))
+    _write(run.table("restores"), tables.RESTORES, restores)
+    _write(run.table("conditions"), tables.CONDITIONS, _full_checks(shape))
+    return run
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One window and its turn in the run."""
+
+    window_id: str
+    candidate: str
+    users: int
+    block: int
+    order: int
+
+
+def _windows(shape: Shape) -> list[tuple[int, int, str]]:
+    draw = random.Random(shape.seed)
+    blocks = []
+    for users in shape.users:
+        for block in range(shape.repeat):
+            order = list(shape.candidates)
+            draw.shuffle(order)
+            blocks += [(users, block, candidate) for candidate in order]
+    return blocks
+
+
+def study_text(shape: Shape) -> str:
+    """The study file of the run."""
+    candidates = "".join(
+        f"  {json.dumps(name, ensure_ascii=False)}: {{path: /var/tmp/stithy-{index}}}\n"
+        for index, name in enumerate(shape.candidates)
+    )
+    return (
+        f"study: {json.dumps(shape.question, ensure_ascii=False)}\ncandidates:\n{candidates}"
+        "database:\n  engine: postgresql\n  memory: 1 GiB\n  settings: {shared_buffers: 384MB}\n"
+        "workload: {name: order-entry, warehouses: 10}\n"
+        f"load:\n  users: {list(shape.users)}\n  ramp_up: {shape.ramp_up_s} s\n"
+        f"  duration: {shape.duration_s} s\n  repeat: {shape.repeat}\nseed: {shape.seed}\n"
+    )
+
+
+def manifest(shape: Shape) -> dict[str, Any]:
+    """A manifest in the form of `stithy.results.manifest`."""
+    return {
+        "schema_version": 1,
+        "stithy_version": "0.1.0",
+        "question": shape.question,
+        "study_sha256": "0" * 64,
+        "seed": shape.seed,
+        "started_at_s": START_S,
+        "candidates": {
+            name: {"path": f"/var/tmp/stithy-{index}", "filesystem": ("ext4", "tmpfs")[index % 2]}
+            for index, name in enumerate(shape.candidates)
+        },
+        "database": {
+            "engine": "postgresql",
+            "version": "15.13",
+            "settings": {"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB"},
+        },
+        "environment": {"cpu": "Example CPU", "cpus": 2, "kernel": "6.1.0", "memory_bytes": 2**33},
+        "comparability_key": "1" * 16,
+    }
+
+
+def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
+    draw = random.Random(f"{shape.seed}/{place.window_id}")
+    where = run.window(place.window_id)
+    where.root.mkdir(parents=True)
+    load = _Load(shape, place, draw)
+    row = {**load.window_row(), **shape.changes.get(place.window_id, {})}
+    _write(where.table("window"), tables.WINDOW, [row])
+    if row["missing_because"] is not None:
+        return
+    _write(where.table("transactions"), tables.TRANSACTIONS, load.transaction_rows())
+    _write(where.table("seconds"), tables.SECONDS, load.second_rows())
+    if shape.series:
+        _write(where.table("series"), tables.SERIES, load.series_rows())
+    _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())
+
+
+class _Load:
+    """The numbers of one window, from a small closed queueing model."""
+
+    def __init__(self, shape: Shape, place: _Place, draw: random.Random) -> None:
+        self.shape, self.place, self.draw = shape, place, draw
+        index = shape.candidates.index(place.candidate)
+        peak, alone = ((180.0, 45.0), (540.0, 160.0))[index % 2]
+        noise = draw.gauss(1.0, 0.01)
+        # Throughput of a closed loop: rises with the users, bends at the candidate's peak.
+        self.rate = noise * peak * (1 - math.exp(-alone * place.users / peak))
+        self.response_s = place.users / self.rate
+        self.busy = min(0.98, self.rate / peak)
+        self.fast = index % 2 == 1
+        self.started_at_s = START_S + place.order * 100.0
+
+    @property
+    def _all(self) -> int:
+        return round(self.rate * self.shape.duration_s)
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Committed and rolled back by transaction type, exact in their sum with `all`."""
+        done = {name: round(self._all * share) for name, share in TRANSACTIONS.items()}
+        back = {name: round(n * 0.01) if name == "new-order" else 0 for name, n in done.items()}
+        return {name: (n - back[name], back[name]) for name, n in done.items()}
+
+    def window_row(self) -> Row:
+        """The row of the `window` table, of a window in which all is well."""
+        shape, place = self.shape, self.place
+        counts = self.counts()
+        minutes = shape.duration_s / 60
+        total = sum(c + b for c, b in counts.values())
+        whole = round(total * (shape.duration_s + shape.ramp_up_s) / shape.duration_s)
+        orders = round(whole * 0.4455)
+        begin = self.started_at_s + shape.ramp_up_s
+        return {
+            "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
+            "block": place.block, "position": place.order % len(shape.candidates),
+            "started_at_s": self.started_at_s, "measure_from_s": begin,
+            "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
+            "new_orders": counts["new-order"][0], "transactions": total,
+            "nopm": counts["new-order"][0] / minutes, "tpm": total / minutes,
+            "errors": 0, "error_text": None, "retries": place.users // 4,
+            "lateness_p99_s": 30e-6, "service_p50_s": self.response_s * 0.7,
+            "driver_cpu_s": total * 15e-6, "driver_run_queue_s": total * 2e-6,
+            "order_numbers_before": 300_100, "order_numbers_after": 300_100 + orders,
+            "new_orders_acknowledged": orders, "new_orders_in_doubt": 0,
+            "new_orders_in_doubt_found": 0, "client_commits": whole, "client_rollbacks": 7,
+            "server_commits": whole + 40, "server_rollbacks": 7, "checkpoints_inside": 1,
+            "autovacuum_runs": 0, "memory_limit_enforced": shape.memory_limit_enforced,
+            "memory_limit_bytes": 2**30, "memory_limit_note": shape.memory_limit_note,
+            "memory_peak_bytes": 900 * 2**20, "checkpoint_before": "forced",
+            "restore_s": 14.0 + place.order, "warm_up_s": 2.5,
+        }  # fmt: skip
+
+    def _times(self, middle_s: float) -> Row:
+        return {
+            "mean_s": middle_s, "min_s": middle_s * 0.2, "p50_s": middle_s * 0.8,
+            "p90_s": middle_s * 1.7, "p95_s": middle_s * 2.1, "p99_s": middle_s * 4.0,
+            "p999_s": middle_s * 9.0, "max_s": middle_s * 20.0,
+        }  # fmt: skip
+
+    def transaction_rows(self) -> list[Row]:
+        """Rows of the `transactions` table, the merged one last."""
+        counts = self.counts()
+        total = (sum(c for c, _ in counts.values()), sum(b for _, b in counts.values()))
+        mean = sum(SLOWNESS[name] * share for name, share in TRANSACTIONS.items())
+        rows = []
+        for name, (committed, back) in {**counts, "all": total}.items():
+            middle = self.response_s * SLOWNESS.get(name, mean) / mean
+            times = self._times(middle)
+            rows.append({
+                "window_id": self.place.window_id, "transaction": name, "committed": committed,
+                "rolled_back": back, "errors": 0, "retries": 0,
+                **{f"response_{key}": value for key, value in times.items()},
+                **{f"service_{key}": value * 0.95 for key, value in times.items()},
+            })  # fmt: skip
+        return rows
+
+    def second_rows(self) -> list[Row]:
+        """Rows of the `seconds` table: ramp-up, then measurement, with a dip at the checkpoint."""
+        rows = []
+        for second in range(self.shape.ramp_up_s + self.shape.duration_s):
+            dip = 0.6 if second == self.shape.ramp_up_s + self.shape.duration_s // 2 else 1.0
+            pace = dip * self.draw.uniform(0.94, 1.06)
+            for name, share in {**TRANSACTIONS, "all": 1.0}.items():
+                middle = self.response_s / pace * SLOWNESS.get(name, 0.96)
+                rows.append({
+                    "window_id": self.place.window_id, "second": second,
+                    "at_s": self.started_at_s + second,
+                    "phase": "ramp-up" if second < self.shape.ramp_up_s else "measure",
+                    "transaction": name, "committed": round(self.rate * share * pace),
+                    "rolled_back": 0, "errors": 0, "retries": 0,
+                    "response_p50_s": middle * 0.8, "response_p95_s": middle * 2.1,
+                    "response_p99_s": middle * 4.0,
+                })  # fmt: skip
+        return rows
+
+    def series_rows(self) -> list[Row]:
+        """Rows of the `series` table from every collector."""
+        rows = []
+        for second in range(self.shape.ramp_up_s + self.shape.duration_s):
+            for collector, subject, metric, unit, value in self._samples(second):
+                rows.append({
+                    "window_id": self.place.window_id, "at_s": self.started_at_s + second + 1,
+                    "second": float(second + 1), "collector": collector, "subject": subject,
+                    "metric": metric, "unit": unit, "value": value, "missing_because": None,
+                })  # fmt: skip
+        return rows
+
+    def _samples(self, second: int) -> list[tuple[str, str, str, str, float]]:
+        wobble = self.draw.uniform(0.95, 1.05)
+        user, system = 0.5 * self.busy * wobble, 0.2 * self.busy * wobble
+        iowait = 0.0 if self.fast else 0.25 * self.busy
+        shares = (user, system, 0.0, 0.01, iowait, max(0.0, 0.99 - user - system - iowait), 0.0)
+        samples = [
+            ("cpu", "", f"{state}_share", "", share)
+            for state, share in zip(STATES, shares, strict=True)
+        ]
+        if not self.fast:
+            samples += self._device_samples(wobble)
+        samples += [
+            ("database", "", "wal_bytes_per_s", "B/s", self.rate * 4000 * wobble),
+            ("database", "", "blocks_read_per_s", "1/s", self.rate * 3 * wobble),
+            ("database", "IO", "waiting_backends", "", self.busy * self.place.users * 0.5),
+            ("database", "LWLock", "waiting_backends", "", self.busy * self.place.users * 0.2),
+        ]
+        return samples
+
+    def _device_samples(self, wobble: float) -> list[tuple[str, str, str, str, float]]:
+        return [
+            ("block", "vda", "reads_per_s", "1/s", self.rate * 2 * wobble),
+            ("block", "vda", "writes_per_s", "1/s", self.rate * 3 * wobble),
+            ("block", "vda", "flushes_per_s", "1/s", self.rate * wobble),
+            ("block", "vda", "read_bytes_per_s", "B/s", self.rate * 2 * 8192 * wobble),
+            ("block", "vda", "write_bytes_per_s", "B/s", self.rate * 3 * 8192 * wobble),
+            ("block", "vda", "read_latency_s", "s", 0.0008 * (1 + self.busy) * wobble),
+            ("block", "vda", "write_latency_s", "s", 0.0014 * (1 + self.busy) * wobble),
+            ("block", "vda", "flush_latency_s", "s", 0.003 * (1 + self.busy) * wobble),
+            ("block", "vda", "queue_length", "", 4 * self.busy * wobble),
+            ("block", "vda", "utilisation_share", "", self.busy),
+        ]
+
+    def condition_rows(self) -> list[Row]:
+        """Rows of the quick check after the window."""
+        return [
+            _condition(self.place.candidate, self.place.window_id, "window", number)
+            for number in (1, 2, 3, 4)
+        ]
+
+
+def _condition(candidate: str, window: str | None, moment: str, number: int) -> Row:
+    return {
+        "candidate": candidate, "window_id": window, "moment": moment, "number": number,
+        "text": f"condition {number} holds", "holds": True, "violations": 0, "example": None,
+        "duration_s": 0.1,
+    }  # fmt: skip
+
+
+def _full_checks(shape: Shape) -> list[Row]:
+    load = [_condition(shape.candidates[0], None, "load", number) for number in range(1, 13)]
+    end = [
+        _condition(candidate, None, "end", number)
+        for candidate in shape.candidates
+        for number in range(1, 13)
+        if number != 11
+    ]
+    return load + end
+
+
+def _restore(window: str, candidate: str, order: int) -> Row:
+    return {
+        "window_id": window, "candidate": candidate, "copy_s": 8.0 + order, "verify_s": 4.0,
+        "sync_s": 2.0, "files": 1200, "size_bytes": 2**30, "identical": True,
+        "resident_bytes": 0, "resident_note": None,
+    }  # fmt: skip
+
+
+def _write(path: Path, table: tables.Table, rows: Sequence[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    schema = {column.name: POLARS[column.kind] for column in table.columns}
+    pl.DataFrame(list(rows), schema=schema).write_parquet(path)
