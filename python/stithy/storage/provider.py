@@ -1,8 +1,8 @@
 """The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
 
 A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
-mapping in the study file), `NEEDS` and `create(spec, candidate)`, which returns a `Provider`. `Spec` imports only
-pydantic and `stithy.units`, so that the study can be read without touching the machine.
+mapping in the study file), `NEEDS` and `create(spec, candidate)`, which returns a `Provider`.
+`Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Volume:
     """A directory on a candidate's storage that belongs to this run alone.
 
     `memory_backed`: its pages are memory (tmpfs), so that a memory limit must grow by its size.
-    `devices`: block devices under it, by kernel name, as /proc/diskstats writes them; empty if none.
+    `devices`: block devices under it, by kernel name, as in /proc/diskstats; empty if none.
     """
 
     path: Path

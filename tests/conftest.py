@@ -1,0 +1,118 @@
+"""Options, marks and fixtures that all tests share.
+
+A test says what it needs of the machine with a mark for each capability (`needs_postgresql`). Where
+that is missing the test is skipped with the reason, or fails if `--require` names the capability.
+"""
+
+import os
+import subprocess
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from capabilities import NOBODY, PROBES, missing
+
+ROOT = Path(__file__).resolve().parent.parent
+MARK = "needs_"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare --require and --accept-golden."""
+    parser.addoption(
+        "--require",
+        default="",
+        metavar="CAPABILITY,…",
+        help=f"a skip for want of one of these is a failure: {', '.join(PROBES)}",
+    )
+    parser.addoption(
+        "--accept-golden",
+        action="store_true",
+        help="write golden files as the program gives them now, instead of comparing",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare a mark for each capability; refuse unknown names in --require."""
+    for name, probe in PROBES.items():
+        config.addinivalue_line("markers", f"{MARK}{name}: {probe.__doc__}")
+    if unknown := sorted(_required(config) - PROBES.keys()):
+        known = ", ".join(PROBES)
+        raise pytest.UsageError(f"--require: unknown {', '.join(unknown)}: known are {known}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip, or fail, a test whose capabilities are not all there."""
+    for name in _needs(item):
+        if problem := missing(name):
+            end = pytest.fail if name in _required(item.config) else pytest.skip
+            end(f"needs {name}: {problem}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip from inside a test with a required capability into a failure."""
+    report = yield
+    required = sorted(_needs(item) & _required(item.config))
+    if report.skipped and required and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped although --require names {', '.join(required)}: {call.excinfo}"
+    return report
+
+
+def _required(config: pytest.Config) -> set[str]:
+    return {name for name in config.getoption("--require").split(",") if name}
+
+
+def _needs(item: pytest.Item) -> set[str]:
+    return {
+        mark.name.removeprefix(MARK) for mark in item.iter_markers() if mark.name.startswith(MARK)
+    }
+
+
+@pytest.fixture
+def accept_golden(pytestconfig: pytest.Config) -> bool:
+    """Whether golden files are to be written instead of compared."""
+    return bool(pytestconfig.getoption("--accept-golden"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's own directory."""
+    return ROOT
+
+
+@dataclass(frozen=True)
+class Unprivileged:
+    """How to run this project's programs as a user without rights."""
+
+    prefix: tuple[str, ...]
+    project: Path
+
+    def stithy(self, *arguments: str) -> list[str]:
+        """The command line of `stithy` as that user."""
+        python = [str(self.project / ".venv/bin/python"), "-m", "stithy"]
+        path = f"PYTHONPATH={self.project / 'python'}"
+        return [*self.prefix, "env", path, "HOME=/tmp", *python, *arguments]
+
+
+DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--")
+
+
+@pytest.fixture(scope="session")
+def unprivileged() -> Unprivileged:
+    """A user without rights, also where the project lies below a directory that is private.
+
+    There the project is mounted a second time, for that user's processes alone.
+    """
+    if os.geteuid() != 0:
+        return Unprivileged((), ROOT)
+    probe = [*DROP, str(ROOT / ".venv/bin/python"), "-c", ""]
+    if subprocess.run(probe, capture_output=True).returncode == 0:
+        return Unprivileged(DROP, ROOT)
+    place = Path("/mnt")
+    mount = f'mount --bind "{ROOT}" "{place}" && exec "$@"'
+    return Unprivileged(("unshare", "--mount", "sh", "-c", mount, "sh", *DROP), place)

@@ -1,0 +1,5 @@
+"""Placeholder."""
+
+
+def test_nothing() -> None:
+    """Nothing."""
