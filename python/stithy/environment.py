@@ -25,3 +25,12 @@ def search_path() -> list[Path]:
 def no_colour() -> bool:
     """Whether the person asked for plain text (NO_COLOR)."""
     return bool(os.environ.get("NO_COLOR"))
+
+
+def for_processes() -> dict[str, str]:
+    """The environment for processes that Stithy starts.
+
+    libpq's variables (PGHOST, PGOPTIONS, PGDATA, …) are left out: a server or a client of a study
+    must see what the study says, not what the person's shell happens to hold.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}

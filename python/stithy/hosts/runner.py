@@ -1,12 +1,18 @@
 """Processes: the only place that starts one.
 
-`Runner` is a seam: tests give a fake one. `LocalRunner` starts processes on this machine.
+`Runner` is a seam: tests give a fake one. `LocalRunner` starts processes on this machine: in a
+session of their own, so that Ctrl-C reaches Stithy alone, which then ends them in its own order.
 """
 
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
+
+from stithy.environment import for_processes
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.hosts.users import ServerUser, find_user
 
 
 @dataclass(frozen=True)
@@ -14,7 +20,8 @@ class Command:
     """What to start, as whom, where.
 
     `user` is a name of the password database, None for the caller's own. `memory_cgroup` is a
-    directory of a memory cgroup that the process joins before its program starts.
+    directory of a memory cgroup that the process joins before its program starts. `detached`: it
+    has no pipes to the caller, so it may outlive it.
     """
 
     argv: Sequence[str]
@@ -22,6 +29,7 @@ class Command:
     memory_cgroup: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
+    detached: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,4 +77,76 @@ class Runner(Protocol):
         ...
 
 
-__all__ = ["Command", "Finished", "Runner", "Running"]
+# A process must be in its cgroup before its program allocates anything, and Python cannot do that
+# between fork and exec once there are threads. `$0` is the cgroup's list of processes; writing 0
+# moves the writer. The shell replaces itself, so the process id stays.
+JOIN = 'echo 0 > "$0" || exit 97; exec "$@"'
+
+
+class LocalRunner:
+    """Starts processes on this machine; `environment` is added to each one's own."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        """`environment`: marks by which the processes of a run are found again."""
+        self._environment = dict(environment or {})
+
+    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
+        """Run to the end; InfrastructureError when it takes longer than `timeout_s`."""
+        process = self._popen(command, subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
+        with process:
+            try:
+                stdout, stderr = process.communicate(stdin, timeout=timeout_s)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                raise InfrastructureError(
+                    f"it did not end within {timeout_s:g} s",
+                    where=Path(command.argv[0]).name,
+                    remedy="look for what holds the machine up, then repeat the step",
+                ) from error
+        return Finished(process.returncode, stdout, stderr)
+
+    def start(self, command: Command, *, stderr: Path | None = None) -> Running:
+        """Start and return at once; standard error is appended to `stderr` or discarded."""
+        pipe = subprocess.DEVNULL if command.detached else subprocess.PIPE
+        if stderr is None:
+            return self._popen(command, pipe, pipe, subprocess.DEVNULL)
+        with stderr.open("ab") as file:
+            return self._popen(command, pipe, pipe, file)
+
+    def _popen(
+        self, command: Command, stdin: int, stdout: int, stderr: int | IO[bytes]
+    ) -> subprocess.Popen[str]:
+        try:
+            return subprocess.Popen(
+                wrapped(command),
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                text=True,
+                errors="replace",
+                cwd=command.directory or "/",
+                env={**for_processes(), **self._environment, **command.environment},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise PreconditionError(
+                f"cannot be started: {error.strerror}",
+                where=str(command.argv[0]),
+                remedy="install it, or make it readable and executable for this user",
+            ) from error
+
+
+def wrapped(command: Command) -> list[str]:
+    """The words to execute: join the cgroup as the caller, then become the user, then the program.
+
+    In that order, because only the caller may write to the cgroup.
+    """
+    words = [*_as_user(find_user(command.user)), *command.argv] if command.user else command.argv
+    if command.memory_cgroup is None:
+        return list(words)
+    return ["/bin/sh", "-c", JOIN, str(command.memory_cgroup / "cgroup.procs"), *words]
+
+
+def _as_user(user: ServerUser) -> list[str]:
+    ids = [f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups"]
+    return ["setpriv", *ids, "--"]

@@ -1,0 +1,133 @@
+"""Which processes live: a process is known by boot, process id and start time, never by id alone.
+
+Process ids are used again; the triple is not. The processes of a run are found by a mark in
+their environment, so that those of a killed Stithy can be ended without having been written down.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+RUN_VARIABLE = "STITHY_RUN"
+"""Environment variable that every process of a run carries; its value is the run's id."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """One process for good; `start_ticks` counts clock ticks since boot."""
+
+    boot_id: str
+    pid: int
+    start_ticks: int
+
+    def facts(self) -> dict[str, str]:
+        """As strings, for a journal."""
+        return {name: str(value) for name, value in asdict(self).items()}
+
+
+def identity_of(pid: int) -> Identity | None:
+    """The identity of the process that has this id now; None where there is none (or a zombie)."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    # The name in parentheses may hold anything, also parentheses; fields count from the last one.
+    fields = text.rpartition(")")[2].split()
+    if fields[0] in ("Z", "X"):
+        return None
+    return Identity(boot_id(), pid, int(fields[19]))
+
+
+def own_identity() -> Identity:
+    """The identity of this process."""
+    found = identity_of(os.getpid())
+    assert found is not None  # this process lives while it asks
+    return found
+
+
+def identity_from(facts: Mapping[str, str]) -> Identity:
+    """The identity that `Identity.facts` wrote; ValueError or KeyError for anything else."""
+    return Identity(facts["boot_id"], int(facts["pid"]), int(facts["start_ticks"]))
+
+
+def is_alive(identity: Identity) -> bool:
+    """Whether this very process still runs."""
+    return identity_of(identity.pid) == identity
+
+
+def boot_id() -> str:
+    """The kernel's id of this boot."""
+    return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def pids_of_run(run_id: str) -> list[int]:
+    """All processes but this one whose environment carries the run's mark."""
+    mark = f"{RUN_VARIABLE}={run_id}".encode()
+    return [pid for pid in _all_pids() if mark in _read(pid, "environ").split(b"\0")]
+
+
+def pids_inside(directory: Path, program: str) -> list[int]:
+    """All processes of this program (by its file name) whose working directory is `directory`.
+
+    A server's own children overwrite their environment with a title, so the mark is not enough.
+    """
+    return [
+        pid
+        for pid in _all_pids()
+        if _link(pid, "cwd") == str(directory) and os.path.basename(_link(pid, "exe")) == program
+    ]
+
+
+def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) -> None:
+    """Send `first`, wait for the end, then SIGKILL; returns when all are gone.
+
+    A process id that comes to belong to another process meanwhile is left alone.
+    """
+    targets = [found for pid in pids if (found := identity_of(pid))]
+    _signal(targets, first)
+    if not _wait(targets, patience_s):
+        _signal(targets, signal.SIGKILL)
+        _wait(targets, patience_s)
+
+
+def _signal(targets: list[Identity], number: signal.Signals) -> None:
+    for target in targets:
+        if is_alive(target):
+            with suppress(ProcessLookupError):
+                os.kill(target.pid, number)
+
+
+def _wait(targets: list[Identity], patience_s: float) -> bool:
+    deadline = time.monotonic() + patience_s
+    while any(is_alive(target) for target in targets):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _all_pids() -> list[int]:
+    return [
+        int(each.name)
+        for each in PROC.iterdir()
+        if each.name.isdigit() and each.name != str(os.getpid())
+    ]
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return (PROC / str(pid) / name).read_bytes()
+    except OSError:
+        return b""
+
+
+def _link(pid: int, name: str) -> str:
+    try:
+        return os.readlink(PROC / str(pid) / name)
+    except OSError:
+        return ""

@@ -1,0 +1,67 @@
+"""Processes are recognised for good, and ended by what they are, not by their number."""
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stithy.hosts.processes import (
+    end,
+    identity_from,
+    identity_of,
+    is_alive,
+    own_identity,
+    pids_inside,
+    pids_of_run,
+)
+from stithy.hosts.runner import Command, LocalRunner, Running
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[Running]:
+    """A process of run `r-test`, working in `tmp_path`."""
+    runner = LocalRunner({"STITHY_RUN": "r-test"})
+    running = runner.start(Command(["sleep", "60"], directory=tmp_path, detached=True))
+    yield running
+    if running.poll() is None:
+        running.send_signal(signal.SIGKILL)
+    running.wait()
+
+
+def test_an_identity_survives_being_written_down() -> None:
+    """What a journal holds gives the same identity back."""
+    assert identity_from(own_identity().facts()) == own_identity()
+
+
+def test_a_process_id_used_again_is_another_process() -> None:
+    """Same id, other start: not alive."""
+    assert is_alive(own_identity())
+    assert not is_alive(replace(own_identity(), start_ticks=1))
+    assert not is_alive(replace(own_identity(), boot_id="another"))
+
+
+def test_a_process_that_is_not_there_has_no_identity() -> None:
+    """No process, no identity."""
+    assert identity_of(2**22 + 1) is None
+
+
+def test_the_processes_of_a_run_are_found_by_their_mark(sleeper: Running) -> None:
+    """Neither other runs nor this process are found."""
+    assert pids_of_run("r-test") == [sleeper.pid]
+    assert pids_of_run("r-tes") == []
+
+
+def test_a_server_is_found_by_program_and_directory(sleeper: Running, tmp_path: Path) -> None:
+    """A shell that happens to stand in the directory is not the server."""
+    program = os.path.basename(os.readlink(f"/proc/{sleeper.pid}/exe"))
+    assert pids_inside(tmp_path, program) == [sleeper.pid]
+    assert pids_inside(tmp_path, "postgres") == []
+
+
+def test_ending_a_process_waits_until_it_is_gone(sleeper: Running) -> None:
+    """After `end` the process is no more."""
+    end([sleeper.pid], signal.SIGTERM)
+    assert identity_of(sleeper.pid) is None
