@@ -1,0 +1,116 @@
+"""The project as the rules see it: texts by path, syntax trees on demand, and what a rule finds.
+
+Rules are pure functions of a `Project`, so that each can be shown a small broken one.
+"""
+
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+# Made by tools or by running, never written by people.
+SKIPPED_FOLDERS = {
+    ".git", ".venv", "target", "runs", "dist", "__pycache__",
+    ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis",
+}  # fmt: skip
+SOURCES = {".py", ".rs", ".sql", ".md", ".toml", ".yaml", ".yml", ".html", ".css", ".js", ".sh", ""}
+GENERATED = {"Cargo.lock", "LICENSE"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place that breaks a rule."""
+
+    path: str
+    line: int
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """`path:line: problem, remedy`, as editors and people read it."""
+        return f"{self.path}:{self.line}: {self.problem}, {self.remedy}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One text file; `path` is relative to the root, with slashes."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, without their ends."""
+        return self.text.splitlines()
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax tree; only for Python."""
+        return ast.parse(self.text, self.path)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    def found(self, place: int | ast.stmt | ast.expr, problem: str, remedy: str) -> Finding:
+        """A finding at a line, or where a node begins."""
+        line = place if isinstance(place, int) else place.lineno
+        return Finding(self.path, line, problem, remedy)
+
+
+@dataclass(frozen=True)
+class Project:
+    """All texts of the project, by path."""
+
+    sources: Mapping[str, Source]
+    root_files: frozenset[str] = field(default=frozenset())
+
+    def under(self, *prefixes: str, suffix: str = "") -> Iterator[Source]:
+        """The sources whose path starts with one of the prefixes and ends with the suffix."""
+        for path, source in self.sources.items():
+            if path.startswith(prefixes) and path.endswith(suffix):
+                yield source
+
+    def package(self) -> Iterator[Source]:
+        """The Python modules of the program itself."""
+        return self.under("python/stithy/", suffix=".py")
+
+    def has(self, path: str) -> bool:
+        """Whether a file, or a folder with files in it, is there."""
+        wanted = path.rstrip("/")
+        return wanted in self.sources or any(each.startswith(wanted + "/") for each in self.sources)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what it demands, how it is checked, and the smallest projects that tell it apart.
+
+    `breaks` and `keeps` are texts by path: the check must find something in the first and nothing
+    in the second.
+    """
+
+    demand: str
+    check: Callable[[Project], Iterable[Finding]]
+    breaks: Mapping[str, str]
+    keeps: Mapping[str, str]
+
+
+def project_of(texts: Mapping[str, str]) -> Project:
+    """A project made of texts by path."""
+    sources = {path: Source(path, text) for path, text in texts.items()}
+    return Project(sources, frozenset(path for path in texts if "/" not in path))
+
+
+def read_project(root: Path) -> Project:
+    """The project on disk; what is no text is known by its path and has an empty text."""
+    texts = {}
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
+        for name in sorted(files):
+            path = Path(folder, name)
+            readable = path.suffix in SOURCES and name not in GENERATED
+            texts[path.relative_to(root).as_posix()] = path.read_text() if readable else ""
+    return project_of(texts)

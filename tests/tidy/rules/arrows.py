@@ -1,0 +1,77 @@
+"""Which package may know which: the way of the data goes forward only.
+
+`study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `database`, `workload`,
+`collect`, `hosts` and `wire` are what `run` uses; `cli` is above all.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from tidy.project import Finding, Project, Rule, Source
+
+TOOLS_OF_RUN = {"storage", "database", "workload", "collect", "hosts", "wire"}
+AFTER_RUN = {"analysis", "report"}
+
+# A package, and what it must not import. Single modules (`errors`, `units`) are for everyone.
+FORBIDDEN: dict[str, set[str]] = {
+    "study": {"plan", "run", "results", "hosts", "collect", "wire", *AFTER_RUN},
+    "plan": {"run", "results", "hosts", "collect", "wire", *AFTER_RUN},
+    "results": {"run", "hosts", "storage", "database", "collect", *AFTER_RUN},
+    "analysis": {"study", "plan", "run", "report", *TOOLS_OF_RUN - {"workload"}},
+    "report": {"run", *TOOLS_OF_RUN - {"workload", "collect"}},
+    "run": AFTER_RUN,
+    **{package: {"study", "plan", "run", *AFTER_RUN} for package in TOOLS_OF_RUN},
+}
+REMEDY = "give it what it needs as an argument, or move the code to where the arrow starts"
+
+
+def imported_modules(source: Source) -> Iterator[tuple[ast.stmt, str]]:
+    """Every module of `stithy` that a source imports, in functions too, and where."""
+    for node in source.nodes:
+        match node:
+            case ast.Import(names=names):
+                for name in names:
+                    yield node, name.name
+            case ast.ImportFrom(module=str(module), names=names):
+                yield node, module
+                for name in names:
+                    yield node, f"{module}.{name.name}"
+
+
+def package_of(path: str) -> str:
+    """`run` for `python/stithy/run/journal.py`; the module's name for a single module."""
+    return path.removeprefix("python/stithy/").split("/")[0].removesuffix(".py")
+
+
+def arrows_go_forward(project: Project) -> Iterator[Finding]:
+    """No package imports one that it must not know; nobody imports `cli`."""
+    for source in project.package():
+        package = package_of(source.path)
+        known = set() if package in {"cli", "__main__"} else {"cli"}
+        forbidden = FORBIDDEN.get(package, set()) | known
+        seen = set()
+        for node, module in imported_modules(source):
+            target = (module.split(".") + ["", ""])[:2]
+            if target[0] == "stithy" and target[1] in forbidden and node.lineno not in seen:
+                seen.add(node.lineno)
+                problem = f"{package} imports stithy.{target[1]}, which it must not know"
+                yield source.found(node, problem, REMEDY)
+
+
+RULES = (
+    Rule(
+        "arrows go forward",
+        arrows_go_forward,
+        breaks={"python/stithy/plan/a.py": "def f():\n    from stithy.run import journal\n"},
+        keeps={
+            "python/stithy/run/a.py": "from stithy.plan.steps import Step\n",
+            "python/stithy/plan/b.py": "from stithy.running import x\nimport stithy.errors\n",
+        },
+    ),
+    Rule(
+        "nobody imports cli",
+        arrows_go_forward,
+        breaks={"python/stithy/errors.py": "from stithy import cli\n"},
+        keeps={"python/stithy/cli/a.py": "from stithy.cli import render\n"},
+    ),
+)

@@ -1,0 +1,64 @@
+"""The map is true: what the documents name exists, and nothing lies about in the root."""
+
+import re
+from collections.abc import Iterator
+from posixpath import dirname, normpath
+
+from tidy.project import Finding, Project, Rule
+
+MAP = "ARCHITECTURE.md"
+NAMED_PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w.-]+)?)`")
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+
+ROOT_FILES = {
+    ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+    "Cargo.lock", "Cargo.toml", "LICENSE", "Makefile", "README.md", "RELEASE.md", "SECURITY.md",
+    "STYLE.md", "clippy.toml", "deny.toml", "pyproject.toml", "rustfmt.toml", "mkdocs.yml",
+}  # fmt: skip
+
+
+def the_map_is_true(project: Project) -> Iterator[Finding]:
+    """Every path that ARCHITECTURE.md names exists."""
+    for source in project.under(MAP):
+        for number, line in enumerate(source.lines, 1):
+            for path in NAMED_PATH.findall(line):
+                if not project.has(path):
+                    yield source.found(number, f"{path} does not exist", "correct the map")
+
+
+def links_lead_somewhere(project: Project) -> Iterator[Finding]:
+    """Every relative link of a document leads to a file of the project."""
+    for source in project.under("", suffix=".md"):
+        for number, line in enumerate(source.lines, 1):
+            for link in LINK.findall(line):
+                if not project.has(normpath(f"{dirname(source.path)}/{link}".lstrip("/"))):
+                    yield source.found(number, f"the link {link} leads nowhere", "correct it")
+
+
+def the_root_is_clean(project: Project) -> Iterator[Finding]:
+    """Only known files lie in the root."""
+    for path in sorted(project.root_files - ROOT_FILES):
+        source = project.sources[path]
+        yield source.found(1, "a file in the root that is not on the list", "give it a folder")
+
+
+RULES = (
+    Rule(
+        "the map is true",
+        the_map_is_true,
+        breaks={MAP: "see `python/stithy/gone.py`\n"},
+        keeps={MAP: "see `python/stithy/`, `a.b` and `x`\n", "python/stithy/a.py": ""},
+    ),
+    Rule(
+        "links lead somewhere",
+        links_lead_somewhere,
+        breaks={"docs/a.md": "[b](b.md)\n"},
+        keeps={"docs/a.md": "[b](../b.md#top) [c](https://example.org/c)\n", "b.md": "x"},
+    ),
+    Rule(
+        "the root is clean",
+        the_root_is_clean,
+        breaks={"notes.txt": ""},
+        keeps={"README.md": ""},
+    ),
+)

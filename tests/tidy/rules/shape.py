@@ -1,0 +1,103 @@
+"""How big things are, and that each file says what it is for."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tidy.project import Finding, Project, Rule
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+PYTHON = ("python/", "tests/", "tools/", "benches/")
+CODE_SUFFIXES = (".py", ".rs", ".sql", ".html", ".css", ".js")
+
+
+def files_are_short(project: Project) -> Iterator[Finding]:
+    """No file of code has more lines than the wall."""
+    for source in project.sources.values():
+        if source.path.endswith(CODE_SUFFIXES) and len(source.lines) > FILE_LINES_MAX:
+            problem = f"{len(source.lines)} lines, more than {FILE_LINES_MAX}"
+            yield source.found(FILE_LINES_MAX + 1, problem, "make it two files with one idea each")
+
+
+def functions_are_short(project: Project) -> Iterator[Finding]:
+    """No Python function has more lines than a page; clippy sees to the Rust ones."""
+    for source in project.under(*PYTHON, suffix=".py"):
+        for node in source.nodes:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES_MAX:
+                problem = f"{node.name} has {length} lines, more than {FUNCTION_LINES_MAX}"
+                yield source.found(node, problem, "take its steps out into functions")
+
+
+def python_modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:
+    """The first statement of a Python module is its docstring."""
+    for source in project.under(*PYTHON, suffix=".py"):
+        if not ast.get_docstring(source.tree):
+            remedy = "say in its first statement what the module answers"
+            yield source.found(1, "no module docstring", remedy)
+
+
+def rust_modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:
+    """A Rust file begins with `//!`."""
+    for source in project.under("crates/", suffix=".rs"):
+        if not source.text.startswith("//!"):
+            yield source.found(1, "no module comment", "begin with `//!` and what it answers")
+
+
+# `timeout` is not among them: it is Python's own name where a process is waited for.
+DIMENSIONS = {"duration", "time", "latency", "lateness", "interval", "delay", "age", "elapsed",
+              "size", "space"}  # fmt: skip
+NUMERIC = re.compile(r"\b(int|float)\b")
+
+
+def quantities_end_in_their_unit(project: Project) -> Iterator[Finding]:
+    """A numeric field or argument whose name is a dimension ends in the unit, as `duration_s`."""
+    for source in project.package():
+        for node in source.nodes:
+            match node:
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=kind):
+                    pass
+                case ast.arg(arg=name, annotation=ast.expr() as kind):
+                    pass
+                case _:
+                    continue
+            if name.split("_")[-1] in DIMENSIONS and NUMERIC.search(ast.unparse(kind)):
+                remedy = f"put it last: {name}_s or {name}_bytes"
+                yield source.found(kind, f"{name} does not tell its unit", remedy)
+
+
+RULES = (
+    Rule(
+        "files are short",
+        files_are_short,
+        breaks={"python/stithy/long.py": "x = 1\n" * 601},
+        keeps={"python/stithy/long.py": "x = 1\n" * 600, "docs/long.md": "x\n" * 900},
+    ),
+    Rule(
+        "functions are short",
+        functions_are_short,
+        breaks={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 70},
+        keeps={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 69},
+    ),
+    Rule(
+        "Python modules say what they are for",
+        python_modules_say_what_they_are_for,
+        breaks={"tests/unit/test_it.py": 'import os\n"""Too late."""\n'},
+        keeps={"tests/unit/test_it.py": '"""What it answers."""\n'},
+    ),
+    Rule(
+        "Rust modules say what they are for",
+        rust_modules_say_what_they_are_for,
+        breaks={"crates/wire/src/lib.rs": "mod job;\n"},
+        keeps={"crates/wire/src/lib.rs": "//! Messages.\nmod job;\n"},
+    ),
+    Rule(
+        "quantities end in their unit",
+        quantities_end_in_their_unit,
+        breaks={"python/stithy/a.py": "class A:\n    cache_size: int | None\n"},
+        keeps={"python/stithy/a.py": "class A:\n    size_bytes: int\n    time: str\n"},
+    ),
+)

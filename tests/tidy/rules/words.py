@@ -1,0 +1,160 @@
+"""Words: foreign ones, promises without an owner, what only one machine knows, silenced checkers.
+
+The words not used stand in `docs/words.md`, each with the one to use instead.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tidy.project import Finding, Project, Rule, Source
+
+LIST = "docs/words.md"
+HEADING = "## Words that are not used"
+ROW = re.compile(r"^\| `(?P<word>[^`]+)` \| (?P<instead>[^|]+?) \|")
+PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+# Comments and texts of Rust, which may name a foreign word in order to explain it.
+RUST_PROSE = re.compile(r'//[^\n]*|"(?:[^"\\]|\\.)*"')
+
+
+def words_not_used(project: Project) -> dict[str, str]:
+    """From the list: a word in small letters without separators, and what to use instead."""
+    if LIST not in project.sources:
+        return {}
+    table = project.sources[LIST].text.partition(HEADING)[2].partition("\n## ")[0]
+    rows = [match for line in table.splitlines() if (match := ROW.match(line))]
+    return {re.sub(r"\W", "", row["word"]).lower(): row["instead"] for row in rows}
+
+
+def foreign_word(name: str, foreign: dict[str, str]) -> str | None:
+    """The foreign word that a name is made with, if any: `tpcc_run`, `TpccRun` and `run-tpc-c`.
+
+    >>> foreign_word("run_tpcC", {"tpcc": "order-entry"})
+    'tpcc'
+    >>> foreign_word("stpccato", {"tpcc": "order-entry"}) is None
+    True
+    """
+    parts = [part.lower() for part in PARTS.findall(name)]
+    joined = [*parts, *("".join(pair) for pair in zip(parts, parts[1:], strict=False))]
+    return next((part for part in joined if part in foreign), None)
+
+
+def identifiers(source: Source) -> Iterator[tuple[int, str]]:
+    """Every name in a source of code, with its line."""
+    if source.path.endswith(".py"):
+        for node in source.nodes:
+            for attribute in ("id", "name", "arg", "attr"):
+                name = getattr(node, attribute, None)
+                if isinstance(name, str) and not isinstance(node, ast.alias):
+                    yield getattr(node, "lineno", 1), name
+    elif source.path.endswith((".rs", ".sql")):
+        for number, line in enumerate(source.lines, 1):
+            for name in IDENTIFIER.findall(RUST_PROSE.sub("", line)):
+                yield number, name
+
+
+def only_our_words(project: Project) -> Iterator[Finding]:
+    """No file and no identifier is made with a word from the list of words not used."""
+    foreign = words_not_used(project)
+    for source in project.sources.values():
+        named = [(1, part) for part in source.path.split("/")]
+        for line, name in [*named, *identifiers(source)]:
+            if word := foreign_word(name, foreign):
+                yield source.found(line, f"{name!r} uses {word!r}", f"say {foreign[word]}")
+
+
+# Written in two halves so that this file keeps its own rule.
+PROMISE = re.compile(r"\b(" + "TO" + "DO|FIX" + "ME|XX" + r"X)\b")
+
+
+def no_promises(project: Project) -> Iterator[Finding]:
+    """No note that something is still to be done."""
+    for source in project.sources.values():
+        for number, line in enumerate(source.lines, 1):
+            if match := PROMISE.search(line):
+                yield source.found(number, f"{match[1]} in the text", "do it now or open an issue")
+
+
+PRIVATE = re.compile(
+    r"(?<![\w.<])/(?:work|root|home/\w+)/"
+    r"|https?://[^\s/]*(?:pypi|pythonhosted|crates\.io|deb\.debian)|--(?:extra-)?index-url"
+)
+
+
+def nothing_of_one_machine(project: Project) -> Iterator[Finding]:
+    """No path of somebody's machine and no host of a package registry."""
+    for source in project.sources.values():
+        for number, line in enumerate(source.lines, 1):
+            if match := PRIVATE.search(line):
+                problem = f"{match[0]!r} exists on one machine or is one site's choice"
+                yield source.found(number, problem, "leave it out, or make it an argument")
+
+
+# The folders, the suffix, a suppression without a reason, and how one looks with it.
+SUPPRESSIONS = (
+    (
+        ("python/", "tests/", "tools/", "benches/"),
+        ".py",
+        re.compile(r"#\s*noqa(?!: [A-Z]+\d+(?:, ?[A-Z]+\d+)* \S)"),
+        "# noqa: E501 why",
+    ),
+    (
+        ("python/", "tests/", "tools/", "benches/"),
+        ".py",
+        re.compile(r"#\s*type: ignore(?!\[[\w-]+(?:, ?[\w-]+)*\] +# \S)"),
+        "# type: ignore[code]  # why",
+    ),
+    (
+        ("crates/",),
+        ".rs",
+        re.compile(r"#\[(?:allow|expect)\((?!.*reason)"),
+        '#[expect(…, reason = "why")]',
+    ),
+)
+
+
+def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
+    """Whoever silences a checker says which message and why, on the same line."""
+    for folders, suffix, bare, example in SUPPRESSIONS:
+        for source in project.under(*folders, suffix=suffix):
+            for number, line in enumerate(source.lines, 1):
+                if bare.search(line):
+                    problem = "a checker is silenced without a reason"
+                    yield source.found(number, problem, f"write {example}")
+
+
+_WORDS = {LIST: f"{HEADING}\n\n| `TPC-C` | order-entry |\n"}
+
+RULES = (
+    Rule(
+        "only our words in identifiers",
+        only_our_words,
+        breaks=_WORDS | {"crates/hammer/src/a.rs": "//! A.\nfn run_tpcc() {}\n"},
+        keeps=_WORDS | {"crates/hammer/src/a.rs": "//! As TPC-C has it.\nfn run() {}\n"},
+    ),
+    Rule(
+        "only our words in file names",
+        only_our_words,
+        breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
+        keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"},
+    ),
+    Rule(
+        "no promises",
+        no_promises,
+        breaks={"python/stithy/a.py": "# " + "TO" + "DO: later\n"},
+        keeps={"python/stithy/a.py": "# to do it later would lose the count\n"},
+    ),
+    Rule(
+        "nothing of one machine",
+        nothing_of_one_machine,
+        breaks={"docs/a.md": "see /" + "work/main\n"},
+        keeps={"docs/a.md": "see work/main and ./work/a\n"},
+    ),
+    Rule(
+        "suppressions have reasons",
+        suppressions_have_reasons,
+        breaks={"python/stithy/a.py": "x = 1  # " + "noqa: E501\n"},
+        keeps={"python/stithy/a.py": "x = 1  # " + "noqa: E501 a table\n"},
+    ),
+)

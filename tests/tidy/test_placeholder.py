@@ -1,5 +1,0 @@
-"""Placeholder."""
-
-
-def test_nothing() -> None:
-    """Nothing."""
