@@ -33,7 +33,7 @@ SLOWNESS = {
     "stock-level": 1.4,
 }
 STATES = ("user", "system", "nice", "irq", "iowait", "idle", "steal")
-POLARS = {
+POLARS: dict[str, pl.DataType | type[pl.DataType]] = {
     "text": pl.String,
     "integer": pl.Int64,
     "real": pl.Float64,

@@ -108,7 +108,7 @@ SUPPRESSIONS = (
     (
         ("crates/",),
         ".rs",
-        re.compile(r"#\[(?:allow|expect)\((?!.*reason)"),
+        re.compile(r"#!?\[(?:allow|expect)\((?!.*(?:reason|// ))"),
         '#[expect(…, reason = "why")]',
     ),
 )
