@@ -4,10 +4,13 @@ Decimal units are powers of 1000 and binary ones powers of 1024; PostgreSQL's ow
 are passed through in `database.settings` and never read by this module.
 """
 
+import math
 import re
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 SECONDS_BY_UNIT = {
     "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
@@ -48,13 +51,43 @@ def parse_size(text: object) -> int:
 def _split(text: object, example: str) -> tuple[float, str]:
     if not isinstance(text, str) or not (match := _QUANTITY.match(text)):
         raise ValueError(f"a number with a unit is needed, such as {example}")
-    return float(match[1]), match[2]
+    if not math.isfinite(value := float(match[1])):
+        raise ValueError(f"a smaller number is needed, such as {example}")
+    return value, match[2]
 
 
-Seconds = Annotated[float, BeforeValidator(parse_duration)]
+def _telling(parse: Callable[[object], Any], what: str) -> Callable[[Any], Any]:
+    """`parse` for a study file: a ValueError becomes an error that says what the value is not."""
+
+    def checked(text: Any) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            context = {"what": what, "right": str(error)}
+            raise PydanticCustomError("quantity", "{what}: {right}", context) from error
+
+    return checked
+
+
+def _as_text(units: Iterable[str], example: str) -> WithJsonSchema:
+    """What an editor's completion knows of a quantity: text, a number and then a unit."""
+    names = "|".join(sorted(units, key=len, reverse=True))
+    pattern = rf"^\s*\d+(\.\d+)?\s*({names})\s*$"
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
+
+
+Seconds = Annotated[
+    float,
+    BeforeValidator(_telling(parse_duration, "not a duration")),
+    _as_text(SECONDS_BY_UNIT, "20 s"),
+]
 """A duration in a study file; seconds once read."""
 
-Bytes = Annotated[int, BeforeValidator(parse_size)]
+Bytes = Annotated[
+    int,
+    BeforeValidator(_telling(parse_size, "not a size")),
+    _as_text("B kB MB GB TB KiB MiB GiB TiB".split(), "1 GiB"),
+]
 """A size in a study file; bytes once read."""
 
 

@@ -1,0 +1,187 @@
+"""A YAML file as plain values, with the place of every key and every value.
+
+Read from ruamel.yaml's node graph and not from its objects: nodes keep the mark of each key and
+value, and nothing in the file can create anything but text, numbers, lists and mappings. Keys are
+always the text that stands in the file. What plain values cannot hold (a key given twice, a tag, an
+alias inside of itself) is a problem with a place; the rest of the file is still read.
+"""
+
+from dataclasses import dataclass, field
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from stithy.study.problems import StudyError, StudyProblem
+
+Loc = tuple[str | int, ...]
+"""The way to a value: keys and list indices from the top of the file."""
+
+VALUES_MAX = 20_000
+"""More values than any study needs; bounds what aliases of aliases can expand to."""
+
+_PLAIN = {"str", "int", "float", "bool", "null"}
+_AS_TEXT = {"timestamp", "merge", "value"}
+_TAG_PREFIX = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A range of one line: lines and columns from 1, `end` just after the last character."""
+
+    line: int
+    column: int
+    end: int
+
+
+@dataclass
+class Document:
+    """A study file that was read: plain values, where each stands, and what was wrong so far.
+
+    `keys` has the place of the key of a value in a mapping, `values` that of the value itself, and
+    `texts` the scalar as it is written.
+    """
+
+    name: str
+    text: str
+    data: object = None
+    keys: dict[Loc, Place] = field(default_factory=dict)
+    values: dict[Loc, Place] = field(default_factory=dict)
+    texts: dict[Loc, str] = field(default_factory=dict)
+    problems: list[StudyProblem] = field(default_factory=list)
+
+    def problem(self, place: Place, problem: str, remedy: str) -> StudyProblem:
+        """A problem at `place`, with the excerpt of the file."""
+        where = f"{self.name}:{place.line}:{place.column}"
+        return StudyProblem(problem, where=where, remedy=remedy, excerpt=self.excerpt(place))
+
+    def excerpt(self, place: Place) -> str:
+        """The line of `place` behind its number, and below it a caret under each character."""
+        lines = self.text.splitlines()
+        line = lines[place.line - 1] if place.line <= len(lines) else ""
+        head = f"{place.line:>5} | "
+        start = min(place.column - 1, len(line))
+        under = "^" * max(1, min(place.end - 1, len(line)) - start)
+        pad = "".join("\t" if each == "\t" else " " for each in line[:start])
+        return f"{head}{line}\n{' ' * 5} | {pad}{under}"
+
+
+def read_document(name: str, text: str) -> Document:
+    """The values of a YAML text. Raises StudyError where it is not YAML at all."""
+    document = Document(name, text)
+    try:
+        node = YAML(typ="safe", pure=True).compose(text)
+        if node is not None:
+            document.data = _Builder(document).build(node, (), ())
+    except (YAMLError, YAMLStreamError) as error:
+        raise StudyError(name, [_syntax_problem(document, error)]) from error
+    except RecursionError as error:
+        start = Place(1, 1, 2)
+        deep = document.problem(start, "nested too deeply to be read", "a study needs four levels")
+        raise StudyError(name, [deep]) from error
+    return document
+
+
+def position(text: str, index: int) -> Place:
+    """The place of the character at `index`."""
+    line = text.count("\n", 0, index) + 1
+    column = index - (text.rfind("\n", 0, index) + 1) + 1
+    return Place(line, column, column + 1)
+
+
+def _syntax_problem(document: Document, error: Exception) -> StudyProblem:
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        place = Place(mark.line + 1, mark.column + 1, mark.column + 2) if mark else Place(1, 1, 2)
+        said = " ".join(each for each in (error.context, error.problem) if each)
+    else:
+        at = getattr(error, "position", None)
+        place = position(document.text, at) if isinstance(at, int) else Place(1, 1, 2)
+        said = str(error).splitlines()[0]
+    if "found character '\\t'" in said:
+        return document.problem(place, f"not YAML: {said}", "indent with spaces, not with tabs")
+    return document.problem(
+        place, f"not YAML: {said}", "check indentation, quotes and brackets here and just above"
+    )
+
+
+class _Builder:
+    """Turns nodes to values and notes their places in the document."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.count = 0
+        self.construct = YAML(typ="safe", pure=True).constructor.construct_object
+
+    def build(self, node: Node, loc: Loc, above: tuple[int, ...]) -> object:
+        """The value of `node`; `above` are the ids of the nodes that contain it."""
+        self.count += 1
+        self.document.values[loc] = _place(node)
+        if self.count > VALUES_MAX:
+            return self._refuse(node, "more values than a study can have", "shorten the file")
+        if id(node) in above:
+            return self._refuse(node, "an alias that contains itself", "write the value out")
+        if isinstance(node, MappingNode):
+            return self._mapping(node, loc, (*above, id(node)))
+        if isinstance(node, SequenceNode):
+            inside = (*above, id(node))
+            return [self.build(each, (*loc, i), inside) for i, each in enumerate(node.value)]
+        return self._scalar(node, str(node.value), loc)
+
+    def _mapping(self, node: MappingNode, loc: Loc, above: tuple[int, ...]) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self._refuse(key_node, "a key that is not text", "use one word as the key")
+                continue
+            key = str(key_node.value)
+            if key in found:
+                self._repeated(key_node, (*loc, key))
+                continue
+            self.document.keys[(*loc, key)] = _place(key_node)
+            found[key] = self.build(value_node, (*loc, key), above)
+            if isinstance(value_node, ScalarNode) and not value_node.value:
+                self._stand_by_key(value_node, (*loc, key))
+        return found
+
+    def _stand_by_key(self, node: ScalarNode, loc: Loc) -> None:
+        """A value left out has no place of its own: ruamel puts it on some later line."""
+        if node.style is None:
+            self.document.values[loc] = self.document.keys[loc]
+
+    def _repeated(self, key_node: Node, loc: Loc) -> None:
+        first = self.document.keys[loc]
+        self._refuse(
+            key_node,
+            f"a key given twice: {loc[-1]}",
+            f"keep one of them; the first is on line {first.line}",
+        )
+
+    def _scalar(self, node: Node, text: str, loc: Loc) -> object:
+        self.document.texts[loc] = text
+        kind = str(node.tag).removeprefix(_TAG_PREFIX)
+        if kind in _AS_TEXT:
+            return text
+        if kind not in _PLAIN:
+            return self._refuse(node, f"a YAML tag: {node.tag}", "leave the tag out")
+        try:
+            value: object = self.construct(node)
+        except (ValueError, YAMLError):
+            return text
+        return value
+
+    def _refuse(self, node: Node, problem: str, remedy: str) -> object:
+        """Note a problem, once for each place; the value is then None."""
+        found = self.document.problem(_place(node), problem, remedy)
+        if all(found.where != each.where for each in self.document.problems):
+            self.document.problems.append(found)
+        return None
+
+
+def _place(node: Node) -> Place:
+    start: StringMark = node.start_mark
+    end: StringMark = node.end_mark
+    one_line = end.line == start.line and end.column > start.column
+    return Place(
+        start.line + 1, start.column + 1, (end.column if one_line else start.column + 1) + 1
+    )

@@ -1,0 +1,106 @@
+"""From a file's path to a study that was checked, or to all that is wrong with it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from stithy.study.document import Document, Place, position, read_document
+from stithy.study.locate import locate
+from stithy.study.model import Study
+from stithy.study.problems import StudyError, StudyProblem
+from stithy.study.suggest import closest
+
+SIZE_BYTES_MAX = 2**20
+"""A study is a page of text; more is some other file."""
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study and the file it came from; `content` is that file, byte for byte."""
+
+    path: Path
+    content: bytes
+    study: Study
+
+
+def read_study(path: Path) -> StudyFile:
+    """The study in a file. Raises StudyError with every problem in it, in the file's order."""
+    content = _read(path)
+    return StudyFile(path, content, parse_study(str(path), content))
+
+
+def parse_study(name: str, content: bytes) -> Study:
+    """The study in the bytes of a file that messages call `name`. Raises StudyError."""
+    document = read_document(name, _decode(name, content))
+    if not isinstance(document.data, dict):
+        document.problems.append(_not_a_study(document))
+        raise StudyError(name, document.problems)
+    try:
+        study = Study.model_validate(document.data)
+        found: list[StudyProblem] = []
+    except ValidationError as error:
+        found = locate(document, error)
+    if problems := document.problems + found:
+        raise StudyError(name, sorted(problems, key=_place_of))
+    return study
+
+
+def _place_of(problem: StudyProblem) -> tuple[int, int]:
+    _, line, column = problem.where.rsplit(":", 2)
+    return int(line), int(column)
+
+
+def _not_a_study(document: Document) -> StudyProblem:
+    place = document.values.get((), Place(1, 1, 2))
+    remedy = "start with `study: ` and the question; studies/demo.yaml is an example"
+    if document.data is None:
+        return document.problem(place, "an empty study file", remedy)
+    return document.problem(place, "not a mapping of keys to values", remedy)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(SIZE_BYTES_MAX + 1)
+    except FileNotFoundError as error:
+        raise _unreadable(path, "there is no such file", _other_file(path)) from error
+    except IsADirectoryError as error:
+        raise _unreadable(path, "this is a directory", "name the study file in it") from error
+    except PermissionError as error:
+        raise _unreadable(path, "not allowed to read it", "give yourself the right") from error
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, f"cannot be read: {error}", "name a file that can") from error
+    if len(content) > SIZE_BYTES_MAX:
+        raise _unreadable(path, "more than 1 MiB, too long for a study", "name a study file")
+    return content
+
+
+def _unreadable(path: Path, problem: str, remedy: str) -> StudyError:
+    return StudyError(str(path), [StudyProblem(problem, where=f"{path}:1:1", remedy=remedy)])
+
+
+def _other_file(path: Path) -> str:
+    try:
+        known = [each.name for each in path.parent.iterdir() if each.suffix in (".yaml", ".yml")]
+    except OSError:
+        return "check the directory's name"
+    guess = closest(path.name, known)
+    return f"did you mean {path.parent / guess}?" if guess else "check the name"
+
+
+def _decode(name: str, content: bytes) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8", errors="replace")
+        place = position(before, len(before))
+        raise StudyError(name, [_not_text(name, place)]) from error
+    if "\0" in text:
+        raise StudyError(name, [_not_text(name, position(text, text.index("\0")))])
+    return text
+
+
+def _not_text(name: str, place: Place) -> StudyProblem:
+    where = f"{name}:{place.line}:{place.column}"
+    return StudyProblem("not a text in UTF-8", where=where, remedy="save the study file as UTF-8")

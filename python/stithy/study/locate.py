@@ -1,0 +1,231 @@
+"""What pydantic found wrong, in words of the study file and with its place.
+
+Each problem becomes `file:line:column: what is wrong: the value: what would be right`. A key that
+is missing is reported at the mapping that lacks it; a key that is unknown at the key itself, with
+the word that may have been meant.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from stithy.study.document import Document, Loc, Place
+from stithy.study.fields import Key, all_keys, key_at, known_at, needed_at
+from stithy.study.problems import StudyProblem
+from stithy.study.suggest import closest
+
+LONGEST = 60
+"""Characters of a value that a message shows."""
+
+_KINDS = {
+    "int": "not a whole number",
+    "float": "not a number",
+    "bool": "neither true nor false",
+    "string": "not a text",
+    "tuple": "not a list",
+    "list": "not a list",
+    "dict": "not a mapping of names to values",
+    "mapping": "not a mapping of names to values",
+    "model": "not a mapping of keys to values",
+    "path": "not a path",
+    "literal": "not one of the values that are possible",
+}
+
+
+def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
+    """All problems of a study file, those found while reading it first, each place once."""
+    errors = error.errors(include_url=False)
+    mistyped = set(filter(None, map(_meant, errors)))
+    found = [_problem(document, each) for each in errors if not _is_meant(each, mistyped)]
+    taken = {each.where for each in document.problems}
+    return [each for each in found if each.where not in taken]
+
+
+def _problem(document: Document, error: ErrorDetails) -> StudyProblem:
+    loc = known_loc(document, error["loc"])
+    if error["type"] == "missing":
+        return _missing(document, error["loc"])
+    if error["type"] == "extra_forbidden" or _is_unknown_key(error):
+        return _unknown(document, loc, error)
+    if "[key]" in error["loc"]:
+        return _wrong_name(document, loc, error)
+    what, right = _said(error, loc)
+    value = _value(document, loc, error["input"])
+    return document.problem(_value_place(document, loc), _joined(loc, what, value), right)
+
+
+def _meant(error: ErrorDetails) -> Loc | None:
+    """The key that a mistyped one stands for: then that one is not missing as well."""
+    if error["type"] != "extra_forbidden":
+        return None
+    parent = error["loc"][:-1]
+    guess = closest(str(error["loc"][-1]), known_at(parent))
+    return (*parent, guess) if guess else None
+
+
+def _is_meant(error: ErrorDetails, mistyped: set[Loc]) -> bool:
+    return error["type"] == "missing" and error["loc"] in mistyped
+
+
+def known_loc(document: Document, loc: Loc) -> Loc:
+    """The longest head of `loc` that is in the document: what pydantic adds for itself is cut."""
+    plain = tuple(each for each in loc if each != "[key]")
+    while plain and plain not in document.values and plain not in document.keys:
+        plain = plain[:-1]
+    return plain
+
+
+def _missing(document: Document, loc: Loc) -> StudyProblem:
+    parent, name = known_loc(document, loc[:-1]), str(loc[-1])
+    place = document.keys.get(parent) or _value_place(document, parent)
+    key = key_at((*parent, name))
+    below = f"`{_dotted(parent)}`" if parent else "the study"
+    return document.problem(place, f"a key is missing in {below}: {name}", _add(name, key))
+
+
+def _add(name: str, key: Key | None) -> str:
+    if key is None:
+        return f"add `{name}`"
+    meaning = first_sentence(key.info.description or "")
+    if key.example is None:
+        return f"add `{name}:` with {', '.join(needed_at(key.path))} below it: {meaning}"
+    return f"add `{name}: {as_yaml(key.example)}`: {meaning}"
+
+
+def _is_unknown_key(error: ErrorDetails) -> bool:
+    return (error.get("ctx") or {}).get("what") == "unknown key"
+
+
+def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
+    parent, name = loc[:-1], str(loc[-1])
+    place = document.keys.get(loc) or _value_place(document, loc)
+    inside = f" in `{_dotted(parent)}`" if parent else ""
+    right = str((error.get("ctx") or {}).get("right", "")) or _instead(parent, name)
+    return document.problem(place, f"unknown key{inside}: {name}", right)
+
+
+def _instead(parent: Loc, name: str) -> str:
+    known = known_at(parent)
+    if guess := closest(name, known):
+        return f"did you mean `{guess}`?"
+    if home := _home(name):
+        return f"`{name}` belongs in {home}"
+    return f"known here: {', '.join(known)}"
+
+
+def _home(name: str) -> str | None:
+    """Where a key of this name belongs, where it stands in the wrong section."""
+    for key in all_keys():
+        if key.path[-1] == name:
+            return f"`{'.'.join(key.path[:-1])}`" if len(key.path) > 1 else "the top of the file"
+    return None
+
+
+def _wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
+    place = document.keys.get(loc) or _value_place(document, loc)
+    name = str(error["input"])
+    if loc[:1] == ("candidates",):
+        right = "small letters, digits and hyphens, 40 at most, such as `disk-2`"
+        return document.problem(place, f"not a candidate's name: {shortened(name)}", right)
+    right = "letters, digits, `_` and `.`, 63 at most"
+    return document.problem(place, f"not a name in `{_dotted(loc[:-1])}`: {shortened(name)}", right)
+
+
+def _said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
+    """What is wrong and what would be right, of an error that is neither missing nor unknown."""
+    context: dict[str, Any] = error.get("ctx") or {}
+    if "what" in context:
+        return str(context["what"]), str(context["right"])
+    kind = error["type"]
+    if kind in _BOUNDS:
+        return _BOUNDS[kind](context)
+    what = _KINDS.get(kind.split("_")[0])
+    key = key_at(loc)
+    if what and kind == "literal_error":
+        return what, f"one of {str(context['expected']).replace(chr(39), '')}".replace(" or ", ", ")
+    if what and key is not None:
+        return what, _such_as(key, loc)
+    if kind == "value_error":
+        return "not possible", str(context.get("error", error["msg"]))
+    return "not possible", error["msg"]
+
+
+def _such_as(key: Key, loc: Loc) -> str:
+    """An example of what belongs at `loc`; for an entry of a list an entry of the example."""
+    example = key.example
+    if loc and isinstance(loc[-1], int) and isinstance(example, list):
+        example = example[0]
+    if example is None:
+        return f"it needs {', '.join(needed_at(key.path))} below it"
+    return f"such as {as_yaml(example)}"
+
+
+def _too_small(context: dict[str, Any]) -> tuple[str, str]:
+    return "too small", f"at least {context['ge']}"
+
+
+def _too_short(context: dict[str, Any]) -> tuple[str, str]:
+    return "empty", f"at least {context['min_length']} entry is needed"
+
+
+def _too_long(context: dict[str, Any]) -> tuple[str, str]:
+    return "too long", f"at most {context['max_length']}"
+
+
+_BOUNDS: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
+    "greater_than_equal": _too_small,
+    "less_than_equal": lambda context: ("too large", f"at most {context['le']}"),
+    "less_than": lambda context: ("too large", f"below {context['lt']}"),
+    "too_short": _too_short,
+    "too_long": _too_long,
+    "string_too_long": _too_long,
+}
+
+
+def _joined(loc: Loc, what: str, value: str) -> str:
+    at = f"`{_dotted(loc)}`: " if loc else ""
+    return f"{at}{what}: {value}"
+
+
+def _dotted(loc: Loc) -> str:
+    """The way to a value as people write it: `load.users[2]`."""
+    text = ""
+    for each in loc:
+        text += f"[{each}]" if isinstance(each, int) else f".{each}"
+    return text.removeprefix(".")
+
+
+def _value_place(document: Document, loc: Loc) -> Place:
+    return document.values.get(loc) or Place(1, 1, 2)
+
+
+def _value(document: Document, loc: Loc, given: object) -> str:
+    """The value as it is written in the file."""
+    if loc in document.texts:
+        return shortened(document.texts[loc]) or "nothing"
+    return shortened(as_yaml(given))
+
+
+def shortened(text: str) -> str:
+    """One line of at most `LONGEST` characters, without control characters."""
+    line = "".join(each if each.isprintable() else " " for each in " ".join(text.split()))
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def first_sentence(text: str) -> str:
+    """A description up to its first full stop, without it, as a part of a sentence."""
+    sentence = text.split(". ")[0].rstrip(".")
+    return sentence[:1].lower() + sentence[1:]
+
+
+def as_yaml(value: object) -> str:
+    """A value as one writes it in a study file, on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {as_yaml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(as_yaml(each) for each in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "nothing" if value is None else str(value)

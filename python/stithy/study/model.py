@@ -1,0 +1,221 @@
+"""The study file as types: every key with its meaning, bounds and an example.
+
+Everything else is derived from here: the messages about a wrong file (`locate`), the JSON Schema
+for editors (`schema`) and the reference page (`reference`). Validation never looks at the machine.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+
+from stithy.study.sections import (
+    Candidate,
+    owned_settings,
+    read_candidate,
+    read_candidates,
+    read_engine,
+    read_workload,
+)
+from stithy.study.wrong import Wrong, refuse, wrong
+from stithy.units import Bytes, Seconds, format_duration, format_size
+
+MIB = 2**20
+DAY_S = 86_400.0
+
+
+def _within(low: float, high: float, show: Any) -> AfterValidator:
+    """Bounds of a quantity, told in the units of people."""
+
+    def check(value: float) -> float:
+        if value < low:
+            raise wrong("too small", f"at least {show(low)}")
+        if value > high:
+            raise wrong("too large", f"at most {show(high)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
+    repeated = {level for level in users if users.count(level) > 1}
+    refuse(
+        Wrong("a level given twice", "use `repeat` to measure a level more often", level, (i,))
+        for i, level in enumerate(users)
+        if level in repeated and level in users[:i]
+    )
+    return users
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise wrong("an empty question", "say in a sentence what the study is to answer")
+    return " ".join(text.split())
+
+
+def _setting(value: Any) -> str:
+    """A setting's value as the server reads it: `on` and `off` for booleans, numbers as text."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if not isinstance(value, str | int | float):
+        raise wrong("not a setting's value", "a text, a number, true or false")
+    if any(ord(each) < 32 for each in str(value)):
+        raise wrong("a setting's value with control characters", "one line of plain text")
+    return str(value)
+
+
+CandidateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]
+SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
+Level = Annotated[int, Field(ge=1, le=100_000)]
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Database(BaseModel):
+    """The database that each candidate carries, the same for all of them."""
+
+    model_config = _STRICT
+
+    engine: Annotated[str, AfterValidator(read_engine)] = Field(
+        description="The database product.", examples=["postgresql"]
+    )
+    memory_bytes: Annotated[Bytes, _within(64 * MIB, 2**50, format_size)] = Field(
+        alias="memory",
+        description=(
+            "All the memory that the server may use, the page cache of its files included, at "
+            "least 64 MiB. Without this limit a small database never reaches its storage."
+        ),
+        examples=["1 GiB"],
+    )
+    settings: Mapping[SettingName, Annotated[str, BeforeValidator(_setting)]] = Field(
+        default={},
+        description=(
+            "Settings of the engine, passed through as they are. Stithy chooses those itself that "
+            "say where files and sockets are."
+        ),
+        examples=[{"shared_buffers": "384MB"}],
+    )
+
+    @field_validator("settings")
+    @classmethod
+    def _settings_are_the_studys(
+        cls, settings: Mapping[str, str], info: ValidationInfo
+    ) -> Mapping[str, str]:
+        owned = owned_settings(info.data.get("engine", ""))
+        refuse(
+            Wrong(
+                "a setting that Stithy chooses itself",
+                f"leave it out: {owned[name.lower()]}",
+                name,
+                (name,),
+            )
+            for name in settings
+            if name.lower() in owned
+        )
+        return settings
+
+
+class Load(BaseModel):
+    """The virtual users: how many, for how long, how often."""
+
+    model_config = _STRICT
+
+    users: Annotated[
+        tuple[Level, ...],
+        Field(strict=False, min_length=1, max_length=100),
+        AfterValidator(_ladder),
+    ] = Field(
+        description="The levels: numbers of virtual users, measured in the order written.",
+        examples=[[1, 4, 13]],
+    )
+    ramp_up_s: Annotated[Seconds, _within(0, DAY_S, format_duration)] = Field(
+        alias="ramp_up",
+        default=5.0,
+        description="Time under load before each measurement starts.",
+        examples=["5 s"],
+    )
+    duration_s: Annotated[Seconds, _within(1, 7 * DAY_S, format_duration)] = Field(
+        alias="duration",
+        description="Time that each window is measured, at least 1 s.",
+        examples=["20 s"],
+    )
+    repeat: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description=(
+            "Blocks at each level. A block is one window of every candidate, in random order. An "
+            "interval around a ratio needs at least 2."
+        ),
+        examples=[3],
+    )
+    checkpoint: bool = Field(
+        default=True,
+        description="Whether a checkpoint is forced just before each window, so that all start alike.",
+        examples=[True],
+    )
+    procedures: bool = Field(
+        default=True,
+        description="Transactions as procedures in the server; false: as plain prepared SQL.",
+        examples=[False],
+    )
+    isolation: Literal["read-committed", "repeatable-read"] = Field(
+        default="read-committed",
+        description="Transaction isolation.",
+        examples=["repeatable-read"],
+    )
+    error_limit: int = Field(
+        default=100,
+        ge=0,
+        le=10**9,
+        description="Unexpected errors of the database after which a window is given up.",
+        examples=[100],
+    )
+
+
+class Study(BaseModel):
+    """One study: a question, its candidates, database, workload and levels."""
+
+    model_config = _STRICT
+
+    study: Annotated[str, AfterValidator(_question)] = Field(
+        max_length=500,
+        description="The question that the study answers; the report starts with it.",
+        examples=["Does this database feel the difference between disk and memory?"],
+    )
+    candidates: Annotated[
+        dict[CandidateName, Annotated[Candidate, PlainValidator(read_candidate)]],
+        Field(min_length=1, max_length=50),
+        AfterValidator(read_candidates),
+    ] = Field(
+        description=(
+            "The storage options under comparison, by name (small letters, digits, hyphens). The "
+            "first is the one that the others are compared with."
+        ),
+        examples=[{"disk": {"path": "/var/tmp/stithy"}}],
+    )
+    database: Database = Field(description="The database that each candidate carries.")
+    workload: Annotated[BaseModel, PlainValidator(read_workload)] = Field(
+        description="What the virtual users do.",
+        examples=[{"name": "order-entry", "warehouses": 10}],
+    )
+    load: Load = Field(description="How many virtual users, for how long, how often.")
+    seed: int = Field(
+        default=1,
+        ge=0,
+        lt=2**63,
+        description=(
+            "Seed of the data, of every draw of the virtual users and of the order of windows. "
+            "The same study and seed give the same plan."
+        ),
+        examples=[1],
+    )

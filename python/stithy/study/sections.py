@@ -1,0 +1,112 @@
+"""The sections of a study that belong to plug-ins: each is read by the plug-in's own `Spec`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from stithy.registry import plugins
+from stithy.study.wrong import Wrong, refuse, wrong
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One storage option: the name of its provider, and that provider's `Spec`."""
+
+    provider: str
+    spec: BaseModel
+
+
+def read_candidate(value: Any) -> Candidate:
+    """The candidate that a mapping describes: the one key that names a provider says whose it is."""
+    known = plugins("provider")
+    listed = " or ".join(f"`{name}: …`" for name in known)
+    if isinstance(value, Candidate):
+        return value
+    if not isinstance(value, dict):
+        raise wrong("a candidate must be a mapping", f"it needs {listed}")
+    named = [key for key in value if key in known]
+    if not named:
+        _refuse_unknown_provider(value, list(known), listed)
+    if len(named) > 1:
+        raise wrong(f"a candidate with two providers, {' and '.join(named)}", "keep one of them")
+    return Candidate(named[0], known[named[0]].Spec.model_validate(value))
+
+
+def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: str) -> None:
+    from stithy.study.suggest import closest
+
+    unknown = [key for key in value if closest(key, known)]
+    refuse(
+        Wrong("unknown key", f"did you mean `{closest(key, known)}`?", value[key], (key,))
+        for key in unknown
+    )
+    raise wrong("a candidate without a provider", f"it needs {listed}")
+
+
+def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
+    """Refuses candidates that would stand on the same storage."""
+    refuse(_shared(list(candidates.items())))
+    return candidates
+
+
+def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Wrong]:
+    for i, (name, candidate) in enumerate(candidates):
+        for earlier_name, earlier in candidates[:i]:
+            if candidate.provider == earlier.provider and _overlap(candidate, earlier):
+                yield Wrong(
+                    f"candidates `{earlier_name}` and `{name}` share the same storage",
+                    "give each candidate a place of its own",
+                    getattr(candidate.spec, candidate.provider, None),
+                    (name, candidate.provider),
+                )
+
+
+def _overlap(one: Candidate, other: Candidate) -> bool:
+    """Asks the provider's `overlap(spec, spec)` where it offers one; equal specs always do."""
+    module = plugins("provider")[one.provider]
+    asked = getattr(module, "overlap", None)
+    return one.spec == other.spec or bool(asked and asked(one.spec, other.spec))
+
+
+def read_engine(name: str) -> str:
+    """The name of a database engine that is there."""
+    _known("engine", name, "a database engine")
+    return name
+
+
+def read_workload(value: Any) -> BaseModel:
+    """The workload section, read by the `Spec` of the workload that its `name` names."""
+    if isinstance(value, BaseModel):
+        return value
+    known = plugins("workload")
+    if not isinstance(value, dict):
+        raise wrong("the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}")
+    if "name" not in value:
+        raise wrong("a workload without its name", f"add `name: {next(iter(known))}`")
+    if not isinstance(name := value["name"], str) or name not in known:
+        refuse([Wrong("not a workload", _choices(name, list(known)), name, ("name",))])
+    spec: BaseModel = known[name].Spec.model_validate(value)
+    return spec
+
+
+def owned_settings(engine: str) -> Mapping[str, str]:
+    """Settings of an engine that Stithy must choose itself, with the reason; {} if unknown."""
+    module = plugins("engine").get(engine)
+    owned: Mapping[str, str] = getattr(module, "OWNED_SETTINGS", {})
+    return owned
+
+
+def _known(family: str, name: str, what: str) -> None:
+    known = list(plugins(family))
+    if name not in known:
+        raise wrong(f"not {what}", _choices(name, known))
+
+
+def _choices(name: object, known: list[str]) -> str:
+    from stithy.study.suggest import closest
+
+    if guess := closest(str(name), known):
+        return f"did you mean `{guess}`?"
+    return f"one of {', '.join(known)}"

@@ -1,0 +1,15 @@
+"""The word that a person may have meant."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word nearest to `word`, None where none is near; case, `-` and `_` are one."""
+    plain = {_plain(each): each for each in known}
+    found = get_close_matches(_plain(word), plain, n=1, cutoff=0.6)
+    return plain[found[0]] if found else None
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "_")

@@ -1,0 +1,33 @@
+"""How a rule of the model says what is wrong, so that `locate` can say it with the place."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from stithy.study.document import Loc
+
+
+class Wrong(NamedTuple):
+    """One broken rule: what is wrong, with which value, below the field that is checked."""
+
+    what: str
+    right: str
+    value: object = None
+    loc: Loc = ()
+
+
+def wrong(what: str, right: str) -> PydanticCustomError:
+    """An error about the value that is being checked; to be raised."""
+    return PydanticCustomError("rule", "{what}: {right}", {"what": what, "right": right})
+
+
+def refuse(found: Iterable[Wrong]) -> None:
+    """Raise all broken rules at once, if there are any, each at its own place."""
+    details = [
+        InitErrorDetails(type=wrong(each.what, each.right), loc=each.loc, input=each.value)
+        for each in found
+    ]
+    if details:
+        raise ValidationError.from_exception_data("study", details)
