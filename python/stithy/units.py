@@ -86,7 +86,7 @@ Seconds = Annotated[
 Bytes = Annotated[
     int,
     BeforeValidator(_telling(parse_size, "not a size")),
-    _as_text("B kB MB GB TB KiB MiB GiB TiB".split(), "1 GiB"),
+    _as_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"], "1 GiB"),
 ]
 """A size in a study file; bytes once read."""
 

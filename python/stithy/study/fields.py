@@ -1,4 +1,4 @@
-"""Every key of a study file, one after the other: what messages, schema and reference page share."""
+"""Every key of a study file: what messages, schema and reference page share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -160,7 +160,7 @@ class Load(BaseModel):
     )
     checkpoint: bool = Field(
         default=True,
-        description="Whether a checkpoint is forced just before each window, so that all start alike.",
+        description="Whether each window starts just after a forced checkpoint, so that all start alike.",
         examples=[True],
     )
     procedures: bool = Field(

@@ -19,7 +19,7 @@ class Candidate:
 
 
 def read_candidate(value: Any) -> Candidate:
-    """The candidate that a mapping describes: the one key that names a provider says whose it is."""
+    """The candidate that a mapping describes; the one key that names a provider says whose."""
     known = plugins("provider")
     listed = " or ".join(f"`{name}: …`" for name in known)
     if isinstance(value, Candidate):

@@ -23,7 +23,7 @@ OWNED_SETTINGS = {
     "unix_socket_directories": _REACH,
     "unix_socket_group": _REACH,
     "unix_socket_permissions": _REACH,
-    "password_encryption": "the password of each instance is generated, and hashed by Stithy's rule",
+    "password_encryption": "the password of each instance is generated, and hashed as Stithy asks",
     "logging_collector": _WATCH,
     "log_destination": _WATCH,
     "log_directory": _WATCH,
