@@ -12,10 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
+from stithy.results.manifest import (
+    CandidateFacts,
+    DatabaseFacts,
+    Fact,
+    LoadFacts,
+    Manifest,
+    MemoryFacts,
+    PlanFacts,
+    WorkloadFacts,
+    comparability,
+    comparability_key,
+    sha256_of,
+)
+from stithy.results.write import write_json, write_table
 
 START_S = 1_800_000_000.0
 TRANSACTIONS = {
@@ -33,13 +45,6 @@ SLOWNESS = {
     "stock-level": 1.4,
 }
 STATES = ("user", "system", "nice", "irq", "iowait", "idle", "steal")
-POLARS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "text": pl.String,
-    "integer": pl.Int64,
-    "real": pl.Float64,
-    "truth": pl.Boolean,
-    "texts": pl.List(pl.String),
-}
 Row = dict[str, Any]
 
 
@@ -74,7 +79,7 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     shape = shape or Shape()
     run = RunDirectory(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    run.manifest.write_text(json.dumps(manifest(shape), indent=2, ensure_ascii=False))
+    write_json(run.manifest, manifest(shape))
     run.study.write_text(study_text(shape))
     run.journal.write_text("")
     restores: list[Row] = []
@@ -126,26 +131,52 @@ def study_text(shape: Shape) -> str:
     )
 
 
-def manifest(shape: Shape) -> dict[str, Any]:
-    """A manifest in the form of `stithy.results.manifest`."""
+def manifest(shape: Shape) -> Manifest:
+    """The manifest of the run, finished."""
+    workload = WorkloadFacts(name="order-entry", warehouses=10)
+    load = LoadFacts(
+        users=shape.users, pace="none", ramp_up_s=shape.ramp_up_s, duration_s=shape.duration_s,
+        repeat=shape.repeat, checkpoint=True, procedures=True, isolation="read-committed",
+        error_limit=100,
+    )  # fmt: skip
+    database = DatabaseFacts(
+        engine="postgresql", settings={"shared_buffers": "384MB"}, server_version="15.13",
+        effective_settings={"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB"},
+    )  # fmt: skip
+    memory = MemoryFacts(
+        limit_bytes=2**30, enforced=shape.memory_limit_enforced, note=shape.memory_limit_note
+    )
+    parts = comparability(workload, load, database, memory, "0.1.0")
+    windows = [window_id(candidate, users, block) for users, block, candidate in _windows(shape)]
+    return Manifest(
+        stithy_version="0.1.0", hammer_version="stithy-hammer 0.1.0", question=shape.question,
+        study_file="sample.yaml", study_sha256=sha256_of(study_text(shape)), seed=shape.seed,
+        comparability_key=comparability_key(parts), comparability=parts, workload=workload,
+        load=load, database=database, memory=memory,
+        plan=PlanFacts(windows=tuple(windows), master_candidate=shape.candidates[0]),
+        candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
+        environment=_environment(), started_at_s=START_S,
+        ended_at_s=START_S + 100.0 * len(windows), end="finished",
+    )  # fmt: skip
+
+
+def _candidate(shape: Shape, index: int) -> CandidateFacts:
+    fast = index % 2 == 1
+    return CandidateFacts(
+        name=shape.candidates[index], provider="path", path=f"/var/tmp/stithy-{index}",
+        filesystem="tmpfs" if fast else "ext4", mount_point="/dev/shm" if fast else "/",
+        mount_options="rw,relatime", devices=() if fast else ("vda",), memory_backed=fast,
+        master=index == 0,
+    )  # fmt: skip
+
+
+def _environment() -> dict[str, Fact]:
     return {
-        "schema_version": 1,
-        "stithy_version": "0.1.0",
-        "question": shape.question,
-        "study_sha256": "0" * 64,
-        "seed": shape.seed,
-        "started_at_s": START_S,
-        "candidates": {
-            name: {"path": f"/var/tmp/stithy-{index}", "filesystem": ("ext4", "tmpfs")[index % 2]}
-            for index, name in enumerate(shape.candidates)
-        },
-        "database": {
-            "engine": "postgresql",
-            "version": "15.13",
-            "settings": {"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB"},
-        },
-        "environment": {"cpu": "Example CPU", "cpus": 2, "kernel": "6.1.0", "memory_bytes": 2**33},
-        "comparability_key": "1" * 16,
+        "cpu_model": Fact(value="Example CPU"),
+        "cpus": Fact(value=2),
+        "memory_bytes": Fact(value=2**33),
+        "kernel": Fact(value="6.1.0"),
+        "cpu_governor": Fact(value=None, missing_because="no cpufreq on this machine"),
     }
 
 
@@ -343,6 +374,4 @@ def _restore(window: str, candidate: str, order: int) -> Row:
 
 
 def _write(path: Path, table: tables.Table, rows: Sequence[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    schema = {column.name: POLARS[column.kind] for column in table.columns}
-    pl.DataFrame(list(rows), schema=schema).write_parquet(path)
+    write_table(path, table, rows)

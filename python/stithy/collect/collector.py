@@ -1,21 +1,33 @@
 """The interface of a collector: what it samples, with units and meanings, once a second.
 
-A collector is one module in `collectors/` with `NAME`, `METRICS` and `create(scope)`, which returns
-something with `sample()`. Rates are computed by the collector from its own last reading, so the
-first `sample()` only takes the reading. What cannot be read is a `Sample` with value None and a
-reason, never 0.
+A collector is one module in `collectors/` with `NAME`, `METRICS` (every metric it can give) and
+`create(scope)`, which returns a `Collector` or raises `Unavailable`. Rates are computed by the
+collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
+read is a `Sample` with value None and a reason, never 0.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from stithy.clock import Clock, SystemClock
 from stithy.secrets import Secret
+
+STOPPED = "collector stopped: "
+"""How the reason of a null value begins when a collector died in the middle."""
+
+
+class Unavailable(Exception):
+    """Raised by `create` where this machine or window has nothing for the collector to sample.
+
+    Its text is the reason; the sampler records it and goes on without the collector.
+    """
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: its name (units last), unit and meaning in a sentence."""
+    """One metric: its name (units last), unit (`""` for none) and meaning in a sentence."""
 
     name: str
     unit: str
@@ -33,23 +45,36 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A sample as the sampler keeps it: with its collector, unit and Unix time (interval's end)."""
+
+    at_s: float
+    collector: str
+    unit: str
+    sample: Sample
+
+
+@dataclass(frozen=True)
 class Scope:
     """What a window's collectors look at.
 
     `volumes`: directories of the candidate's volumes. `database_url`: the running instance, None
-    where there is none. `proc`, `sys`: roots of those file systems (a seam for tests).
+    where there is none. `memory_cgroup`: directory of the server's memory cgroup, None where it has
+    none of its own. `proc`, `sys`: roots of those file systems (a seam for tests).
     """
 
     volumes: tuple[Path, ...]
     database_url: Secret | None
+    memory_cgroup: Path | None = None
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
+    clock: Clock = field(default_factory=SystemClock)
 
 
 class Collector(Protocol):
     """A live collector; used by one thread, closed once."""
 
-    def sample(self) -> list[Sample]:
+    def sample(self) -> Sequence[Sample]:
         """What happened since the last call. The first call returns an empty list."""
         ...
 

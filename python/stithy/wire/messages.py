@@ -1,4 +1,4 @@
-"""What a native program answers, one message a line: the Python side of `crates/wire/src/message.rs`.
+"""What a native program answers, a message a line: the Python side of `crates/wire/src/message.rs`.
 
 A message names its kind in `message`. Units are the last part of a name: `_s` is seconds, instants
 are Unix time. What is not known is None, never 0. Types here decide nothing.

@@ -10,7 +10,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -86,11 +86,10 @@ def _ignore(_: AnyMessage) -> None:
 def _feed(program: Running, job: AnyJob) -> None:
     """Hand the job over and close, so that the program sees its end."""
     assert program.stdin is not None  # Runner.start always opens the three streams
-    try:
+    # A program that died before it read says why in its exit code and standard error: see _died.
+    with suppress(BrokenPipeError):
         program.stdin.write(job.model_dump_json())
         program.stdin.close()
-    except BrokenPipeError:
-        pass  # it died before it read: its exit code and standard error say why, see _died
 
 
 def _read(
@@ -189,10 +188,8 @@ def _ended(program: Running) -> Iterator[None]:
 
 
 def _close(stream: IO[str]) -> None:
-    try:
+    with suppress(BrokenPipeError):  # closing flushes what a dead program no longer reads
         stream.close()
-    except BrokenPipeError:
-        pass  # closing flushes what a dead program no longer reads
 
 
 def _end(program: Running) -> None:

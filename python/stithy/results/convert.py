@@ -1,0 +1,193 @@
+"""From the hammer's messages to rows of the tables: pure, but for reading the latency logs.
+
+The row of `all` types is merged from the latency logs, because percentiles cannot be added up from
+the types' own; without logs its latencies are null.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stithy.results.hlog import Histogram, Interval, merge, read_hlog
+from stithy.wire.messages import (
+    AnyMessage,
+    Condition,
+    Percentiles,
+    RunSummary,
+    Second,
+    TransactionTotal,
+    parse_message,
+)
+
+Row = dict[str, Any]
+
+ALL = "all"
+_PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+_COUNTS = ("committed", "rolled_back", "errors", "retries")
+_JOIN_TOLERANCE_S = 0.002
+"""Logs write time stamps with three decimals."""
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """The response and service logs of one window; empty where they were not written."""
+
+    response: tuple[Interval, ...] = ()
+    service: tuple[Interval, ...] = ()
+
+
+def read_latencies(hlog_stem: Path) -> Latencies:
+    """The logs beside `hlog_stem`; a missing log is empty. Raises ValueError for a damaged one."""
+    return Latencies(_read_if_there(hlog_stem, "response"), _read_if_there(hlog_stem, "service"))
+
+
+def _read_if_there(stem: Path, kind: str) -> tuple[Interval, ...]:
+    path = stem.with_name(f"{stem.name}.{kind}.hlog")
+    return tuple(read_hlog(path)) if path.exists() else ()
+
+
+def read_messages(raw_output: Path) -> list[AnyMessage]:
+    """The messages of a raw output; the last line of a program that died is left out if cut."""
+    lines = raw_output.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    return [parse_message(line) for line in lines if line.endswith("\n") and line.strip()]
+
+
+def transaction_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:
+    """Rows of TRANSACTIONS: each type in the workload's order, then `all`."""
+    rows = [_total_row(window_id, total) for total in summary.transactions]
+    return [*rows, _all_row(window_id, summary, latencies)]
+
+
+def _total_row(window_id: str, total: TransactionTotal) -> Row:
+    return {
+        "window_id": window_id,
+        "transaction": total.name,
+        **{name: getattr(total, name) for name in _COUNTS},
+        **_prefixed("response", total.response),
+        **_prefixed("service", total.service),
+    }
+
+
+def _prefixed(kind: str, times: Percentiles) -> Row:
+    return {f"{kind}_{k}": v for k, v in times.model_dump(exclude={"count"}).items()}
+
+
+def _all_row(window_id: str, summary: RunSummary, latencies: Latencies) -> Row:
+    totals = summary.transactions
+    return {
+        "window_id": window_id,
+        "transaction": ALL,
+        **{name: sum(getattr(total, name) for total in totals) for name in _COUNTS},
+        **_distribution("response", _measured(latencies.response, summary)),
+        **_distribution("service", _measured(latencies.service, summary)),
+    }
+
+
+def _measured(intervals: Iterable[Interval], summary: RunSummary) -> Histogram | None:
+    """All that was measured, merged. An interval belongs to the second in which it began."""
+    since = summary.measure_from_s - _JOIN_TOLERANCE_S
+    until = summary.measure_to_s - _JOIN_TOLERANCE_S
+    return merge(each.histogram for each in intervals if since <= each.started_at_s < until)
+
+
+def _distribution(kind: str, histogram: Histogram | None) -> Row:
+    found = histogram or Histogram({}, 0, 0)
+    return {
+        f"{kind}_mean_s": found.mean_s,
+        f"{kind}_min_s": found.min_s,
+        **{f"{kind}_{name}_s": found.percentile_s(q) for name, q in _PERCENTILES.items()},
+        f"{kind}_max_s": found.max_s,
+    }
+
+
+def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies) -> list[Row]:
+    """Rows of SECONDS: each second's types in the workload's order, then `all`."""
+    merged = _by_second(latencies.response)
+    rows: list[Row] = []
+    for second in seconds:
+        head = {
+            "window_id": window_id,
+            "second": second.second,
+            "at_s": second.at_s,
+            "phase": str(second.phase),
+        }
+        for each in second.transactions:
+            own = each.model_dump()
+            rows.append({**head, "transaction": own.pop("name"), **own})
+        rows.append({**head, **_all_second(second, merged)})
+    return rows
+
+
+def _by_second(intervals: Iterable[Interval]) -> dict[int, Histogram]:
+    """Merged histograms by the millisecond at which their second began."""
+    groups: dict[int, list[Histogram]] = {}
+    for each in intervals:
+        groups.setdefault(_milliseconds(each.started_at_s), []).append(each.histogram)
+    return {at: found for at, group in groups.items() if (found := merge(group)) is not None}
+
+
+def _milliseconds(at_s: float) -> int:
+    return round(at_s * 1000)
+
+
+def _all_second(second: Second, merged: Mapping[int, Histogram]) -> Row:
+    at = _milliseconds(second.at_s)
+    near = (merged[each] for each in (at, at - 1, at + 1) if each in merged)
+    found = next(near, Histogram({}, 0, 0))
+    return {
+        "transaction": ALL,
+        **{name: sum(getattr(each, name) for each in second.transactions) for name in _COUNTS},
+        **{f"response_{p}_s": found.percentile_s(_PERCENTILES[p]) for p in ("p50", "p95", "p99")},
+    }
+
+
+def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float | None) -> Row:
+    """The columns of WINDOW that the hammer knows; the caller adds what it knows itself.
+
+    `headline` is the transaction type whose commits are counted a minute. Rates divide by the
+    measurement's real length; they are None where nothing was measured.
+    """
+    minutes = (summary.measure_to_s - summary.measure_from_s) / 60
+    new_orders = sum(each.committed for each in summary.transactions if each.name == headline)
+    completed = sum(each.committed + each.rolled_back for each in summary.transactions)
+    numbers = summary.order_numbers
+    return {
+        "started_at_s": summary.started_at_s,
+        "measure_from_s": summary.measure_from_s,
+        "measure_to_s": summary.measure_to_s,
+        "complete": summary.complete,
+        "new_orders": new_orders,
+        "transactions": completed,
+        "nopm": new_orders / minutes if minutes > 0 else None,
+        "tpm": completed / minutes if minutes > 0 else None,
+        "errors": sum(error.count for error in summary.errors),
+        "error_text": _worst_error(summary),
+        "retries": sum(each.retries for each in summary.transactions),
+        "lateness_p99_s": summary.lateness.p99_s,
+        "service_p50_s": all_service_p50_s,
+        "driver_cpu_s": summary.driver.cpu_s,
+        "driver_run_queue_s": summary.driver.run_queue_delay_s,
+        "order_numbers_before": numbers.before,
+        "order_numbers_after": numbers.after,
+        "new_orders_acknowledged": numbers.acknowledged,
+        "new_orders_in_doubt": numbers.in_doubt,
+        "new_orders_in_doubt_found": numbers.in_doubt_found,
+        "client_commits": summary.commits,
+        "client_rollbacks": summary.rollbacks,
+    }
+
+
+def _worst_error(summary: RunSummary) -> str | None:
+    if not summary.errors:
+        return None
+    worst = max(summary.errors, key=lambda error: error.count)
+    return f"{worst.sqlstate}: {worst.text}" if worst.sqlstate else worst.text
+
+
+def condition_rows(
+    candidate: str, moment: str, conditions: Iterable[Condition], window_id: str | None = None
+) -> list[Row]:
+    """Rows of CONDITIONS; `moment` is `load`, `window` or `end`."""
+    place = {"candidate": candidate, "window_id": window_id, "moment": moment}
+    return [{**place, **each.model_dump(exclude={"message"})} for each in conditions]

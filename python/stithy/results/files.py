@@ -1,0 +1,46 @@
+"""Files of a run directory reach the disk whole or not at all.
+
+A file is written beside its place, synced, renamed into it, and the directory synced: a crash
+leaves the old file or the new one, never a half.
+"""
+
+import os
+from pathlib import Path
+
+from stithy.errors import InfrastructureError
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Put `content` at `path`; makes missing parents.
+
+    Raises InfrastructureError where the file system refuses, such as a full disk.
+    """
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_and_sync(beside, content)
+        beside.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InfrastructureError(
+            f"results could not be written: {error.strerror or error}",
+            where=str(path),
+            remedy="make room on that file system or choose another with --out",
+        ) from error
+
+
+def sync_directory(path: Path) -> None:
+    """Make renames and removals in the directory survive a crash."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_and_sync(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,204 @@
+"""Reading HdrHistogram V2 interval logs, and merging their histograms.
+
+Written by the hammer (wire/README.md): one tagged line a transaction type and second, values in
+microseconds. Histograms are merged, never averaged; a percentile is the highest value equivalent to
+the bucket it falls in, as HdrHistogram defines it.
+Source: HdrHistogram's ENCODING and log format 1.3.
+"""
+
+import base64
+import binascii
+import math
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_COMPRESSED_COOKIE = 0x1C849304
+_COOKIE = 0x1C849303
+_WORD_SIZE_BITS = 0xF0
+"""The part of a cookie that older versions used for the width of a counter."""
+
+_HEAD = struct.Struct(">iiiiqqd")
+US_PER_S = 1_000_000
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts by bucket of equal precision; `counts` maps a bucket's index to its count.
+
+    `half_magnitude` (log2 of half the sub-buckets) and `unit_magnitude` fix the buckets' bounds;
+    only histograms with equal ones can be merged.
+    """
+
+    counts: dict[int, int]
+    half_magnitude: int
+    unit_magnitude: int
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return sum(self.counts.values())
+
+    def percentile_s(self, percent: float) -> float | None:
+        """The `percent`-th percentile (0 < percent <= 100), seconds; None without values."""
+        if not self.counts:
+            return None
+        wanted = max(1, math.ceil(percent / 100 * self.count))
+        reached = 0
+        for index in sorted(self.counts):
+            reached += self.counts[index]
+            if reached >= wanted:
+                return self._highest_us(index) / US_PER_S
+        return self.max_s
+
+    @property
+    def mean_s(self) -> float | None:
+        """Mean of the buckets' middles, seconds; None without values."""
+        if not self.counts:
+            return None
+        total = sum(self._middle_us(index) * count for index, count in self.counts.items())
+        return total / self.count / US_PER_S
+
+    @property
+    def min_s(self) -> float | None:
+        """Lower bound of the lowest bucket, seconds; None without values."""
+        return self._bounds_us(min(self.counts))[0] / US_PER_S if self.counts else None
+
+    @property
+    def max_s(self) -> float | None:
+        """Upper bound of the highest bucket, seconds; None without values."""
+        return self._highest_us(max(self.counts)) / US_PER_S if self.counts else None
+
+    def _bounds_us(self, index: int) -> tuple[int, int]:
+        """Lowest value and width of a bucket, microseconds."""
+        half = 1 << self.half_magnitude
+        bucket = (index >> self.half_magnitude) - 1
+        sub_bucket = (index & (half - 1)) + half
+        if bucket < 0:
+            bucket, sub_bucket = 0, sub_bucket - half
+        shift = bucket + self.unit_magnitude
+        return sub_bucket << shift, 1 << shift
+
+    def _highest_us(self, index: int) -> int:
+        lowest, width = self._bounds_us(index)
+        return lowest + width - 1
+
+    def _middle_us(self, index: int) -> int:
+        lowest, width = self._bounds_us(index)
+        return lowest + width // 2
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One line of a log: a transaction type in `length_s` from `started_at_s`, Unix time."""
+
+    tag: str
+    started_at_s: float
+    length_s: float
+    histogram: Histogram
+
+
+def merge(histograms: Iterable[Histogram]) -> Histogram | None:
+    """One histogram with the values of all; None where there is none.
+
+    Raises ValueError where their buckets differ.
+    """
+    counts: dict[int, int] = {}
+    shape: tuple[int, int] | None = None
+    for histogram in histograms:
+        this = (histogram.half_magnitude, histogram.unit_magnitude)
+        if shape not in (None, this):
+            raise ValueError("histograms of different precision cannot be merged")
+        shape = this
+        for index, count in histogram.counts.items():
+            counts[index] = counts.get(index, 0) + count
+    return None if shape is None else Histogram(counts, *shape)
+
+
+def read_hlog(path: Path) -> list[Interval]:
+    """All lines of a log, in its order; a last line that was cut off by a crash is left out.
+
+    Raises ValueError, naming file and line, for any other line that is damaged; OSError as usual.
+    """
+    lines = path.read_text(encoding="ascii", errors="replace").split("\n")
+    return list(_intervals(path, lines))
+
+
+def _intervals(path: Path, lines: list[str]) -> Iterator[Interval]:
+    for number, line in enumerate(lines, start=1):
+        # A whole file ends with a line feed, so that its last part is empty.
+        if number == len(lines) or not line or line[0] in '#"':
+            continue
+        try:
+            yield _parse_line(line)
+        except (ValueError, struct.error, zlib.error, IndexError) as error:
+            raise ValueError(f"{path}:{number}: not a line of an interval log: {error}") from error
+
+
+def _parse_line(line: str) -> Interval:
+    """`Tag=new-order,1784635212.125,1.000,31.471,HISTFAAAAB...`"""
+    tag = ""
+    if line.startswith("Tag="):
+        tag, line = line[4:].split(",", 1)
+    start, length, _max, encoded = line.split(",")
+    return Interval(tag, float(start), float(length), decode(encoded))
+
+
+def decode(encoded: str) -> Histogram:
+    """The histogram of a base64 text: V2, deflated.
+
+    Raises ValueError, struct.error or zlib.error for anything else.
+    """
+    try:
+        packed = base64.b64decode(encoded, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"not base64: {error}") from error
+    cookie, size = struct.unpack_from(">ii", packed)
+    _require_cookie(cookie, _COMPRESSED_COOKIE)
+    plain = zlib.decompress(packed[8 : 8 + size])
+    cookie, payload_size, _offset, digits, lowest, _highest, _ratio = _HEAD.unpack_from(plain)
+    _require_cookie(cookie, _COOKIE)
+    payload = plain[_HEAD.size : _HEAD.size + payload_size]
+    return Histogram(_counts(payload), _half_magnitude(digits), lowest.bit_length() - 1)
+
+
+def _require_cookie(cookie: int, expected: int) -> None:
+    if cookie & ~_WORD_SIZE_BITS != expected:
+        raise ValueError(f"not an HdrHistogram V2 histogram: cookie {cookie:#x}")
+
+
+def _half_magnitude(digits: int) -> int:
+    """log2 of half the sub-buckets that `digits` significant decimal digits need."""
+    return (2 * int(10**digits) - 1).bit_length() - 1
+
+
+def _counts(payload: bytes) -> dict[int, int]:
+    """Counts by index: ZigZag LEB128 numbers, a negative one being a run of empty buckets."""
+    counts: dict[int, int] = {}
+    index = position = 0
+    while position < len(payload):
+        value, position = _varint(payload, position)
+        number = (value >> 1) ^ -(value & 1)
+        if number < 0:
+            index -= number
+            continue
+        if number:
+            counts[index] = number
+        index += 1
+    return counts
+
+
+def _varint(payload: bytes, position: int) -> tuple[int, int]:
+    """An LEB128 number of at most 9 bytes (the ninth holds 8 bits), and where the next begins."""
+    value = 0
+    for turn in range(9):
+        byte = payload[position]
+        position += 1
+        if turn == 8:
+            return value | byte << 56, position
+        value |= (byte & 0x7F) << (7 * turn)
+        if byte < 0x80:
+            break
+    return value, position

@@ -1,0 +1,166 @@
+"""What was run, on what, with which versions and seed: the facts behind a run's numbers.
+
+A manifest is written when the run begins and again, with more facts, as they become known; its
+last form says how the run ended. A fact that could not be read is a `Fact` with value None and a
+reason.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 1
+"""Version of `manifest.json` and of the tables. 1: first form."""
+
+Scalar = str | int | float | bool | None
+
+
+class _Facts(BaseModel):
+    """Facts are frozen, and a key that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fact(_Facts):
+    """One fact about the machine; `missing_because` is set when `value` is None."""
+
+    value: Scalar | tuple[Scalar, ...] | dict[str, Scalar]
+    missing_because: str | None = None
+
+
+Environment = Mapping[str, Fact]
+"""The environment fingerprint by name of the fact; see hosts/facts.py."""
+
+
+class CandidateFacts(_Facts):
+    """One candidate and its volume, as it was."""
+
+    name: str
+    provider: str
+    path: str
+    filesystem: str | None = None
+    mount_point: str | None = None
+    mount_options: str | None = None
+    devices: tuple[str, ...] = ()
+    memory_backed: bool | None = None
+    master: bool = False
+    environment: dict[str, Fact] = Field(default_factory=dict)
+
+
+class DatabaseFacts(_Facts):
+    """The database product; `settings` as the study asks, `effective_settings` as in force.
+
+    Settings that name a place or hold a secret are not in it.
+    """
+
+    engine: str
+    settings: dict[str, Scalar]
+    server_version: str | None = None
+    effective_settings: dict[str, str] | None = None
+    missing_because: str | None = None
+
+
+class MemoryFacts(_Facts):
+    """The memory limit: what was asked, and whether the machine enforced it."""
+
+    limit_bytes: int
+    enforced: bool | None
+    note: str | None = None
+
+
+class WorkloadFacts(_Facts):
+    """The workload and its size."""
+
+    name: str
+    warehouses: int
+
+
+class LoadFacts(_Facts):
+    """How the database was driven."""
+
+    users: tuple[int, ...]
+    pace: str
+    ramp_up_s: float
+    duration_s: float
+    repeat: int
+    checkpoint: bool
+    procedures: bool
+    isolation: str
+    error_limit: int
+
+
+class PlanFacts(_Facts):
+    """The plan in short: ids of the windows in the order of the plan."""
+
+    windows: tuple[str, ...]
+    master_candidate: str
+
+
+End = Literal["running", "finished", "interrupted", "failed"]
+
+
+class Manifest(_Facts):
+    """`manifest.json`."""
+
+    schema_version: Annotated[int, Field(ge=1)] = SCHEMA_VERSION
+    stithy_version: str
+    hammer_version: str | None = None
+    question: str
+    study_file: str
+    study_sha256: str
+    seed: int
+    comparability_key: str
+    comparability: dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]
+    workload: WorkloadFacts
+    load: LoadFacts
+    plan: PlanFacts
+    candidates: tuple[CandidateFacts, ...]
+    database: DatabaseFacts
+    memory: MemoryFacts
+    environment: dict[str, Fact] = Field(default_factory=dict)
+    started_at_s: float
+    ended_at_s: float | None = None
+    end: End = "running"
+    end_because: str | None = None
+
+
+def sha256_of(text: str) -> str:
+    """Hexadecimal SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def comparability(
+    workload: WorkloadFacts,
+    load: LoadFacts,
+    database: DatabaseFacts,
+    memory: MemoryFacts,
+    stithy_version: str,
+) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
+    """What must be equal for the numbers of two runs to be comparable, storage apart.
+
+    Source: reference/method.md 4.3.
+    """
+    return {
+        "workload": workload.name,
+        "warehouses": workload.warehouses,
+        "pace": load.pace,
+        "procedures": load.procedures,
+        "isolation": load.isolation,
+        "ramp_up_s": load.ramp_up_s,
+        "duration_s": load.duration_s,
+        "checkpoint": load.checkpoint,
+        "engine": database.engine,
+        "server_version": database.server_version,
+        "settings": database.settings,
+        "memory_limit_bytes": memory.limit_bytes,
+        "memory_limit_enforced": memory.enforced,
+        "driver": stithy_version.split(".", 1)[0],
+    }
+
+
+def comparability_key(parts: Mapping[str, object]) -> str:
+    """Sixteen hexadecimal digits that differ where `parts` differ."""
+    return sha256_of(json.dumps(parts, sort_keys=True, default=str))[:16]
