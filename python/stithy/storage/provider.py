@@ -35,6 +35,16 @@ class Volume:
     memory_backed: bool
 
 
+@dataclass(frozen=True)
+class Room:
+    """Room on the file system of a volume to be; volumes with equal `filesystem_id` share it."""
+
+    filesystem_id: str
+    free_bytes: int
+    memory_backed: bool
+    mount_point: Path
+
+
 Record = Callable[[str, dict[str, str]], None]
 """Writes to the journal, durably, what is about to be made: a kind and its facts."""
 
@@ -42,10 +52,26 @@ Record = Callable[[str, dict[str, str]], None]
 class Provider(Protocol):
     """One candidate's storage."""
 
-    def check(self, needed_bytes: int) -> None:
+    def check(self) -> None:
         """Raise PreconditionError if this cannot work; changes nothing."""
         ...
 
-    def provision(self, record: Record) -> Volume:
+    def room(self) -> Room:
+        """How much can be written; the caller sums up what shares a file system."""
+        ...
+
+    def left_by(self) -> str | None:
+        """The id of the dead run that left something here, to be cleaned first; None if none."""
+        ...
+
+    def provision(self, run_id: str, record: Record) -> Volume:
         """Make the volume; everything made is told to `record` before it is made."""
+        ...
+
+    def keep(self) -> None:
+        """The run ends but the volume stays in use, until `stithy clean`."""
+        ...
+
+    def release(self) -> None:
+        """Give up what this process holds to keep others out. Idempotent."""
         ...

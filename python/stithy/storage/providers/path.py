@@ -1,10 +1,20 @@
 """A directory or mount that exists, or whose parent does: nothing is formatted or mounted."""
 
+import fcntl
+import os
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stithy.errors import PreconditionError
+from stithy.hosts.processes import own_identity
+from stithy.storage import consent
+from stithy.storage.marks import MARK, Mark, read_mark, write_mark
+from stithy.storage.provider import Needs, Record, Room, Volume
+from stithy.storage.volume import describe, remove_own, room_of
+
 NAME = "path"
+NEEDS = Needs(root=False, why="it uses a directory of the user's")
 
 
 class Spec(BaseModel):
@@ -16,3 +26,86 @@ class Spec(BaseModel):
         description="The directory that gets the database: missing (it is made), or empty.",
         examples=["/var/tmp/stithy"],
     )
+
+
+def likely_memory_backed(spec: Spec) -> bool:
+    """Whether the path's name alone says that its pages are memory; the machine is not asked."""
+    return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
+
+
+class DirectoryProvider:
+    """One candidate's directory."""
+
+    def __init__(self, path: Path, candidate: str) -> None:
+        """`path` as the study gives it; `candidate` is for messages."""
+        self._where = f"candidate {candidate}"
+        self._given = path
+        self._lock: int | None = None
+
+    @property
+    def _path(self) -> Path:
+        """The directory itself where the given path is a symbolic link."""
+        return self._given.resolve()
+
+    def check(self) -> None:
+        """Raise PreconditionError for a directory that may not be used."""
+        consent.may_use(self._given, self._where)
+
+    def room(self) -> Room:
+        """Room on the directory's file system."""
+        return room_of(self._path)
+
+    def left_by(self) -> str | None:
+        """The dead run whose mark is on the directory."""
+        mark = read_mark(self._path)
+        return mark.run_id if mark and not mark.in_use else None
+
+    def provision(self, run_id: str, record: Record) -> Volume:
+        """Make or take over the directory, lock and mark it."""
+        use = consent.may_use(self._given, self._where)
+        path = self._path
+        if use is consent.Use.MISSING:
+            record("directory", {"path": str(path), "run_id": run_id})
+            path.mkdir(mode=0o755)
+            # The server's user must be able to go through it, whatever the caller's umask is.
+            path.chmod(0o755)
+        self._take_lock(path)
+        made = use is consent.Use.MISSING
+        if use is consent.Use.OURS and (old := read_mark(path)):
+            made = old.made_directory
+            remove_own(path, sorted(consent.OWN - {MARK}), old.run_id)
+            if made:
+                record("directory", {"path": str(path), "run_id": run_id})
+        record("mark", {"path": str(path), "run_id": run_id})
+        write_mark(path, Mark(run_id, made, own_identity()))
+        return describe(path)
+
+    def keep(self) -> None:
+        """Leave the mark without a living owner, which means kept."""
+        mark = read_mark(self._path)
+        if mark is not None:
+            write_mark(self._path, Mark(mark.run_id, mark.made_directory, None))
+
+    def release(self) -> None:
+        """Let others have the directory."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _take_lock(self, path: Path) -> None:
+        """Hold a lock on the directory until this process ends: two runs may start at once."""
+        self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self.release()
+            raise PreconditionError(
+                f"{path} is being taken by another run",
+                where=self._where,
+                remedy="wait for its end, or name another directory",
+            ) from error
+
+
+def create(spec: Spec, candidate: str) -> DirectoryProvider:
+    """The provider of one candidate."""
+    return DirectoryProvider(spec.path, candidate)

@@ -1,0 +1,113 @@
+"""Memory limits: where a group is made, that it holds, and what is said where it cannot be made."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.hosts.cgroup import V1, V2, MemoryGroup, make_group, parents, remove_group
+from stithy.hosts.runner import Command, LocalRunner
+
+LIMIT = 64 * 2**20
+
+
+def fake_proc(root: Path, mountinfo: str, cgroup: str) -> Path:
+    """A /proc with these two files."""
+    own = root / "proc/self"
+    own.mkdir(parents=True)
+    (own / "mountinfo").write_text(mountinfo)
+    (own / "cgroup").write_text(cgroup)
+    return root / "proc"
+
+
+def test_version_1_groups_are_made_below_the_own_one(tmp_path: Path) -> None:
+    """Limits put on Stithy itself still hold for what it starts."""
+    (tmp_path / "memory/jobs/7").mkdir(parents=True)
+    proc = fake_proc(
+        tmp_path,
+        f"30 23 0:26 / {tmp_path}/memory rw - cgroup cgroup rw,memory\n"
+        f"31 23 0:27 / {tmp_path}/cpu rw - cgroup cgroup rw,cpu\n",
+        "4:memory:/jobs/7\n1:cpu:/\n0::/\n",
+    )
+    assert list(parents(proc)) == [(tmp_path / "memory/jobs/7", V1)]
+
+
+def test_in_a_container_the_mount_itself_is_the_parent(tmp_path: Path) -> None:
+    """A group named in /proc that the mount does not show cannot be used."""
+    (tmp_path / "memory").mkdir()
+    proc = fake_proc(
+        tmp_path,
+        f"30 23 0:26 /docker/1 {tmp_path}/memory rw - cgroup cgroup rw,memory\n",
+        "4:memory:/docker/1\n",
+    )
+    assert list(parents(proc)) == [(tmp_path / "memory", V1)]
+
+
+def test_version_2_groups_are_made_where_the_controller_is_handed_on(tmp_path: Path) -> None:
+    """The nearest such group comes first."""
+    own = tmp_path / "cg/user/app/shell"
+    own.mkdir(parents=True)
+    for group, handed in ((own, ""), (own.parent, "memory pids"), (own.parents[1], "memory")):
+        (group / "cgroup.subtree_control").write_text(handed)
+    (tmp_path / "cg/cgroup.subtree_control").write_text("pids")
+    proc = fake_proc(
+        tmp_path,
+        f"30 23 0:26 / {tmp_path}/cg rw - cgroup2 cgroup2 rw,nsdelegate\n",
+        "0::/user/app/shell\n",
+    )
+    assert list(parents(proc)) == [(tmp_path / "cg/user/app", V2), (tmp_path / "cg/user", V2)]
+
+
+def test_without_any_cgroup_the_reason_is_told(tmp_path: Path) -> None:
+    """A machine without memory groups gives no error but a note."""
+    proc = fake_proc(tmp_path, "", "")
+    limit = make_group("g", LIMIT, runner=LocalRunner(), record=print, proc=proc)
+    assert limit.group is None
+    assert limit.note == (
+        "the memory limit of 64 MiB was not enforced: this kernel has no memory cgroup mounted"
+    )
+
+
+def test_a_group_that_cannot_be_made_is_no_error(tmp_path: Path) -> None:
+    """The path is told before, the reason after, and nothing is left."""
+    proc = fake_proc(
+        tmp_path,
+        f"30 23 0:26 / {tmp_path}/memory rw - cgroup cgroup rw,memory\n",
+        "4:memory:/\n",
+    )
+    recorded: list[Path] = []
+    limit = make_group("g", LIMIT, runner=LocalRunner(), record=recorded.append, proc=proc)
+    assert recorded == [tmp_path / "memory/g"]
+    assert limit.group is None
+    assert limit.note is not None
+    assert limit.note.endswith(
+        f"no memory group can be made in {tmp_path}/memory (no such file or directory)"
+    )
+
+
+def test_kills_for_want_of_memory_are_read(tmp_path: Path) -> None:
+    """Both versions have them, in files of their own."""
+    (tmp_path / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    (tmp_path / "memory.events").write_text("low 0\noom 1\noom_kill 3\n")
+    assert MemoryGroup(tmp_path, V1, LIMIT).killed() == 2
+    assert MemoryGroup(tmp_path, V2, LIMIT).killed() == 3
+    assert MemoryGroup(tmp_path / "none", V2, LIMIT).killed() is None
+
+
+@pytest.mark.needs_cgroup
+def test_a_limit_holds_for_a_program_and_its_page_cache(tmp_path: Path) -> None:
+    """Writing four times the limit never uses more than the limit."""
+    runner = LocalRunner()
+    limit = make_group("stithy-test-holds", LIMIT, runner=runner, record=lambda _: None)
+    group = limit.group
+    assert group is not None
+    try:
+        big = tmp_path / "big"
+        words = ["dd", "if=/dev/zero", f"of={big}", "bs=1M", "count=256"]
+        assert runner.run(Command(words, memory_cgroup=group.path)).code == 0
+        peak = group.peak_bytes()
+        assert peak is None or LIMIT // 2 < peak <= LIMIT
+        big.unlink()
+    finally:
+        remove_group(group.path)
+    assert not group.path.exists()
+    remove_group(group.path)
