@@ -12,7 +12,13 @@ StepKind = Literal["provision", "prepare", "snapshot", "restore", "window", "che
 
 @dataclass(frozen=True)
 class Cost:
-    """What a step is expected to take: likely value, and the upper bound that is planned for."""
+    """What a step is expected to take: likely value, and the upper bound that is planned for.
+
+    `space_bytes` is what the candidate's volume may hold by the end of the step; for `provision`
+    the most that it may hold at any time, so that room is checked before anything starts.
+    `memory_bytes` is what the step may use for a server and for the pages of a volume that is
+    likely memory; 0 where no server runs.
+    """
 
     time_s: float
     time_s_max: float

@@ -21,6 +21,7 @@ from pydantic import (
 
 from stithy.study.sections import (
     Candidate,
+    WorkloadSpec,
     owned_settings,
     read_candidate,
     read_candidates,
@@ -160,7 +161,7 @@ class Load(BaseModel):
     )
     checkpoint: bool = Field(
         default=True,
-        description="Whether each window starts just after a forced checkpoint, so that all start alike.",
+        description="Whether a checkpoint is forced just before each window.",
         examples=[True],
     )
     procedures: bool = Field(
@@ -204,7 +205,7 @@ class Study(BaseModel):
         examples=[{"disk": {"path": "/var/tmp/stithy"}}],
     )
     database: Database = Field(description="The database that each candidate carries.")
-    workload: Annotated[BaseModel, PlainValidator(read_workload)] = Field(
+    workload: Annotated[WorkloadSpec, PlainValidator(read_workload)] = Field(
         description="What the virtual users do.",
         examples=[{"name": "order-entry", "warehouses": 10}],
     )

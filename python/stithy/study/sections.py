@@ -2,12 +2,26 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel
 
 from stithy.registry import plugins
 from stithy.study.wrong import Wrong, refuse, wrong
+
+
+class WorkloadSpec(Protocol):
+    """What every workload's section has."""
+
+    @property
+    def name(self) -> str:
+        """The workload's name."""
+        ...
+
+    @property
+    def warehouses(self) -> int:
+        """Its size."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -76,10 +90,8 @@ def read_engine(name: str) -> str:
     return name
 
 
-def read_workload(value: Any) -> BaseModel:
+def read_workload(value: Any) -> WorkloadSpec:
     """The workload section, read by the `Spec` of the workload that its `name` names."""
-    if isinstance(value, BaseModel):
-        return value
     known = plugins("workload")
     if not isinstance(value, dict):
         raise wrong("the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}")
@@ -87,7 +99,7 @@ def read_workload(value: Any) -> BaseModel:
         raise wrong("a workload without its name", f"add `name: {next(iter(known))}`")
     if not isinstance(name := value["name"], str) or name not in known:
         refuse([Wrong("not a workload", _choices(name, list(known)), name, ("name",))])
-    spec: BaseModel = known[name].Spec.model_validate(value)
+    spec: WorkloadSpec = known[name].Spec.model_validate(value)
     return spec
 
 
@@ -96,6 +108,12 @@ def owned_settings(engine: str) -> Mapping[str, str]:
     module = plugins("engine").get(engine)
     owned: Mapping[str, str] = getattr(module, "OWNED_SETTINGS", {})
     return owned
+
+
+def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
+    """The most that the engine's write-ahead log holds with these settings, bytes; 0 if unknown."""
+    asked = getattr(plugins("engine")[engine], "log_bytes", None)
+    return int(asked(settings)) if asked else 0
 
 
 def _known(family: str, name: str, what: str) -> None:

@@ -1,7 +1,10 @@
 """PostgreSQL: what the study file may say about it.
 
-This file imports nothing, so that a study is read without touching what starts servers.
+This file imports nothing of Stithy, so that a study is read without touching what starts servers.
 """
+
+import re
+from collections.abc import Mapping
 
 NAME = "postgresql"
 
@@ -31,3 +34,22 @@ OWNED_SETTINGS = {
     "huge_pages": "huge pages would escape the memory limit, so they are off for every candidate",
 }
 """Settings that a study may not give, with the reason; all others are passed through."""
+
+_KILOBYTES_BY_UNIT = {"": 1024, "kB": 1, "MB": 1024, "GB": 1024**2, "TB": 1024**3}
+_MAX_WAL_SIZE = "1GB"
+"""PostgreSQL's default."""
+
+
+def log_bytes(settings: Mapping[str, str]) -> int:
+    """The most that `pg_wal` holds, bytes: `max_wal_size`, passed by a fifth between checkpoints.
+
+    What cannot be read counts as the default: the server itself refuses it before the run.
+    """
+    given = next((settings[key] for key in settings if key.lower() == "max_wal_size"), "")
+    kilobytes = _kilobytes(given) or _kilobytes(_MAX_WAL_SIZE)
+    return kilobytes * 1024 * 6 // 5
+
+
+def _kilobytes(text: str) -> int:
+    found = re.fullmatch(r"\s*(\d+)\s*([kMGT]B)?\s*", text)
+    return int(found[1]) * _KILOBYTES_BY_UNIT[found[2] or ""] if found else 0

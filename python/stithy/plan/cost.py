@@ -1,0 +1,123 @@
+"""What each step is expected to take: time, space on the candidate's storage, memory.
+
+Estimates before anything was measured, from the study alone: likely values of a small machine with
+an ordinary solid-state drive, and upper bounds that an old laptop should keep. The machine is never
+asked. Space is planned for, not hoped for: it is the bound that a volume must have room for.
+"""
+
+from dataclasses import dataclass
+
+from stithy.plan.steps import Cost, Plan
+from stithy.study.model import Study
+from stithy.study.sections import log_bytes
+from stithy.workload.workload import Workload
+
+COPY_BYTES_PER_S = 250 * 2**20
+"""A copy with its hash on two cores; `COPY_BYTES_PER_S_MIN` is a hard disk's."""
+COPY_BYTES_PER_S_MIN = 60 * 2**20
+TRANSACTIONS_PER_S_MAX = 10_000
+"""Above what the machines do on which a study runs without other hosts; bounds the growth."""
+TRANSACTIONS_PER_S_USER_MAX = 1_000
+"""One user back to back at 1 ms a transaction."""
+CHECK_S_PER_WAREHOUSE = 0.6
+QUICK_CHECK_S_PER_WAREHOUSE = 0.05
+SLOWER = 4.0
+"""How much longer than likely a step that works on the database may take."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes that all costs come from, bytes.
+
+    `database_bytes` is the loaded database with its write-ahead log; `growth_bytes` is what the
+    longest window may add to it.
+    """
+
+    database_bytes: int
+    growth_bytes: int
+    memory_bytes: int
+    warehouses: int
+
+
+def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
+    """The sizes of a study's database."""
+    data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
+    window_s = study.load.ramp_up_s + study.load.duration_s
+    rate = min(TRANSACTIONS_PER_S_MAX, max(study.load.users) * TRANSACTIONS_PER_S_USER_MAX)
+    return Sizes(
+        database_bytes=data + log_bytes(study.database.engine, study.database.settings),
+        growth_bytes=round(window_s * rate * workload.bytes_per_transaction),
+        memory_bytes=study.database.memory_bytes,
+        warehouses=warehouses,
+    )
+
+
+def held_bytes(size: Sizes, *, master: bool) -> int:
+    """What a candidate's volume holds at most: the working copy grown, and the master copy."""
+    working = size.database_bytes + size.growth_bytes
+    return working + (size.database_bytes if master else 0)
+
+
+def provision(held: int) -> Cost:
+    """Making a volume; its space is what it will hold at most, later on."""
+    return Cost(time_s=1.0, time_s_max=10.0, space_bytes=held, memory_bytes=0)
+
+
+def prepare(size: Sizes, workload: Workload, memory: int) -> Cost:
+    """Making a server, loading, and the clean-up after it."""
+    likely_s = 6.0 + size.warehouses * workload.load_s_per_warehouse
+    return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
+
+
+def snapshot(size: Sizes) -> Cost:
+    """Keeping the master copy beside the working one."""
+    return _copying(size, 2 * size.database_bytes, memory=0)
+
+
+def restore(size: Sizes, memory: int) -> Cost:
+    """Copying the master copy to the candidate, and proving it the same."""
+    return _copying(size, size.database_bytes, memory)
+
+
+def window(study: Study, size: Sizes, held: int, memory: int) -> Cost:
+    """Starting and warming up, ramp-up, measurement, and the quick check behind it."""
+    measured_s = study.load.ramp_up_s + study.load.duration_s
+    around_s = 4.0 + size.warehouses * QUICK_CHECK_S_PER_WAREHOUSE
+    return Cost(measured_s + around_s, measured_s + SLOWER * around_s, held, memory)
+
+
+def check(size: Sizes, held: int, memory: int) -> Cost:
+    """All consistency conditions."""
+    likely_s = 1.0 + size.warehouses * CHECK_S_PER_WAREHOUSE
+    return Cost(likely_s, SLOWER * likely_s, held, memory)
+
+
+def tear_down(held: int) -> Cost:
+    """Stopping and removing what was made."""
+    return Cost(time_s=1.0, time_s_max=15.0, space_bytes=held, memory_bytes=0)
+
+
+def total_s(plan: Plan) -> tuple[float, float]:
+    """The time of a whole plan: likely, and the bound."""
+    costs = [step.cost for step in plan.steps]
+    return sum(each.time_s for each in costs), sum(each.time_s_max for each in costs)
+
+
+def space_by_candidate(plan: Plan) -> dict[str, int]:
+    """The room that each candidate needs, bytes: the most that any step leaves on its volume."""
+    needs: dict[str, int] = {}
+    for step in plan.steps:
+        if step.candidate is not None:
+            needs[step.candidate] = max(needs.get(step.candidate, 0), step.cost.space_bytes)
+    return needs
+
+
+def memory_bytes(plan: Plan) -> int:
+    """The most memory that a server may use at any time, bytes."""
+    return max(step.cost.memory_bytes for step in plan.steps)
+
+
+def _copying(size: Sizes, space_bytes: int, memory: int) -> Cost:
+    likely_s = 3.0 + size.database_bytes / COPY_BYTES_PER_S
+    bound_s = 12.0 + size.database_bytes / COPY_BYTES_PER_S_MIN
+    return Cost(likely_s, bound_s, space_bytes, memory)

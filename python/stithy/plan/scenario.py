@@ -1,0 +1,32 @@
+"""The interface of a scenario: what a study does, as steps.
+
+A scenario is one module in `scenarios/` with `NAME` and `steps(study, scene)`, which gives the
+steps in their order. It decides; it neither asks the machine nor changes it.
+"""
+
+from dataclasses import dataclass
+
+from stithy.plan.cost import Sizes, held_bytes
+from stithy.workload.workload import Workload
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What all scenarios are given besides the study: where the master copy lives, sizes.
+
+    `memory_backed`: the candidates whose volumes are likely memory.
+    """
+
+    master_candidate: str
+    workload: Workload
+    size: Sizes
+    memory_backed: frozenset[str]
+
+    def memory(self, candidate: str) -> int:
+        """The memory that a server on this candidate may use, the pages of its volume included."""
+        pages = self.held(candidate) if candidate in self.memory_backed else 0
+        return self.size.memory_bytes + pages
+
+    def held(self, candidate: str) -> int:
+        """What the candidate's volume holds at most, bytes."""
+        return held_bytes(self.size, master=candidate == self.master_candidate)

@@ -1,0 +1,77 @@
+"""Load: the virtual users work at each level, on each candidate, from the same state every time.
+
+The database is loaded once, on the volume of the master candidate, and its master copy is kept
+there. Each window starts from a fresh copy of it on the volume of its own candidate. The last
+window of each candidate is followed by a check of all consistency conditions.
+"""
+
+from collections.abc import Iterator
+
+from stithy.plan import cost
+from stithy.plan.ids import step_id, window_id
+from stithy.plan.order import Block, blocks
+from stithy.plan.scenario import Scene
+from stithy.plan.steps import Step, WindowPlan
+from stithy.study.model import Study
+
+NAME = "load"
+
+
+def steps(study: Study, scene: Scene) -> Iterator[Step]:
+    """The steps in their order."""
+    names = list(study.candidates)
+    yield from (_provision(name, scene) for name in names)
+    yield from _database(scene)
+    yield from _windows(study, scene)
+    yield from (_tear_down(name, scene) for name in names)
+
+
+def _provision(name: str, scene: Scene) -> Step:
+    return Step(step_id("provision", name), "provision", name, cost.provision(scene.held(name)))
+
+
+def _tear_down(name: str, scene: Scene) -> Step:
+    return Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held(name)))
+
+
+def _database(scene: Scene) -> Iterator[Step]:
+    master, size = scene.master_candidate, scene.size
+    held, memory = scene.held(master), scene.memory(master)
+    yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
+    yield Step("snapshot", "snapshot", master, cost.snapshot(size))
+    yield Step("check-load", "check", master, cost.check(size, held, memory))
+
+
+def _windows(study: Study, scene: Scene) -> Iterator[Step]:
+    names = list(study.candidates)
+    order = blocks(names, study.load.users, study.load.repeat, study.seed)
+    windows = [each for block in order for each in _windows_of(study, block)]
+    last = {window.candidate: window.id for window in windows}
+    for window in windows:
+        yield from _around(study, scene, window, is_last=last[window.candidate] == window.id)
+
+
+def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
+    for position, candidate in enumerate(block.candidates):
+        yield WindowPlan(
+            id=window_id(candidate, block.users, block.index),
+            candidate=candidate,
+            users=block.users,
+            block=block.index,
+            position=position,
+            ramp_up_s=study.load.ramp_up_s,
+            duration_s=study.load.duration_s,
+            seed=block.seed,
+            checkpoint=study.load.checkpoint,
+        )
+
+
+def _around(study: Study, scene: Scene, window: WindowPlan, *, is_last: bool) -> Iterator[Step]:
+    name, size = window.candidate, scene.size
+    held, memory = scene.held(name), scene.memory(name)
+    restored = cost.restore(size, memory)
+    yield Step(step_id("restore", window.id), "restore", name, restored, window)
+    yield Step(window.id, "window", name, cost.window(study, size, held, memory), window)
+    if is_last:
+        checked = cost.check(size, held, memory)
+        yield Step(step_id("check-end", name), "check", name, checked, window)
