@@ -1,3 +1,57 @@
-//! The workloads; one folder each.
+//! The workloads; one folder each, found by name in [`WORKLOADS`].
+
+use std::future::Future;
+use std::pin::Pin;
+
+use stithy_wire::{CheckJob, CheckSummary, Message, PrepareJob, PrepareSummary};
+
+use crate::error::HammerError;
+use crate::stop::Stop;
 
 pub mod order_entry;
+
+/// Every workload of the hammer.
+pub const WORKLOADS: &[&dyn Workload] = &[&order_entry::OrderEntry];
+
+/// What a job is given besides its own text.
+pub struct Context<'a> {
+    /// Takes every message of the job but the first and the last.
+    pub sink: &'a mut dyn FnMut(Message),
+    /// Whether somebody asked the job to stop.
+    pub stop: Stop,
+}
+
+/// What a job ends with.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, HammerError>> + 'a>>;
+
+/// A kind of work that databases are measured with.
+pub trait Workload: Sync {
+    /// Its name in jobs.
+    fn name(&self) -> &'static str;
+
+    /// Loads an empty database.
+    fn prepare<'a>(
+        &'a self,
+        job: &'a PrepareJob,
+        context: Context<'a>,
+    ) -> Answer<'a, PrepareSummary>;
+
+    /// Verifies the consistency conditions.
+    fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary>;
+}
+
+/// The workload of a name.
+///
+/// Errors: `unknown-workload` (usage).
+pub fn find(name: &str) -> Result<&'static dyn Workload, HammerError> {
+    let found = WORKLOADS.iter().find(|workload| workload.name() == name);
+    found.copied().ok_or_else(|| {
+        let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name()).collect();
+        HammerError::usage(
+            "unknown-workload",
+            format!("there is no workload {name:?}"),
+            "workload.name",
+            format!("name one of: {}", known.join(", ")),
+        )
+    })
+}

@@ -1,3 +1,107 @@
-//! `stithy-hammer`: reads one job on standard input, writes one message a line.
+//! `stithy-hammer`: reads one job on standard input, writes one message a line on standard output.
+//!
+//! SIGINT and SIGTERM end the job early and cleanly. The exit code is 0 after a summary, otherwise
+//! that of the failure.
 
-fn main() {}
+use std::io::{Read, Write};
+use std::process::ExitCode;
+
+use stithy_hammer::error::HammerError;
+use stithy_hammer::job;
+use stithy_hammer::stop::{stop_pair, Stopper};
+use stithy_hammer::workload::Context;
+use stithy_wire::Message;
+use tokio::signal::unix::{signal, SignalKind};
+
+const USAGE: &str = "\
+stithy-hammer: the load driver of Stithy.
+
+Reads one job as JSON on standard input and writes one message a line on standard output.
+For people there is `stithy hammer`; the protocol is told in wire/README.md.
+
+usage: stithy-hammer < job.json
+       stithy-hammer --version
+";
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        None => run(),
+        Some("--version") => print(job::PROGRAM, ExitCode::SUCCESS),
+        Some("--help" | "-h") => print(USAGE, ExitCode::SUCCESS),
+        Some(_) => print(USAGE, ExitCode::from(2)),
+    }
+}
+
+fn run() -> ExitCode {
+    let result = runtime().and_then(|runtime| runtime.block_on(read_and_execute()));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            write_message(error.to_message());
+            ExitCode::from(error.exit())
+        }
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, HammerError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|e| HammerError::bug(e.to_string(), "starting the program").caused_by(e))
+}
+
+async fn read_and_execute() -> Result<(), HammerError> {
+    let (stopper, stop) = stop_pair();
+    let watching = tokio::spawn(watch_signals(stopper));
+    let job = job::parse(&read_input()?)?;
+    let result = job::execute(
+        &job,
+        Context {
+            sink: &mut write_message,
+            stop,
+        },
+    )
+    .await;
+    watching.abort();
+    result
+}
+
+/// Every signal asks the job to stop; a job that does not stop can still be killed.
+async fn watch_signals(stopper: Stopper) {
+    let signals = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    );
+    let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => stopper.request(),
+            _ = terminate.recv() => stopper.request(),
+        }
+    }
+}
+
+fn read_input() -> Result<String, HammerError> {
+    let mut text = String::new();
+    match std::io::stdin().read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(e) => {
+            let remedy = "give one job as JSON on standard input";
+            Err(HammerError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e))
+        }
+    }
+}
+
+/// Writes a line at once. Where nobody reads any more there is nobody left to tell.
+fn write_message(message: Message) {
+    let line = serde_json::to_string(&message).unwrap_or_default();
+    print(&format!("{line}\n"), ());
+}
+
+fn print<T>(text: &str, then: T) -> T {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    then
+}

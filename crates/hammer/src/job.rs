@@ -1,0 +1,104 @@
+//! From the text of a job to its last message: reading, refusing what is wrong, handing it to its
+//! workload.
+
+use stithy_measure::{Clock, SystemClock};
+use stithy_wire::{Job, Message, Started, WorkloadSize, WIRE_VERSION};
+
+use crate::error::HammerError;
+use crate::workload::{self, Context};
+
+/// Name and version, as the first message tells them.
+pub const PROGRAM: &str = concat!("stithy-hammer ", env!("CARGO_PKG_VERSION"));
+
+/// More warehouses than this do not fit into the tables' 32-bit keys with room to spare.
+const WAREHOUSES_MAX: u32 = 1_000_000;
+/// More connections than any server takes.
+const LOADERS_MAX: u32 = 1_000;
+
+/// Reads a job.
+///
+/// Errors: `job-invalid`, `wire-version` (usage).
+pub fn parse(text: &str) -> Result<Job, HammerError> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(invalid)?;
+    refuse_other_wire(&value)?;
+    serde_json::from_value(value).map_err(invalid)
+}
+
+fn invalid(e: serde_json::Error) -> HammerError {
+    let remedy = "give one job as JSON on standard input, see wire/README.md";
+    HammerError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e)
+}
+
+/// Told before anything else: the keys of another version may have other meanings.
+fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
+    match job.get("wire").and_then(serde_json::Value::as_u64) {
+        Some(version) if version != u64::from(WIRE_VERSION) => Err(HammerError::usage(
+            "wire-version",
+            format!("the job speaks version {version}, this hammer speaks {WIRE_VERSION}"),
+            "wire",
+            "install matching versions of stithy and stithy-hammer",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Does a job; the sink gets every message but a failure, which is the error.
+pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+    let workload = workload::find(&size(job).name)?;
+    refuse_wrong_numbers(job)?;
+    let Context { sink, stop } = context;
+    sink(started());
+    let inner = Context {
+        sink: &mut *sink,
+        stop,
+    };
+    let summary = match job {
+        Job::Prepare(job) => Message::PrepareSummary(workload.prepare(job, inner).await?),
+        Job::Check(job) => Message::CheckSummary(workload.check(job, inner).await?),
+        Job::WarmUp(_) | Job::Run(_) => {
+            return Err(HammerError::bug("this job is not known yet", "job"));
+        }
+    };
+    sink(summary);
+    Ok(())
+}
+
+fn size(job: &Job) -> &WorkloadSize {
+    match job {
+        Job::Prepare(job) => &job.workload,
+        Job::WarmUp(job) => &job.workload,
+        Job::Run(job) => &job.workload,
+        Job::Check(job) => &job.workload,
+    }
+}
+
+fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
+    within("workload.warehouses", size(job).warehouses, WAREHOUSES_MAX)?;
+    match job {
+        Job::Prepare(job) => within("loaders", job.loaders, LOADERS_MAX),
+        _ => Ok(()),
+    }
+}
+
+fn within(key: &str, value: u32, max: u32) -> Result<(), HammerError> {
+    if (1..=max).contains(&value) {
+        return Ok(());
+    }
+    let remedy = format!("give a number from 1 to {max}");
+    Err(HammerError::usage(
+        "job-invalid",
+        format!("{key} is {value}"),
+        key,
+        remedy,
+    ))
+}
+
+fn started() -> Message {
+    let clock = SystemClock::start();
+    let at_s = clock.unix_start().as_secs_f64();
+    Message::Started(Started {
+        wire: WIRE_VERSION,
+        program: PROGRAM.to_string(),
+        at_s,
+    })
+}

@@ -1,0 +1,104 @@
+//! The schema's SQL, cut into what is done before, after and beside copying rows.
+//!
+//! No foreign keys: the specification lists them but does not ask that the server enforces them.
+//! Each would add a look-up to every inserted row, ten and more to a new order, and with it measure
+//! the database's triggers instead of its storage. The consistency conditions find what a foreign
+//! key would have refused.
+
+use super::tables::{Table, TABLES};
+
+/// What was loaded, in a table of one row.
+pub const META: &str = include_str!("sql/postgresql/tables/stithy_meta.sql");
+/// The name of that table.
+pub const META_TABLE: &str = "stithy_meta";
+/// Version of tables and rules of population; 1: the first.
+pub const SCHEMA_VERSION: i32 = 1;
+
+/// The statements of one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statements {
+    /// `CREATE TABLE`.
+    pub create: String,
+    /// `CREATE INDEX`, each independent of the others.
+    pub indexes: Vec<String>,
+    /// What makes keys of the indexes; quick.
+    pub keys: Vec<String>,
+}
+
+/// Cuts a table's SQL into its statements.
+pub fn statements(table: &dyn Table) -> Statements {
+    let mut all = split(table.sql()).into_iter();
+    let create = all.next().unwrap_or_default();
+    let (indexes, keys) = all.partition(|statement| !statement.starts_with("ALTER"));
+    Statements {
+        create,
+        indexes,
+        keys,
+    }
+}
+
+/// Every table that loading makes, the one about the load included.
+pub fn table_names() -> Vec<&'static str> {
+    TABLES
+        .iter()
+        .map(|table| table.name())
+        .chain([META_TABLE])
+        .collect()
+}
+
+/// Statements without comment lines; no statement of this schema has a semicolon inside.
+fn split(sql: &str) -> Vec<String> {
+    let code: Vec<&str> = sql.lines().filter(|line| !line.starts_with("--")).collect();
+    let statements = code.join("\n");
+    statements
+        .split(';')
+        .map(str::trim)
+        .filter(|s| !s.is_empty())
+        .map(str::to_string)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every table's file begins with its own CREATE TABLE and goes on with indexes and keys.
+    #[test]
+    fn every_table_s_sql_has_the_expected_parts() {
+        for table in TABLES {
+            let parts = statements(*table);
+            let start = format!("CREATE TABLE {} (", table.name());
+            assert!(parts.create.starts_with(&start), "{}", parts.create);
+            let index =
+                |s: &String| s.starts_with("CREATE INDEX") || s.starts_with("CREATE UNIQUE");
+            assert!(parts.indexes.iter().all(index), "{:?}", parts.indexes);
+            let keys = usize::from(table.name() != "history");
+            assert_eq!(keys, parts.keys.len(), "{}", table.name());
+        }
+    }
+
+    /// Comments may hold semicolons.
+    #[test]
+    fn comments_are_no_statements() {
+        assert_eq!(
+            vec!["SELECT 1", "SELECT\n2"],
+            split("-- a; b\nSELECT 1;\n\nSELECT\n2;\n")
+        );
+    }
+
+    /// In every key of a table with warehouses, the warehouse comes first.
+    #[test]
+    fn the_warehouse_comes_first_in_every_key() {
+        for table in TABLES.iter().filter(|table| table.name() != "item") {
+            for index in statements(*table).indexes {
+                let columns = index.split('(').nth(1).unwrap_or_default().to_string();
+                let first = columns
+                    .split([',', ')'])
+                    .next()
+                    .unwrap_or_default()
+                    .to_string();
+                assert!(first.ends_with("w_id"), "{index}");
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `item`: 100000 rows whatever the number of warehouses.
+
+use super::super::binary::Rows;
+use super::super::random::Domain;
+use super::super::text;
+use super::{Population, Table, ITEMS};
+
+const ROWS_PER_SLICE: u32 = 1_000;
+
+/// The table.
+pub struct Item;
+
+impl Table for Item {
+    fn name(&self) -> &'static str {
+        "item"
+    }
+
+    fn sql(&self) -> &'static str {
+        include_str!("../sql/postgresql/tables/item.sql")
+    }
+
+    fn cost_ms(&self) -> u32 {
+        // Spread over all warehouses, so almost nothing in each.
+        10
+    }
+
+    fn slices(&self, _warehouses: u32) -> u64 {
+        u64::from(ITEMS / ROWS_PER_SLICE)
+    }
+
+    fn write_slice(&self, population: &Population, slice: u64, rows: &mut Rows) {
+        let first = slice as u32 * ROWS_PER_SLICE + 1;
+        for id in first..first + ROWS_PER_SLICE {
+            write_row(population, id, rows);
+        }
+    }
+}
+
+fn write_row(population: &Population, id: u32, rows: &mut Rows) {
+    let mut rng = population.rng(Domain::Item, 0, u64::from(id));
+    rows.begin(5);
+    rows.int4(id);
+    rows.int4(rng.uniform(1, 10_000));
+    rows.cents(i64::from(rng.uniform(100, 10_000)));
+    rows.text(&mut rng, 14..=24);
+    rows.written(|out| text::push_data(out, &mut rng));
+}
