@@ -1,0 +1,109 @@
+"""The interface of a database engine: from nothing to a running server on a volume, and back.
+
+An engine is one package in `engines/` whose `__init__` defines `NAME` and `OWNED_SETTINGS` and
+imports nothing heavy, with a module `engine` that offers `create(request)`. What the interface
+calls a data directory is whatever files make up the database; they can be copied as they are while
+no server runs on them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from stithy.hosts.runner import Runner
+from stithy.hosts.users import ServerUser
+from stithy.secrets import Secret
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a study asks of its engine; `users_max` is the highest level.
+
+    `memory_bytes` is all that the server and its page cache may use.
+    """
+
+    runner: Runner
+    settings: Mapping[str, str]
+    memory_bytes: int
+    users_max: int
+    user: ServerUser | None
+    password: Secret
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The server programs that are used."""
+
+    programs: Path
+    version: str
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a server.
+
+    `sockets` is a directory for its socket, `log` the file that gets what it writes. `loading`: it
+    only loads, so nothing need survive a crash. `memory_cgroup` as in `hosts.runner.Command`.
+    """
+
+    data: Path
+    sockets: Path
+    log: Path
+    memory_cgroup: Path | None = None
+    loading: bool = False
+
+
+class Instance(Protocol):
+    """One running server."""
+
+    @property
+    def url(self) -> Secret:
+        """How to reach its database, password included."""
+        ...
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        ...
+
+    def ended_by(self) -> str | None:
+        """How the server ended by itself, in words; None while it runs."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Write all that is dirty to the volume now."""
+        ...
+
+    def finish_loading(self, growth_bytes: int) -> None:
+        """Leave the database as a long-running one would be, before its master copy is made.
+
+        `growth_bytes` is what a window may write, so that no window has to make log files first.
+        """
+        ...
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """End the server; `at_once` leaves files that need recovery. Idempotent."""
+        ...
+
+
+class Engine(Protocol):
+    """A seam: one database product, as a study asks for it."""
+
+    def check(self) -> Installation:
+        """Find the programs and try the study's settings, without a database; changes nothing.
+
+        Raises PreconditionError for what the machine lacks, UserError for refused settings.
+        """
+        ...
+
+    def initialise(self, data: Path, scratch: Path) -> None:
+        """Make an empty database in `data`, an empty directory of the server's user.
+
+        `scratch` is a directory of that user's alone, for files that are removed at once.
+        """
+        ...
+
+    def start(self, start: Start) -> Instance:
+        """Start a server; returns when it answers. Raises InfrastructureError if it does not."""
+        ...

@@ -1,0 +1,162 @@
+"""PostgreSQL as an engine: makes a database, starts servers on its files.
+
+Every instance listens on a Unix socket in a private directory only, asks for a generated password,
+and runs without rights of its own. One password serves all candidates of a run, because all get a
+copy of the same files.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from stithy.database.engine import Installation, Request, Start
+from stithy.database.engines.postgresql.find import find_installation
+from stithy.database.engines.postgresql.server import DATABASE, ROLE, Server, open_session
+from stithy.database.engines.postgresql.settings import (
+    LOADING,
+    Questions,
+    complete,
+    configuration,
+    words,
+)
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.hosts.runner import Command
+
+INITDB = (
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    # The default differs between versions. On: a page that storage damaged must be noticed.
+    "--data-checksums",
+    # The master copy is synced as a whole when it is made.
+    "--no-sync",
+    "--no-instructions",
+)
+START_PATIENCE_S = 300.0
+"""How long a start may take; recovery after a crash reads the log again."""
+
+SOCKET_BYTES_MAX = 107
+"""Length of the kernel's sun_path, terminator apart."""
+
+
+def create(request: Request) -> "PostgreSQL":
+    """The engine of a study."""
+    return PostgreSQL(request)
+
+
+class PostgreSQL:
+    """PostgreSQL as a study asks for it."""
+
+    def __init__(self, request: Request) -> None:
+        """Nothing is looked for before `check`."""
+        self._request = request
+        self._found: Installation | None = None
+
+    def check(self) -> Installation:
+        """Find the programs and try the study's settings."""
+        asked = self._request
+        self._found = find_installation(asked.runner, asked.user)
+        self._questions().check(asked.settings, asked.memory_bytes, asked.users_max)
+        return self._found
+
+    def initialise(self, data: Path, scratch: Path) -> None:
+        """Make an empty database, owned by one role with the generated password."""
+        password = scratch / "password"
+        try:
+            self._write_password(password)
+            words = ["-D", str(data), "-U", ROLE, f"--pwfile={password}", *INITDB]
+            finished = self._request.runner.run(self._command([self._program("initdb"), *words]))
+        finally:
+            password.unlink(missing_ok=True)
+        if finished.code != 0:
+            raise InfrastructureError(
+                f"initdb failed: {finished.stderr.strip()}",
+                where=str(data),
+                remedy="mend what it names, then run again",
+            )
+        (data / "postgresql.conf").write_text(configuration(self._settings()))
+
+    def start(self, start: Start) -> Server:
+        """Start a server and wait until it answers."""
+        socket = start.sockets / ".s.PGSQL.5432"
+        if len(os.fsencode(socket)) > SOCKET_BYTES_MAX:
+            raise PreconditionError(
+                f"the socket's path has more than {SOCKET_BYTES_MAX} bytes",
+                where=str(socket),
+                remedy="choose a shorter directory for sockets",
+            )
+        asked = [self._program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
+        extra = words(self._loading()) if start.loading else []
+        command = self._command([*asked, *extra], start.memory_cgroup)
+        running = self._request.runner.start(command, stderr=start.log)
+        server = Server(running, start, self._request.password)
+        _wait_until_ready(server)
+        if start.loading:
+            _make_database(server)
+        return server
+
+    def _command(self, argv: list[str], memory_cgroup: Path | None = None) -> Command:
+        user = self._request.user
+        return Command(
+            argv,
+            user=user.name if user else None,
+            memory_cgroup=memory_cgroup,
+            environment={"LC_ALL": "C", "TZ": "UTC"},
+            detached=True,
+        )
+
+    def _settings(self) -> dict[str, str]:
+        asked = self._request
+        return complete(asked.settings, asked.memory_bytes, asked.users_max)
+
+    def _loading(self) -> dict[str, str]:
+        """Settings of the loading server; it keeps as many log files as a window may fill."""
+        ask = self._questions()
+        kept = ask.in_units("max_wal_size", self._settings()["max_wal_size"])
+        version = int(self._installation().version.split(".")[0])
+        # Since 17 summaries of the log need more than the minimal one.
+        later = {"summarize_wal": "off"} if version >= 17 else {}
+        return {**LOADING, **later, "min_wal_size": f"{min(kept, 4096)}MB"}
+
+    def _questions(self) -> Questions:
+        return Questions(self._request.runner, Path(self._program("postgres")))
+
+    def _program(self, name: str) -> str:
+        return str(self._installation().programs / name)
+
+    def _installation(self) -> Installation:
+        return self._found or self.check()
+
+    def _write_password(self, path: Path) -> None:
+        """For initdb's eyes only, and removed at once."""
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w") as file:
+            file.write(self._request.password.reveal())
+        if user := self._request.user:
+            os.chown(path, user.uid, user.gid)
+
+
+def _wait_until_ready(server: Server) -> None:
+    """Return when a probe succeeded; a server that ends before is an error with its last words."""
+    deadline = time.monotonic() + START_PATIENCE_S
+    while not server.answers():
+        if ended := server.ended_by():
+            raise InfrastructureError(
+                f"PostgreSQL {ended} while starting: {server.last_words()}",
+                where=str(server.data),
+                remedy="mend what it names (a setting, space, memory), then run again",
+            )
+        if time.monotonic() > deadline:
+            server.stop(at_once=True)
+            raise InfrastructureError(
+                f"PostgreSQL did not answer within {START_PATIENCE_S:g} s",
+                where=str(server.data),
+                remedy=f"read {server.log}; a device that hangs is the usual cause",
+            )
+        time.sleep(0.02)
+
+
+def _make_database(server: Server) -> None:
+    with open_session(server.sockets, server.password, "postgres") as session:
+        if not session.run(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'"):
+            session.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")

@@ -1,0 +1,154 @@
+"""PostgreSQL's settings: Stithy's own, a study's, and whether the server takes them."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from stithy.errors import UserError
+from stithy.hosts.runner import Command, Runner
+from stithy.units import format_size
+
+MIB = 2**20
+BLOCK_BYTES = 8192
+SHARED_BUFFERS_BYTES = 128 * MIB
+"""PostgreSQL's own default."""
+
+SPARE_CONNECTIONS = 20
+"""Collectors, checks and the three that PostgreSQL keeps for superusers."""
+
+FIXED = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    # Huge pages are not charged to the memory cgroup's limit, so they would escape it.
+    "huge_pages": "off",
+    "logging_collector": "off",
+    "log_destination": "stderr",
+    "log_line_prefix": "%m [%p] ",
+    "log_timezone": "UTC",
+    "log_checkpoints": "on",
+    # Every run of autovacuum in a window is told, however short.
+    "log_autovacuum_min_duration": "0",
+    "password_encryption": "scram-sha-256",
+}
+
+LOADING = {
+    # A crash while loading means loading again, so nothing need survive one; the master copy is
+    # synced file by file afterwards.
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "archive_mode": "off",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "checkpoint_timeout": "1d",
+    "max_wal_size": "8GB",
+}
+
+
+def complete(settings: Mapping[str, str], memory_bytes: int, users_max: int) -> dict[str, str]:
+    """All that the configuration file says: Stithy's own first, the study's over them.
+
+    Without a word from the study `shared_buffers` is PostgreSQL's default, but at most a quarter of
+    the memory, and there are connections enough for the highest level.
+    """
+    buffers = min(SHARED_BUFFERS_BYTES, memory_bytes // 4)
+    own = {
+        "shared_buffers": f"{buffers // 1024}kB",
+        "max_connections": str(max(100, users_max + SPARE_CONNECTIONS)),
+        "max_wal_size": "1GB",
+    }
+    asked = {name.lower(): value for name, value in settings.items()}
+    return {**FIXED, **own, **asked}
+
+
+def configuration(settings: Mapping[str, str]) -> str:
+    """The text of `postgresql.conf`."""
+    return "".join(f"{name} = {quoted(value)}\n" for name, value in settings.items())
+
+
+def quoted(value: str) -> str:
+    """A value as the configuration file wants it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def words(settings: Mapping[str, str]) -> list[str]:
+    """Settings as words of the server's command line; they win over the configuration file."""
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+
+
+class Questions:
+    """Asks the server program about settings, without a database."""
+
+    def __init__(self, runner: Runner, postgres: Path) -> None:
+        """`postgres` is the server program."""
+        self._runner = runner
+        self._postgres = postgres
+
+    def check(self, settings: Mapping[str, str], memory_bytes: int, users_max: int) -> None:
+        """Raise UserError, with all that is wrong, for settings that the server would refuse."""
+        found = {name: self._value(name, value) for name, value in settings.items()}
+        refused = {name: text for name, (code, text) in found.items() if code != 0}
+        if refused:
+            raise _refused(refused)
+        every = complete(settings, memory_bytes, users_max)
+        self._check_memory(every["shared_buffers"], memory_bytes)
+        self._check_connections(every["max_connections"], users_max)
+
+    def in_units(self, name: str, value: str) -> int:
+        """A numeric setting's value in the server's own unit (blocks of 8 KiB, MB, …)."""
+        return int(self._value(name, value)[1])
+
+    def _check_memory(self, value: str, memory_bytes: int) -> None:
+        buffers = self.in_units("shared_buffers", value) * BLOCK_BYTES
+        if buffers > memory_bytes * 3 // 4:
+            raise UserError(
+                f"shared_buffers of {value} leave too little of the memory of "
+                f"{format_size(memory_bytes)}",
+                where="database.settings.shared_buffers",
+                remedy="at most three quarters of `memory`: lower it, or raise `memory`",
+            )
+
+    def _check_connections(self, value: str, users_max: int) -> None:
+        if int(value) < users_max + SPARE_CONNECTIONS:
+            raise UserError(
+                f"max_connections of {value} are too few for {users_max} users",
+                where="database.settings.max_connections",
+                remedy=f"at least {users_max + SPARE_CONNECTIONS}, or leave it out",
+            )
+
+    def _value(self, name: str, value: str) -> tuple[int, str]:
+        """Exit code, and the value in the server's unit or its message.
+
+        `-C` must come first: only then may root ask too.
+        """
+        with tempfile.TemporaryDirectory(prefix="stithy-ask-") as empty:
+            (Path(empty) / "postgresql.conf").touch()
+            asked = [str(self._postgres), "-C", name, "-D", empty, *words({name: value})]
+            finished = self._runner.run(Command(asked), timeout_s=30)
+        if finished.code == 0:
+            return 0, finished.stdout.strip()
+        return finished.code, message(finished.stderr)
+
+
+def message(stderr: str) -> str:
+    """The server's own words out of its log lines: the fatal one and its hint.
+
+    >>> message('2026-01-01 00:00:00 GMT [7] FATAL:  no such thing\\n')
+    'no such thing'
+    """
+    parts = []
+    for line in stderr.splitlines():
+        for tag in ("FATAL:  ", "HINT:  "):
+            if tag in line:
+                parts.append(line.partition(tag)[2].rstrip("."))
+    return ", ".join(parts) or stderr.strip() or "no message"
+
+
+def _refused(refused: Mapping[str, str]) -> UserError:
+    told = "; ".join(f"{name}: {text}" for name, text in refused.items())
+    return UserError(
+        f"PostgreSQL refuses {told}",
+        where="database.settings",
+        remedy="correct or leave out what it refuses; its manual lists all settings",
+    )
