@@ -24,3 +24,21 @@ def series_rows(
         }
         for each in readings
     ]
+
+
+def checkpoints_inside(readings: Iterable[Reading], from_s: float, to_s: float) -> int | None:
+    """How many checkpoints began and ended between two moments of Unix time.
+
+    The server tells, in whole seconds, when the last complete checkpoint began; one that began in
+    the first second of the span may be missed, none is counted that began before. None where the
+    collector of the database gave no reading in the span.
+    """
+    seen = [
+        each.sample.value
+        for each in readings
+        if each.collector == "database"
+        and each.sample.metric == "last_checkpoint_at_s"
+        and each.sample.value is not None
+        and from_s <= each.at_s <= to_s
+    ]
+    return len({began_s for began_s in seen if began_s >= from_s}) if seen else None

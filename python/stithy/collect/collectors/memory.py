@@ -1,0 +1,72 @@
+"""What the machine's memory holds, from /proc/meminfo."""
+
+from collections.abc import Sequence
+
+from stithy.collect.collector import Metric, Sample, Scope
+from stithy.collect.kernel import KernelFile
+
+NAME = "memory"
+
+METRICS = (
+    Metric("free_bytes", "B", "memory that holds nothing"),
+    Metric("available_bytes", "B", "memory that could be had without swapping"),
+    Metric("page_cache_bytes", "B", "page cache, shared memory and tmpfs included"),
+    Metric("shared_bytes", "B", "shared memory and tmpfs"),
+    Metric("anonymous_bytes", "B", "memory of processes that is no file's"),
+    Metric("dirty_bytes", "B", "changed pages that wait for write-back"),
+    Metric("writeback_bytes", "B", "changed pages that are being written"),
+    Metric("swap_used_bytes", "B", "swap space in use"),
+)
+
+_LINES = {
+    "free_bytes": b"MemFree:",
+    "available_bytes": b"MemAvailable:",
+    "page_cache_bytes": b"Cached:",
+    "shared_bytes": b"Shmem:",
+    "anonymous_bytes": b"AnonPages:",
+    "dirty_bytes": b"Dirty:",
+    "writeback_bytes": b"Writeback:",
+}
+
+
+class Memory:
+    """Levels as they are."""
+
+    def __init__(self, file: KernelFile) -> None:
+        """`file` is /proc/meminfo."""
+        self._file = file
+        self._first = True
+
+    def sample(self) -> Sequence[Sample]:
+        """One sample a metric."""
+        if self._first:
+            self._first = False
+            return []
+        found = parse(self._file.read())
+        return [_sample(metric.name, found.get(metric.name)) for metric in METRICS]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _sample(name: str, value: int | None) -> Sample:
+    return Sample("", name, value, None if value is not None else "not in /proc/meminfo")
+
+
+def parse(text: bytes) -> dict[str, int]:
+    """Bytes by metric, as far as the kernel tells; its `kB` are KiB.
+
+    A line is `Dirty:              1180 kB`.
+    """
+    lines = dict(line.split()[:2] for line in text.splitlines() if line)
+    found = {name: int(lines[key]) * 1024 for name, key in _LINES.items() if key in lines}
+    if b"SwapTotal:" in lines and b"SwapFree:" in lines:
+        used = int(lines[b"SwapTotal:"]) - int(lines[b"SwapFree:"])
+        found["swap_used_bytes"] = used * 1024
+    return found
+
+
+def create(scope: Scope) -> Memory:
+    """The collector."""
+    return Memory(KernelFile(scope.proc / "meminfo", 4096))

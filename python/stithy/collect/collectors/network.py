@@ -1,0 +1,69 @@
+"""What each network interface carries, loopback too, from /proc/net/dev."""
+
+from collections.abc import Sequence
+
+from stithy.collect.collector import Metric, Sample, Scope
+from stithy.collect.kernel import KernelFile
+
+NAME = "network"
+
+METRICS = (
+    Metric("received_bytes_per_s", "B/s", "bytes received"),
+    Metric("received_packets_per_s", "1/s", "packets received"),
+    Metric("received_errors_per_s", "1/s", "received packets with errors or dropped"),
+    Metric("sent_bytes_per_s", "B/s", "bytes sent"),
+    Metric("sent_packets_per_s", "1/s", "packets sent"),
+    Metric("sent_errors_per_s", "1/s", "packets to send with errors or dropped"),
+)
+
+Counts = tuple[int, ...]
+
+
+class Network:
+    """Rates between two readings; an interface is reported from its second reading on."""
+
+    def __init__(self, scope: Scope) -> None:
+        """Open /proc/net/dev."""
+        self._clock = scope.clock
+        self._file = KernelFile(scope.proc / "net" / "dev", 65536)
+        self._last: dict[str, Counts] = {}
+        self._last_s = 0.0
+
+    def sample(self) -> Sequence[Sample]:
+        """One sample an interface and metric."""
+        now, now_s = parse(self._file.read()), self._clock.monotonic_s()
+        last, self._last = self._last, now
+        elapsed_s, self._last_s = now_s - self._last_s, now_s
+        return [
+            Sample(name, metric.name, max(0, after - before) / elapsed_s)
+            for name, counts in now.items()
+            if name in last
+            for metric, before, after in zip(METRICS, last[name], counts, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def parse(text: bytes) -> dict[str, Counts]:
+    """Counters by interface, in the order of METRICS.
+
+    After two lines of head: `eth0:`, then bytes, packets, errs, drop, fifo, frame, compressed,
+    multicast received, then bytes, packets, errs, drop, fifo, colls, carrier, compressed sent.
+    Source: net/core/net-procfs.c of Linux.
+    """
+    found: dict[str, Counts] = {}
+    for line in text.splitlines()[2:]:
+        name, _, rest = line.partition(b":")
+        field = [int(each) for each in rest.split()]
+        found[name.strip().decode()] = (
+            *(field[0], field[1], field[2] + field[3]),
+            *(field[8], field[9], field[10] + field[11]),
+        )
+    return found
+
+
+def create(scope: Scope) -> Network:
+    """The collector."""
+    return Network(scope)

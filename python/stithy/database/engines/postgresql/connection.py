@@ -1,0 +1,197 @@
+"""A connection to a PostgreSQL server by URL, for what Stithy itself asks: counters and settings.
+
+Transactions of a workload never go this way: they are the hammer's.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pg8000.native  # type: ignore[import-untyped]  # it has no types; only this file uses it
+
+from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
+from stithy.secrets import Secret
+
+APPLICATION = "stithy"
+MAINTENANCE_DATABASE = "postgres"
+"""Counters of all databases can be read from it, without adding to those of the one under test."""
+
+_EXAMPLE = (
+    "postgresql://user:password@host:5432/database or postgresql://user@/database?host=/run/pg"
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a URL names; `host` is a name, an address, or the directory of a Unix socket."""
+
+    host: str
+    port: int
+    database: str
+    user: str
+    password: Secret | None
+    tls: str
+
+    @property
+    def is_socket(self) -> bool:
+        """Whether `host` is the directory of a Unix socket."""
+        return self.host.startswith("/")
+
+    @property
+    def place(self) -> str:
+        """For messages: where it is, without the password."""
+        where = (
+            f"{self.host}/.s.PGSQL.{self.port}" if self.is_socket else f"{self.host}:{self.port}"
+        )
+        return f"{where}, database {self.database}"
+
+
+def parse_url(url: Secret) -> Target:
+    """The parts of `postgresql://user:password@host:port/database?host=/dir&sslmode=require`.
+
+    Missing parts: host localhost, port 5432, user `postgres`, database the user's name.
+    Raises UserError for what is no such URL.
+    """
+    try:
+        parts = urlsplit(url.reveal())
+        port = parts.port
+    except ValueError as error:
+        raise _bad_url(str(error)) from error
+    if parts.scheme not in ("postgresql", "postgres"):
+        raise _bad_url(f"it begins with {parts.scheme or 'no scheme'!r}")
+    more = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    user = unquote(parts.username or more.get("user", "postgres"))
+    return Target(
+        host=more.get("host") or unquote(parts.hostname or "localhost"),
+        port=port or int(more.get("port", "5432")),
+        database=unquote(parts.path.removeprefix("/")) or more.get("dbname", user),
+        user=user,
+        password=None if parts.password is None else Secret(unquote(parts.password)),
+        tls=more.get("sslmode", "prefer"),
+    )
+
+
+def _bad_url(problem: str) -> UserError:
+    return UserError(
+        f"this is not the URL of a PostgreSQL database: {problem}",
+        where="database URL",
+        remedy=f"write it as {_EXAMPLE}",
+    )
+
+
+class Connection:
+    """An open connection; each statement is a transaction of its own."""
+
+    def __init__(self, target: Target, native: Any) -> None:
+        """`native` is pg8000's connection."""
+        self._target = target
+        self._native = native
+
+    def run(self, sql: str, **parameters: object) -> list[list[Any]]:
+        """The rows of a statement; `:name` in it stands for a parameter.
+
+        Raises InfrastructureError where the server refuses or is gone.
+        """
+        rows: list[list[Any]] = self._ask(lambda: self._native.run(sql, **parameters))
+        return rows
+
+    def prepare(self, sql: str) -> Callable[[], list[list[Any]]]:
+        """A statement that is asked again and again; errors as in `run`."""
+        statement = self._ask(lambda: self._native.prepare(sql))
+        return lambda: self._ask(statement.run)
+
+    def _ask(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except (pg8000.native.DatabaseError, pg8000.native.InterfaceError, OSError) as error:
+            raise InfrastructureError(
+                f"the server did not answer a question: {_said(error)[1]}",
+                where=self._target.place,
+                remedy="read the server's log",
+            ) from error
+
+    def close(self) -> None:
+        """Close it; one that is broken already is closed as well."""
+        # A server that is gone cannot be told goodbye, and nothing depends on it.
+        with suppress(pg8000.native.InterfaceError, OSError):
+            self._native.close()
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def connect(target: Target, *, database: str | None = None, timeout_s: float = 60.0) -> Connection:
+    """A connection to the target, or to another database of its server.
+
+    `timeout_s` bounds each answer. Raises UserError, PreconditionError or InfrastructureError with
+    place and remedy.
+    """
+    aim = replace(target, database=database or target.database)
+    try:
+        native = pg8000.native.Connection(
+            aim.user,
+            database=aim.database,
+            password=aim.password.reveal() if aim.password else None,
+            timeout=timeout_s,
+            application_name=APPLICATION,
+            startup_params={"jit": "off"},
+            **_way(aim),
+        )
+    except pg8000.native.DatabaseError as error:
+        raise _refused(aim, error) from error
+    except (pg8000.native.InterfaceError, OSError) as error:
+        raise _unreachable(aim, error) from error
+    return Connection(aim, native)
+
+
+def _way(target: Target) -> dict[str, Any]:
+    """How pg8000 is told to get there."""
+    if target.is_socket:
+        return {"unix_sock": f"{target.host}/.s.PGSQL.{target.port}", "ssl_context": False}
+    # pg8000: False never asks for TLS, None takes it where offered, True insists.
+    insist = {"disable": False, "allow": False, "prefer": None}.get(target.tls, True)
+    return {"host": target.host, "port": target.port, "ssl_context": insist}
+
+
+_REMEDIES = {
+    "28P01": "correct the user's name or password in the URL",
+    "28000": "correct the user in the URL, or let pg_hba.conf admit it",
+    "3D000": "create the database, or correct its name in the URL",
+    "53300": "raise max_connections, or end other connections",
+    "57P03": "wait until the server has started",
+}
+
+
+def _said(error: Exception) -> tuple[str, str]:
+    """SQLSTATE and text of what the server said; an empty state where it was not the server."""
+    if error.args and isinstance(fields := error.args[0], dict):
+        return str(fields.get("C", "")), str(fields.get("M", error))
+    return "", str(error.__cause__ or error)
+
+
+def _refused(target: Target, error: Exception) -> StithyError:
+    """What the server answered, as an error; a server that starts or stops may be asked again."""
+    state, text = _said(error)
+    kind = InfrastructureError if state.startswith(("57", "53")) else PreconditionError
+    remedy = _REMEDIES.get(state, "read the server's log")
+    return kind(f"the server refused the connection: {text}", where=target.place, remedy=remedy)
+
+
+def _unreachable(target: Target, error: Exception) -> PreconditionError:
+    why = "no answer in time" if isinstance(error.__cause__, TimeoutError) else _said(error)[1]
+    return PreconditionError(
+        f"the database server cannot be reached: {why}",
+        where=target.place,
+        remedy="start the server, or correct host and port in the URL",
+    )

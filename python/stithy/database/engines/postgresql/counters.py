@@ -1,0 +1,178 @@
+"""What PostgreSQL counts: commits, checkpoints, autovacuum, settings in force.
+
+All but the counts of autovacuum are read from the maintenance database, because every transaction
+in the database under test would add to the very counters that are compared with the hammer's.
+
+Tolerance. The server's commit counter may exceed the hammer's by what autovacuum does in the
+database: about 3 transactions a worker's visit, one visit a database and `autovacuum_naptime`
+(1 min), and about 5 a vacuumed or analysed table; and by the transactions with which Stithy reads
+the counts of autovacuum. `commit_tolerance` states the bound. It may fall short by none.
+"""
+
+from dataclasses import dataclass
+
+from stithy.clock import Clock, SystemClock
+from stithy.database.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    Connection,
+    connect,
+    parse_url,
+)
+from stithy.secrets import Secret
+
+HAMMER_APPLICATION = "stithy-hammer"
+SETTLE_PATIENCE_S = 5.0
+SETTLE_PAUSE_S = 0.1
+
+
+@dataclass(frozen=True)
+class CommitCounters:
+    """Transactions of the database under test since its statistics were reset.
+
+    `settled`: all of the hammer's connections had ended and the counters no longer moved.
+    """
+
+    commits: int
+    rollbacks: int
+    settled: bool
+
+
+@dataclass(frozen=True)
+class MaintenanceCounters:
+    """What the server did besides the users' work, since its statistics were reset.
+
+    `wal_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
+    Unix time at which the last complete checkpoint began, in whole seconds.
+    """
+
+    checkpoints_timed: int
+    checkpoints_requested: int
+    last_checkpoint_at_s: float
+    autovacuum_runs: int
+    wal_position_bytes: int
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """The server's version and its settings in force, as SHOW writes them."""
+
+    version: str
+    settings: dict[str, str]
+
+
+def commit_tolerance(duration_s: float, autovacuum_runs: int) -> int:
+    """How many commits more than the hammer's the server may count in a job of that length.
+
+    Own: see the module's docstring.
+    """
+    visits = 2 + duration_s / 60
+    return round(10 + 3 * visits + 5 * autovacuum_runs)
+
+
+def read_commit_counters(url: Secret, clock: Clock | None = None) -> CommitCounters:
+    """Commits and rollbacks of the database, once they stand still.
+
+    A backend hands its counts over when it ends or has been idle for a second (PostgreSQL 15 and
+    later), and before that through a collector process: so this waits, for at most
+    `SETTLE_PATIENCE_S`, until the hammer's connections have ended and two readings agree.
+    Errors as in `connect`.
+    """
+    clock = clock or SystemClock()
+    target = parse_url(url)
+    until_s = clock.monotonic_s() + SETTLE_PATIENCE_S
+    with connect(target, database=MAINTENANCE_DATABASE) as connection:
+        last = _commits(connection, target.database)
+        while clock.monotonic_s() < until_s:
+            clock.sleep_s(SETTLE_PAUSE_S)
+            quiet = not _hammer_connections(connection, target.database)
+            now = _commits(connection, target.database)
+            if quiet and now == last:
+                return CommitCounters(*now, settled=True)
+            last = now
+        return CommitCounters(*last, settled=False)
+
+
+def _commits(connection: Connection, database: str) -> tuple[int, int]:
+    rows = connection.run(
+        "SELECT xact_commit, xact_rollback FROM pg_stat_database WHERE datname = :name",
+        name=database,
+    )
+    commits, rollbacks = rows[0] if rows else (0, 0)
+    return commits, rollbacks
+
+
+def _hammer_connections(connection: Connection, database: str) -> int:
+    rows = connection.run(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = :name AND application_name = :app",
+        name=database,
+        app=HAMMER_APPLICATION,
+    )
+    count: int = rows[0][0]
+    return count
+
+
+def read_maintenance_counters(url: Secret) -> MaintenanceCounters:
+    """Checkpoints, autovacuum and the log's position. Errors as in `connect`."""
+    with connect(parse_url(url)) as connection:
+        version = server_version_number(connection)
+        row = connection.run(
+            f"SELECT {checkpoint_columns(version)},"
+            " (SELECT extract(epoch FROM checkpoint_time)::float8 FROM pg_control_checkpoint()),"
+            " (SELECT coalesce(sum(autovacuum_count + autoanalyze_count), 0)::int8"
+            "  FROM pg_stat_all_tables),"
+            " (pg_current_wal_insert_lsn() - '0/0')::int8"
+            f" FROM {checkpoint_view(version)}"
+        )[0]
+    return MaintenanceCounters(*row)
+
+
+def checkpoint_view(version: int) -> str:
+    """The view that counts checkpoints: of its own since PostgreSQL 17."""
+    return "pg_stat_checkpointer" if version >= 170000 else "pg_stat_bgwriter"
+
+
+def checkpoint_columns(version: int) -> str:
+    """Its columns of timed and of requested checkpoints."""
+    return "num_timed, num_requested" if version >= 170000 else "checkpoints_timed, checkpoints_req"
+
+
+def server_version_number(connection: Connection) -> int:
+    """Such as 150013."""
+    return int(connection.run("SHOW server_version_num")[0][0])
+
+
+def read_server_facts(url: Secret) -> ServerFacts:
+    """Version, and every setting that differs from the built-in default or is of `TELLING`.
+
+    Settings that name places or could hold secrets are left out. Errors as in `connect`.
+    """
+    with connect(parse_url(url), database=MAINTENANCE_DATABASE) as connection:
+        version: str = connection.run("SHOW server_version")[0][0]
+        rows = connection.run(
+            "SELECT name, current_setting(name) FROM pg_settings"
+            " WHERE (setting IS DISTINCT FROM boot_val OR name = ANY(:telling))"
+            " AND category NOT LIKE 'File Locations%' AND category NOT LIKE '%SSL'"
+            " AND category NOT LIKE 'Connections and Authentication%'"
+            " AND source <> 'client' AND name <> ALL(:private) ORDER BY name",
+            telling=list(TELLING),
+            private=list(PRIVATE),
+        )
+    return ServerFacts(version, dict(rows))
+
+
+TELLING = (
+    *("autovacuum", "bgwriter_delay", "checkpoint_completion_target", "checkpoint_timeout"),
+    *("commit_delay", "data_checksums", "effective_io_concurrency", "fsync", "full_page_writes"),
+    *("huge_pages", "io_method", "maintenance_work_mem", "max_connections", "max_wal_size"),
+    *("min_wal_size", "random_page_cost", "shared_buffers", "synchronous_commit"),
+    *("wal_buffers", "wal_compression", "wal_level", "wal_segment_size", "wal_sync_method"),
+    *("work_mem", "max_parallel_workers", "temp_buffers", "block_size", "wal_block_size"),
+)
+"""Settings that a reader of a storage comparison looks for, default or not."""
+
+PRIVATE = (
+    *("primary_conninfo", "archive_command", "restore_command", "archive_cleanup_command"),
+    *("recovery_end_command", "ssl_passphrase_command", "log_directory", "log_filename"),
+    *("log_line_prefix", "cluster_name", "application_name", "dynamic_library_path"),
+)
+"""Settings that name places of a machine or could hold secrets."""

@@ -1,0 +1,104 @@
+"""Which block devices lie under a directory, from its file system down to the last drive.
+
+Read from mountinfo and /sys: partitions and their disks, loop devices and the devices under their
+files, device-mapper and md members, all devices of a btrfs, the layers of an overlay. Nothing is
+found for memory and network file systems.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of mountinfo; `number` is `major:minor` of the file system."""
+
+    number: str
+    point: Path
+    kind: str
+    source: str
+    options: str
+
+
+def mounts(proc: Path = Path("/proc")) -> list[Mount]:
+    """All mounts that this process sees, in the order in which they were made."""
+    text = (proc / "self" / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    return [parse_mount(line) for line in text.splitlines()]
+
+
+def parse_mount(line: str) -> Mount:
+    r"""A line such as `36 35 98:0 /root /mnt rw,noatime shared:1 - ext4 /dev/vda rw,discard`.
+
+    Blanks in names are written as `\040`. Source: proc_pid_mountinfo(5).
+    """
+    before, after = line.split(" - ", 1)
+    _id, _parent, number, _root, point, options = before.split()[:6]
+    kind, source, more = (after.split(" ") + ["", ""])[:3]
+    return Mount(number, Path(_plain(point)), kind, _plain(source), f"{options},{more}")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
+
+
+def mount_of(path: Path, proc: Path = Path("/proc")) -> Mount:
+    """The mount that holds `path`, which must exist; of several at one point, the last one made."""
+    real = path.resolve()
+    holding = [each for each in mounts(proc) if real.is_relative_to(each.point)]
+    return max(reversed(holding), key=lambda each: len(each.point.parts))
+
+
+def devices_under(
+    path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")
+) -> tuple[str, ...]:
+    """Names (as in /proc/diskstats) of the devices under `path`, top to bottom, each once."""
+    return tuple(dict.fromkeys(_under_path(path, proc, sys)))
+
+
+def _under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
+    mount = mount_of(path, proc)
+    if mount.kind == "overlay":
+        for layer in re.findall(r"upperdir=([^,]*)", mount.options):
+            yield from _under_path(Path(layer), proc, sys)
+        return
+    for name in _of_mount(mount, sys):
+        yield from _under_device(name, proc, sys)
+
+
+def _of_mount(mount: Mount, sys: Path) -> list[str]:
+    """The devices on which a file system directly is."""
+    if mount.kind == "btrfs":
+        return _of_btrfs(mount, sys)
+    # /dev/root is no device one can look at; the number of the file system always is.
+    link = sys / "dev" / "block" / mount.number
+    return [link.resolve().name] if link.exists() else []
+
+
+def _of_btrfs(mount: Mount, sys: Path) -> list[str]:
+    """All devices of the btrfs that has the mount's source among them."""
+    source = os.path.basename(os.path.realpath(mount.source))
+    for members in sorted((sys / "fs" / "btrfs").glob("*/devices")):
+        names = sorted(each.name for each in members.iterdir())
+        if source in names:
+            return names
+    return [source] if (sys / "class" / "block" / source).exists() else []
+
+
+def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
+    """A device and what it is made of: disk of a partition, members, file of a loop device."""
+    yield name
+    place = (sys / "class" / "block" / name).resolve()
+    if (place / "partition").exists():
+        yield from _under_device(place.parent.name, proc, sys)
+    for member in _children(place / "slaves"):
+        yield from _under_device(member, proc, sys)
+    backing = place / "loop" / "backing_file"
+    if backing.exists() and (file := Path(backing.read_text().strip())).exists():
+        yield from _under_path(file, proc, sys)
+
+
+def _children(directory: Path) -> list[str]:
+    return sorted(each.name for each in directory.iterdir()) if directory.is_dir() else []
