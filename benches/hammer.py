@@ -1,0 +1,239 @@
+"""`make bench`: the hammer beside its references, on one instance, in one run, in turns.
+
+Three figures count: what a transaction costs the driver in CPU, how many new orders a minute the
+machine gives, and how fast the tables are loaded. Each stands beside a reference that is taken in
+the same run, so that the ratio holds on any machine. Writes `benches/results/<date>.json`.
+"""
+
+import json
+import os
+import platform
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import measurements
+from instance import SETTINGS, Instance, started
+from measurements import Drive, RoundTrips
+
+RESULTS = Path(__file__).resolve().parent / "results"
+TARGET_MISSED = 99
+NOT_VALID = 5
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long the bench looks at each thing."""
+
+    rounds: int
+    reads_s: int
+    bank_s: int
+    drive_s: int
+    loads: int
+
+
+FULL = Effort(rounds=3, reads_s=8, bank_s=15, drive_s=20, loads=2)
+QUICK = Effort(rounds=1, reads_s=3, bank_s=5, drive_s=8, loads=1)
+
+
+@dataclass(frozen=True)
+class Round:
+    """The driver and its references, once each, in turn."""
+
+    reads: RoundTrips
+    bank_tps: float
+    drive: Drive
+
+
+@dataclass(frozen=True)
+class Load:
+    """The hammer's loading and the raw copy of the same rows, seconds."""
+
+    prepare_s: float
+    copy_s: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table; `at_most`: the ratio must not be above the target, else not below."""
+
+    what: str
+    value: float
+    unit: str
+    reference: str
+    reference_value: float
+    reference_unit: str
+    target: float
+    at_most: bool
+
+    @property
+    def ratio(self) -> float:
+        """The value over its reference."""
+        return self.value / self.reference_value
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is reached."""
+        return self.ratio <= self.target if self.at_most else self.ratio >= self.target
+
+
+def main() -> int:
+    """Measure, show, keep."""
+    signal.signal(signal.SIGTERM, _stop)
+    effort = QUICK if "--quick" in sys.argv[1:] else FULL
+    with started() as instance, tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        version = instance.sql("SHOW server_version")[0][0]
+        loads = measure_loads(instance, Path(folder), effort)
+        rounds = measure_rounds(instance, effort)
+        broken = measurements.broken_conditions(instance, after_load=False)
+    lines = compare(rounds, loads)
+    show(lines, rounds, broken)
+    keep(lines, version, effort, {"rounds": rounds, "loads": loads, "broken": broken})
+    return verdict(lines, rounds, broken)
+
+
+def measure_loads(instance: Instance, folder: Path, effort: Effort) -> list[Load]:
+    """Load and copy in turns; the last thing done is a load, so that the runs start from one."""
+    say("load", "the hammer loads")
+    first_s = measurements.prepare(instance)
+    if broken := measurements.broken_conditions(instance, after_load=True):
+        raise SystemExit(f"after loading, conditions {broken} do not hold")
+    rows = measurements.export(instance, folder)
+    loads = []
+    for turn in range(effort.loads):
+        say("load", f"turn {turn + 1} of {effort.loads}: copy, then load")
+        copy_s = measurements.copy_raw(instance, rows)
+        loads.append(Load(measurements.prepare(instance), copy_s))
+    say("load", f"the first load, not counted, took {first_s:.1f} s")
+    return loads
+
+
+def measure_rounds(instance: Instance, effort: Effort) -> list[Round]:
+    """Every reference and the hammer once a round, so that a slow minute hits them all."""
+    measurements.make_reference(instance)
+    instance.sql("VACUUM (FREEZE, ANALYZE)", measurements.DRIVEN)
+    rounds = []
+    for turn in range(effort.rounds):
+        say("run", f"round {turn + 1} of {effort.rounds}")
+        rounds.append(
+            Round(
+                reads=measurements.round_trips(instance, effort.reads_s),
+                bank_tps=measurements.bank_tps(instance, effort.bank_s),
+                drive=measurements.drive(instance, duration_s=effort.drive_s, seed=turn + 1),
+            )
+        )
+    return rounds
+
+
+def compare(rounds: list[Round], loads: list[Load]) -> list[Line]:
+    """Medians over the rounds, beside the medians of their references."""
+    median = statistics.median
+    return [
+        Line(
+            "driver CPU per transaction",
+            median(each.drive.cpu_us_per_transaction for each in rounds),
+            "µs",
+            "pgbench -S, CPU per round trip",
+            median(each.reads.cpu_us_per_round_trip for each in rounds),
+            "µs",
+            target=4.0,
+            at_most=True,
+        ),
+        Line(
+            "new orders per minute",
+            median(each.drive.nopm for each in rounds),
+            "NOPM",
+            "pgbench TPC-B-like",
+            median(each.bank_tps for each in rounds),
+            "tps",
+            target=15.0,
+            at_most=False,
+        ),
+        Line(
+            "load, keys and indexes included",
+            median(each.prepare_s for each in loads),
+            "s",
+            "raw binary COPY by 2 sessions",
+            median(each.copy_s for each in loads),
+            "s",
+            target=2.0,
+            at_most=True,
+        ),
+    ]
+
+
+def show(lines: list[Line], rounds: list[Round], broken: list[int]) -> None:
+    """The table on standard output."""
+    print(f"\n{'what':<34}{'value':>14}  {'reference':<32}{'value':>12}  {'ratio':>6}  target")
+    for line in lines:
+        value = f"{amount(line.value)} {line.unit}"
+        reference = f"{amount(line.reference_value)} {line.reference_unit}"
+        target = f"{'at most' if line.at_most else 'at least'} {line.target:g}"
+        mark = "met" if line.met else "MISSED"
+        left = f"{line.what:<34}{value:>14}  {line.reference:<32}{reference:>12}"
+        print(f"{left}  {line.ratio:>6.2f}  {target}: {mark}")
+    errors = sum(each.drive.errors for each in rounds)
+    state = f"{broken} do not hold" if broken else "all hold"
+    print(f"\nunexpected errors: {errors}; consistency conditions after the runs: {state}")
+
+
+def amount(value: float) -> str:
+    """Four digits where they mean something, thousands set apart."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def keep(lines: list[Line], version: str, effort: Effort, raw: Mapping[str, object]) -> None:
+    """Everything that was measured, as JSON, with what it was measured on."""
+    now = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
+    facts = {
+        "at": now,
+        "cpu": _cpu_model(),
+        "cpus": os.cpu_count(),
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "kernel": platform.release(),
+        "postgresql": version,
+        "settings": SETTINGS,
+        "users": measurements.USERS,
+        "warehouses": measurements.WAREHOUSES,
+        "effort": asdict(effort),
+    }
+    table = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{now}.json"
+    everything = {"schema": 1, "facts": facts, "table": table, **raw}
+    path.write_text(json.dumps(everything, indent=1, default=asdict) + "\n")
+    print(f"raw numbers: benches/results/{path.name}")
+
+
+def verdict(lines: list[Line], rounds: list[Round], broken: list[int]) -> int:
+    """The exit code: broken conditions and errors first, then missed targets."""
+    if broken or any(each.drive.errors for each in rounds):
+        return NOT_VALID
+    return 0 if all(line.met for line in lines) else TARGET_MISSED
+
+
+def say(stage: str, text: str) -> None:
+    """One line of progress on standard error."""
+    print(f"{time.strftime('%H:%M:%S')} {stage}: {text}", file=sys.stderr, flush=True)
+
+
+def _cpu_model() -> str | None:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return None
+
+
+def _stop(signal_number: int, frame: object) -> NoReturn:
+    """End through the blocks that clean up."""
+    raise SystemExit(128 + signal_number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+"""What is measured: the hammer, and for each figure of it a reference on the same instance."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from instance import Instance
+from processes import run, run_together
+from stithy.wire.find import HAMMER, find_program
+from stithy.wire.jobs import AnyJob, CheckJob, Isolation, Pace, PrepareJob, RunJob, WorkloadSize
+
+USERS = 8
+WAREHOUSES = 5
+LOADERS = 2
+REFERENCE_SCALE = 5
+SEED = 20_260_101
+DRIVEN, COPIED, REFERENCE = "driven", "copied", "reference"
+WORKLOAD = WorkloadSize(name="order-entry", warehouses=WAREHOUSES)
+
+
+@dataclass(frozen=True)
+class RoundTrips:
+    """pgbench doing single-row reads: one round trip a transaction."""
+
+    cpu_us_per_round_trip: float
+    tps: float
+
+
+@dataclass(frozen=True)
+class Drive:
+    """One run of the hammer; CPU of the whole process over all its transactions."""
+
+    nopm: float
+    tpm: float
+    cpu_us_per_transaction: float
+    cpu_us_per_transaction_measured: float
+    errors: int
+    retries: int
+    response_p95_ms: dict[str, float | None]
+
+
+def make_reference(instance: Instance) -> None:
+    """pgbench's own tables."""
+    instance.renew(REFERENCE)
+    pgbench = [instance.program("pgbench"), "-i", "-q", "-s", str(REFERENCE_SCALE), REFERENCE]
+    run(pgbench, environment=instance.environment)
+
+
+def round_trips(instance: Instance, duration_s: int) -> RoundTrips:
+    """pgbench -S: the CPU that one prepared round trip costs a driver."""
+    text, cpu_s = _pgbench(instance, ["-S", "-T", str(duration_s)])
+    count = int(_number(r"number of transactions actually processed: (\d+)", text))
+    return RoundTrips(cpu_s / count * 1e6, _number(r"tps = ([\d.]+)", text))
+
+
+def bank_tps(instance: Instance, duration_s: int) -> float:
+    """pgbench's default script: how fast this machine commits small transactions."""
+    instance.sql("CHECKPOINT")
+    return _number(r"tps = ([\d.]+)", _pgbench(instance, ["-T", str(duration_s)])[0])
+
+
+def _pgbench(instance: Instance, options: Sequence[str]) -> tuple[str, float]:
+    fixed = [instance.program("pgbench"), "-M", "prepared", "-c", str(USERS), "-j", "1"]
+    ended = run([*fixed, *options, REFERENCE], environment=instance.environment)
+    return ended.stdout, ended.cpu_s
+
+
+def _number(pattern: str, text: str) -> float:
+    found = re.search(pattern, text)
+    if not found:
+        raise ValueError(f"no {pattern!r} in {text!r}")
+    return float(found[1])
+
+
+def prepare(instance: Instance) -> float:
+    """The hammer loads; the wall time of the whole program, seconds."""
+    instance.renew(DRIVEN)
+    url = instance.url(DRIVEN)
+    return _hammer(PrepareJob(url=url, workload=WORKLOAD, seed=SEED, loaders=LOADERS))[1]
+
+
+def drive(instance: Instance, *, duration_s: float, seed: int, procedures: bool = True) -> Drive:
+    """One run with the full mix, back to back."""
+    instance.sql("CHECKPOINT")
+    job = RunJob(
+        url=instance.url(DRIVEN),
+        workload=WORKLOAD,
+        seed=seed,
+        users=USERS,
+        pace=Pace.NONE,
+        ramp_up_s=3.0,
+        duration_s=duration_s,
+        procedures=procedures,
+        isolation=Isolation.READ_COMMITTED,
+        error_limit=10,
+        hlog_stem=None,
+    )
+    messages, _, cpu_s = _hammer(job)
+    return _drive_of(messages[-1], cpu_s)
+
+
+def _drive_of(summary: dict, cpu_s: float) -> Drive:  # type: ignore[type-arg]  # plain JSON
+    if not summary["complete"]:
+        raise ValueError(f"the hammer did not complete: {summary}")
+    kinds = {kind["name"]: kind for kind in summary["transactions"]}
+    minutes = (summary["measure_to_s"] - summary["measure_from_s"]) / 60
+    measured = sum(kind["committed"] + kind["rolled_back"] for kind in kinds.values())
+    p95_s = {name: kind["response"]["p95_s"] for name, kind in kinds.items()}
+    return Drive(
+        nopm=kinds["new-order"]["committed"] / minutes,
+        tpm=measured / minutes,
+        cpu_us_per_transaction=cpu_s / (summary["commits"] + summary["rollbacks"]) * 1e6,
+        cpu_us_per_transaction_measured=summary["driver"]["cpu_s"] / measured * 1e6,
+        errors=sum(kind["errors"] for kind in kinds.values()),
+        retries=sum(kind["retries"] for kind in kinds.values()),
+        response_p95_ms={name: p95 and p95 * 1000 for name, p95 in p95_s.items()},
+    )
+
+
+def broken_conditions(instance: Instance, *, after_load: bool) -> list[int]:
+    """Numbers of the consistency conditions that do not hold."""
+    url = instance.url(DRIVEN)
+    job = CheckJob(url=url, workload=WORKLOAD, quick=False, after_load=after_load)
+    return list(_hammer(job)[0][-1]["broken"])
+
+
+def _hammer(job: AnyJob) -> tuple[list[dict], float, float]:  # type: ignore[type-arg]  # plain JSON
+    """Its messages, wall time and CPU time, seconds."""
+    ended = run([str(find_program(HAMMER))], stdin=job.model_dump_json())
+    messages = [json.loads(line) for line in ended.stdout.splitlines()]
+    return messages, ended.wall_s, ended.cpu_s
+
+
+HALVES = """
+COPY (
+    SELECT {columns}
+    FROM (SELECT *, ntile(2) OVER (ORDER BY {order}) AS half FROM {table}) AS halves
+    WHERE half = {half} ORDER BY {order}
+) TO STDOUT (FORMAT binary)
+"""
+
+# A table, its columns, and the order in which its rows are best loaded: that of its primary key.
+TABLES = """
+SELECT c.relname,
+       (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+         WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped),
+       coalesce((SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY k.place)
+                   FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k (number, place),
+                        pg_attribute a
+                  WHERE i.indrelid = c.oid AND i.indisprimary
+                    AND a.attrelid = c.oid AND a.attnum = k.number), 'ctid')
+  FROM pg_class c
+ WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND c.reltuples > 1
+ ORDER BY c.reltuples
+"""
+
+
+@dataclass(frozen=True)
+class Export:
+    """The loaded rows as files, two of about equal size for each table."""
+
+    folder: Path
+    schema: str
+    tables: tuple[str, ...]
+
+
+def export(instance: Instance, folder: Path) -> Export:
+    """Write the rows that the hammer loaded to binary files."""
+    instance.sql("ANALYZE", DRIVEN)
+    tables = []
+    for table, columns, order in instance.sql(TABLES, DRIVEN):
+        for half in (1, 2):
+            statement = HALVES.format(table=table, columns=columns, order=order, half=half)
+            psql = [
+                instance.program("psql"),
+                "-Xq",
+                "-d",
+                DRIVEN,
+                "-c",
+                " ".join(statement.split()),
+            ]
+            run([*psql, "-o", str(folder / f"{table}.{half}")], environment=instance.environment)
+        tables.append(table)
+    dump = [instance.program("pg_dump"), "--schema-only", "--no-owner", DRIVEN]
+    return Export(folder, run(dump, environment=instance.environment).stdout, tuple(tables))
+
+
+def copy_raw(instance: Instance, rows: Export) -> float:
+    """Two sessions copy the same rows into tables that have their keys and indexes; seconds.
+
+    Table after table, the two sessions at once on each; connecting is included, as it is for the
+    hammer.
+    """
+    instance.renew(COPIED)
+    instance.sql(rows.schema, COPIED)
+    instance.sql("CHECKPOINT")
+    return sum(_copy_table(instance, rows.folder, table) for table in rows.tables)
+
+
+def _copy_table(instance: Instance, folder: Path, table: str) -> float:
+    psql = [instance.program("psql"), "-Xq", "-d", COPIED, "-v", "ON_ERROR_STOP=1", "-c"]
+    halves = [f"\\copy {table} FROM '{folder / table}.{half}' (FORMAT binary)" for half in (1, 2)]
+    return run_together([[*psql, half] for half in halves], environment=instance.environment)
