@@ -136,8 +136,11 @@ def _hammer(job: AnyJob) -> tuple[list[dict], float, float]:  # type: ignore[typ
 HALVES = """
 COPY (
     SELECT {columns}
-    FROM (SELECT *, ntile(2) OVER (ORDER BY {order}) AS half FROM {table}) AS halves
-    WHERE half = {half} ORDER BY {order}
+    FROM (
+        SELECT *, ntile(2) OVER w AS half, row_number() OVER w AS place
+        FROM {table} WINDOW w AS (ORDER BY {order})
+    ) AS halves
+    WHERE half = {half} ORDER BY place
 ) TO STDOUT (FORMAT binary)
 """
 
