@@ -110,13 +110,12 @@ class PostgreSQL:
         return complete(asked.settings, asked.memory_bytes, asked.users_max)
 
     def _loading(self) -> dict[str, str]:
-        """Settings of the loading server; it keeps as many log files as a window may fill."""
-        ask = self._questions()
-        kept = ask.in_units("max_wal_size", self._settings()["max_wal_size"])
+        """Settings of the loading server; it keeps as many log segments as a window may fill."""
+        size = self._settings()["max_wal_size"]
         version = int(self._installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}
-        return {**LOADING, **later, "min_wal_size": f"{min(kept, 4096)}MB"}
+        return {**LOADING, **later, "min_wal_size": size}
 
     def _questions(self) -> Questions:
         return Questions(self._request.runner, Path(self._program("postgres")))

@@ -42,7 +42,6 @@ LOADING = {
     "full_page_writes": "off",
     "autovacuum": "off",
     "checkpoint_timeout": "1d",
-    "max_wal_size": "8GB",
 }
 
 

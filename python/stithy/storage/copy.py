@@ -1,0 +1,173 @@
+"""Copies of a directory tree that are proven equal, on the disk, and out of the page cache.
+
+Copies are plain ones even where the file system could share blocks (reflink): the first write to a
+shared block must copy it or move the extent, and that would be measured as if the database did it.
+"""
+
+import ctypes
+import hashlib
+import mmap
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.errors import InfrastructureError
+
+CHUNK_BYTES = 4 * 2**20
+THREADS = 2
+"""Two keep a device busy while one hashes; more would only take turns on small machines."""
+
+PAGE_BYTES = mmap.PAGESIZE
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a tree holds: SHA-256 (hexadecimal) of each file, and its directories, by relative path.
+
+    Two trees with equal contents have the same files with the same bytes, and nothing else.
+    """
+
+    files: Mapping[str, str]
+    directories: frozenset[str]
+    size_bytes: int
+
+
+def contents_of(root: Path) -> Contents:
+    """Read and hash every file of a tree; InfrastructureError for what is no file or directory."""
+    files, directories = _walk(root)
+    with ThreadPoolExecutor(THREADS) as pool:
+        hashes = list(pool.map(_hash, (root / name for name in files)))
+    size = sum((root / name).stat().st_size for name in files)
+    return Contents(dict(zip(files, hashes, strict=True)), frozenset(directories), size)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy `source` to `target`, an existing empty directory; owners and modes are kept.
+
+    Raises OSError, for example for a full device; the target is then incomplete.
+    """
+    files, directories = _walk(source)
+    for name in directories:
+        (target / name).mkdir()
+        _like(source / name, target / name)
+    _like(source, target)
+    _each(lambda name: _copy(source / name, target / name), files)
+
+
+def sync_tree(root: Path) -> None:
+    """Make every file and directory of a tree durable."""
+    files, directories = _walk(root)
+    _each(lambda name: _sync(root / name), [*files, *directories, "."])
+
+
+def evict_tree(root: Path) -> int:
+    """Ask the kernel to drop a tree's pages; returns the bytes that are still in memory.
+
+    Only clean pages are dropped: sync first. On tmpfs nothing can be dropped.
+    """
+    files, _ = _walk(root)
+    return sum(_evict(root / name) for name in files)
+
+
+def _walk(root: Path) -> tuple[list[str], list[str]]:
+    """Relative paths of all files and of all directories, parents first, both sorted."""
+    files: list[str] = []
+    directories: list[str] = []
+    for folder, folders, names in os.walk(root, onerror=_raise):
+        for name in [*folders, *names]:
+            path = Path(folder, name)
+            kind = path.lstat().st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                raise _not_a_file(path)
+            (directories if stat.S_ISDIR(kind) else files).append(str(path.relative_to(root)))
+    return sorted(files), sorted(directories)
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _not_a_file(path: Path) -> InfrastructureError:
+    return InfrastructureError(
+        "neither a file nor a directory, so a copy would not be independent of it",
+        where=str(path),
+        remedy="use no links inside the database's directory",
+    )
+
+
+def _each(action: Callable[[str], object], names: Iterable[str]) -> None:
+    """Do something for all names on a few threads; the first error is raised."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        for _ in pool.map(action, names):
+            pass
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb", buffering=0) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    with source.open("rb", buffering=0) as reading, target.open("xb", buffering=0) as writing:
+        # sendfile never shares blocks; copy_file_range may.
+        while os.sendfile(writing.fileno(), reading.fileno(), None, CHUNK_BYTES):
+            pass
+    _like(source, target)
+
+
+def _like(source: Path, target: Path) -> None:
+    """Give `target` the owner and mode of `source`."""
+    found = source.stat()
+    if (found.st_uid, found.st_gid) != (target.stat().st_uid, target.stat().st_gid):
+        os.chown(target, found.st_uid, found.st_gid)
+    target.chmod(stat.S_IMODE(found.st_mode))
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _evict(path: Path) -> int:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return _resident_bytes(fd)
+    finally:
+        os.close(fd)
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.mmap.argtypes = (
+    *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long),
+)
+_LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_LIBC.mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)
+
+
+def _resident_bytes(fd: int) -> int:
+    """Bytes of a file that are in the page cache, whole pages; 0 for an empty file.
+
+    Python's own mmap does not tell its address for a read-only map, hence libc. Source: mincore(2).
+    """
+    size = os.fstat(fd).st_size
+    if size == 0:
+        return 0
+    address = _LIBC.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mmap failed")
+    try:
+        pages = ctypes.create_string_buffer(-(-size // PAGE_BYTES))
+        if _LIBC.mincore(address, size, pages) != 0:
+            raise OSError(ctypes.get_errno(), "mincore failed")
+    finally:
+        _LIBC.munmap(address, size)
+    # Only the lowest bit of each byte has a meaning.
+    return sum(byte & 1 for byte in pages.raw) * PAGE_BYTES
