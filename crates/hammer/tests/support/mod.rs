@@ -5,6 +5,8 @@
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
+pub mod jobs;
+
 use std::fs;
 use std::os::unix::fs::{chown, MetadataExt};
 use std::os::unix::process::CommandExt;
@@ -77,6 +79,14 @@ impl Instance {
         let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
         self.url(&name)
+    }
+
+    /// Removes a database of [`Instance::new_database`] before the instance goes.
+    pub fn drop_database(&self, url: &str) {
+        self.sql(
+            "postgres",
+            &format!("DROP DATABASE {} WITH (FORCE)", database_of(url)),
+        );
     }
 
     /// Runs SQL with psql and gives what it printed, unaligned.

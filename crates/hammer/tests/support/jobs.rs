@@ -1,0 +1,90 @@
+//! Jobs as tests give them, and every message they answer with.
+
+use stithy_hammer::error::HammerError;
+use stithy_hammer::stop::{stop_pair, Stop};
+use stithy_hammer::{job, workload::Context};
+use stithy_wire::{CheckJob, Job, Message, PrepareJob, WorkloadSize, WIRE_VERSION};
+
+/// The order-entry workload.
+pub fn order_entry(warehouses: u32) -> WorkloadSize {
+    WorkloadSize {
+        name: "order-entry".into(),
+        warehouses,
+    }
+}
+
+/// Loads a database.
+pub fn prepare(url: &str, warehouses: u32, loaders: u32) -> Job {
+    prepare_with(url, warehouses, loaders, 42)
+}
+
+/// Loads a database from a seed.
+pub fn prepare_with(url: &str, warehouses: u32, loaders: u32, seed: u64) -> Job {
+    let workload = order_entry(warehouses);
+    Job::Prepare(PrepareJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload,
+        seed,
+        loaders,
+    })
+}
+
+/// Verifies consistency conditions.
+pub fn check(url: &str, warehouses: u32, quick: bool, after_load: bool) -> Job {
+    let workload = order_entry(warehouses);
+    Job::Check(CheckJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload,
+        quick,
+        after_load,
+    })
+}
+
+/// Does a job that nobody stops; gives its messages.
+pub async fn done(job: &Job) -> Vec<Message> {
+    let (_stopper, stop) = stop_pair();
+    let (messages, result) = outcome(job, stop, |_| ()).await;
+    result.expect("the job succeeds");
+    messages
+}
+
+/// Does a job that must fail; gives its error.
+pub async fn failed(job: &Job) -> HammerError {
+    let (_stopper, stop) = stop_pair();
+    outcome(job, stop, |_| ())
+        .await
+        .1
+        .expect_err("the job fails")
+}
+
+/// Does a job, showing each message as it comes; gives all of them and how it ended.
+pub async fn outcome(
+    job: &Job,
+    stop: Stop,
+    mut seen: impl FnMut(&Message),
+) -> (Vec<Message>, Result<(), HammerError>) {
+    let mut messages = Vec::new();
+    let mut sink = |message: Message| {
+        seen(&message);
+        messages.push(message);
+    };
+    let result = job::execute(
+        job,
+        Context {
+            sink: &mut sink,
+            stop,
+        },
+    )
+    .await;
+    (messages, result)
+}
+
+/// Numbers of the conditions that a check found broken.
+pub async fn broken(job: &Job) -> Vec<u32> {
+    match done(job).await.pop() {
+        Some(Message::CheckSummary(summary)) => summary.broken,
+        other => panic!("the last message is no check summary: {other:?}"),
+    }
+}
