@@ -74,9 +74,9 @@ def snapshot(size: Sizes) -> Cost:
     return _copying(size, 2 * size.database_bytes, memory=0)
 
 
-def restore(size: Sizes, memory: int) -> Cost:
+def restore(size: Sizes, held: int, memory: int) -> Cost:
     """Copying the master copy to the candidate, and proving it the same."""
-    return _copying(size, size.database_bytes, memory)
+    return _copying(size, held, memory)
 
 
 def window(study: Study, size: Sizes, held: int, memory: int) -> Cost:

@@ -24,8 +24,15 @@ class Scene:
 
     def memory(self, candidate: str) -> int:
         """The memory that a server on this candidate may use, the pages of its volume included."""
-        pages = self.held(candidate) if candidate in self.memory_backed else 0
-        return self.size.memory_bytes + pages
+        return self.size.memory_bytes + self.pages(candidate)
+
+    def pages(self, candidate: str) -> int:
+        """The memory that the candidate's volume is likely to take, bytes."""
+        return self.held(candidate) if candidate in self.memory_backed else 0
+
+    def restored(self, candidate: str) -> int:
+        """What the candidate's volume holds after a restore, bytes."""
+        return self.size.database_bytes * (2 if candidate == self.master_candidate else 1)
 
     def held(self, candidate: str) -> int:
         """What the candidate's volume holds at most, bytes."""

@@ -17,7 +17,7 @@ class Cost:
     `space_bytes` is what the candidate's volume may hold by the end of the step; for `provision`
     the most that it may hold at any time, so that room is checked before anything starts.
     `memory_bytes` is what the step may use for a server and for the pages of a volume that is
-    likely memory; 0 where no server runs.
+    likely memory.
     """
 
     time_s: float

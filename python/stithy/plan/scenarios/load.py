@@ -69,7 +69,7 @@ def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
 def _around(study: Study, scene: Scene, window: WindowPlan, *, is_last: bool) -> Iterator[Step]:
     name, size = window.candidate, scene.size
     held, memory = scene.held(name), scene.memory(name)
-    restored = cost.restore(size, memory)
+    restored = cost.restore(size, scene.restored(name), scene.pages(name))
     yield Step(step_id("restore", window.id), "restore", name, restored, window)
     yield Step(window.id, "window", name, cost.window(study, size, held, memory), window)
     if is_last:

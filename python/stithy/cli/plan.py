@@ -1,0 +1,132 @@
+"""`stithy plan`: what a study would do, how long it takes and how much room it needs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.cli.render import show, show_json, table
+
+if TYPE_CHECKING:
+    from stithy.plan.steps import Plan, Step
+    from stithy.study.model import Study
+
+
+def plan(study: Path, /, *, json: bool = False) -> None:
+    """Print the steps of a study, with the time and room that they need.
+
+    Nothing is started, made or measured, and the machine is not looked at: times are estimates for
+    a small machine with an ordinary solid-state drive. Room and memory are bounds.
+
+    Examples:
+
+    ```
+    stithy plan studies/demo.yaml
+    stithy plan studies/demo.yaml --json | jq .totals
+    ```
+
+    Parameters
+    ----------
+    study
+        The study file.
+    json
+        Print one JSON document instead of tables.
+    """
+    from stithy.plan.expand import expand
+    from stithy.study.load import read_study
+
+    read = read_study(study).study
+    planned = expand(read)
+    if json:
+        show_json(as_json(read, planned))
+    else:
+        show(as_text(read, planned))
+
+
+COMMAND = plan
+
+
+def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
+    """The plan for programs: every field of every step, and the totals."""
+    from dataclasses import asdict
+
+    from stithy.plan.cost import memory_bytes, space_by_candidate, total_s
+
+    time_s, time_s_max = total_s(plan)
+    return {
+        "schema_version": 1,
+        "study": study.study,
+        **asdict(plan),
+        "totals": {
+            "time_s": time_s,
+            "time_s_max": time_s_max,
+            "memory_bytes": memory_bytes(plan),
+            "space_bytes": space_by_candidate(plan),
+        },
+    }
+
+
+def as_text(study: "Study", plan: "Plan") -> str:
+    """The plan for people: the steps, then what each candidate and the whole of it need."""
+    return "\n\n".join([study.study, _steps(plan), _candidates(study, plan), _totals(plan)])
+
+
+def _steps(plan: "Plan") -> str:
+    header = ["step", "what", "users", "block", "likely", "at most", "room"]
+    rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
+    return table(["", *header], rows, ["right", "left", "left", *["right"] * 5])
+
+
+def _row(number: int, step: "Step") -> list[str]:
+    from stithy.units import format_duration, format_size
+
+    window = step.window if step.kind == "window" else None
+    return [
+        str(number),
+        step.id,
+        _what(step),
+        str(window.users) if window else "",
+        str(window.block) if window else "",
+        format_duration(round(step.cost.time_s)),
+        format_duration(round(step.cost.time_s_max)),
+        format_size(step.cost.space_bytes),
+    ]
+
+
+def _what(step: "Step") -> str:
+    """A step in a few words."""
+    if step.window and step.kind == "window":
+        return f"ramp-up {step.window.ramp_up_s:g} s, measure {step.window.duration_s:g} s"
+    return {
+        "provision": "make the volume",
+        "prepare": "load the database",
+        "snapshot": "keep a master copy",
+        "restore": "copy the master copy back",
+        "check": "all consistency conditions",
+        "tear-down": "remove what was made",
+    }[step.kind]
+
+
+def _candidates(study: "Study", plan: "Plan") -> str:
+    from stithy.plan.cost import space_by_candidate
+    from stithy.study.locate import as_yaml
+    from stithy.units import format_size
+
+    rows = []
+    for name, room in space_by_candidate(plan).items():
+        candidate = study.candidates[name]
+        place = as_yaml(candidate.spec.model_dump(mode="json", exclude_defaults=True))
+        master = "with the master copy" if name == plan.master_candidate else ""
+        rows.append([name, place, format_size(room), master])
+    return table(["candidate", "made of", "room", ""], rows, ["left", "left", "right", "left"])
+
+
+def _totals(plan: "Plan") -> str:
+    from stithy.plan.cost import memory_bytes, total_s
+    from stithy.units import format_duration, format_size
+
+    time_s, time_s_max = total_s(plan)
+    windows = sum(step.kind == "window" for step in plan.steps)
+    return (
+        f"{len(plan.steps)} steps, {windows} of them windows: "
+        f"about {format_duration(round(time_s))}, at most {format_duration(round(time_s_max))}; "
+        f"memory at most {format_size(memory_bytes(plan))}"
+    )
