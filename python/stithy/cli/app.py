@@ -56,6 +56,7 @@ def build() -> cyclopts.App:
         help=f"{stithy.__doc__}",
         help_epilogue=EPILOGUE,
         help_format="markdown",
+        default_parameter=cyclopts.Parameter(negative=(), show_default=_default_shown),
         version=f"stithy {stithy.__version__}",
         exit_on_error=False,
         print_error=False,
@@ -75,6 +76,11 @@ def command_modules() -> dict[str, ModuleType]:
         if hasattr(module, "COMMAND"):
             found[info.name.replace("_", "-")] = module
     return found
+
+
+def _default_shown(value: object) -> str | None:
+    """How help shows a default: an option that is off or not there needs no word."""
+    return None if value is None or value is False else str(value)
 
 
 def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.render import show, show_json, table
+from stithy.cli.render import Align, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.plan.steps import Plan, Step
@@ -72,7 +72,8 @@ def as_text(study: "Study", plan: "Plan") -> str:
 def _steps(plan: "Plan") -> str:
     header = ["step", "what", "users", "block", "likely", "at most", "room"]
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
-    return table(["", *header], rows, ["right", "left", "left", *["right"] * 5])
+    sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
+    return table(["", *header], rows, sides)
 
 
 def _row(number: int, step: "Step") -> list[str]:

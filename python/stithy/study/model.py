@@ -141,6 +141,7 @@ class Load(BaseModel):
     ramp_up_s: Annotated[Seconds, _within(0, DAY_S, format_duration)] = Field(
         alias="ramp_up",
         default=5.0,
+        json_schema_extra={"default": "5 s"},
         description="Time under load before each measurement starts.",
         examples=["5 s"],
     )

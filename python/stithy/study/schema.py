@@ -1,0 +1,43 @@
+"""The JSON Schema of a study file, for the completion and checks of editors.
+
+Derived from the model and from the `Spec` of every plug-in. It cannot say all that the model
+checks (levels given twice, places that candidates share); `stithy plan` does.
+"""
+
+import json
+from typing import Any
+
+from stithy.registry import plugins
+from stithy.study.model import Study
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SCALAR = {"type": ["string", "number", "boolean"]}
+
+
+def study_schema() -> dict[str, Any]:
+    """The schema of a whole study file."""
+    schema = Study.model_json_schema()
+    properties = schema["properties"]
+    _names(properties["candidates"], {"anyOf": _specs("provider")})
+    properties["workload"]["anyOf"] = _specs("workload")
+    database = schema["$defs"]["Database"]["properties"]
+    database["engine"]["enum"] = list(plugins("engine"))
+    _names(database["settings"], SCALAR)
+    return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
+
+
+def schema_text() -> str:
+    """The schema as the file that is committed."""
+    return json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _names(mapping: dict[str, Any], value: dict[str, Any]) -> None:
+    """Turn pydantic's mapping with a name pattern into one that editors follow."""
+    (pattern,) = mapping.pop("patternProperties")
+    mapping["propertyNames"] = {**mapping.get("propertyNames", {}), "pattern": pattern}
+    mapping["additionalProperties"] = value
+
+
+def _specs(family: str) -> list[dict[str, Any]]:
+    found = plugins(family).items()
+    return [{**module.Spec.model_json_schema(), "title": name} for name, module in found]
