@@ -1,7 +1,9 @@
 """The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
 
 A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
-mapping in the study file), `NEEDS` and `create(spec, candidate)`, which returns a `Provider`.
+mapping in the study file), `NEEDS` and `create(spec, candidate)`, which returns a `Provider`. It
+may have `likely_memory_backed(spec)` and `overlap(spec, spec)`, which judge by the study's lines
+alone: a volume in memory, two candidates in the same place.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
 

@@ -20,6 +20,18 @@ Loc = tuple[str | int, ...]
 VALUES_MAX = 20_000
 """More values than any study needs; bounds what aliases of aliases can expand to."""
 
+EXCERPT_LONGEST = 110
+EXCERPT_BEFORE = 60
+"""Characters of a line that an excerpt shows, and of those at most before the place."""
+
+_SYNTAX_REMEDY = "check indentation, quotes and brackets here and just above"
+_SYNTAX_REMEDIES = (
+    ("found character '\\t'", "indent with spaces, not with tabs"),
+    ("found another document", "a file holds one study: remove the `---` and what follows"),
+    ("undefined alias", "write the value out, in quotes if it starts with `*`"),
+    ("special characters are not allowed", "remove this control character"),
+)
+
 _PLAIN = {"str", "int", "float", "bool", "null"}
 _AS_TEXT = {"timestamp", "merge", "value"}
 _TAG_PREFIX = "tag:yaml.org,2002:"
@@ -56,14 +68,19 @@ class Document:
         return StudyProblem(problem, where=where, remedy=remedy, excerpt=self.excerpt(place))
 
     def excerpt(self, place: Place) -> str:
-        """The line of `place` behind its number, and below it a caret under each character."""
+        """The line of `place` behind its number, and below it a caret under each character.
+
+        Of a long line only the part around the place; what would steer a terminal is a dot.
+        """
         lines = self.text.splitlines()
         line = lines[place.line - 1] if place.line <= len(lines) else ""
-        head = f"{place.line:>5} | "
         start = min(place.column - 1, len(line))
-        under = "^" * max(1, min(place.end - 1, len(line)) - start)
-        pad = "".join("\t" if each == "\t" else " " for each in line[:start])
-        return f"{head}{line}\n{' ' * 5} | {pad}{under}"
+        first = max(0, start - EXCERPT_BEFORE)
+        shown = line[first : first + EXCERPT_LONGEST]
+        under = min(place.end - 1 - first, len(shown)) - (start - first)
+        pad = "".join("\t" if each == "\t" else " " for each in shown[: start - first])
+        clean = "".join(each if each.isprintable() or each == "\t" else "·" for each in shown)
+        return f"{place.line:>5} | {clean}\n{' ' * 5} | {pad}{'^' * max(1, under)}"
 
 
 def read_document(name: str, text: str) -> Document:
@@ -91,18 +108,16 @@ def position(text: str, index: int) -> Place:
 
 def _syntax_problem(document: Document, error: Exception) -> StudyProblem:
     if isinstance(error, MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
+        ended = "end of stream" in (error.problem or "")
+        mark = (error.context_mark if ended else None) or error.problem_mark or error.context_mark
         place = Place(mark.line + 1, mark.column + 1, mark.column + 2) if mark else Place(1, 1, 2)
         said = " ".join(each for each in (error.context, error.problem) if each)
     else:
         at = getattr(error, "position", None)
         place = position(document.text, at) if isinstance(at, int) else Place(1, 1, 2)
         said = str(error).splitlines()[0]
-    if "found character '\\t'" in said:
-        return document.problem(place, f"not YAML: {said}", "indent with spaces, not with tabs")
-    return document.problem(
-        place, f"not YAML: {said}", "check indentation, quotes and brackets here and just above"
-    )
+    remedy = next((remedy for part, remedy in _SYNTAX_REMEDIES if part in said), _SYNTAX_REMEDY)
+    return document.problem(place, f"not YAML: {said}", remedy)
 
 
 class _Builder:

@@ -38,7 +38,8 @@ def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
     """All problems of a study file, those found while reading it first, each place once."""
     errors = error.errors(include_url=False)
     mistyped = set(filter(None, map(_meant, errors)))
-    found = [_problem(document, each) for each in errors if not _is_meant(each, mistyped)]
+    told = [each for each in errors if not (_is_meant(each, mistyped) or _follows(each, errors))]
+    found = [_problem(document, each) for each in told]
     taken = {each.where for each in document.problems}
     return [each for each in found if each.where not in taken]
 
@@ -67,6 +68,13 @@ def _meant(error: ErrorDetails) -> Loc | None:
 
 def _is_meant(error: ErrorDetails, mistyped: set[Loc]) -> bool:
     return error["type"] == "missing" and error["loc"] in mistyped
+
+
+def _follows(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
+    """Whether a list is too short only because its entries are wrong, which is told already."""
+    loc = error["loc"]
+    below = (each["loc"] for each in errors if len(each["loc"]) > len(loc))
+    return error["type"] == "too_short" and any(each[: len(loc)] == loc for each in below)
 
 
 def known_loc(document: Document, loc: Loc) -> Loc:
@@ -139,10 +147,12 @@ def _said(error: ErrorDetails, loc: Loc) -> tuple[str, str]:
     if "what" in context:
         return str(context["what"]), str(context["right"])
     kind = error["type"]
+    key = key_at(loc)
+    if kind == "too_short" and key is not None:
+        return "empty", f"at least {context['min_length']} is needed, {_such_as(key, loc)}"
     if kind in _BOUNDS:
         return _BOUNDS[kind](context)
     what = _KINDS.get(kind.split("_")[0])
-    key = key_at(loc)
     if what and kind == "literal_error":
         return what, f"one of {str(context['expected']).replace(chr(39), '')}".replace(" or ", ", ")
     if what and key is not None:
@@ -166,10 +176,6 @@ def _too_small(context: dict[str, Any]) -> tuple[str, str]:
     return "too small", f"at least {context['ge']}"
 
 
-def _too_short(context: dict[str, Any]) -> tuple[str, str]:
-    return "empty", f"at least {context['min_length']} entry is needed"
-
-
 def _too_long(context: dict[str, Any]) -> tuple[str, str]:
     return "too long", f"at most {context['max_length']}"
 
@@ -178,7 +184,6 @@ _BOUNDS: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
     "greater_than_equal": _too_small,
     "less_than_equal": lambda context: ("too large", f"at most {context['le']}"),
     "less_than": lambda context: ("too large", f"below {context['lt']}"),
-    "too_short": _too_short,
     "too_long": _too_long,
     "string_too_long": _too_long,
 }

@@ -67,18 +67,20 @@ def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
 
 def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Wrong]:
     for i, (name, candidate) in enumerate(candidates):
-        for earlier_name, earlier in candidates[:i]:
-            if candidate.provider == earlier.provider and _overlap(candidate, earlier):
-                yield Wrong(
-                    f"candidates `{earlier_name}` and `{name}` share the same storage",
-                    "give each candidate a place of its own",
-                    getattr(candidate.spec, candidate.provider, None),
-                    (name, candidate.provider),
-                )
+        same = [each for each, earlier in candidates[:i] if _overlap(candidate, earlier)]
+        if same:
+            yield Wrong(
+                f"candidates `{same[0]}` and `{name}` share the same storage",
+                "give each candidate a place of its own",
+                getattr(candidate.spec, candidate.provider, None),
+                (name, candidate.provider),
+            )
 
 
 def _overlap(one: Candidate, other: Candidate) -> bool:
     """Asks the provider's `overlap(spec, spec)` where it offers one; equal specs always do."""
+    if one.provider != other.provider:
+        return False
     module = plugins("provider")[one.provider]
     asked = getattr(module, "overlap", None)
     return one.spec == other.spec or bool(asked and asked(one.spec, other.spec))

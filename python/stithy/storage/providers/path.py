@@ -3,8 +3,10 @@
 import fcntl
 import os
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
@@ -17,12 +19,20 @@ NAME = "path"
 NEEDS = Needs(root=False, why="it uses a directory of the user's")
 
 
+def _absolute(path: Path) -> Path:
+    """A study means the same directory from wherever it is run."""
+    if not path.is_absolute():
+        context = {"what": "not an absolute path", "right": "in full, such as /var/tmp/stithy"}
+        raise PydanticCustomError("relative", "{what}: {right}", context)
+    return path
+
+
 class Spec(BaseModel):
     """A candidate that is a directory."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: Path = Field(
+    path: Annotated[Path, AfterValidator(_absolute)] = Field(
         description="The directory that gets the database: missing (it is made), or empty.",
         examples=["/var/tmp/stithy"],
     )
@@ -31,6 +41,12 @@ class Spec(BaseModel):
 def likely_memory_backed(spec: Spec) -> bool:
     """Whether the path's name alone says that its pages are memory; the machine is not asked."""
     return spec.path.is_relative_to("/dev/shm") or spec.path.is_relative_to("/run")
+
+
+def overlap(one: Spec, other: Spec) -> bool:
+    """Whether, by their names alone, one directory is the other or lies inside of it."""
+    first, second = (Path(os.path.normpath(spec.path)) for spec in (one, other))
+    return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 class DirectoryProvider:

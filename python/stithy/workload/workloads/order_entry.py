@@ -12,9 +12,11 @@ NAME = "order-entry"
 class Spec(BaseModel):
     """The study's `workload` section for order entry."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    name: Literal["order-entry"] = Field(description="Name of the workload.")
+    name: Literal["order-entry"] = Field(
+        description="Name of the workload.", examples=["order-entry"]
+    )
     warehouses: int = Field(
         ge=1, le=100_000, description="Warehouses; each is about 100 MB on disk.", examples=[10]
     )

@@ -1,0 +1,52 @@
+"""Small studies for tests, as text and as the checked model."""
+
+from pathlib import Path
+
+from stithy.study.load import StudyFile, parse_study, read_study
+from stithy.study.model import Study
+from stithy.study.problems import StudyError, StudyProblem
+
+TEXT = """\
+study: Does it matter?
+candidates:
+  disk: {path: /var/tmp/stithy}
+  memory: {path: /dev/shm/stithy}
+database:
+  engine: postgresql
+  memory: 1 GiB
+workload: {name: order-entry, warehouses: 2}
+load:
+  users: [1, 4]
+  ramp_up: 2 s
+  duration: 3 s
+"""
+
+
+def study_text(*changes: tuple[str, str]) -> str:
+    """`TEXT` with each of the changes (from, to); all of them must apply."""
+    text = TEXT
+    for old, new in changes:
+        assert old in text, f"{old!r} is not in the study"
+        text = text.replace(old, new)
+    return text
+
+
+def study(*changes: tuple[str, str]) -> Study:
+    """The checked study of `study_text`."""
+    return parse_study("study.yaml", study_text(*changes).encode())
+
+
+def problems(text: str | bytes) -> list[StudyProblem]:
+    """What is wrong with a study file; empty where nothing is."""
+    try:
+        parse_study("study.yaml", text if isinstance(text, bytes) else text.encode())
+    except StudyError as error:
+        return list(error.problems)
+    return []
+
+
+def write_study(directory: Path, *changes: tuple[str, str]) -> StudyFile:
+    """A study file in `directory`, read back."""
+    path = directory / "study.yaml"
+    path.write_text(study_text(*changes))
+    return read_study(path)

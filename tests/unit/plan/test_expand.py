@@ -1,0 +1,134 @@
+"""A study becomes ordered steps; the machine is not asked."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from stithy.plan.cost import memory_bytes, space_by_candidate, total_s
+from stithy.plan.expand import expand, master_candidate
+from stithy.plan.steps import Plan
+from support.studies import study
+
+
+def kinds(plan: Plan, candidate: str) -> list[str]:
+    """The kinds of a candidate's steps, in order."""
+    return [step.kind for step in plan.steps if step.candidate == candidate]
+
+
+def plan_of(*changes: tuple[str, str]) -> Plan:
+    """The plan of the small study after some changes."""
+    return expand(study(*changes))
+
+
+def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
+    """The master candidate also loads the database and keeps its master copy."""
+    plan = plan_of()
+    windows = ["restore", "window"] * 2
+    assert kinds(plan, "memory") == ["provision", *windows, "check", "tear-down"]
+    assert kinds(plan, "disk") == [
+        *["provision", "prepare", "snapshot", "check"],
+        *[*windows, "check", "tear-down"],
+    ]
+
+
+def test_the_full_check_follows_the_last_window_of_its_candidate() -> None:
+    """Its database is still there then."""
+    steps = plan_of(("[1, 4]", "[1, 4, 13]"), ("ramp_up", "repeat: 3\n  ramp_up")).steps
+    for before, step in pairwise(steps):
+        if step.id.startswith("check-end-"):
+            assert before.kind == "window"
+            assert before.candidate == step.candidate
+            later = steps[steps.index(step) :]
+            assert not any(
+                each.kind == "window" and each.candidate == step.candidate for each in later
+            )
+
+
+def test_every_window_starts_from_a_restore() -> None:
+    """Of the same window, directly before it."""
+    for before, step in pairwise(plan_of().steps):
+        if step.kind == "window":
+            assert before.kind == "restore"
+            assert before.window == step.window
+
+
+def test_ids_are_unique() -> None:
+    """A journal is matched to a plan by them."""
+    steps = plan_of(("[1, 4]", "[1, 4, 13]"), ("ramp_up", "repeat: 5\n  ramp_up")).steps
+    assert len({step.id for step in steps}) == len(steps)
+
+
+def test_the_same_study_and_seed_give_the_same_plan() -> None:
+    """And another seed another order or other draws."""
+    assert plan_of() == plan_of()
+    assert plan_of(("study:", "seed: 2\nstudy:")) != plan_of()
+
+
+def test_planning_does_not_look_at_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths need not exist, and nobody asks whether they do."""
+    made = study(("/var/tmp/stithy", "/no/such/place"))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the machine was looked at")
+
+    for name in ("exists", "stat", "is_dir", "resolve", "open"):
+        monkeypatch.setattr(Path, name, refuse)
+    assert expand(made).steps
+
+
+@pytest.mark.parametrize(
+    ("disk", "memory", "expected"),
+    [
+        ("/var/tmp/stithy", "/dev/shm/stithy", "disk"),
+        ("/dev/shm/stithy", "/var/tmp/stithy", "memory"),
+        ("/dev/shm/one", "/run/two", "disk"),
+    ],
+)
+def test_the_master_copy_is_on_the_first_candidate_that_is_not_memory(
+    disk: str, memory: str, expected: str
+) -> None:
+    """Where all are memory, on the first."""
+    read = study(
+        ("{path: /var/tmp/stithy}", f"{{path: {disk}}}"),
+        ("memory: {path: /dev/shm/stithy}", f"memory: {{path: {memory}}}"),
+    )
+    assert master_candidate(read) == expected
+
+
+def test_room_is_that_of_the_working_copy_and_on_one_volume_the_master_copy() -> None:
+    """The bound that volumes are checked against before anything starts."""
+    plan = plan_of()
+    working = plan.database_bytes + plan.growth_bytes
+    assert space_by_candidate(plan) == {"disk": working + plan.database_bytes, "memory": working}
+    provisions = [step for step in plan.steps if step.kind == "provision"]
+    assert {each.candidate: each.cost.space_bytes for each in provisions} == space_by_candidate(
+        plan
+    )
+
+
+def test_more_warehouses_users_and_time_need_more() -> None:
+    """Estimates grow with what they estimate."""
+    small = plan_of()
+    assert plan_of(("warehouses: 2", "warehouses: 20")).database_bytes > small.database_bytes
+    assert plan_of(("[1, 4]", "[1, 8]")).growth_bytes > small.growth_bytes
+    assert total_s(plan_of(("3 s", "30 s")))[0] > total_s(small)[0]
+
+
+def test_the_write_ahead_log_counts_as_the_settings_have_it() -> None:
+    """`max_wal_size` is the largest part of a small database."""
+    settings = "1 GiB\n  settings: {max_wal_size: 4GB}"
+    more = plan_of(("1 GiB", settings)).database_bytes - plan_of().database_bytes
+    assert more == pytest.approx(3 * 2**30 * 1.2)
+
+
+def test_a_volume_in_memory_adds_to_the_memory_that_a_run_takes() -> None:
+    """Its pages are charged to the server."""
+    plan = plan_of()
+    assert memory_bytes(plan) == 2**30 + space_by_candidate(plan)["memory"]
+    assert memory_bytes(plan_of(("/dev/shm/stithy", "/srv/stithy"))) == 2**30
+
+
+def test_likely_times_are_below_their_bounds() -> None:
+    """Every step."""
+    assert all(0 < step.cost.time_s < step.cost.time_s_max for step in plan_of().steps)

@@ -1,0 +1,46 @@
+"""Blocks come in the order of the levels, candidates in a seeded random order in each."""
+
+from collections import Counter
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.plan.order import blocks, shuffled
+
+NAMES = st.lists(st.from_regex(r"[a-z0-9][a-z0-9-]{0,8}", fullmatch=True), min_size=1, unique=True)
+
+
+@given(NAMES, st.lists(st.integers(1, 999), min_size=1, max_size=6, unique=True), st.integers(1, 4))
+def test_every_block_has_one_window_of_every_candidate(
+    names: list[str], levels: list[int], repeat: int
+) -> None:
+    """Levels as written, each `repeat` times, numbered from 0."""
+    found = blocks(names, levels, repeat, seed=7)
+    assert [(each.users, each.index) for each in found] == [
+        (level, index) for level in levels for index in range(repeat)
+    ]
+    assert all(sorted(each.candidates) == sorted(names) for each in found)
+
+
+@given(NAMES, st.integers(0, 2**63 - 1))
+def test_the_order_does_not_depend_on_how_candidates_are_listed(
+    names: list[str], seed: int
+) -> None:
+    """Listing the candidates differently in the study is no other experiment."""
+    assert shuffled(names, seed, 4, 0) == shuffled(list(reversed(names)), seed, 4, 0)
+
+
+def test_all_orders_are_equally_likely() -> None:
+    """Over many blocks of three candidates each of the six orders has its share."""
+    names = ("a", "b", "c")
+    seen = Counter(shuffled(names, seed, 1, 0) for seed in range(6000))
+    assert set(seen) == set(permutations(names))
+    # The share is binomial with mean 1000 and standard deviation 29: five of them each way.
+    assert all(abs(count - 1000) < 5 * 29 for count in seen.values())
+
+
+def test_all_windows_of_a_block_share_a_seed_and_no_other_block_has_it() -> None:
+    """Candidates of one block see the same draws of the virtual users."""
+    seeds = [each.seed for each in blocks(["a", "b"], [1, 4, 13], 3, seed=1)]
+    assert len(set(seeds)) == len(seeds) == 9
