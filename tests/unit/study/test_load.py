@@ -138,3 +138,17 @@ def test_what_is_read_from_a_pipe_is_a_study(tmp_path: Path) -> None:
     assert read_study(Path(f"/dev/fd/{read_end}")).study.load.repeat == 1
     os.close(read_end)
     assert SIZE_BYTES_MAX == 2**20
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        (b"study: caf\xe9\n", "1:11"),
+        (b"study: x\n\x7fELF\x02\x01\x00\x00", "2:7"),
+        (b"\xff\xfes\x00t\x00", "1:1"),
+    ],
+)
+def test_what_is_not_utf_8_is_told_at_its_first_byte(content: bytes, place: str) -> None:
+    """Another encoding, a program, UTF-16."""
+    (problem,) = problems(content)
+    assert str(problem) == f"study.yaml:{place}: not a text in UTF-8: save the study file as UTF-8"
