@@ -17,6 +17,8 @@ SKIPPED_FOLDERS = {
 }  # fmt: skip
 SOURCES = {".py", ".rs", ".sql", ".md", ".toml", ".yaml", ".yml", ".html", ".css", ".js", ".sh", ""}
 GENERATED = {"Cargo.lock", "LICENSE"}
+# Outputs and inputs of programs, some broken on purpose: they keep no style.
+CAPTURED = ("tests/golden/", "tests/data/", "benches/results/")
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ def read_project(root: Path) -> Project:
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
         for name in sorted(files):
             path = Path(folder, name)
-            readable = path.suffix in SOURCES and name not in GENERATED
-            texts[path.relative_to(root).as_posix()] = path.read_text() if readable else ""
+            place = path.relative_to(root).as_posix()
+            captured = place.startswith(CAPTURED) and path.suffix != ".py"
+            written = path.suffix in SOURCES and name not in GENERATED and not captured
+            texts[place] = path.read_text() if written else ""
     return project_of(texts)
