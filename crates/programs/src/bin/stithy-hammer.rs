@@ -26,7 +26,7 @@ usage: stithy-hammer < job.json
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         None => run(),
-        Some("--version") => print(job::PROGRAM, ExitCode::SUCCESS),
+        Some("--version") => print(&format!("{}\n", job::PROGRAM), ExitCode::SUCCESS),
         Some("--help" | "-h") => print(USAGE, ExitCode::SUCCESS),
         Some(_) => print(USAGE, ExitCode::from(2)),
     }

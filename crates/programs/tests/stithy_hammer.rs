@@ -1,0 +1,181 @@
+//! The program as others see it: a job in, lines out, an exit code.
+
+#[path = "../../hammer/tests/support/mod.rs"]
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use stithy_wire::{Failure, Job, Message};
+use support::jobs;
+
+fn start(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_stithy-hammer"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program was built")
+}
+
+/// Gives the program its whole input.
+fn feed(child: &mut Child, input: &str) {
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    stdin
+        .write_all(input.as_bytes())
+        .expect("the program reads its input");
+}
+
+fn answer(input: &str) -> (Vec<Message>, ExitStatus) {
+    let mut child = start(&[]);
+    feed(&mut child, input);
+    let output = child.wait_with_output().expect("the program ends");
+    let lines = String::from_utf8(output.stdout).expect("the output is UTF-8");
+    let message = |line| serde_json::from_str(line).expect("every line is a message");
+    (lines.lines().map(message).collect(), output.status)
+}
+
+fn failure(messages: &[Message]) -> &Failure {
+    match messages.last() {
+        Some(Message::Failure(failure)) => failure,
+        other => panic!("the last line is no failure: {other:?}"),
+    }
+}
+
+fn json(job: &Job) -> String {
+    serde_json::to_string(job).expect("a job is JSON")
+}
+
+/// A job that succeeds begins with `started`, ends with its summary, and the exit code is 0.
+#[test]
+fn a_job_that_succeeds_ends_with_its_summary() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    let (messages, status) = answer(&json(&jobs::prepare(&url, 1, 2)));
+    assert_eq!(Some(0), status.code());
+    assert!(matches!(messages.first(), Some(Message::Started(started)) if started.wire == 1));
+    assert!(matches!(messages.last(), Some(Message::PrepareSummary(_))));
+    let (messages, status) = answer(&json(&jobs::check(&url, 1, true, true)));
+    assert_eq!(Some(0), status.code());
+    assert_eq!(6, messages.len(), "started, four conditions, summary");
+}
+
+/// What is wrong with a job is told with the exit code 2, and names the key.
+#[test]
+fn a_wrong_job_is_refused() {
+    let good = json(&jobs::prepare("postgresql://u:p@h/d", 1, 2));
+    let wrong = [
+        ("", "job-invalid", "EOF"),
+        ("{}", "job-invalid", "job"),
+        (
+            &good.replace("\"prepare\"", "\"dance\""),
+            "job-invalid",
+            "dance",
+        ),
+        (&good.replace("\"seed\"", "\"sead\""), "job-invalid", "sead"),
+        (
+            &good.replace("\"wire\":1", "\"wire\":99"),
+            "wire-version",
+            "99",
+        ),
+        (
+            &good.replace("order-entry", "golf"),
+            "unknown-workload",
+            "golf",
+        ),
+        (
+            &good.replace("\"warehouses\":1", "\"warehouses\":0"),
+            "job-invalid",
+            "warehouses is 0",
+        ),
+        (
+            &good.replace("\"loaders\":2", "\"loaders\":0"),
+            "job-invalid",
+            "loaders is 0",
+        ),
+        (
+            &good.replace("postgresql:", "ftp:"),
+            "url-invalid",
+            "PostgreSQL",
+        ),
+    ];
+    for (input, code, word) in wrong {
+        let (messages, status) = answer(input);
+        let failure = failure(&messages);
+        assert_eq!(
+            (Some(2), 2, code),
+            (status.code(), failure.exit, failure.code.as_str()),
+            "{input}"
+        );
+        assert!(failure.problem.contains(word), "{}", failure.problem);
+        assert!(!failure.remedy.is_empty());
+    }
+}
+
+/// Each failure ends the program with the exit code of its class.
+#[test]
+fn the_exit_code_is_that_of_the_failure() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    let (messages, status) = answer(&json(&jobs::check(&url, 1, true, false)));
+    assert_eq!(
+        (Some(3), "tables-missing"),
+        (status.code(), failure(&messages).code.as_str())
+    );
+    let nobody = "postgresql://u:p@127.0.0.1:1/d";
+    let (messages, status) = answer(&json(&jobs::prepare(nobody, 1, 1)));
+    assert_eq!(
+        (Some(4), "connect-refused"),
+        (status.code(), failure(&messages).code.as_str())
+    );
+}
+
+/// SIGTERM in the middle of loading ends the program cleanly and leaves an empty database.
+#[test]
+fn a_signal_ends_a_load_cleanly() {
+    for signal in ["-TERM", "-INT"] {
+        let instance = support::shared();
+        let url = instance.new_database();
+        let mut child = start(&[]);
+        feed(&mut child, &json(&jobs::prepare(&url, 20, 2)));
+        let stdout = child.stdout.take().expect("standard output is a pipe");
+        let mut lines = BufReader::new(stdout)
+            .lines()
+            .map(|line| line.expect("UTF-8"));
+        assert!(
+            lines.by_ref().any(|line| line.contains("\"progress\"")),
+            "loading begins"
+        );
+        let kill = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(kill.expect("kill is there").success());
+        let last = lines.last().expect("a last line");
+        assert!(last.contains("\"interrupted\""), "{last}");
+        assert_eq!(Some(130), child.wait().expect("the program ends").code());
+        let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+        assert_eq!("0", instance.sql_at(&url, tables));
+    }
+}
+
+/// The version and the help are for people; an unknown argument is a usage error.
+#[test]
+fn arguments_are_few() {
+    let run = |argument: &str| {
+        let output = start(&[argument])
+            .wait_with_output()
+            .expect("the program ends");
+        (
+            String::from_utf8_lossy(&output.stdout).to_string(),
+            output.status.code(),
+        )
+    };
+    let (version, code) = run("--version");
+    assert_eq!(Some(0), code);
+    assert_eq!(
+        format!("stithy-hammer {}\n", env!("CARGO_PKG_VERSION")),
+        version
+    );
+    assert!(run("--help").0.contains("usage: stithy-hammer < job.json"));
+    assert_eq!(Some(2), run("--hepl").1);
+}
