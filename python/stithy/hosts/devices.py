@@ -37,7 +37,8 @@ def parse_mount(line: str) -> Mount:
     before, after = line.split(" - ", 1)
     _id, _parent, number, _root, point, options = before.split()[:6]
     kind, source, more = (after.split(" ") + ["", ""])[:3]
-    return Mount(number, Path(_plain(point)), kind, _plain(source), f"{options},{more}")
+    both = dict.fromkeys(f"{options},{more}".rstrip(",").split(","))
+    return Mount(number, Path(_plain(point)), kind, _plain(source), ",".join(both))
 
 
 def _plain(text: str) -> str:

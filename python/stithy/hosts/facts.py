@@ -114,10 +114,10 @@ def _fact(read: Callable[[], Value]) -> Fact:
         return Fact(value=read())
     except _Missing as reason:
         return Fact(value=None, missing_because=str(reason))
+    except FileNotFoundError:
+        return Fact(value=None, missing_because="the kernel does not tell it here")
     except (OSError, ValueError) as error:
-        reason_text = getattr(error, "strerror", None) or str(error)
-        where = getattr(error, "filename", None)
-        return Fact(value=None, missing_because=f"{where}: {reason_text}" if where else reason_text)
+        return Fact(value=None, missing_because=str(error))
 
 
 def _missing(reason: str) -> int:

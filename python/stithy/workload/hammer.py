@@ -202,7 +202,8 @@ def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
         procedures=request.procedures,
         isolation=request.isolation,
         error_limit=request.error_limit,
-        hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem),
+        # Absolute, because programs are started in another directory than the caller's.
+        hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem.absolute()),
     )
 
 

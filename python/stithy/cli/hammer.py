@@ -1,0 +1,216 @@
+"""`stithy hammer`: the load driver by itself, against any PostgreSQL by URL."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import cyclopts
+from cyclopts import Parameter
+
+from stithy.cli import hammer_view
+from stithy.cli.render import say, show, show_json
+from stithy.cli.until_interrupted import until_interrupted
+from stithy.errors import PreconditionError, UserError
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.wire.jobs import WorkloadSize
+    from stithy.workload.hammer import Hammer
+
+COMMAND = cyclopts.App(help="The load driver by itself, against any PostgreSQL by URL.")
+
+Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
+Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="One JSON document.")]
+On = Parameter(negative="")
+
+
+@COMMAND.command
+def prepare(
+    url: Url, *, warehouses: int, seed: int = 1, loaders: int = 2, json: Json = False
+) -> Exit:
+    """Create the tables of the order-entry workload in an empty database and load them.
+
+    Refuses a database that holds tables of these names already. It does not create the database.
+
+    Example: `stithy hammer prepare postgresql://me@/test?host=/run/postgresql --warehouses 10`
+
+    Parameters
+    ----------
+    warehouses
+        Warehouses to load; each takes about 100 MB on disk.
+    seed
+        Seed of every generated value: the same seed loads the same rows.
+    loaders
+        Connections that load in parallel.
+    """
+    from stithy.workload.hammer import Watch
+
+    at_least_1(warehouses=warehouses, loaders=loaders)
+    size = _size(warehouses)
+    with until_interrupted() as stop:
+        watch = Watch(on_message=hammer_view.progress_line(), stop=stop)
+        summary = _hammer(url).prepare(size, seed=seed, loaders=loaders, watch=watch)
+    if json:
+        show_json(summary.model_dump(mode="json"))
+    else:
+        show(hammer_view.prepared(summary))
+    return Exit.OK
+
+
+@COMMAND.command
+def run(
+    url: Url,
+    *,
+    users: int = 8,
+    warehouses: Warehouses = None,
+    seed: int = 1,
+    ramp_up: str = "5s",
+    duration: str = "20s",
+    plain_sql: Annotated[bool, On] = False,
+    isolation: Literal["read-committed", "repeatable-read"] = "read-committed",
+    error_limit: int = 100,
+    hlog: Path | None = None,
+    json: Json = False,
+) -> Exit:
+    """Drive a loaded database with virtual users, and tell how it did.
+
+    Users act back to back. Each second gives a line on standard error, the end a table on standard
+    output. The numbers are as good as the machine is quiet: this command judges nothing, it only
+    measures.
+
+    Example: `stithy hammer run postgresql://me@/test?host=/run/postgresql --users 16`
+
+    Parameters
+    ----------
+    users
+        Virtual users, each with a connection of its own.
+    seed
+        Seed of every draw of the users.
+    ramp_up
+        Time before the measurement, such as 5s.
+    duration
+        Time measured, such as 20s or 2min.
+    plain_sql
+        Send plain prepared SQL instead of calling the server-side procedures.
+    isolation
+        Transaction isolation.
+    error_limit
+        Unexpected errors after which the run gives up.
+    hlog
+        Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
+        HLOG.late.hlog.
+    """
+    from stithy.wire.jobs import Isolation
+    from stithy.workload.hammer import RunRequest, Watch
+
+    at_least_1(users=users)
+    size = _size(warehouses or _loaded(url))
+    with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
+        stem = hlog or Path(scratch) / "hammer"
+        request = RunRequest(
+            seed=seed,
+            users=users,
+            ramp_up_s=_seconds("--ramp-up", ramp_up),
+            duration_s=_seconds("--duration", duration),
+            procedures=not plain_sql,
+            isolation=Isolation(isolation),
+            error_limit=error_limit,
+            hlog_stem=stem,
+        )
+        watch = Watch(on_message=hammer_view.second_line(), stop=stop)
+        driven = _hammer(url).run(size, request, watch=watch)
+        outcome = hammer_view.outcome(driven, stem)
+    if json:
+        show_json(hammer_view.outcome_json(outcome))
+    else:
+        show(hammer_view.outcome_text(outcome))
+    if stop.is_set():
+        return Exit.INTERRUPTED
+    return Exit.OK if driven.summary.complete else Exit.INVALID
+
+
+@COMMAND.command
+def check(
+    url: Url,
+    *,
+    warehouses: Warehouses = None,
+    quick: Annotated[bool, On] = False,
+    after_load: Annotated[bool, On] = False,
+    json: Json = False,
+) -> Exit:
+    """Verify the consistency conditions of the order-entry workload. Changes nothing.
+
+    The exit code is 5 where a condition is broken.
+
+    Example: `stithy hammer check postgresql://me@/test?host=/run/postgresql`
+
+    Parameters
+    ----------
+    quick
+        Only conditions 1 to 4, which are cheap.
+    after_load
+        Nothing has run since loading: condition 11 must hold as well.
+    """
+    from stithy.workload.hammer import Watch
+
+    size = _size(warehouses or _loaded(url))
+    with until_interrupted() as stop:
+        watch = Watch(on_message=hammer_view.condition_line(), stop=stop)
+        checked = _hammer(url).check(size, quick=quick, after_load=after_load, watch=watch)
+    if json:
+        conditions = [each.model_dump(mode="json") for each in checked.conditions]
+        show_json({"conditions": conditions, "broken": list(checked.broken)})
+    else:
+        show(hammer_view.conditions_text(checked.conditions))
+    return Exit.INVALID if checked.broken else Exit.OK
+
+
+def _hammer(url: str) -> "Hammer":
+    from stithy.hosts.runner import LocalRunner
+    from stithy.secrets import Secret
+    from stithy.workload.hammer import Hammer
+
+    return Hammer(LocalRunner(), Secret(url))
+
+
+def _size(warehouses: int) -> "WorkloadSize":
+    from stithy.wire.jobs import WorkloadSize
+
+    at_least_1(warehouses=warehouses)
+    return WorkloadSize(name="order-entry", warehouses=warehouses)
+
+
+def _loaded(url: str) -> int:
+    from stithy.database.engines.postgresql.connection import parse_url
+    from stithy.database.engines.postgresql.loaded import loaded_warehouses
+    from stithy.secrets import Secret
+
+    say("looking for what was loaded")
+    if (found := loaded_warehouses(Secret(url))) is None:
+        raise PreconditionError(
+            "nothing was loaded into this database",
+            where=parse_url(Secret(url)).place,
+            remedy="load it with `stithy hammer prepare URL --warehouses N`",
+        )
+    return found
+
+
+def at_least_1(**numbers: int) -> None:
+    """Raise UserError for an option below 1."""
+    for name, value in numbers.items():
+        if value < 1:
+            raise UserError(
+                f"{value} is too few", where=f"--{name.replace('_', '-')}", remedy="give 1 or more"
+            )
+
+
+def _seconds(option: str, text: str) -> float:
+    from stithy.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UserError(
+            f"{text!r} is not a duration: {error}", where=option, remedy="write it as 5s or 2min"
+        ) from error
