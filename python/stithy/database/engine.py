@@ -67,6 +67,19 @@ class Instance(Protocol):
         """Process id of the server."""
         ...
 
+    @property
+    def program(self) -> str:
+        """File name of the server's program."""
+        ...
+
+    def shared_memory(self) -> Mapping[str, str]:
+        """What stays in the machine's memory if the server is killed, as facts for `undo`."""
+        ...
+
+    def last_words(self) -> str:
+        """The end of its log, as one line, for messages."""
+        ...
+
     def ended_by(self) -> str | None:
         """How the server ended by itself, in words; None while it runs."""
         ...

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from stithy.database.engine import Request, Start
+from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import Server, open_session
+from stithy.database.engines.postgresql.server import Server
+from stithy.database.engines.postgresql.shared_memory import is_gone, remove_segment
 from stithy.errors import InfrastructureError, UserError
 from stithy.hosts.processes import pids_inside
 from stithy.hosts.runner import LocalRunner
@@ -66,7 +68,7 @@ def start(place: Path, *, loading: bool = False) -> Start:
 
 def value(server: Server, query: str) -> object:
     """The one value of a query."""
-    with open_session(server.sockets, server.password) as session:
+    with connect(parse_url(server.url)) as session:
         [[found]] = session.run(query)
     return found
 
@@ -144,3 +146,16 @@ def test_a_start_that_fails_quotes_the_server(place: Path) -> None:
     """A directory without a database has no server."""
     with pytest.raises(InfrastructureError, match="while starting: "):
         engine().start(start(place))
+
+
+def test_a_killed_servers_shared_memory_is_removed(server: Server) -> None:
+    """It would stay until the next boot."""
+    facts = server.shared_memory()
+    assert set(facts) == {"key", "shmid", "files"}
+    remove_segment(facts)
+    assert server.answers()
+    os.kill(server.pid, signal.SIGKILL)
+    server.stop()
+    assert not is_gone(facts)
+    remove_segment(facts)
+    assert is_gone(facts)

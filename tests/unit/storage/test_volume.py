@@ -4,7 +4,7 @@ from pathlib import Path
 
 from stithy.hosts.processes import Identity
 from stithy.storage.marks import Mark, write_mark
-from stithy.storage.volume import Mount, describe, devices_of, mount_of, read_mounts, remove_own
+from stithy.storage.volume import describe, remove_own, room_of
 
 MOUNTS = """\
 23 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
@@ -22,34 +22,20 @@ def proc_with(root: Path) -> Path:
     return root / "proc"
 
 
-def test_the_nearest_mount_above_a_path_is_its_mount(tmp_path: Path) -> None:
-    """Blanks in names are read; parts of names are no parents."""
-    proc = proc_with(tmp_path)
-    assert mount_of(tmp_path / "with blank/x/y", proc).filesystem == "xfs"
-    assert mount_of(tmp_path / "with", proc).filesystem == "btrfs"
-    assert mount_of(Path("/dev"), proc).filesystem == "ext4"
-
-
-def test_options_of_mount_and_file_system_are_joined_without_repeats(tmp_path: Path) -> None:
-    """Both decide how writes are done."""
-    assert read_mounts(proc_with(tmp_path))[2].options == "ro,noatime,rw,ssd"
-
-
 def test_pages_of_tmpfs_are_memory(tmp_path: Path) -> None:
     """So a memory limit must grow by the size of what it holds."""
     proc = proc_with(tmp_path)
     assert describe(Path("/dev/shm"), proc).memory_backed
-    assert not describe(tmp_path, proc).memory_backed
+    found = describe(tmp_path, proc)
+    assert not found.memory_backed
+    assert (found.filesystem, found.mount_point) == ("btrfs", tmp_path)
 
 
-def test_devices_come_from_the_device_number(tmp_path: Path) -> None:
-    """A name such as /dev/root in the table need not exist."""
-    (tmp_path / "devices/vda").mkdir(parents=True)
-    (tmp_path / "dev/block").mkdir(parents=True)
-    (tmp_path / "dev/block/254:0").symlink_to(tmp_path / "devices/vda")
-    mount = Mount(Path("/"), "ext4", "rw", "/dev/root", "254:0")
-    assert devices_of(mount, tmp_path) == ("vda",)
-    assert devices_of(Mount(Path("/x"), "tmpfs", "rw", "tmpfs", "0:9"), tmp_path) == ()
+def test_room_of_a_directory_to_be_is_that_of_its_nearest_parent(tmp_path: Path) -> None:
+    """Directories on one file system share their room."""
+    proc = proc_with(tmp_path)
+    assert room_of(tmp_path / "a/b", proc) == room_of(tmp_path, proc)
+    assert room_of(tmp_path / "with blank", proc).filesystem_id == "254:9"
 
 
 def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stithy.database.engine import Installation, Request, Start
 from stithy.database.engines.postgresql.find import find_installation
-from stithy.database.engines.postgresql.server import DATABASE, ROLE, Server, open_session
+from stithy.database.engines.postgresql.server import ROLE, Server
 from stithy.database.engines.postgresql.settings import (
     LOADING,
     Questions,
@@ -92,7 +92,7 @@ class PostgreSQL:
         server = Server(running, start, self._request.password)
         _wait_until_ready(server)
         if start.loading:
-            _make_database(server)
+            server.make_database()
         return server
 
     def _command(self, argv: list[str], memory_cgroup: Path | None = None) -> Command:
@@ -153,9 +153,3 @@ def _wait_until_ready(server: Server) -> None:
                 remedy=f"read {server.log}; a device that hangs is the usual cause",
             )
         time.sleep(0.02)
-
-
-def _make_database(server: Server) -> None:
-    with open_session(server.sockets, server.password, "postgres") as session:
-        if not session.run(f"SELECT 1 FROM pg_database WHERE datname = '{DATABASE}'"):
-            session.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")

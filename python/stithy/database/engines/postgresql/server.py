@@ -1,47 +1,34 @@
 """One running PostgreSQL server: reach it, keep it in order, end it."""
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from urllib.parse import quote
 
-import pg8000.native  # type: ignore[import-untyped]  # it has no annotations
-
 from stithy.database.engine import Start
-from stithy.errors import InfrastructureError
+from stithy.database.engines.postgresql.connection import (
+    MAINTENANCE_DATABASE,
+    Connection,
+    connect,
+    parse_url,
+)
+from stithy.database.engines.postgresql.shared_memory import segment_facts
+from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import Running
 from stithy.secrets import Secret
 
+PROGRAM = "postgres"
 ROLE = "stithy"
 DATABASE = "stithy"
-PORT = 5432
 STOP_PATIENCE_S = 300.0
 """How long a fast shutdown may take: it writes all dirty pages to the device under test."""
 
+ANSWER_PATIENCE_S = 86_400.0
+"""A vacuum or a checkpoint on a slow device takes as long as it takes."""
+
 SEGMENTS_MIN = 5
 LAST_LINES = 3
-
-
-@contextmanager
-def open_session(
-    sockets: Path, password: Secret, database: str = DATABASE
-) -> Iterator[pg8000.native.Connection]:
-    """A session on the server whose socket is in `sockets`; raises what pg8000 raises."""
-    session = pg8000.native.Connection(
-        ROLE,
-        password=password.reveal(),
-        unix_sock=str(sockets / f".s.PGSQL.{PORT}"),
-        database=database,
-        application_name="stithy",
-    )
-    try:
-        yield session
-    finally:
-        # A server that was killed meanwhile has closed the session already.
-        with suppress(pg8000.native.InterfaceError, OSError):
-            session.close()
 
 
 class Server:
@@ -68,14 +55,28 @@ class Server:
         """Process id of the postmaster."""
         return self._running.pid
 
+    @property
+    def program(self) -> str:
+        """File name of the server's program."""
+        return PROGRAM
+
     def answers(self) -> bool:
         """Whether a session can be opened now."""
         try:
-            with open_session(self.sockets, self.password, "postgres") as session:
-                session.run("SELECT 1")
+            with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
+                connection.run("SELECT 1")
             return True
-        except (pg8000.native.Error, OSError):
+        except StithyError:
             return False
+
+    def shared_memory(self) -> Mapping[str, str]:
+        """What stays in memory if the server is killed."""
+        return segment_facts(self.pid, self.data / "postmaster.pid")
+
+    def make_database(self) -> None:
+        """Make the database under test, which the loading server does not have yet."""
+        with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
+            connection.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")
 
     def ended_by(self) -> str | None:
         """How the server ended by itself, in words; None while it runs."""
@@ -113,7 +114,7 @@ class Server:
                 session.run("SELECT pg_switch_wal()")
             session.run("CHECKPOINT")
 
-    def _segments(self, session: pg8000.native.Connection, growth_bytes: int) -> int:
+    def _segments(self, session: Connection, growth_bytes: int) -> int:
         """Enough for what a window may write, at most what `min_wal_size` keeps."""
         [[segment_bytes, kept_mb]] = session.run(
             "SELECT current_setting('wal_segment_size')::text,"
@@ -130,17 +131,17 @@ class Server:
             end([self.pid], first, STOP_PATIENCE_S)
             self._running.poll()
         # Children of a postmaster that was killed end by themselves, but not at once.
-        end(pids_inside(self.data, "postgres"), signal.SIGQUIT)
+        end(pids_inside(self.data, PROGRAM), signal.SIGQUIT)
 
     @contextmanager
-    def _session(self) -> Iterator[pg8000.native.Connection]:
+    def _session(self) -> Iterator[Connection]:
         """A session; errors name the server and what it said last."""
         try:
-            with open_session(self.sockets, self.password) as session:
+            with connect(parse_url(self.url), timeout_s=ANSWER_PATIENCE_S) as session:
                 yield session
-        except (pg8000.native.Error, OSError) as error:
+        except StithyError as error:
             raise InfrastructureError(
-                f"PostgreSQL failed: {_text(error)}; its last words: {self.last_words()}",
+                f"PostgreSQL failed: {error.problem}; its last words: {self.last_words()}",
                 where=str(self.data),
                 remedy=f"read {self.log}; a full or failing device is the usual cause",
             ) from error
@@ -148,9 +149,3 @@ class Server:
     def _do(self, statement: str) -> None:
         with self._session() as session:
             session.run(statement)
-
-
-def _text(error: Exception) -> str:
-    """The server's message out of pg8000's dictionary of fields."""
-    fields = error.args[0] if error.args else ""
-    return str(fields.get("M", fields)) if isinstance(fields, dict) else str(error)

@@ -1,0 +1,81 @@
+"""Shared memory that a killed server leaves behind: named while it lives, removed when it is dead.
+
+A PostgreSQL server that is killed cannot remove its System V segment nor its files in /dev/shm, and
+both stay until the next boot. The System V segment is known from postmaster.pid; the files are
+known from the server's own list of them, which is itself one of the files.
+"""
+
+import ctypes
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+SHM = Path("/dev/shm")
+_IPC_RMID = 0
+_NAME = "PostgreSQL."
+
+
+def segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
+    """What must be known of a living server's shared memory; what cannot be read is left out."""
+    facts: dict[str, str] = {}
+    with suppress(OSError, IndexError, ValueError):
+        # Line 7 of postmaster.pid: key and id of the System V segment.
+        key, shmid = pid_file.read_text().splitlines()[6].split()
+        facts |= {"key": str(int(key)), "shmid": str(int(shmid))}
+    with suppress(OSError):
+        maps = Path(f"/proc/{pid}/maps").read_text()
+        names = sorted(set(re.findall(rf"/dev/shm/({re.escape(_NAME)}\d+)", maps)))
+        facts |= {"files": " ".join(names)}
+    return facts
+
+
+def remove_segment(facts: Mapping[str, str]) -> None:
+    """Remove what `segment_facts` named, and all that its list of files names. Idempotent.
+
+    Does nothing while any process uses the System V segment: the server lives, or its last children
+    do. Without that segment in the facts nobody can tell, so nothing is removed.
+    """
+    attached = _attached(facts) if "shmid" in facts else 1
+    if attached:
+        return
+    for name in facts.get("files", "").split():
+        if re.fullmatch(rf"{re.escape(_NAME)}\d+", name):
+            _remove_files(SHM / name)
+    if attached == 0:
+        ctypes.CDLL(None).shmctl(int(facts["shmid"]), _IPC_RMID, None)
+
+
+def _remove_files(control: Path) -> None:
+    """Remove a file and all files whose numbers it holds, of the same owner.
+
+    The control segment lists the handles of all others as 32-bit numbers, and a handle is the
+    number in a file's name. Reading every word for one spares knowing the layout of each version.
+    """
+    try:
+        content, owner = control.read_bytes(), control.stat().st_uid
+    except OSError:
+        return
+    words = {int.from_bytes(content[at : at + 4], "little") for at in range(0, len(content), 4)}
+    for path in SHM.glob(f"{_NAME}*"):
+        with suppress(OSError):
+            if path.name.removeprefix(_NAME) in map(str, words) and path.stat().st_uid == owner:
+                path.unlink()
+    with suppress(OSError):
+        control.unlink()
+
+
+def _attached(facts: Mapping[str, str]) -> int | None:
+    """Processes that use the System V segment; None where it is gone or belongs to another."""
+    with suppress(OSError):
+        for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[:2] == [facts["key"], facts["shmid"]]:
+                return int(fields[6])
+    return None
+
+
+def is_gone(facts: Mapping[str, str]) -> bool:
+    """Whether nothing of it is left."""
+    files = [SHM / name for name in facts.get("files", "").split()]
+    return _attached(facts) is None and not any(each.exists() for each in files)

@@ -1,0 +1,86 @@
+"""The journal: one JSON object a line, appended and synced before the thing it tells of is done.
+
+A torn last line, from a crash in the middle of a write, is left out when reading.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stithy.clock import Clock
+from stithy.errors import InfrastructureError
+
+VERSION = 1
+"""1: sequence, at_s, monotonic_s, event, facts."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line. `sequence` counts from 0; `monotonic_s` never goes back within one process."""
+
+    sequence: int
+    at_s: float
+    monotonic_s: float
+    event: str
+    facts: Mapping[str, Any]
+
+
+class Journal:
+    """An open journal; used by one thread."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        """Open for appending; goes on after the last whole line of an existing file.
+
+        Raises OSError.
+        """
+        self.path = path
+        self._clock = clock
+        self._next = len(read_journal(path))
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def write(self, event: str, **facts: Any) -> int:
+        """Append one entry, durably; returns its sequence number.
+
+        Raises InfrastructureError where the file system refuses.
+        """
+        line = {
+            "sequence": self._next,
+            "at_s": self._clock.now_s(),
+            "monotonic_s": self._clock.monotonic_s(),
+            "event": event,
+            "facts": facts,
+        }
+        try:
+            os.write(self._fd, (json.dumps(line, ensure_ascii=False) + "\n").encode())
+            os.fsync(self._fd)
+        except OSError as error:
+            raise InfrastructureError(
+                f"the journal could not be written: {error.strerror}",
+                where=str(self.path),
+                remedy="make room on that file system",
+            ) from error
+        self._next += 1
+        return self._next - 1
+
+    def close(self) -> None:
+        """Give up the file."""
+        os.close(self._fd)
+
+
+def read_journal(path: Path) -> list[Entry]:
+    """All whole entries, in order; none for a missing file."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    return [entry for line in lines if (entry := _entry(line)) is not None]
+
+
+def _entry(line: str) -> Entry | None:
+    try:
+        return Entry(**json.loads(line))
+    except (ValueError, TypeError):
+        return None  # torn by a crash

@@ -1,0 +1,112 @@
+"""The register: which runs have left what on this machine, whatever became of their results.
+
+One file a run in the user's state directory, in the journal's form: the run, then each thing that
+is about to be made, each thing that was unmade. `stithy clean` needs nothing else, so a run
+directory may be moved or deleted at any time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.clock import Clock
+from stithy.environment import state_home
+from stithy.errors import PreconditionError
+from stithy.hosts.processes import Identity, identity_from, is_alive, own_identity
+from stithy.run.journal import Journal, read_journal
+
+
+@dataclass(frozen=True)
+class Making:
+    """A thing that was made, or was about to be; `number` is its place in the register."""
+
+    number: int
+    kind: str
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A run as the register knows it; `makings` are those not yet unmade, in order."""
+
+    run_id: str
+    path: Path
+    directory: Path
+    owner: Identity
+    kept: bool
+    makings: tuple[Making, ...]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process that runs it lives."""
+        return is_alive(self.owner)
+
+
+class Register:
+    """The open register of one run."""
+
+    def __init__(self, run_id: str, directory: Path, clock: Clock) -> None:
+        """Enter the run. Raises PreconditionError where nothing can be written."""
+        folder = state_home() / "runs"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._journal = Journal(folder / f"{run_id}.jsonl", clock)
+        except OSError as error:
+            raise PreconditionError(
+                f"runs cannot be registered here: {error.strerror}",
+                where=str(folder),
+                remedy="make it writable, or name another directory in STITHY_STATE",
+            ) from error
+        owner = own_identity().facts()
+        self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner)
+
+    @property
+    def path(self) -> Path:
+        """The run's file."""
+        return self._journal.path
+
+    def making(self, kind: str, facts: Mapping[str, str]) -> int:
+        """Enter what is about to be made; returns its number."""
+        return self._journal.write("making", kind=kind, facts=dict(facts))
+
+    def unmade(self, number: int) -> None:
+        """Enter that it is no more."""
+        self._journal.write("unmade", number=number)
+
+    def keep(self) -> None:
+        """Enter that all of it stays until `stithy clean`."""
+        self._journal.write("kept")
+
+    def close(self, *, remove: bool) -> None:
+        """Give up the file; `remove` it when nothing is left."""
+        self._journal.close()
+        if remove:
+            self._journal.path.unlink(missing_ok=True)
+
+
+def read_registered(path: Path) -> Registered | None:
+    """The run of one file; None where the file does not even tell which run it is."""
+    entries = read_journal(path)
+    if not entries or entries[0].event != "run":
+        return None
+    first = entries[0].facts
+    gone = {entry.facts["number"] for entry in entries if entry.event == "unmade"}
+    makings = tuple(
+        Making(entry.sequence, entry.facts["kind"], entry.facts["facts"])
+        for entry in entries
+        if entry.event == "making" and entry.sequence not in gone
+    )
+    return Registered(
+        run_id=first["run_id"],
+        path=path,
+        directory=Path(first["directory"]),
+        owner=identity_from(first["owner"]),
+        kept=any(entry.event == "kept" for entry in entries),
+        makings=makings,
+    )
+
+
+def all_registered() -> list[Registered]:
+    """All runs of this user's register, oldest first."""
+    files = sorted((state_home() / "runs").glob("*.jsonl"))
+    return [found for path in files if (found := read_registered(path)) is not None]

@@ -1,0 +1,110 @@
+"""How each kind of thing that a run makes is unmade: by its end, its failure and `clean` alike.
+
+Every way back is idempotent, and takes away only what the register names and what still carries the
+run's mark. Processes go first, then the rest in the reverse order of its making.
+"""
+
+import signal
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.database.engines.postgresql.shared_memory import remove_segment
+from stithy.errors import StithyError
+from stithy.hosts.cgroup import remove_group
+from stithy.hosts.processes import end, pids_inside, pids_of_run
+from stithy.run.register import Making
+from stithy.run.scratch import PLACES, PREFIX
+from stithy.storage.marks import remove_mark
+from stithy.storage.volume import remove_own, remove_tree
+
+Facts = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Left:
+    """A thing that could not be unmade, and why."""
+
+    making: Making
+    reason: str
+
+
+def undo(
+    run_id: str,
+    makings: Iterable[Making],
+    unmade: Callable[[int], None],
+    *,
+    everything: bool = True,
+) -> list[Left]:
+    """Unmake `makings`, given in the order of their making; returns what is left.
+
+    `unmade` hears of each one that is no more. `everything`: all processes of the run are ended
+    first, not only the servers among `makings`.
+    """
+    ordered = list(makings)
+    for making in ordered:
+        if making.kind == "server":
+            _undo_server(making.facts)
+    if everything:
+        end(pids_of_run(run_id), signal.SIGTERM)
+    left = []
+    for making in reversed(ordered):
+        try:
+            WAYS_BACK[making.kind](making.facts)
+        except (OSError, StithyError, KeyError) as error:
+            left.append(Left(making, _reason(error)))
+        else:
+            unmade(making.number)
+    return left
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _undo_server(facts: Facts) -> None:
+    """End a server without writing its pages: its files are removed anyway."""
+    end(pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
+
+
+def _undo_segment(facts: Facts) -> None:
+    remove_segment(facts)
+
+
+def _undo_tree(facts: Facts) -> None:
+    remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"])
+
+
+def _undo_mark(facts: Facts) -> None:
+    with suppress(FileNotFoundError):
+        remove_mark(Path(facts["path"]), facts["run_id"])
+
+
+def _undo_directory(facts: Facts) -> None:
+    """Only when it is empty: whatever else is in it is not Stithy's."""
+    with suppress(FileNotFoundError):
+        Path(facts["path"]).rmdir()
+
+
+def _undo_scratch(facts: Facts) -> None:
+    """The name was drawn by Stithy for this run alone; anything else is not touched."""
+    path = Path(facts["path"])
+    if path.parent in PLACES and path.name.startswith(PREFIX):
+        remove_tree(path)
+
+
+def _undo_cgroup(facts: Facts) -> None:
+    remove_group(Path(facts["path"]))
+
+
+WAYS_BACK: Mapping[str, Callable[[Facts], None]] = {
+    "directory": _undo_directory,
+    "mark": _undo_mark,
+    "tree": _undo_tree,
+    "scratch": _undo_scratch,
+    "cgroup": _undo_cgroup,
+    "server": _undo_server,
+    "shared-memory": _undo_segment,
+}
+"""One way back for each kind of making."""
