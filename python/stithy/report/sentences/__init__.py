@@ -1,1 +1,4 @@
-"""Findings as text, one file a kind."""
+"""Findings as text, one file a kind.
+
+A module has `NAME`, the finding's kind, and `say(finding)`, which returns one sentence.
+"""

@@ -1,0 +1,209 @@
+"""The windows of a run, each joined with what belongs to it and judged.
+
+Everything later (findings, figures, tables) asks this and not the frames: which candidates and
+levels there are, which windows are valid, and what a candidate did at a level.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean, median
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.effect import Effect, no_effect, paired_ratio
+from stithy.analysis.validity import Reason, is_valid, judge
+
+Row = Mapping[str, Any]
+Frames = Mapping[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Window:
+    """One window: its row, its transactions by type (`all` included), and the reasons beside it."""
+
+    row: Row
+    transactions: Mapping[str, Row]
+    reasons: tuple[Reason, ...]
+
+    @property
+    def id(self) -> str:
+        """Id of the window, as in the plan."""
+        return str(self.row["window_id"])
+
+    @property
+    def candidate(self) -> str:
+        """Name of the candidate."""
+        return str(self.row["candidate"])
+
+    @property
+    def users(self) -> int:
+        """Virtual users."""
+        return int(self.row["users"])
+
+    @property
+    def block(self) -> int:
+        """Block within the level, from 0."""
+        return int(self.row["block"])
+
+    @property
+    def valid(self) -> bool:
+        """Whether it supports a claim."""
+        return is_valid(self.reasons)
+
+    @property
+    def measured(self) -> bool:
+        """Whether it has numbers at all."""
+        return self.row["missing_because"] is None and self.row["tpm"] is not None
+
+    @property
+    def measured_s(self) -> float | None:
+        """Length of the measurement by real time stamps, seconds."""
+        begin, end = self.row["measure_from_s"], self.row["measure_to_s"]
+        return None if begin is None or end is None else float(end - begin)
+
+    def value(self, name: str) -> float | None:
+        """A number of the window's row, or of its merged transactions (`response_p95_s`, …)."""
+        if not self.measured:
+            return None
+        source = self.row if name in self.row else self.transactions.get("all", {})
+        number = source.get(name)
+        return None if number is None else float(number)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All windows of a run; `candidates` and `levels` in the order of the study."""
+
+    candidates: tuple[str, ...]
+    levels: tuple[int, ...]
+    windows: tuple[Window, ...]
+
+    @cached_property
+    def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:
+        cells: dict[tuple[str, int], list[Window]] = {}
+        for window in self.windows:
+            cells.setdefault((window.candidate, window.users), []).append(window)
+        return {key: tuple(sorted(each, key=lambda w: w.block)) for key, each in cells.items()}
+
+    def at(self, candidate: str, users: int) -> tuple[Window, ...]:
+        """All windows of a candidate at a level, by block.
+
+        Own: a look-up.
+        """
+        return self._cells.get((candidate, users), ())
+
+    def valid_at(self, candidate: str, users: int) -> tuple[Window, ...]:
+        """The valid windows of a candidate at a level, by block.
+
+        Own: a look-up.
+        """
+        return tuple(window for window in self.at(candidate, users) if window.valid)
+
+    def level_value(self, candidate: str, users: int, name: str) -> float | None:
+        """What a candidate did at a level: mean of rates, median window of percentiles.
+
+        Valid windows only; None where there is none. Percentiles are never averaged: with several
+        windows it is the value of the median window.
+        Own: reference/method.md section 1.4 asks for medians beside the interval.
+        """
+        values = [window.value(name) for window in self.valid_at(candidate, users)]
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        return fmean(known) if name in ("nopm", "tpm") else float(median(known))
+
+    def effect(self, a: str, b: str, users: int, name: str) -> Effect:
+        """Effect of candidate B against A at a level, over blocks in which both are valid.
+
+        Edge cases: without such a block an effect with its reason.
+        Source: reference/method.md, section 1.6.
+        """
+        of_b = {window.block: window.value(name) for window in self.valid_at(b, users)}
+        pairs = [
+            (x, y)
+            for window in self.valid_at(a, users)
+            if (x := window.value(name)) is not None and (y := of_b.get(window.block)) is not None
+        ]
+        if not pairs:
+            return no_effect(self._why_unpaired(a, b, users))
+        return paired_ratio([x for x, _ in pairs], [y for _, y in pairs])
+
+    def _why_unpaired(self, a: str, b: str, users: int) -> str:
+        for candidate in (a, b):
+            windows = self.at(candidate, users)
+            if not windows:
+                return f"{candidate} has no window"
+            if not any(window.valid for window in windows):
+                return f"no window of {candidate} is valid"
+        return "no block has a valid window of both"
+
+
+def gather(
+    frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int] = ()
+) -> Evidence:
+    """All windows with their transactions, conditions, restores and gaps, judged.
+
+    `frames`: the tables of `results.tables` by name; any may be missing or empty.
+    `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
+    Own: a join on `window_id`.
+    """
+    rows = _rows(frames, "window")
+    transactions = _by_window(_rows(frames, "transactions"))
+    conditions = _by_window(_rows(frames, "conditions"))
+    restores = _by_window(_rows(frames, "restores"))
+    gaps = _gaps(frames)
+    windows = tuple(
+        Window(
+            row,
+            {each["transaction"]: each for each in transactions.get(row["window_id"], ())},
+            judge(
+                row,
+                conditions.get(row["window_id"], ()),
+                next(iter(restores.get(row["window_id"], ())), None),
+                gaps.get(row["window_id"], ()),
+            ),
+        )
+        for row in sorted(rows, key=lambda row: (row["users"], row["block"], row["position"]))
+    )
+    names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
+    users = dict.fromkeys([*levels, *(window.users for window in windows)])
+    return Evidence(tuple(names), tuple(sorted(users)), windows)
+
+
+def _rows(frames: Frames, name: str) -> list[Row]:
+    frame = frames.get(name)
+    return [] if frame is None else frame.to_dicts()
+
+
+def _by_window(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["window_id"] is not None:
+            grouped.setdefault(row["window_id"], []).append(row)
+    return grouped
+
+
+def _gaps(frames: Frames) -> dict[str, list[str]]:
+    """Collectors that stopped: every metric of theirs is null at the window's end.
+
+    A metric that this kernel or server does not have is null from the first sample on and is no gap.
+    """
+    frame = frames.get("series")
+    if frame is None or frame.is_empty():
+        return {}
+    present = pl.col("value").is_not_null()
+    ends = (
+        frame.group_by("window_id", "collector")
+        .agg(
+            pl.col("at_s").max().alias("asked"),
+            pl.col("at_s").filter(present).max().alias("answered"),
+        )
+        .filter((pl.col("asked") - pl.col("answered") > 1.5))
+        .sort("window_id", "collector")
+    )
+    stopped: dict[str, list[str]] = {}
+    for row in ends.iter_rows(named=True):
+        stopped.setdefault(row["window_id"], []).append(row["collector"])
+    return stopped

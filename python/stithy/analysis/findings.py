@@ -1,0 +1,177 @@
+"""What a run says, as values: the comparison that answers the question, then what explains it.
+
+A finding holds numbers and names; its sentence is made in `report.sentences`, by the module whose
+`NAME` is the finding's `kind`. No finding rests on an invalid window.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from stithy.analysis.effect import Effect
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.layers import Limit, limits
+
+MAIN = 3
+"""Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
+
+    `metric` is `nopm` or `response_p95_s`. `highest` is False where higher levels had no valid pair.
+    """
+
+    kind: ClassVar[str] = "comparison"
+    metric: str
+    a: str
+    b: str
+    users: int
+    value_a: float | None
+    value_b: float | None
+    effect: Effect
+    highest: bool = True
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What a single candidate reached at its highest valid level, `windows` of them."""
+
+    kind: ClassVar[str] = "alone"
+    candidate: str
+    users: int
+    nopm: float
+    p95_s: float | None
+    windows: int
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the throughput of each candidate grew from the lowest to the highest level.
+
+    `factors`: (candidate, NOPM there over NOPM here), None without valid windows at both.
+    """
+
+    kind: ClassVar[str] = "growth"
+    users_from: int
+    users_to: int
+    factors: tuple[tuple[str, float | None], ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What was nearly full at a level: for each candidate, fullest first; empty if nothing was."""
+
+    kind: ClassVar[str] = "limits"
+    users: int
+    of: tuple[tuple[str, tuple[Limit, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """There is nothing to say, and why."""
+
+    kind: ClassVar[str] = "nothing"
+    because: str
+
+
+Finding = Comparison | Alone | Growth | Limits | Nothing
+
+
+def findings(evidence: Evidence, means: pl.DataFrame) -> tuple[Finding, ...]:
+    """All findings, the most important first; the first answers the study's question.
+
+    `means`: as `series.means` gives it; may be empty.
+    Own: throughput at the highest level, its response time, what was full, how it grew.
+    """
+    answer = _answer(evidence)
+    rest = [_response(evidence, answer), _limits(evidence, means), _growth(evidence)]
+    return (answer, *(finding for finding in rest if finding is not None))
+
+
+def comparison(evidence: Evidence, a: str, b: str, users: int, metric: str) -> Comparison:
+    """The comparison of two candidates at a level by `metric`.
+
+    Own: a plain gathering of values; see `Evidence.effect` for the estimate.
+    """
+    return Comparison(
+        metric, a, b, users,
+        evidence.level_value(a, users, metric), evidence.level_value(b, users, metric),
+        evidence.effect(a, b, users, metric), users == max(evidence.levels),
+    )  # fmt: skip
+
+
+def _answer(evidence: Evidence) -> Finding:
+    if not evidence.windows:
+        return Nothing("the run has no window yet")
+    if len(evidence.candidates) == 1:
+        return _alone(evidence)
+    for users in reversed(evidence.levels):
+        if (pair := _farthest_pair(evidence, users)) is not None:
+            return comparison(evidence, *pair, users, "nopm")
+    if not any(window.valid for window in evidence.windows):
+        return Nothing("no window is valid")
+    a, b = evidence.candidates[0], evidence.candidates[-1]
+    return comparison(evidence, a, b, max(evidence.levels), "nopm")
+
+
+def _farthest_pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
+    """The slowest and the fastest candidate that can be compared at a level."""
+    values = {
+        name: value
+        for name in evidence.candidates
+        if (value := evidence.level_value(name, users, "nopm")) is not None
+    }
+    if len(values) < 2:
+        return None
+    # The order of the study decides between equals, so that equal results give equal sentences.
+    slowest = min(values, key=lambda name: values[name])
+    fastest = max((name for name in values if name != slowest), key=lambda name: values[name])
+    known = evidence.effect(slowest, fastest, users, "nopm").ratio is not None
+    return (slowest, fastest) if known else None
+
+
+def _alone(evidence: Evidence) -> Finding:
+    name = evidence.candidates[0]
+    for users in reversed(evidence.levels):
+        nopm = evidence.level_value(name, users, "nopm")
+        if nopm is not None:
+            p95_s = evidence.level_value(name, users, "response_p95_s")
+            return Alone(name, users, nopm, p95_s, len(evidence.valid_at(name, users)))
+    return Nothing("no window is valid")
+
+
+def _response(evidence: Evidence, answer: Finding) -> Finding | None:
+    if not isinstance(answer, Comparison) or answer.effect.ratio is None:
+        return None
+    return comparison(evidence, answer.a, answer.b, answer.users, "response_p95_s")
+
+
+def _limits(evidence: Evidence, means: pl.DataFrame) -> Finding | None:
+    if means.is_empty():
+        return None
+    users = max(evidence.levels)
+    of = []
+    for name in evidence.candidates:
+        windows = evidence.valid_at(name, users)
+        if windows and not means.filter(pl.col("window_id") == windows[0].id).is_empty():
+            of.append((name, limits(windows[0].id, means)))
+    return Limits(users, tuple(of)) if of else None
+
+
+def _growth(evidence: Evidence) -> Finding | None:
+    if len(evidence.levels) < 2:
+        return None
+    low, high = evidence.levels[0], evidence.levels[-1]
+    factors = tuple((name, _factor(evidence, name, low, high)) for name in evidence.candidates)
+    if all(factor is None for _, factor in factors):
+        return None
+    return Growth(low, high, factors)
+
+
+def _factor(evidence: Evidence, name: str, low: int, high: int) -> float | None:
+    start = evidence.level_value(name, low, "nopm")
+    end = evidence.level_value(name, high, "nopm")
+    return None if not start or end is None else end / start

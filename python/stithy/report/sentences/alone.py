@@ -1,0 +1,21 @@
+"""A single candidate: what it reached, without a comparison."""
+
+from stithy.analysis.findings import Alone
+from stithy.report.wording import count, duration, plural
+
+NAME = "alone"
+
+
+def say(finding: Alone) -> str:
+    """What the candidate reached, in one sentence."""
+    response = (
+        f" with a 95th percentile of response time of {duration(finding.p95_s)}"
+        if finding.p95_s is not None
+        else ""
+    )
+    windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
+    return (
+        f"At {plural(finding.users, 'user')}, {finding.candidate} completed "
+        f"{count(finding.nopm)} new orders per minute{response}, in {windows}; "
+        "there is no second candidate to compare it with."
+    )

@@ -1,0 +1,10 @@
+"""A run that supports no claim, and why."""
+
+from stithy.analysis.findings import Nothing
+
+NAME = "nothing"
+
+
+def say(finding: Nothing) -> str:
+    """Why there is no answer, in one sentence."""
+    return f"This run gives no answer: {finding.because}."

@@ -1,0 +1,52 @@
+"""Numbers and lists as people read them, the same everywhere on the page."""
+
+from collections.abc import Sequence
+
+from stithy.units import format_duration
+
+# A thin space between a number and what belongs to it would be finer, but copies badly.
+DASH = "–"
+
+
+def count(number: float) -> str:
+    """A whole number with thousands set apart: `14,178`."""
+    return f"{number:,.0f}"
+
+
+def times(ratio: float) -> str:
+    """A factor with the digits that one window supports: `1.08`, `3.1`, `12`."""
+    if ratio >= 10:
+        return f"{ratio:,.0f}"
+    return f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 as per cent: `97 %`, `0.4 %`."""
+    value = share * 100
+    return f"{value:.1f} %" if abs(value) < 1 and value else f"{value:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    """A duration as `units.format_duration` has it."""
+    return format_duration(seconds)
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """`1 window`, `2 windows`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listing(items: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def rate(value: float) -> str:
+    """A number of any size with three digits at least: `0.25`, `5.72`, `48.1`, `1,204`."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
