@@ -1,0 +1,111 @@
+"""What every figure may know: the evidence, the series, the styles and the footer's words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from stithy.analysis import series
+from stithy.analysis.evidence import Evidence, gather
+from stithy.report.palette import Style, styles
+from stithy.report.wording import duration, plural
+from stithy.results.manifest import LoadFacts, Manifest
+from stithy.results.read import Run
+from stithy.units import format_size
+
+
+@dataclass(frozen=True)
+class Context:
+    """A run, gathered and judged; what figures, tables and sentences are made from."""
+
+    run: Run
+    evidence: Evidence
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """The manifest, None where it could not be read."""
+        return self.run.manifest
+
+    @property
+    def load(self) -> LoadFacts | None:
+        """How the database was driven, None where it is not known."""
+        return self.run.manifest.load if self.run.manifest else None
+
+    @cached_property
+    def styles(self) -> dict[str, Style]:
+        """Colour, marker and dash of each candidate."""
+        return styles(self.evidence.candidates)
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """The collectors' samples within the measurements."""
+        return series.measured(frames(self.run))
+
+    @cached_property
+    def means(self) -> pl.DataFrame:
+        """Mean of every metric over each window's measurement."""
+        return series.means(self.samples)
+
+    @cached_property
+    def footer(self) -> str:
+        """What every figure says in its last line: loop, window, repeats, memory limit."""
+        parts = [_loop(self.load), _window(self.load), _repeats(self.evidence)]
+        return " · ".join(part for part in [*parts, self.memory_note] if part)
+
+    @cached_property
+    def memory_note(self) -> str:
+        """The memory limit in words, with the note where it was widened or not enforced."""
+        texts = dict.fromkeys(
+            _memory(window.row) for window in self.evidence.windows if window.measured
+        )
+        return "; ".join(texts) if texts else "memory limit not recorded"
+
+
+def context_of(run: Run) -> Context:
+    """The context of a run as read."""
+    manifest = run.manifest
+    names = [candidate.name for candidate in manifest.candidates] if manifest else []
+    users = list(manifest.load.users) if manifest else []
+    return Context(run, gather(frames(run), names, users))
+
+
+def frames(run: Run) -> Mapping[str, pl.DataFrame]:
+    """The frames of a run by the names of their tables."""
+    return {
+        "window": run.window,
+        "transactions": run.transactions,
+        "seconds": run.seconds,
+        "series": run.series,
+        "conditions": run.conditions,
+        "restores": run.restores,
+    }
+
+
+def _loop(load: LoadFacts | None) -> str:
+    if load is None:
+        return "Closed loop"
+    if load.pace == "none":
+        return "Closed loop, users act back to back"
+    return f"Closed loop, pace {load.pace}"
+
+
+def _window(load: LoadFacts | None) -> str:
+    if load is None:
+        return "window not recorded"
+    return f"{duration(load.ramp_up_s)} ramp-up, {duration(load.duration_s)} measured"
+
+
+def _repeats(evidence: Evidence) -> str:
+    most = max((window.block for window in evidence.windows), default=0) + 1
+    return "one window a point, no interval" if most == 1 else plural(most, "block")
+
+
+def _memory(row: Mapping[str, object]) -> str:
+    limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
+    if not row["memory_limit_enforced"]:
+        return f"MEMORY LIMIT NOT ENFORCED: {note or 'reason not known'}"
+    size = format_size(limit) if isinstance(limit, int) else "of unknown size"
+    if note:
+        return f"memory limit of {row['candidate']} widened to {size}: {note}"
+    return f"memory limit {size}, page cache included"

@@ -1,0 +1,56 @@
+"""What a figure is: a finding as title, a drawing, and the data behind it; nothing may be left out.
+
+A figure family is one module in `figures/` with `NAME`, `ORDER` (its place on the page), `SECTION`
+(one of `SECTIONS`) and `draw(context)`, which returns figures, or absences with their reasons.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.report.tables import PageTable
+
+SECTIONS = {
+    "throughput": "Throughput",
+    "response": "Response time",
+    "machine": "The machine",
+    "storage": "The storage devices",
+    "database": "Inside the database",
+    "seconds": "Second by second",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure.
+
+    `name` is the stem of its files. `title` is the finding, not the axes. `description` says in
+    words what the drawing shows, for those who cannot see it. `spec` is Vega-Lite with its data.
+    """
+
+    name: str
+    title: str
+    caption: str
+    description: str
+    footer: str
+    spec: dict[str, Any]
+    table: PageTable
+
+    def __post_init__(self) -> None:
+        """Refuse a figure without the texts and data that make it readable."""
+        for text in ("name", "title", "caption", "description", "footer"):
+            if not getattr(self, text).strip():
+                raise ValueError(f"figure {self.name!r} has no {text}")
+        if self.table.frame.is_empty():
+            raise ValueError(f"figure {self.name!r} has no data")
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A figure that cannot be drawn: what it would show, and why it is not there."""
+
+    name: str
+    would_show: str
+    because: str
+
+
+Drawn = Figure | Absent

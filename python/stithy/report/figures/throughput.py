@@ -1,0 +1,81 @@
+"""Throughput against users: NOPM, TPM, and TPM of each user."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from stithy.report.chart import Axis, Rows, by_users, spec_of, window_rows
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.tables import PageTable, Show
+from stithy.report.titles import compare_title
+
+NAME = "throughput"
+ORDER = 10
+SECTION = "throughput"
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """One of the three figures: what is drawn, and how it is spoken of."""
+
+    name: str
+    metric: str
+    noun: str
+    axis: str
+    each_user: bool
+    caption: str
+
+
+MEASURES = (
+    _Measure(
+        "nopm-by-users", "nopm", "new orders per minute", "New orders per minute (NOPM)", False,
+        "Committed new orders per minute.",
+    ),
+    _Measure(
+        "tpm-by-users", "tpm", "transactions per minute", "Transactions per minute (TPM)", False,
+        "All completed transactions per minute, the specified rollbacks included.",
+    ),
+    _Measure(
+        "tpm-per-user", "tpm", "transactions per minute and user", "TPM of each user", True,
+        "Transactions per minute divided by the number of users: level while nothing is shared, "
+        "falling once users wait for each other.",
+    ),
+)  # fmt: skip
+
+
+def draw(context: Context) -> list[Drawn]:
+    """The three figures, or why they are not there."""
+    return [_one(context, measure) for measure in MEASURES]
+
+
+def _one(context: Context, measure: _Measure) -> Drawn:
+    lines, points = window_rows(context, measure.metric, measure.each_user)
+    if not points:
+        return Absent(measure.name, measure.noun, "no window has numbers")
+    title = compare_title(context, lines, measure.noun)
+    chart = by_users(context, Axis(measure.axis), lines, points)
+    return Figure(
+        name=measure.name,
+        title=title,
+        caption=f"{measure.caption} Points are windows, lines join the levels; hollow points are "
+        "invalid windows and support no claim.",
+        description=f"{title}. Line chart of {measure.noun} against virtual users, one line for "
+        f"each candidate: {', '.join(context.evidence.candidates)}.",
+        footer=context.footer,
+        spec=spec_of(chart),
+        table=_table(measure, points),
+    )
+
+
+def _table(measure: _Measure, points: Rows) -> PageTable:
+    return PageTable(
+        measure.name,
+        measure.axis,
+        (
+            Show("users", "users", "count"), Show("candidate", "candidate"),
+            Show("block", "block", "count"), Show("value", measure.axis, "rate"),
+            Show("note", "validity"),
+        ),
+        pl.DataFrame(points),
+    )  # fmt: skip

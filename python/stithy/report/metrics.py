@@ -1,0 +1,24 @@
+"""The names of the collectors' metrics that the figures draw, in one place."""
+
+CPU = "cpu"
+CPU_STATES = {
+    "user": ("user_share", "nice_share"),
+    "system": ("system_share",),
+    "other": ("irq_share", "softirq_share", "steal_share"),
+    "iowait": ("iowait_share",),
+    "idle": ("idle_share",),
+}
+
+BLOCK = "block"
+OPERATIONS = {
+    "read": ("reads_per_s", "read_latency_s", "read_bytes_per_s"),
+    "write": ("writes_per_s", "write_latency_s", "write_bytes_per_s"),
+    "flush": ("flushes_per_s", "flush_latency_s", None),
+}
+UTILISATION = "utilisation_share"
+QUEUE = "queue_length"
+
+DATABASE = "database"
+WAL_BYTES = "wal_bytes_per_s"
+BLOCKS_READ = "blocks_read_per_s"
+WAITING = "waiting_backends"

@@ -1,0 +1,86 @@
+"""One colour, marker and dash a candidate, and the colours of everything else, in light and dark.
+
+Figures are drawn once, with the light colours as literals. The page turns each literal into a CSS
+variable (`css_rules`), so that the same drawing serves both. Every role therefore has a literal of
+its own, which no other role may use.
+"""
+
+from dataclasses import dataclass
+
+# Okabe and Ito, "Color Universal Design" (2008), without yellow, which is invisible on white.
+CANDIDATE_COLOURS = (
+    ("#0072b2", "#4aa8e0"),
+    ("#d55e00", "#f0883e"),
+    ("#009e73", "#2fc79b"),
+    ("#cc79a7", "#e29cc3"),
+    ("#56b4e9", "#a5d8f5"),
+    ("#e69f00", "#f5bf4f"),
+    ("#000001", "#f0f0f1"),
+)
+MARKERS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left")
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 1), (1, 3), (10, 4))
+
+INK = ("#1b1f24", "#e6e9ed")
+MUTED = ("#5b6470", "#a3adb8")
+GRID = ("#e3e6ea", "#2c323a")
+AXIS = ("#a9b0b9", "#5c6672")
+PAPER = ("#fdfdfe", "#15181c")
+MARK = ("#8a6d1f", "#d8b65a")
+LIMIT = ("#b03a48", "#f07f8c")
+
+# Stacked shares: dark where the machine works, pale where it does nothing.
+STATE_COLOURS = {
+    "user": ("#33658a", "#5b9bc9"),
+    "system": ("#86bbd8", "#a9d4ea"),
+    "other": ("#9a8fb8", "#b8addb"),
+    "iowait": ("#c8553d", "#e88368"),
+    "idle": ("#e8eaee", "#2a2f36"),
+}
+WAIT_COLOURS = (
+    ("#c8553c", "#e88368"),
+    ("#33658b", "#5b9bc9"),
+    ("#588b6e", "#7fc49c"),
+    ("#a9829b", "#d3a9c4"),
+    ("#d9a441", "#efc46c"),
+    ("#7d8597", "#aab2c5"),
+    ("#86bbd7", "#a9d4ea"),
+    ("#5d5470", "#9d92b8"),
+)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one candidate is drawn throughout: colour by literal, marker, dash."""
+
+    colour: str
+    marker: str
+    dash: tuple[int, ...]
+
+
+def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
+    """The style of each candidate by its place in the study; later ones repeat with other dashes."""
+    return {
+        name: Style(
+            CANDIDATE_COLOURS[index % len(CANDIDATE_COLOURS)][0],
+            MARKERS[index % len(MARKERS)],
+            DASHES[(index + index // len(CANDIDATE_COLOURS)) % len(DASHES)],
+        )
+        for index, name in enumerate(candidates)
+    }
+
+
+def roles() -> tuple[tuple[str, str], ...]:
+    """Every (light, dark) pair that a figure may use."""
+    return (
+        *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS,
+        INK, MUTED, GRID, AXIS, PAPER, MARK, LIMIT,
+    )  # fmt: skip
+
+
+def css_rules() -> str:
+    """CSS that redraws the light literals of every figure in their dark colours."""
+    return "\n".join(
+        f'.drawing [{attribute}="{light}"]{{{attribute}:{dark}}}'
+        for light, dark in roles()
+        for attribute in ("fill", "stroke")
+    )

@@ -1,0 +1,77 @@
+"""Tables of the page: every number that is printed stands in a frame, and the frame in a file.
+
+A `PageTable` knows how its cells are shown; `write` puts its data beside the page as Parquet and
+CSV, so that each printed number can be found with full precision.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stithy.report.wording import DASH, count, duration, percent, rate
+from stithy.units import format_size
+
+SHOW: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "count": count,
+    "rate": rate,
+    "duration": duration,
+    "share": percent,
+    "ratio": lambda value: f"{value:.2f}",
+    "size": format_size,
+    "truth": lambda value: "yes" if value else "no",
+}
+
+
+@dataclass(frozen=True)
+class Show:
+    """How one column is shown: its heading and the kind of its cells, a key of `SHOW`."""
+
+    column: str
+    heading: str
+    kind: str = "text"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell as printed; `value` is the number behind it, None for texts and missing values."""
+
+    text: str
+    value: float | int | None
+    numeric: bool
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """Data with what is needed to print them; `name` is the stem of the files.
+
+    Columns of `frame` that `columns` does not name are written to the files but not printed.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[Show, ...]
+    frame: pl.DataFrame
+
+    def cells(self) -> list[list[Cell]]:
+        """All rows as printed; missing values are a dash."""
+        return [
+            [_cell(row[show.column], show.kind) for show in self.columns]
+            for row in self.frame.iter_rows(named=True)
+        ]
+
+    def write(self, folder: Path) -> None:
+        """Write `<name>.parquet` and `<name>.csv` to `folder`."""
+        # No statistics or metadata of the writer: equal data give equal bytes.
+        self.frame.write_parquet(folder / f"{self.name}.parquet", compression="zstd")
+        self.frame.write_csv(folder / f"{self.name}.csv")
+
+
+def _cell(value: Any, kind: str) -> Cell:
+    numeric = kind not in ("text", "truth")
+    if value is None:
+        return Cell(DASH, None, numeric)
+    return Cell(SHOW[kind](value), value if numeric else None, numeric)

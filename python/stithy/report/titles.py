@@ -1,0 +1,38 @@
+"""Titles of figures: the finding in a few words, never beyond the evidence of its points."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stithy.report.context import Context
+from stithy.report.wording import plural, times
+
+Row = Mapping[str, Any]
+
+CLOSE_FACTOR = 1.10
+"""Own: a title claims no difference below a tenth; the tables have the numbers."""
+
+
+def compare_title(context: Context, lines: Sequence[Row], noun: str) -> str:
+    """Which candidate had most of `noun` at the highest level at which at least two have a value.
+
+    With fewer than two candidates to compare it only names what is drawn.
+    """
+    pair = _farthest(context, lines)
+    if pair is None:
+        return f"{noun[0].upper()}{noun[1:]} against virtual users"
+    low, high, users = pair
+    at = f"at {plural(users, 'user')}"
+    if low["value"] <= 0 or high["value"] / low["value"] < CLOSE_FACTOR:
+        return f"{low['candidate']} and {high['candidate']} are close in {noun} {at}"
+    factor = times(high["value"] / low["value"])
+    return f"{high['candidate']} has {factor} times the {noun} of {low['candidate']} {at}"
+
+
+def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | None:
+    for users in reversed(context.evidence.levels):
+        here = [row for row in lines if row["users"] == users]
+        if len({row["candidate"] for row in here}) > 1:
+            low = min(here, key=lambda row: row["value"])
+            high = max(here, key=lambda row: row["value"])
+            return low, high, users
+    return None
