@@ -1,1 +1,1 @@
-"""One file a family of figures."""
+"""One file a family of figures; see `report.figure` for what a module here must have."""
