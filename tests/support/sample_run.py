@@ -17,6 +17,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
     CandidateFacts,
     DatabaseFacts,
+    End,
     Fact,
     LoadFacts,
     Manifest,
@@ -64,6 +65,8 @@ class Shape:
     left_out: frozenset[str] = frozenset()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seed: int = 1
+    end: End = "finished"
+    end_because: str | None = None
 
 
 def window_id(candidate: str, users: int, block: int) -> str:
@@ -156,7 +159,8 @@ def manifest(shape: Shape) -> Manifest:
         plan=PlanFacts(windows=tuple(windows), master_candidate=shape.candidates[0]),
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,
-        ended_at_s=START_S + 100.0 * len(windows), end="finished",
+        ended_at_s=START_S + 100.0 * len(windows), end=shape.end,
+        end_because=shape.end_because,
     )  # fmt: skip
 
 

@@ -1,0 +1,128 @@
+"""The top of the page: the answer in one sentence, the main findings, and what supports them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.findings import MAIN, Finding, findings
+from stithy.registry import plugins
+from stithy.report.context import Context, context_of
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import plural
+from stithy.results.read import read_run
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The sentences on top; `flawed` is set where something weakens the answer."""
+
+    headline: str
+    others: tuple[str, ...]
+    support: tuple[str, ...]
+    flawed: tuple[str, ...]
+
+
+def main_findings(run_directory: Path) -> tuple[str, ...]:
+    """The main findings of a run as sentences, most important first: at most three.
+
+    Raises UserError where `run_directory` holds no run.
+    """
+    context = context_of(read_run(run_directory))
+    return sentences(findings(context.evidence, context.means)[:MAIN])
+
+
+def sentences(found: Sequence[Finding]) -> tuple[str, ...]:
+    """One sentence a finding, made by the module of its kind."""
+    kinds = plugins("sentence")
+    return tuple(kinds[finding.kind].say(finding) for finding in found)
+
+
+def answer(context: Context, found: Sequence[Finding]) -> Answer:
+    """The top of the page for these findings."""
+    said = sentences(found)
+    return Answer(said[0], said[1:], tuple(_support(context)), tuple(_flaws(context)))
+
+
+def _support(context: Context) -> Iterator[str]:
+    windows = context.evidence.windows
+    valid = sum(window.valid for window in windows)
+    if windows and valid == len(windows):
+        yield "The only window is valid." if valid == 1 else f"All {valid} windows are valid."
+    held = context.run.conditions
+    if not held.is_empty() and held["holds"].all():
+        yield f"All {len(held):,} verified consistency conditions held."
+    restores = context.run.restores
+    if not restores.is_empty() and restores["identical"].all():
+        yield f"{plural(len(restores), 'restore')} gave files identical to the master copy."
+
+
+def _flaws(context: Context) -> Iterator[str]:
+    windows = context.evidence.windows
+    invalid = sum(not window.valid for window in windows)
+    if invalid:
+        verb = "is" if invalid == 1 else "are"
+        yield (
+            f"{invalid} of {plural(len(windows), 'window')} {verb} invalid and "
+            f"{'supports' if invalid == 1 else 'support'} no claim; the reasons are under Validity."
+        )
+    yield from _unfinished(context)
+    broken = context.run.conditions.filter(~pl.col("holds"))
+    if not broken.is_empty():
+        yield f"{plural(len(broken), 'consistency condition')} did not hold."
+    if any(w.measured and not w.row["memory_limit_enforced"] for w in windows):
+        yield "The memory limit was not enforced in every window: caches may hide the storage."
+
+
+def _unfinished(context: Context) -> Iterator[str]:
+    manifest = context.manifest
+    if manifest is None:
+        yield "The manifest could not be read: configuration and environment are not known."
+        return
+    have = {window.id for window in context.evidence.windows}
+    absent = sum(planned not in have for planned in manifest.plan.windows)
+    if absent:
+        verb = "was" if absent == 1 else "were"
+        yield f"{absent} of {plural(len(manifest.plan.windows), 'planned window')} {verb} not run."
+    if manifest.end in ("interrupted", "failed"):
+        because = f": {manifest.end_because}" if manifest.end_because else ""
+        yield f"The run {'was' if manifest.end == 'interrupted' else 'has'} {manifest.end}{because}."
+
+
+def table(found: Sequence[Finding]) -> PageTable:
+    """The numbers of all findings, so that those in the sentences can be found."""
+    rows = [
+        {"finding": number, "kind": finding.kind, "number": name, "value": value}
+        for number, finding in enumerate(found, start=1)
+        for name, value in _numbers("", finding)
+    ]
+    schema = {
+        "finding": pl.Int64, "kind": pl.String, "number": pl.String, "value": pl.Float64,
+    }  # fmt: skip
+    return PageTable(
+        "findings",
+        "The numbers of the findings",
+        (
+            Show("finding", "Finding", "count"), Show("kind", "Kind"), Show("number", "Number"),
+            Show("value", "Value", "rate"),
+        ),
+        pl.DataFrame(rows, schema=schema),
+    )  # fmt: skip
+
+
+def _numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """All numbers within a finding, named by the way to them."""
+    if isinstance(value, bool):
+        return
+    if isinstance(value, int | float):
+        yield name, float(value)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _numbers(f"{name}.{field.name}".lstrip("."), getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for index, each in enumerate(value):
+            named = isinstance(each, tuple) and each and isinstance(each[0], str)
+            key = each[0] if named else str(index)
+            yield from _numbers(f"{name}.{key}", each)

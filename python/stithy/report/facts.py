@@ -1,0 +1,114 @@
+"""The manifest as tables of facts: candidates, configuration, environment."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel
+
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import DASH, duration
+from stithy.results.manifest import Fact, Manifest
+from stithy.units import format_size
+
+Pair = tuple[str, str]
+
+
+def tables(manifest: Manifest) -> list[PageTable]:
+    """All tables of facts, in the order of the page."""
+    return [
+        _table("candidates", "Candidates", _candidates(manifest)),
+        _table("load", "Workload and load", _load(manifest)),
+        _table("database", "Database", _database(manifest)),
+        _table("environment", "Environment of the host", list(_pairs("", manifest.environment))),
+        _table("identity", "Identity of the run", _identity(manifest)),
+    ]
+
+
+def _table(name: str, caption: str, pairs: list[Pair]) -> PageTable:
+    frame = pl.DataFrame(pairs, schema={"fact": pl.String, "value": pl.String}, orient="row")
+    return PageTable(
+        f"facts-{name}", caption, (Show("fact", "Fact"), Show("value", "Value")), frame
+    )
+
+
+def _candidates(manifest: Manifest) -> list[Pair]:
+    return [
+        pair
+        for candidate in manifest.candidates
+        for pair in _pairs(candidate.name, _fields(candidate, leave={"name"}))
+    ]
+
+
+def _load(manifest: Manifest) -> list[Pair]:
+    return [*_pairs("workload", _fields(manifest.workload)), *_pairs("", _fields(manifest.load))]
+
+
+def _database(manifest: Manifest) -> list[Pair]:
+    return [
+        *_pairs("", _fields(manifest.database)),
+        *_pairs("memory limit", _fields(manifest.memory)),
+    ]
+
+
+def _identity(manifest: Manifest) -> list[Pair]:
+    kept = {
+        "stithy_version", "hammer_version", "study_file", "study_sha256", "seed",
+        "comparability_key", "schema_version", "end", "end_because",
+    }  # fmt: skip
+    fields = {key: value for key, value in _fields(manifest).items() if key in kept}
+    moments = {
+        "started": moment(manifest.started_at_s),
+        "ended": None if manifest.ended_at_s is None else moment(manifest.ended_at_s),
+    }
+    return list(_pairs("", {**fields, **moments}))
+
+
+def moment(unix_s: float) -> str:
+    """A Unix time for people, in UTC: `2026-11-21 00:16:27 UTC`."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _fields(model: BaseModel, leave: frozenset[str] | set[str] = frozenset()) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in type(model).model_fields if name not in leave}
+
+
+def _pairs(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> Iterator[Pair]:
+    """Facts as (name, value), nested ones with the names of what holds them.
+
+    `verbatim` keeps the names as they are: those of settings are the server's, not ours.
+    """
+    for name, value in facts.items():
+        shown_name = name if verbatim else _words(name)
+        label = f"{prefix}: {shown_name}" if prefix else shown_name
+        if isinstance(value, Fact):
+            shown = value.value if value.missing_because is None else None
+            if shown is None:
+                yield label, f"{DASH} ({value.missing_because or 'not known'})"
+            else:
+                yield from _pairs(prefix, {name: shown}, verbatim=verbatim)
+        elif isinstance(value, Mapping):
+            yield from _pairs(label, value, verbatim=name.endswith("settings"))
+        else:
+            yield label, _text(name, value)
+
+
+def _words(name: str) -> str:
+    for unit in ("_bytes", "_s"):
+        name = name.removesuffix(unit)
+    return name.replace("_", " ")
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(name, each) for each in value) or "none"
+    if name.endswith("_bytes") and isinstance(value, int | float):
+        return f"{format_size(value)} ({value:,} B)"
+    if name.endswith("_s") and isinstance(value, int | float):
+        return duration(value)
+    return str(value)

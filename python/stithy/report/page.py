@@ -1,0 +1,176 @@
+"""The report of a run: one self-contained page, and beside it every figure and table as files.
+
+`write_report` reads results and writes; everything between is pure. The same results give the same
+bytes.
+"""
+
+import hashlib
+import json
+import shutil
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from stithy.analysis.findings import MAIN, findings
+from stithy.registry import plugins
+from stithy.report import answer, draw, facts, page_tables, palette
+from stithy.report.context import Context, context_of
+from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
+from stithy.report.tables import PageTable
+from stithy.results.files import write_durably
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_run
+from stithy.report.provenance import provenance
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section of figures: its anchor, heading and what is drawn in it."""
+
+    key: str
+    heading: str
+    drawn: tuple[Drawn, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the template prints."""
+
+    context: Context
+    answer: answer.Answer
+    sections: tuple[Section, ...]
+    tables: dict[str, PageTable]
+    facts: tuple[PageTable, ...]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """All figures, in the order of the page."""
+        return [each for s in self.sections for each in s.drawn if isinstance(each, Figure)]
+
+
+def write_report(run_directory: Path) -> Path:
+    """Write `report.html` and `report/` of a run; returns the page's path.
+
+    Raises UserError where `run_directory` holds no run. Missing or damaged pieces are told on the
+    page, not raised.
+    """
+    page = build(context_of(read_run(run_directory)))
+    where = RunDirectory(run_directory)
+    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
+    _write_files(where.report, page, drawings)
+    write_durably(where.page, render(page, drawings).encode())
+    return where.page
+
+
+def build(context: Context) -> Page:
+    """The page's content from a run's evidence."""
+    sections = _sections(context)
+    found = findings(context.evidence, context.means)
+    absent = [
+        (f"figure: {each.would_show}", each.because)
+        for section in sections
+        for each in section.drawn
+        if isinstance(each, Absent)
+    ]
+    tables = (
+        page_tables.summary(context), page_tables.windows(context), page_tables.reasons(context),
+        page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
+        page_tables.broken_conditions(context), page_tables.restores(context),
+        page_tables.missing(absent, context), answer.table(found),
+    )  # fmt: skip
+    return Page(
+        context,
+        answer.answer(context, found[:MAIN]),
+        sections,
+        {table.name: table for table in tables},
+        tuple(facts.tables(context.manifest)) if context.manifest else (),
+    )
+
+
+def render(page: Page, drawings: dict[str, str]) -> str:
+    """The page as HTML; `drawings` are the figures' SVG by name."""
+    styles = _asset("page.css") + "\n@media screen and (prefers-color-scheme: dark){\n"
+    styles += palette.css_rules() + "\n}"
+    script = _asset("page.js")
+    library = draw.library()
+    numbers = {figure.name: number for number, figure in enumerate(page.figures, start=1)}
+    return _template().render(
+        page=page,
+        context=page.context,
+        manifest=page.context.manifest,
+        load=page.context.load,
+        tables=page.tables,
+        numbers=numbers,
+        drawings={name: Markup(svg) for name, svg in drawings.items()},
+        specs={figure.name: _json(figure.spec) for figure in page.figures},
+        config=_json(draw.themed({})["config"]),
+        styles=Markup(styles),
+        script=Markup(script),
+        library=Markup(library),
+        policy=_policy(library, script),
+        provenance=provenance(page.context.manifest),
+        moment=facts.moment,
+    )
+
+
+def _sections(context: Context) -> tuple[Section, ...]:
+    families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
+    drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
+    for family in families:
+        drawn[family.SECTION] += family.draw(context)
+    return tuple(
+        Section(key, heading, tuple(drawn[key])) for key, heading in SECTIONS.items() if drawn[key]
+    )
+
+
+def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
+    """All figures and tables as files; what an earlier report left there goes away."""
+    for name in ("figures", "tables"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir(parents=True)
+    for figure in page.figures:
+        figure.table.write(folder / "figures")
+        (folder / "figures" / f"{figure.name}.svg").write_text(drawings[figure.name])
+        document = json.dumps(draw.themed(figure.spec), indent=1, ensure_ascii=False)
+        (folder / "figures" / f"{figure.name}.vl.json").write_text(document + "\n")
+    for table in (*page.tables.values(), *page.facts):
+        table.write(folder / "tables")
+
+
+def _json(value: Any) -> Markup:
+    """JSON that may stand in a script element: no `<`, so no name can end the element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+def _policy(*scripts: str) -> str:
+    """A content security policy: only our own scripts run, and no request leaves the page."""
+    allowed = " ".join(
+        f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    )
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; "
+        "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _asset(name: str) -> str:
+    return (HERE / "assets" / name).read_text(encoding="utf-8")
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "template"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html")

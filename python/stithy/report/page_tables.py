@@ -1,0 +1,249 @@
+"""The tables of the page, apart from those of the figures: what was measured, and what supports it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis import identities
+from stithy.analysis.evidence import Evidence, Window
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+
+Row = Mapping[str, Any]
+
+
+def summary(context: Context) -> PageTable:
+    """For each user count: NOPM of each candidate, its ratio to the first, and p95."""
+    evidence = context.evidence
+    first, *others = evidence.candidates or ("",)
+    shows = [Show("users", "Users", "count")]
+    shows += [Show(f"nopm:{name}", f"NOPM {name}", "count") for name in evidence.candidates]
+    for name in others:
+        shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
+        if any(_interval(evidence, first, name, users) for users in evidence.levels):
+            shows.append(Show(f"low:{name}", "from", "ratio"))
+            shows.append(Show(f"high:{name}", "to (95 %)", "ratio"))
+    shows += [Show(f"p95:{name}", f"p95 {name}", "duration") for name in evidence.candidates]
+    rows = [_summary_row(evidence, users) for users in evidence.levels]
+    types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | {"users": pl.Int64}
+    return PageTable(
+        "summary",
+        "New orders per minute, their ratio, and 95th percentile of response time by user count",
+        tuple(shows),
+        pl.DataFrame(rows, schema=types),
+    )
+
+
+def _interval(evidence: Evidence, a: str, b: str, users: int) -> bool:
+    return evidence.effect(a, b, users, "nopm").low is not None
+
+
+def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"users": users}
+    for name in evidence.candidates:
+        row[f"nopm:{name}"] = evidence.level_value(name, users, "nopm")
+        row[f"p95:{name}"] = evidence.level_value(name, users, "response_p95_s")
+    for name in evidence.candidates[1:]:
+        effect = evidence.effect(evidence.candidates[0], name, users, "nopm")
+        row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
+        row[f"high:{name}"] = effect.high
+    return row
+
+
+def windows(context: Context) -> PageTable:
+    """Every window with its main numbers and whether it is valid."""
+    shows = (
+        Show("window_id", "Window"), Show("candidate", "Candidate"), Show("users", "Users", "count"),
+        Show("block", "Block", "count"), Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
+        Show("response_p95_s", "p95", "duration"), Show("response_p99_s", "p99", "duration"),
+        Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
+        Show("lateness_p99_s", "Driver late p99", "duration"),
+        Show("cpu_per_transaction_s", "Driver CPU a transaction", "duration"),
+        Show("checkpoints_inside", "Checkpoints", "count"), Show("valid", "Valid", "truth"),
+    )  # fmt: skip
+    types: dict[str, Any] = {
+        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
+        "nopm": pl.Float64, "tpm": pl.Float64, "response_p95_s": pl.Float64,
+        "response_p99_s": pl.Float64, "errors": pl.Int64, "retries": pl.Int64,
+        "lateness_p99_s": pl.Float64, "cpu_per_transaction_s": pl.Float64,
+        "checkpoints_inside": pl.Int64, "valid": pl.Boolean,
+    }  # fmt: skip
+    rows = [_window_row(window) for window in context.evidence.windows]
+    return PageTable("windows", "All windows", shows, pl.DataFrame(rows, schema=types))
+
+
+def _window_row(window: Window) -> dict[str, Any]:
+    row = window.row
+    cpu_s, done = row["driver_cpu_s"], row["transactions"]
+    return {
+        "window_id": window.id, "candidate": window.candidate, "users": window.users,
+        "block": window.block, "nopm": row["nopm"], "tpm": row["tpm"],
+        "response_p95_s": window.value("response_p95_s"),
+        "response_p99_s": window.value("response_p99_s"),
+        "errors": row["errors"], "retries": row["retries"], "lateness_p99_s": row["lateness_p99_s"],
+        "cpu_per_transaction_s": cpu_s / done if cpu_s is not None and done else None,
+        "checkpoints_inside": row["checkpoints_inside"], "valid": window.valid,
+    }  # fmt: skip
+
+
+def reasons(context: Context) -> PageTable:
+    """What is wrong with windows, or must be known of them; equal notes of many windows are one row."""
+    grouped: dict[tuple[bool, str, str], list[str]] = {}
+    for window in context.evidence.windows:
+        for reason in window.reasons:
+            key = (not reason.invalidates, reason.sentence, reason.advice)
+            grouped.setdefault(key, []).append(window.id)
+    rows = [
+        {
+            "weight": "note" if is_note else "invalid", "sentence": sentence, "advice": advice,
+            "count": len(ids), "windows": ", ".join(ids),
+        }
+        for (is_note, sentence, advice), ids in sorted(grouped.items(), key=lambda item: item[0][0])
+    ]  # fmt: skip
+    return PageTable(
+        "reasons",
+        "What makes windows invalid, and what must be known of them",
+        (
+            Show("weight", "Weight"), Show("sentence", "What was seen"), Show("advice", "Advice"),
+            Show("count", "Number", "count"), Show("windows", "Windows"),
+        ),
+        pl.DataFrame(
+            rows,
+            schema={
+                "weight": pl.String, "sentence": pl.String, "advice": pl.String,
+                "count": pl.Int64, "windows": pl.String,
+            },
+        ),
+    )  # fmt: skip
+
+
+PROOF = (
+    Show("window_id", "Window"),
+    Show("order_numbers_grown", "Order numbers grew by", "count"),
+    Show("new_orders_acknowledged", "Acknowledged", "count"),
+    Show("new_orders_in_doubt", "In doubt", "count"),
+    Show("new_orders_in_doubt_found", "of those found", "count"),
+    Show("client_commits", "Commits, driver", "count"),
+    Show("server_commits", "Commits, server", "count"),
+)
+
+
+def proof(context: Context) -> PageTable:
+    """Acknowledged work against what the database says, for each window."""
+    frame = context.run.window.select(
+        "window_id",
+        (pl.col("order_numbers_after") - pl.col("order_numbers_before")).alias("order_numbers_grown"),
+        *[show.column for show in PROOF[2:]],
+    )
+    return PageTable("proof", "Acknowledged orders and commits against the database", PROOF, frame)
+
+
+def laws(context: Context) -> PageTable:
+    """Identities that must hold within five per cent, for each window."""
+    rows = [
+        asdict(identity)
+        for window in context.evidence.windows
+        for identity in identities.check(window)
+    ]
+    return PageTable(
+        "identities",
+        "Identities: both sides of laws that hold whatever the storage does",
+        (
+            Show("window_id", "Window"), Show("name", "Law"), Show("left", "Left side", "rate"),
+            Show("right", "Right side", "rate"), Show("off_share", "Difference", "share"),
+            Show("holds", "Within 5 %", "truth"),
+        ),
+        pl.DataFrame(
+            rows,
+            schema={
+                "name": pl.String, "window_id": pl.String, "left": pl.Float64, "right": pl.Float64,
+                "off_share": pl.Float64, "holds": pl.Boolean, "missing_because": pl.String,
+            },
+        ),
+    )  # fmt: skip
+
+
+def conditions(context: Context) -> PageTable:
+    """Consistency conditions by candidate and moment: how many were verified, how many held."""
+    frame = context.run.conditions.group_by("moment", "candidate", maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("verified"),
+        pl.col("holds").sum().cast(pl.Int64).alias("held"),
+        pl.col("violations").sum().alias("violations"),
+        pl.col("duration_s").sum().alias("duration_s"),
+    )
+    return PageTable(
+        "conditions",
+        "Consistency conditions: verified and held",
+        (
+            Show("moment", "When"), Show("candidate", "Candidate"),
+            Show("verified", "Verified", "count"), Show("held", "Held", "count"),
+            Show("violations", "Rows that break one", "count"),
+            Show("duration_s", "Time taken", "duration"),
+        ),
+        frame.sort("moment", "candidate"),
+    )  # fmt: skip
+
+
+def broken_conditions(context: Context) -> PageTable:
+    """The conditions that did not hold, with an example row each."""
+    frame = context.run.conditions.filter(~pl.col("holds"))
+    return PageTable(
+        "conditions-broken",
+        "Conditions that did not hold",
+        (
+            Show("candidate", "Candidate"), Show("moment", "When"), Show("window_id", "Window"),
+            Show("number", "Number", "count"), Show("text", "What must hold"),
+            Show("violations", "Rows", "count"), Show("example", "Example"),
+        ),
+        frame,
+    )  # fmt: skip
+
+
+def restores(context: Context) -> PageTable:
+    """What putting the database back took before each window, and whether it was identical."""
+    warm = context.run.window.select("window_id", "warm_up_s")
+    frame = context.run.restores.join(
+        warm, on="window_id", how="left", maintain_order="left"
+    )
+    return PageTable(
+        "restores",
+        "Restores from the master copy",
+        (
+            Show("window_id", "Before window"), Show("size_bytes", "Size", "size"),
+            Show("files", "Files", "count"), Show("copy_s", "Copy", "duration"),
+            Show("verify_s", "Verify", "duration"), Show("sync_s", "Sync, evict", "duration"),
+            Show("warm_up_s", "Warm-up", "duration"), Show("identical", "Identical", "truth"),
+            Show("resident_bytes", "Still cached", "size"), Show("resident_note", "Note"),
+        ),
+        frame,
+    )  # fmt: skip
+
+
+def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
+    """What this report could not show, and why: figures, planned windows, damaged files."""
+    rows = [{"what": what, "because": because} for what, because in absent]
+    rows += [{"what": f"window {each}", "because": "it was not run"} for each in _not_run(context)]
+    root = context.run.directory.root
+    rows += [
+        {"what": str(_relative(problem.path, root)), "because": problem.text}
+        for problem in context.run.problems
+    ]
+    return PageTable(
+        "missing",
+        "What is missing, and why",
+        (Show("what", "What"), Show("because", "Why")),
+        pl.DataFrame(rows, schema={"what": pl.String, "because": pl.String}),
+    )
+
+
+def _relative(path: Any, root: Any) -> Any:
+    return path.relative_to(root) if path.is_relative_to(root) else path
+
+
+def _not_run(context: Context) -> list[str]:
+    if context.manifest is None:
+        return []
+    have = {window.id for window in context.evidence.windows}
+    return [planned for planned in context.manifest.plan.windows if planned not in have]
