@@ -140,9 +140,7 @@ class Evidence:
         return "no block has a valid window of both"
 
 
-def gather(
-    frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int] = ()
-) -> Evidence:
+def gather(frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int] = ()) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
     `frames`: the tables of `results.tables` by name; any may be missing or empty.
@@ -174,7 +172,7 @@ def gather(
 
 def _rows(frames: Frames, name: str) -> list[Row]:
     frame = frames.get(name)
-    return [] if frame is None else frame.to_dicts()
+    return [] if frame is None else list(frame.to_dicts())
 
 
 def _by_window(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -188,7 +186,7 @@ def _by_window(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def _gaps(frames: Frames) -> dict[str, list[str]]:
     """Collectors that stopped: every metric of theirs is null at the window's end.
 
-    A metric that this kernel or server does not have is null from the first sample on and is no gap.
+    A metric that this kernel or server lacks is null from the first sample on and is no gap.
     """
     frame = frames.get("series")
     if frame is None or frame.is_empty():
@@ -200,7 +198,7 @@ def _gaps(frames: Frames) -> dict[str, list[str]]:
             pl.col("at_s").max().alias("asked"),
             pl.col("at_s").filter(present).max().alias("answered"),
         )
-        .filter((pl.col("asked") - pl.col("answered") > 1.5))
+        .filter(pl.col("asked") - pl.col("answered") > 1.5)
         .sort("window_id", "collector")
     )
     stopped: dict[str, list[str]] = {}

@@ -21,7 +21,8 @@ MAIN = 3
 class Comparison:
     """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
 
-    `metric` is `nopm` or `response_p95_s`. `highest` is False where higher levels had no valid pair.
+    `metric` is `nopm` or `response_p95_s`. `highest` is False where a higher level had no
+    valid pair.
     """
 
     kind: ClassVar[str] = "comparison"

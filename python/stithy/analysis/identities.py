@@ -53,9 +53,8 @@ def parts_and_whole(window: Window) -> Identity:
 
 def _compare(name: str, window_id: str, left: float, right: float) -> Identity:
     if left == 0:
-        off = 0.0 if right == 0 else 1.0
-    else:
-        off = right / left - 1
+        return Identity(name, window_id, left, right, None, right == 0, "the left side is 0")
+    off = right / left - 1
     return Identity(name, window_id, left, right, off, abs(off) <= TOLERANCE_SHARE)
 
 

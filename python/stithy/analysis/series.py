@@ -70,8 +70,8 @@ def weighted_means(
 ) -> pl.DataFrame:
     """Mean of a latency over each window, every second weighted by its number of operations.
 
-    Shapes: `window_id`, `candidate`, `users`, `block`, `subject`, `mean`. Seconds without operations
-    have no latency and no weight.
+    Shapes: `window_id`, `candidate`, `users`, `block`, `subject`, `mean`. Seconds without
+    operations have no latency and no weight.
     Own: total time over total operations.
     """
     keys = ["window_id", "candidate", "users", "block", "subject", "at_s"]

@@ -1,7 +1,7 @@
 """May a window's numbers be believed, and what must be said beside them?
 
-Every reason is a value: a flag, the numbers seen, a sentence and an advice. Some flags make a window
-invalid: it is drawn hollow and supports no claim. The others only annotate it.
+Every reason is a value: a flag, the numbers seen, a sentence and an advice. Some flags make a
+window invalid: it is drawn hollow and supports no claim. The others only annotate it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -157,7 +157,7 @@ def judge(
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
-    `window`, `conditions`, `restore` are rows of the tables of those names that belong to the window;
+    `window`, `conditions`, `restore` are the window's rows of the tables of those names;
     `gaps` names collectors with missing samples.
     Source: DESIGN, "A number that may be wrong is not printed"; reference/method.md section 1.1.
     """
@@ -231,9 +231,7 @@ def _order_numbers(window: Row) -> Reason | None:
     expected = acknowledged + (window["new_orders_in_doubt_found"] or 0)
     if after - before == expected:
         return None
-    return Reason(
-        Flag.ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"}
-    )
+    return Reason(Flag.ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
 
 
 def _commits(window: Row) -> Reason | None:

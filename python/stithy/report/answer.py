@@ -88,7 +88,8 @@ def _unfinished(context: Context) -> Iterator[str]:
         yield f"{absent} of {plural(len(manifest.plan.windows), 'planned window')} {verb} not run."
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
-        yield f"The run {'was' if manifest.end == 'interrupted' else 'has'} {manifest.end}{because}."
+        verb = "was" if manifest.end == "interrupted" else "has"
+        yield f"The run {verb} {manifest.end}{because}."
 
 
 def table(found: Sequence[Finding]) -> PageTable:

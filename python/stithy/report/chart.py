@@ -21,7 +21,7 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Axis:
-    """The vertical axis: its title with the unit, whether it is logarithmic, the format of ticks."""
+    """The vertical axis: title with the unit, whether it is logarithmic, format of its ticks."""
 
     title: str
     log: bool = False
@@ -30,7 +30,9 @@ class Axis:
 
 def values(rows: Rows) -> alt.InlineData:
     """Rows as inline data; six digits are more than a drawing can show."""
-    return alt.InlineData(values=[{key: _short(value) for key, value in row.items()} for row in rows])
+    return alt.InlineData(
+        values=[{key: _short(value) for key, value in row.items()} for row in rows]
+    )
 
 
 def _short(value: Any) -> Any:
@@ -89,10 +91,10 @@ def by_users(
     width: int = WIDTH,
     height: int = HEIGHT,
     title: str = "Virtual users",
-) -> alt.LayerChart:
+) -> Any:
     """Lines through the levels and a point for each window; invalid windows are hollow.
 
-    `lines`: rows with `users`, `candidate`, `value`. `points`: the same and `block`, `valid`, `note`.
+    `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
     """
     channels = candidate_channels(context)
     x, y = users_axis(context.evidence.levels, title), value_axis("value", axis)
@@ -118,7 +120,7 @@ def by_users(
 
 
 def window_rows(context: Context, metric: str, divide_by_users: bool = False) -> tuple[Rows, Rows]:
-    """The lines and points of a value of the windows: (`lines`, `points`) as `by_users` wants them."""
+    """The lines and points of a value of the windows, as `by_users` wants them."""
     evidence = context.evidence
 
     def scaled(value: float, users: int) -> float:
@@ -133,7 +135,8 @@ def window_rows(context: Context, metric: str, divide_by_users: bool = False) ->
     points = [
         {
             "users": window.users, "candidate": window.candidate, "block": window.block,
-            "value": scaled(value, window.users), "valid": window.valid, "note": note(window.reasons),
+            "value": scaled(value, window.users), "valid": window.valid,
+            "note": note(window.reasons),
         }
         for window in evidence.windows
         if (value := window.value(metric)) is not None

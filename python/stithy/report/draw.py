@@ -17,7 +17,8 @@ VEGA_LITE = "6.4"
 
 _EMPTY = re.compile(
     r'<path class="(?:background|foreground)"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>'
-    r'|<path class="(?:background|foreground)" aria-hidden="true" d="[^"]*"(?: pointer-events="none")?'
+    r'|<path class="(?:background|foreground)" aria-hidden="true" d="[^"]*"'
+    r'(?: pointer-events="none")?'
     r'(?: display="none"| opacity="1")*/>'
 )
 _GEOMETRY = re.compile(r' (d|transform|x|y|x1|y1|x2|y2|width|height|r)="([^"]*)"')
@@ -38,7 +39,7 @@ def svg(spec: dict[str, Any], prefix: str) -> str:
 @cache
 def library() -> str:
     """The Vega libraries as one script: about 0.9 MB; takes a second or two the first time."""
-    return str(vl_convert.javascript_bundle(vl_version=VEGA_LITE))
+    return str(vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", VEGA_LITE))
 
 
 def tidy(drawing: str, prefix: str) -> str:

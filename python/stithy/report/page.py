@@ -20,11 +20,11 @@ from stithy.registry import plugins
 from stithy.report import answer, draw, facts, page_tables, palette
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
+from stithy.report.provenance import provenance
 from stithy.report.tables import PageTable
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
-from stithy.report.provenance import provenance
 
 HERE = Path(__file__).parent
 
@@ -146,7 +146,9 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
 def _json(value: Any) -> Markup:
     """JSON that may stand in a script element: no `<`, so no name can end the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+    return Markup(
+        text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
 
 
 def _policy(*scripts: str) -> str:

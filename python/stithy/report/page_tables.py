@@ -1,4 +1,4 @@
-"""The tables of the page, apart from those of the figures: what was measured, and what supports it."""
+"""The tables of the page, apart from the figures': what was measured, and what supports it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -55,8 +55,9 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
 def windows(context: Context) -> PageTable:
     """Every window with its main numbers and whether it is valid."""
     shows = (
-        Show("window_id", "Window"), Show("candidate", "Candidate"), Show("users", "Users", "count"),
-        Show("block", "Block", "count"), Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
+        Show("window_id", "Window"), Show("candidate", "Candidate"),
+        Show("users", "Users", "count"), Show("block", "Block", "count"),
+        Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
         Show("response_p95_s", "p95", "duration"), Show("response_p99_s", "p99", "duration"),
         Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
         Show("lateness_p99_s", "Driver late p99", "duration"),
@@ -89,7 +90,7 @@ def _window_row(window: Window) -> dict[str, Any]:
 
 
 def reasons(context: Context) -> PageTable:
-    """What is wrong with windows, or must be known of them; equal notes of many windows are one row."""
+    """What is wrong with windows, or must be known of them; equal notes share a row."""
     grouped: dict[tuple[bool, str, str], list[str]] = {}
     for window in context.evidence.windows:
         for reason in window.reasons:
@@ -134,7 +135,9 @@ def proof(context: Context) -> PageTable:
     """Acknowledged work against what the database says, for each window."""
     frame = context.run.window.select(
         "window_id",
-        (pl.col("order_numbers_after") - pl.col("order_numbers_before")).alias("order_numbers_grown"),
+        (pl.col("order_numbers_after") - pl.col("order_numbers_before")).alias(
+            "order_numbers_grown"
+        ),
         *[show.column for show in PROOF[2:]],
     )
     return PageTable("proof", "Acknowledged orders and commits against the database", PROOF, frame)
@@ -204,9 +207,7 @@ def broken_conditions(context: Context) -> PageTable:
 def restores(context: Context) -> PageTable:
     """What putting the database back took before each window, and whether it was identical."""
     warm = context.run.window.select("window_id", "warm_up_s")
-    frame = context.run.restores.join(
-        warm, on="window_id", how="left", maintain_order="left"
-    )
+    frame = context.run.restores.join(warm, on="window_id", how="left", maintain_order="left")
     return PageTable(
         "restores",
         "Restores from the master copy",

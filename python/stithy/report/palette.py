@@ -58,7 +58,7 @@ class Style:
 
 
 def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
-    """The style of each candidate by its place in the study; later ones repeat with other dashes."""
+    """The style of each candidate by its place in the study; colours repeat with other dashes."""
     return {
         name: Style(
             CANDIDATE_COLOURS[index % len(CANDIDATE_COLOURS)][0],

@@ -1,5 +1,7 @@
 """Where the CPU time of the host went, against users: one bar a level, one chart a candidate."""
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
@@ -51,9 +53,7 @@ def draw(context: Context) -> list[Drawn]:
 
 def _rows(context: Context) -> Rows:
     """Share of each state by candidate and level, over its windows that have samples."""
-    means = context.means.filter(
-        (pl.col("collector") == metrics.CPU) & (pl.col("subject") == "")
-    )
+    means = context.means.filter((pl.col("collector") == metrics.CPU) & (pl.col("subject") == ""))
     levels = means.group_by("candidate", "users", "metric").agg(pl.col("mean").mean())
     known = {(r["candidate"], r["users"], r["metric"]): r["mean"] for r in levels.to_dicts()}
     rows = []
@@ -69,7 +69,7 @@ def _rows(context: Context) -> Rows:
     return rows
 
 
-def _chart(context: Context, rows: Rows) -> alt.FacetChart:
+def _chart(context: Context, rows: Rows) -> Any:
     names = list(context.evidence.candidates)
     columns = min(len(names), 3)
     bars = (

@@ -1,4 +1,6 @@
-"""Inside the database against users: write-ahead log, blocks read, and what its sessions wait for."""
+"""Inside the database against users: write-ahead log, blocks read, what sessions wait for."""
+
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -78,9 +80,11 @@ def _level_means(points: Rows) -> Rows:
     frame = pl.DataFrame(points).filter(pl.col("valid"))
     if frame.is_empty():
         return []
-    return frame.group_by("users", "candidate", maintain_order=True).agg(
-        pl.col("value").mean()
-    ).to_dicts()
+    return (
+        frame.group_by("users", "candidate", maintain_order=True)
+        .agg(pl.col("value").mean())
+        .to_dicts()
+    )
 
 
 def _waits(context: Context) -> Drawn:
@@ -88,17 +92,18 @@ def _waits(context: Context) -> Drawn:
         (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metrics.WAITING)
     )
     if chosen.is_empty():
-        return Absent(
-            "waits-by-users", "what sessions wait for", "no wait events were sampled"
-        )
+        return Absent("waits-by-users", "what sessions wait for", "no wait events were sampled")
     rows = (
         chosen.group_by("users", "candidate", pl.col("subject").alias("wait"), maintain_order=True)
         .agg(pl.col("mean").mean().alias("sessions"))
         .sort("users", "candidate", "wait")
     )
-    kinds = rows.group_by("wait").agg(pl.col("sessions").sum()).sort(
-        ["sessions", "wait"], descending=[True, False]
-    )["wait"].to_list()
+    kinds = (
+        rows.group_by("wait")
+        .agg(pl.col("sessions").sum())
+        .sort(["sessions", "wait"], descending=[True, False])["wait"]
+        .to_list()
+    )
     title = f"Sessions waited most for {kinds[0] or 'events without a name'}"
     return Figure(
         name="waits-by-users",
@@ -121,7 +126,7 @@ def _waits(context: Context) -> Drawn:
     )  # fmt: skip
 
 
-def _wait_chart(context: Context, rows: Rows, kinds: list[str]) -> alt.FacetChart:
+def _wait_chart(context: Context, rows: Rows, kinds: list[str]) -> Any:
     names = list(context.evidence.candidates)
     columns = min(len(names), 3)
     colours = [palette.WAIT_COLOURS[n % len(palette.WAIT_COLOURS)][0] for n in range(len(kinds))]

@@ -128,7 +128,9 @@ def _mean_panel(context: Context, title: str, metric: str, divisor: float = 1.0)
 
 def _latency_panel(context: Context, operation: str, names: tuple[str, str, str | None]) -> _Panel:
     rate, latency, _ = names
-    return _Panel(operation, _rows(context, weighted_means(context.samples, metrics.BLOCK, latency, rate)))
+    return _Panel(
+        operation, _rows(context, weighted_means(context.samples, metrics.BLOCK, latency, rate))
+    )
 
 
 def _rows(context: Context, frame: pl.DataFrame, divisor: float = 1.0) -> Rows:

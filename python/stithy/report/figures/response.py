@@ -57,13 +57,18 @@ def _together(context: Context) -> Drawn:
 def _by_transaction(context: Context) -> Drawn:
     kinds = list(
         dict.fromkeys(
-            kind for window in context.evidence.windows for kind in window.transactions if kind != "all"
+            kind
+            for window in context.evidence.windows
+            for kind in window.transactions
+            if kind != "all"
         )
     )
     rows: Rows = []
     grid = [_transaction_row(context, kind, rows) for kind in kinds]
     if not rows:
-        return Absent("response-by-transaction", "response times of each type", "no window has them")
+        return Absent(
+            "response-by-transaction", "response times of each type", "no window has them"
+        )
     chart = alt.vconcat(*grid)
     return Figure(
         name="response-by-transaction",
@@ -86,7 +91,9 @@ def _transaction_row(context: Context, kind: str, rows: Rows) -> Any:
     for key, words in PERCENTILES.items():
         points = _points(context, kind, f"response_{key}_s")
         rows += [{"transaction": kind, "percentile": key, **point} for point in points]
-        chart = by_users(context, AXIS, _ms(_level_lines(points)), _ms(points), width=190, height=130)
+        chart = by_users(
+            context, AXIS, _ms(_level_lines(points)), _ms(points), width=190, height=130
+        )
         charts.append(chart.properties(title=f"{kind}, {words}"))
     return alt.hconcat(*charts).resolve_scale(y="shared")
 

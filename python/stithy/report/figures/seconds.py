@@ -10,7 +10,7 @@ from stithy.report.chart import Rows, spec_of, values
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import plural
+from stithy.report.wording import count, plural
 
 NAME = "seconds"
 ORDER = 60
@@ -43,7 +43,9 @@ def _seconds(context: Context) -> pl.DataFrame:
     done = pl.col("committed") + pl.col("rolled_back")
     keys = ["window_id", "second"]
     tpm = all_types.select(
-        *keys, pl.lit("tpm").alias("quantity"), (done * SECONDS_PER_MINUTE).cast(float).alias("value")
+        *keys,
+        pl.lit("tpm").alias("quantity"),
+        (done * SECONDS_PER_MINUTE).cast(float).alias("value"),
     )
     p95 = all_types.filter(pl.col("response_p95_s").is_not_null()).select(
         *keys, pl.lit("p95").alias("quantity"), pl.col("response_p95_s").alias("value")
@@ -57,6 +59,7 @@ def _seconds(context: Context) -> pl.DataFrame:
 
 def _device(context: Context) -> pl.DataFrame:
     """Reads and writes a second of the busiest device; stacked devices see the same operations."""
+    begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
     return (
         context.run.series.filter(
@@ -65,7 +68,7 @@ def _device(context: Context) -> pl.DataFrame:
             & pl.col("value").is_not_null()
             & (pl.col("second") >= 0.5)
         )
-        .group_by("window_id", "subject", (pl.col("second").round() - 1).cast(pl.Int64).alias("second"))
+        .group_by("window_id", "subject", begun)
         .agg(pl.col("value").sum())
         .group_by("window_id", "second")
         .agg(pl.col("value").max())
@@ -119,10 +122,9 @@ def _steadiness(here: pl.DataFrame, context: Context) -> str:
     tpm = here.filter(pl.col("quantity") == "tpm").join(measured, on=["window_id", "second"])
     parts = []
     for name in context.evidence.candidates:
-        values_ = tpm.filter(pl.col("candidate") == name)["value"]
-        if len(values_) > 1 and (mean := values_.mean()):
-            low, high = values_.min(), values_.max()
-            parts.append(f"{name} between {low:,.0f} and {high:,.0f} TPM" if mean else "")
+        mine = tpm.filter(pl.col("candidate") == name)["value"].to_list()
+        if mine:
+            parts.append(f"{name} between {count(min(mine))} and {count(max(mine))} TPM")
     return "; ".join(parts) if parts else "throughput by second"
 
 
@@ -156,14 +158,12 @@ def _grid(context: Context, users: int, here: pl.DataFrame) -> Any:
 
 def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
     factor = MS_PER_S if quantity == "p95" else 1.0
-    return part.select(
-        "candidate", "block", "second", pl.col("value") * factor
-    ).to_dicts()
+    return part.select("candidate", "block", "second", pl.col("value") * factor).to_dicts()
 
 
 def _strip(
     context: Context, name: str, title: str, rows: Rows, width: int, ramp_up_s: float
-) -> alt.LayerChart:
+) -> Any:
     last = max(row["second"] for row in rows)
     x = alt.X(
         "second:Q", title="Second", scale=alt.Scale(domain=[0, last + 1], nice=False),

@@ -53,14 +53,18 @@ def _cannot_tell(effect: Effect, factor: float) -> bool:
 
 
 def _alike(finding: Comparison) -> str:
-    values = f"{_value(finding.metric, finding.value_a)} and {_value(finding.metric, finding.value_b)}"
+    values = (
+        f"{_value(finding.metric, finding.value_a)} and {_value(finding.metric, finding.value_b)}"
+    )
     if finding.effect.distinguishable is None:
         return f"were too close to tell apart ({values})"
     return f"were not distinguishable ({values})"
 
 
 def _noun(metric: str) -> str:
-    return "the new orders per minute" if metric == "nopm" else "the 95th percentiles of response time"
+    return (
+        "the new orders per minute" if metric == "nopm" else "the 95th percentiles of response time"
+    )
 
 
 def _value(metric: str, value: float | None) -> str:

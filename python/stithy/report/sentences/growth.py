@@ -8,9 +8,7 @@ NAME = "growth"
 
 def say(finding: Growth) -> str:
     """The growth of every candidate, in one sentence."""
-    parts = [
-        f"{name} {_factor(factor)}" for name, factor in finding.factors if factor is not None
-    ]
+    parts = [f"{name} {_factor(factor)}" for name, factor in finding.factors if factor is not None]
     missing = [name for name, factor in finding.factors if factor is None]
     text = (
         f"From {finding.users_from} to {finding.users_to} users, the new orders per minute of "

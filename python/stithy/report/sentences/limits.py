@@ -20,7 +20,12 @@ def say(finding: Limits) -> str:
 
 
 def _limits(found: tuple[Limit, ...]) -> str:
-    return listing([f"{limit.what} {_verb(limit)} busy {percent(limit.use_share)} of the time" for limit in found])
+    return listing(
+        [
+            f"{limit.what} {_verb(limit)} busy {percent(limit.use_share)} of the time"
+            for limit in found
+        ]
+    )
 
 
 def _verb(limit: Limit) -> str:
