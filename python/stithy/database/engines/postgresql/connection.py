@@ -142,16 +142,16 @@ def connect(target: Target, *, database: str | None = None, timeout_s: float = 6
         native = pg8000.native.Connection(
             aim.user,
             database=aim.database,
-            password=aim.password.reveal() if aim.password else None,
+            # Without a password pg8000 would stumble over a server that asks for one.
+            password=aim.password.reveal() if aim.password else "",
             timeout=timeout_s,
             application_name=APPLICATION,
             startup_params={"jit": "off"},
             **_way(aim),
         )
-    except pg8000.native.DatabaseError as error:
-        raise _refused(aim, error) from error
-    except (pg8000.native.InterfaceError, OSError) as error:
-        raise _unreachable(aim, error) from error
+    except (pg8000.native.DatabaseError, pg8000.native.InterfaceError, OSError) as error:
+        refusal = _refusal(error)
+        raise _refused(aim, refusal) if refusal else _unreachable(aim, error) from error
     return Connection(aim, native)
 
 
@@ -173,14 +173,23 @@ _REMEDIES = {
 }
 
 
-def _said(error: Exception) -> tuple[str, str]:
+def _said(error: BaseException) -> tuple[str, str]:
     """SQLSTATE and text of what the server said; an empty state where it was not the server."""
     if error.args and isinstance(fields := error.args[0], dict):
         return str(fields.get("C", "")), str(fields.get("M", error))
     return "", str(error.__cause__ or error)
 
 
-def _refused(target: Target, error: Exception) -> StithyError:
+def _refusal(error: BaseException | None) -> BaseException | None:
+    """What the server said, where it said something before the connection broke."""
+    while error is not None:
+        if type(error) is pg8000.native.DatabaseError:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _refused(target: Target, error: BaseException) -> StithyError:
     """What the server answered, as an error; a server that starts or stops may be asked again."""
     state, text = _said(error)
     kind = InfrastructureError if state.startswith(("57", "53")) else PreconditionError
