@@ -1,0 +1,1 @@
+"""Stand-ins at the named seams: clock, runner, program."""

@@ -1,0 +1,132 @@
+"""The sampler keeps what collectors say and survives those that die."""
+
+import threading
+from types import ModuleType
+from typing import Any
+
+from fakes.clock import HurriedClock
+from stithy.collect.collector import STOPPED, Metric, Reading, Sample, Scope, Unavailable
+from stithy.collect.sampler import NAME, Sampler
+from stithy.secrets import Secret
+
+
+class Steady:
+    """A collector that counts its samples and dies at the `dies_at`-th."""
+
+    def __init__(self, enough: threading.Event, dies_at: int | None = None) -> None:
+        self.enough, self.dies_at, self.turn, self.closed = enough, dies_at, -1, False
+
+    def sample(self) -> list[Sample]:
+        """One value; the first call only takes the reading."""
+        self.turn += 1
+        if self.turn == self.dies_at:
+            raise OSError("the source is gone")
+        if self.turn == 2:
+            self.enough.set()
+        return [Sample("x", "level_bytes", float(self.turn))] if self.turn else []
+
+    def close(self) -> None:
+        """Remember it."""
+        self.closed = True
+
+
+def module(name: str, collector: Any, **more: Any) -> ModuleType:
+    """A collector's module; `collector` may be an exception that `create` raises."""
+
+    def create(_scope: Scope) -> Any:
+        if isinstance(collector, Exception):
+            raise collector
+        return collector
+
+    made: Any = ModuleType(name)
+    made.NAME, made.METRICS, made.create = name, (Metric("level_bytes", "B", "a level"),), create
+    for key, value in more.items():
+        setattr(made, key, value)
+    result: ModuleType = made
+    return result
+
+
+def readings_of(*modules: ModuleType, until: threading.Event) -> tuple[Reading, ...]:
+    """What a sampler kept until the event was set."""
+    sampler = Sampler(Scope((), None, clock=HurriedClock()), {each.NAME: each for each in modules})
+    sampler.start()
+    assert until.wait(30)
+    return sampler.stop()
+
+
+def of(readings: tuple[Reading, ...], collector: str) -> list[Reading]:
+    """The readings of one collector."""
+    return [each for each in readings if each.collector == collector]
+
+
+def test_readings_carry_collector_unit_and_the_time_of_their_second() -> None:
+    """Samples come at whole seconds, a second apart."""
+    enough = threading.Event()
+    steady = Steady(enough)
+    found = of(readings_of(module("steady", steady), until=enough), "steady")
+    assert [each.sample.value for each in found[:2]] == [1.0, 2.0]
+    assert {each.unit for each in found} == {"B"}
+    assert found[1].at_s - found[0].at_s > 0.5
+    assert steady.closed
+
+
+def test_a_collector_that_dies_leaves_a_null_and_the_others_go_on() -> None:
+    """Its series ends with the reason; it is closed and not asked again."""
+    enough = threading.Event()
+    mortal = Steady(enough, dies_at=2)
+    readings = readings_of(module("mortal", mortal), module("steady", Steady(enough)), until=enough)
+    dead = of(readings, "mortal")
+    assert [each.sample.value for each in dead] == [1.0, None]
+    assert dead[-1].sample.subject == "x"
+    assert dead[-1].sample.missing_because == f"{STOPPED}the source is gone"
+    assert mortal.closed
+    assert len(of(readings, "steady")) >= 2
+
+
+def test_a_collector_that_has_nothing_to_sample_gives_its_reason_once() -> None:
+    """Unavailable is no fault: every metric is null, without the word that marks a death."""
+    enough = threading.Event()
+    absent = module("absent", Unavailable("there is no such thing"))
+    found = of(readings_of(absent, module("steady", Steady(enough)), until=enough), "absent")
+    assert [each.sample.missing_because for each in found] == ["there is no such thing"]
+
+
+def test_a_metric_that_was_not_declared_ends_its_collector() -> None:
+    """A value without a unit is never recorded."""
+    enough = threading.Event()
+    wrong = module("wrong", Steady(enough), METRICS=(Metric("other_bytes", "B", "another"),))
+    readings = readings_of(wrong, module("steady", Steady(enough)), until=enough)
+    assert [each.sample.value for each in of(readings, "wrong")] == [None]
+
+
+def test_the_sampler_tells_its_own_lateness_and_cost() -> None:
+    """Each round has them, by thread; a collector that asks a server has its own thread."""
+    enough = threading.Event()
+    asks = module("asks", Steady(threading.Event()), BLOCKS=True)
+    readings = readings_of(asks, module("steady", Steady(enough)), until=enough)
+    own = {(each.sample.subject, each.sample.metric) for each in of(readings, NAME)}
+    assert {("", "lateness_s"), ("", "cpu_s"), ("", "duration_s")} <= own
+    assert ("asks", "cpu_s") in own
+
+
+def test_a_collector_that_hangs_is_left_behind_with_a_reason(monkeypatch: Any) -> None:
+    """Stopping is bounded; the series says that it is not whole."""
+    monkeypatch.setattr("stithy.collect.sampler.LEAVE_PATIENCE_S", 0.05)
+    enough, release = threading.Event(), threading.Event()
+
+    class Hanging(Steady):
+        def sample(self) -> list[Sample]:
+            """Never answer."""
+            release.wait(30)
+            return []
+
+    hangs = module("hangs", Hanging(enough), BLOCKS=True)
+    found = of(readings_of(hangs, module("steady", Steady(enough)), until=enough), "hangs")
+    release.set()
+    assert found[-1].sample.value is None
+    assert (found[-1].sample.missing_because or "").startswith(STOPPED)
+
+
+def test_a_scope_does_not_print_its_password() -> None:
+    """The URL of a scope is a Secret."""
+    assert "hush" not in repr(Scope((), Secret("postgresql://u:hush@/d")))
