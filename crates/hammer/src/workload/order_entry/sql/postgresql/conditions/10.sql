@@ -3,12 +3,10 @@ SELECT format('warehouse %s district %s customer %s: C_BALANCE %s, delivered %s,
     c_w_id, c_d_id, c_id, c_balance, coalesce(delivered, 0), coalesce(paid, 0))
 FROM customer
 LEFT JOIN (
-    SELECT o_w_id, o_d_id, o_c_id, sum(amount) AS delivered
-    FROM orders
-    JOIN (
-        SELECT ol_w_id, ol_d_id, ol_o_id, sum(ol_amount) AS amount
-        FROM order_line WHERE ol_delivery_d IS NOT NULL GROUP BY ol_w_id, ol_d_id, ol_o_id
-    ) AS l ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+    SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS delivered
+    FROM order_line
+    JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id
+    WHERE ol_delivery_d IS NOT NULL
     GROUP BY o_w_id, o_d_id, o_c_id
 ) AS o ON o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id
 LEFT JOIN (
