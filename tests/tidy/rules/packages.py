@@ -9,7 +9,7 @@ from tidy.project import Finding, Project, Rule
 from tidy.rules.arrows import imported_modules
 
 DECLARATION = "pyproject.toml"
-# Packages whose modules are called otherwise, or that bring a second one as part of their interface.
+# Packages whose modules are called otherwise, or whose interface includes a second one.
 MODULES = {
     "vl-convert-python": {"vl_convert"},
     "ruamel.yaml": {"ruamel"},
