@@ -5,6 +5,7 @@ leaves the old file or the new one, never a half.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from stithy.errors import InfrastructureError
@@ -22,7 +23,8 @@ def write_durably(path: Path, content: bytes) -> None:
         beside.replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # what refused to be written may refuse to be removed, too
+            beside.unlink()
         raise InfrastructureError(
             f"results could not be written: {error.strerror or error}",
             where=str(path),

@@ -1,0 +1,117 @@
+"""Devices under a directory, by a made-up /proc and /sys."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.hosts.devices import devices_under, mount_of, parse_mount
+from support.captured import captured
+
+
+class Machine:
+    """A /proc and /sys that a test fills; `root` is the directory that stands for `/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.proc, self.sys = root / "fs", root / "proc", root / "sys"
+        for folder in (self.root, self.proc / "self", self.sys / "dev" / "block"):
+            folder.mkdir(parents=True)
+        (self.sys / "class" / "block").mkdir(parents=True)
+        self.lines = ""
+
+    def mount(self, point: str, number: str, kind: str, source: str, options: str = "rw") -> Path:
+        """Mount something below `root`."""
+        path = self.root / point
+        path.mkdir(parents=True, exist_ok=True)
+        self.lines += f"1 0 {number} / {path} {options} - {kind} {source} rw\n"
+        (self.proc / "self" / "mountinfo").write_text(self.lines)
+        return path
+
+    def device(self, name: str, number: str, parent: str = "") -> Path:
+        """A block device, or a partition of `parent`."""
+        place = self.sys / "devices" / parent / name
+        place.mkdir(parents=True)
+        if parent:
+            (place / "partition").write_text("1\n")
+        (self.sys / "class" / "block" / name).symlink_to(place)
+        (self.sys / "dev" / "block" / number).symlink_to(place)
+        return place
+
+    def under(self, path: Path) -> tuple[str, ...]:
+        """The devices under a path."""
+        return devices_under(path, self.proc, self.sys)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A machine with nothing on it."""
+    return Machine(tmp_path)
+
+
+def test_a_partition_is_told_with_its_disk(machine: Machine) -> None:
+    """Also where mountinfo calls it /dev/root: the number of the file system is what counts."""
+    machine.device("sda", "8:0")
+    machine.device("sda1", "8:1", parent="sda")
+    assert machine.under(machine.mount("data", "8:1", "ext4", "/dev/root")) == ("sda1", "sda")
+
+
+def test_memory_has_no_device(machine: Machine) -> None:
+    """tmpfs has a number without a device."""
+    assert machine.under(machine.mount("shm", "0:23", "tmpfs", "tmpfs")) == ()
+
+
+def test_a_loop_device_is_told_with_what_lies_under_its_file(machine: Machine) -> None:
+    """The file is on another file system."""
+    machine.device("vda", "254:0")
+    disk = machine.mount("disk", "254:0", "ext4", "/dev/vda")
+    (disk / "image").write_text("")
+    loop = machine.device("loop0", "7:0") / "loop"
+    loop.mkdir()
+    (loop / "backing_file").write_text(f"{disk / 'image'}\n")
+    assert machine.under(machine.mount("on-loop", "7:0", "ext4", "/dev/loop0")) == ("loop0", "vda")
+
+
+def test_members_of_an_array_are_told_each_once(machine: Machine) -> None:
+    """Two members on one disk name the disk once."""
+    machine.device("sda", "8:0")
+    members = [machine.device(f"sda{n}", f"8:{n}", parent="sda") for n in (1, 2)]
+    slaves = machine.device("md0", "9:0") / "slaves"
+    slaves.mkdir()
+    for member in members:
+        (slaves / member.name).symlink_to(member)
+    found = machine.under(machine.mount("array", "9:0", "xfs", "/dev/md0"))
+    assert found == ("md0", "sda1", "sda", "sda2")
+
+
+def test_all_devices_of_a_btrfs_are_told(machine: Machine) -> None:
+    """Its own number is of no device; /sys lists the members."""
+    for name, number in (("sdb", "8:16"), ("sdc", "8:32")):
+        machine.device(name, number)
+        members = machine.sys / "fs" / "btrfs" / "some-uuid" / "devices"
+        members.mkdir(parents=True, exist_ok=True)
+        (members / name).touch()
+    assert machine.under(machine.mount("pool", "0:50", "btrfs", "/dev/sdc")) == ("sdb", "sdc")
+
+
+def test_an_overlay_is_told_by_its_upper_layer(machine: Machine) -> None:
+    """That is where writes go."""
+    machine.device("vda", "254:0")
+    disk = machine.mount("disk", "254:0", "ext4", "/dev/vda")
+    (disk / "upper").mkdir()
+    options = f"rw,lowerdir=/l,upperdir={disk / 'upper'},workdir=/w"
+    assert machine.under(machine.mount("merged", "0:60", "overlay", "overlay", options)) == ("vda",)
+
+
+def test_of_two_mounts_at_one_point_the_last_one_counts(machine: Machine) -> None:
+    """It hides the first."""
+    machine.mount("twice", "8:0", "ext4", "/dev/sda")
+    path = machine.mount("twice", "0:9", "tmpfs", "tmpfs")
+    assert mount_of(path, machine.proc).kind == "tmpfs"
+
+
+def test_captured_mounts_are_read() -> None:
+    """Blanks in names are escaped; options of mount and file system come together."""
+    found = [parse_mount(line) for line in captured("proc/mountinfo").splitlines()]
+    assert ("/", "ext4", "/dev/vda") in [(str(m.point), m.kind, m.source) for m in found]
+    spaced = parse_mount(r"36 35 98:0 / /a\040b rw,noatime shared:1 - ext4 /dev/x rw,discard")
+    assert str(spaced.point) == "/a b"
+    assert spaced.options == "rw,noatime,discard"

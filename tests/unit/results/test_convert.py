@@ -1,0 +1,112 @@
+"""The hammer's messages become rows of the tables."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.results.convert import (
+    Latencies,
+    condition_rows,
+    read_messages,
+    second_rows,
+    transaction_rows,
+    window_numbers,
+)
+from stithy.results.frames import frame_of
+from stithy.results.hlog import Histogram, Interval
+from stithy.results.tables import CONDITIONS, SECONDS, TRANSACTIONS, WINDOW
+from stithy.wire.messages import Condition, RunSummary, Second, parse_message
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
+
+
+def example(name: str) -> str:
+    """One of the protocol's examples."""
+    return (EXAMPLES / f"message.{name}.json").read_text()
+
+
+def summary(name: str = "run-summary") -> RunSummary:
+    """A run's summary."""
+    return RunSummary.model_validate_json(example(name))
+
+
+def interval(started_at_s: float, tag: str, *values_us: int) -> Interval:
+    """A line of a log; values below 2048 µs are their own bucket."""
+    return Interval(tag, started_at_s, 1.0, Histogram(dict.fromkeys(values_us, 1), 10, 0))
+
+
+def test_rates_divide_by_the_real_length_of_the_measurement() -> None:
+    """8240 new orders in 20 s; TPM counts the intended rollbacks."""
+    numbers = window_numbers(summary(), "new-order", 0.006)
+    assert numbers["nopm"] == pytest.approx(8240 * 3)
+    assert numbers["tpm"] == pytest.approx((8240 + 81) * 3)
+    assert numbers["errors"] == 4
+    assert numbers["error_text"] == "connection closed"
+    assert numbers["service_p50_s"] == 0.006
+    assert numbers.keys() <= {column.name for column in WINDOW.columns}
+
+
+def test_a_run_that_measured_nothing_has_no_rate() -> None:
+    """Null, and not 0 or a division by it."""
+    cut = summary().model_copy(update={"measure_to_s": summary().measure_from_s})
+    assert window_numbers(cut, "new-order", None)["nopm"] is None
+
+
+def test_the_row_of_all_types_is_merged_from_the_logs_of_the_measurement() -> None:
+    """Ramp-up and drain are left out; a percentile is of all values together."""
+    run = summary()
+    begin, end = run.measure_from_s, run.measure_to_s
+    log = (
+        interval(begin - 1, "new-order", 2000),
+        interval(begin, "new-order", *range(1, 51)),
+        interval(end - 1, "payment", *range(51, 101)),
+        interval(end, "payment", 2001),
+    )
+    rows = transaction_rows("w-1", run, Latencies(response=log))
+    frame_of(TRANSACTIONS, rows)
+    merged = rows[-1]
+    assert merged["transaction"] == "all"
+    assert merged["committed"] == 8240
+    assert merged["response_p50_s"] == pytest.approx(50e-6)
+    assert merged["response_max_s"] == pytest.approx(100e-6)
+    assert merged["service_p50_s"] is None
+
+
+def test_each_type_keeps_the_summary_as_it_is() -> None:
+    """The hammer's own percentiles, not those of the logs."""
+    rows = transaction_rows("w-1", summary(), Latencies())
+    assert [row["transaction"] for row in rows] == ["new-order", "stock-level", "all"]
+    assert rows[0]["response_p999_s"] == 0.0625
+    assert rows[1]["response_p50_s"] is None
+
+
+def test_seconds_join_with_the_logs_by_their_time() -> None:
+    """Logs keep milliseconds; a second without a line has no latency for all types."""
+    second = Second.model_validate_json(example("second"))
+    log = (interval(second.at_s, "new-order", 10, 20), interval(second.at_s, "payment", 30))
+    rows = second_rows("w-1", [second], Latencies(response=log))
+    frame_of(SECONDS, rows)
+    assert [row["transaction"] for row in rows] == ["new-order", "stock-level", "all"]
+    assert rows[-1]["committed"] == 412
+    assert rows[-1]["response_p50_s"] == pytest.approx(20e-6)
+    alone = second_rows("w-1", [second], Latencies())
+    assert alone[-1]["response_p50_s"] is None
+
+
+def test_conditions_say_when_they_were_verified() -> None:
+    """After a window, or after the load."""
+    message = Condition.model_validate_json(example("condition"))
+    rows = condition_rows("disk", "window", [message], "w-1") + condition_rows(
+        "disk", "load", [message]
+    )
+    frame = frame_of(CONDITIONS, rows)
+    assert frame["window_id"].to_list() == ["w-1", None]
+    assert frame["holds"].to_list() == [False, False]
+
+
+def test_the_output_of_a_program_that_died_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    """The last line was cut."""
+    whole = parse_message(example("started")).model_dump_json()
+    path = tmp_path / "hammer.jsonl"
+    path.write_text(f"{whole}\n{whole[:20]}")
+    assert [message.message for message in read_messages(path)] == ["started"]

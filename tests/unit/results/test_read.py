@@ -1,0 +1,87 @@
+"""A run directory is read back, as much of it as there is."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.errors import UserError
+from stithy.results.frames import empty_frame
+from stithy.results.read import read_run
+from stithy.results.tables import SERIES, WINDOW
+from support.sample_run import Shape, build_run
+
+
+def test_a_whole_run_is_read_without_a_problem(tmp_path: Path) -> None:
+    """Every table holds the rows of all windows; conditions those of load and end too."""
+    build_run(tmp_path / "run", Shape(users=(1, 4)))
+    run = read_run(tmp_path / "run")
+    assert run.problems == ()
+    assert run.manifest is not None
+    assert run.manifest.end == "finished"
+    assert run.study is not None
+    assert run.window.height == 4
+    assert run.window["started_at_s"].is_sorted()
+    assert set(run.conditions["moment"]) == {"load", "window", "end"}
+    assert run.seconds["window_id"].n_unique() == 4
+
+
+def test_missing_and_damaged_pieces_are_listed_and_the_rest_is_read(tmp_path: Path) -> None:
+    """A killed run has half of everything."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    first, second = sorted(directory.windows.iterdir())
+    (first / "series.parquet").write_bytes(b"PAR1 not really")
+    (second / "seconds.parquet").unlink()
+    directory.manifest.write_text("{")
+    directory.study.unlink()
+    run = read_run(tmp_path / "run")
+    assert {problem.path.name for problem in run.problems} == {
+        "series.parquet", "seconds.parquet", "manifest.json", "study.yaml",
+    }  # fmt: skip
+    assert run.manifest is None
+    assert run.study is None
+    assert run.window.height == 2
+    assert run.seconds["window_id"].n_unique() == 1
+    assert run.series["window_id"].unique().to_list() == [second.name]
+
+
+def test_a_table_with_other_columns_is_a_problem(tmp_path: Path) -> None:
+    """It is left out, and named."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    path = next(directory.windows.iterdir()) / "window.parquet"
+    pl.read_parquet(path).drop("nopm").write_parquet(path)
+    run = read_run(tmp_path / "run")
+    assert [problem.path for problem in run.problems] == [path]
+    assert run.window.height == 1
+
+
+def test_a_run_that_has_only_begun_gives_empty_tables(tmp_path: Path) -> None:
+    """Each has its declared columns."""
+    build_run(tmp_path / "run", Shape(users=(1,), left_out=frozenset()))
+    for window in (tmp_path / "run" / "windows").iterdir():
+        for file in window.iterdir():
+            file.unlink()
+        window.rmdir()
+    run = read_run(tmp_path / "run")
+    assert run.window.schema == empty_frame(WINDOW).schema
+    assert run.series.schema == empty_frame(SERIES).schema
+
+
+@pytest.mark.parametrize("make", [False, True])
+def test_what_is_no_run_directory_is_refused(tmp_path: Path, make: bool) -> None:
+    """A missing directory, or one with other things in it."""
+    root = tmp_path / "elsewhere"
+    if make:
+        root.mkdir()
+    with pytest.raises(UserError, match="name a directory that `stithy run` wrote"):
+        read_run(root)
+
+
+def test_results_of_a_newer_stithy_are_refused(tmp_path: Path) -> None:
+    """Half-understood numbers would be worse than none."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    document = json.loads(directory.manifest.read_text())
+    directory.manifest.write_text(json.dumps({**document, "schema_version": 99}))
+    with pytest.raises(UserError, match="schema version 99"):
+        read_run(tmp_path / "run")
