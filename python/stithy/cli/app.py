@@ -9,6 +9,7 @@ Command files import what is heavy (polars, altair, pydantic) inside their funct
 """
 
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -31,6 +32,9 @@ EPILOGUE = (
 
 def main() -> None:
     """Run `stithy` with the arguments of this process, and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8
     sys.exit(run(sys.argv[1:]))
 
 

@@ -7,6 +7,7 @@ alias inside of itself) is a problem with a place; the rest of the file is still
 """
 
 from dataclasses import dataclass, field
+from unicodedata import category
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
@@ -65,7 +66,9 @@ class Document:
     def problem(self, place: Place, problem: str, remedy: str) -> StudyProblem:
         """A problem at `place`, with the excerpt of the file."""
         where = f"{self.name}:{place.line}:{place.column}"
-        return StudyProblem(problem, where=where, remedy=remedy, excerpt=self.excerpt(place))
+        return StudyProblem(
+            printable(problem), where=where, remedy=printable(remedy), excerpt=self.excerpt(place)
+        )
 
     def excerpt(self, place: Place) -> str:
         """The line of `place` behind its number, and below it a caret under each character.
@@ -79,8 +82,13 @@ class Document:
         shown = line[first : first + EXCERPT_LONGEST]
         under = min(place.end - 1 - first, len(shown)) - (start - first)
         pad = "".join("\t" if each == "\t" else " " for each in shown[: start - first])
-        clean = "".join(each if each.isprintable() or each == "\t" else "·" for each in shown)
+        clean = "\t".join(printable(each) for each in shown.split("\t"))
         return f"{place.line:>5} | {clean}\n{' ' * 5} | {pad}{'^' * max(1, under)}"
+
+
+def printable(text: str) -> str:
+    """The text with a dot for every character that would steer a terminal."""
+    return "".join(each if each.isprintable() else "·" for each in text)
 
 
 def read_document(name: str, text: str) -> Document:
@@ -150,6 +158,7 @@ class _Builder:
                 self._refuse(key_node, "a key that is not text", "use one word as the key")
                 continue
             key = str(key_node.value)
+            self._refuse_control_characters(key_node, key)
             if key in found:
                 self._repeated(key_node, (*loc, key))
                 continue
@@ -168,22 +177,28 @@ class _Builder:
         first = self.document.keys[loc]
         self._refuse(
             key_node,
-            f"a key given twice: {loc[-1]}",
+            f"a key given twice: {str(loc[-1])[:60]}",
             f"keep one of them; the first is on line {first.line}",
         )
 
     def _scalar(self, node: Node, text: str, loc: Loc) -> object:
         self.document.texts[loc] = text
+        self._refuse_control_characters(node, text)
         kind = str(node.tag).removeprefix(_TAG_PREFIX)
         if kind in _AS_TEXT:
             return text
         if kind not in _PLAIN:
-            return self._refuse(node, f"a YAML tag: {node.tag}", "leave the tag out")
+            return self._refuse(node, f"a YAML tag: {str(node.tag)[:60]}", "leave the tag out")
         try:
             value: object = self.construct(node)
         except (ValueError, YAMLError):
             return text
         return value
+
+    def _refuse_control_characters(self, node: Node, text: str) -> None:
+        """Escapes such as `\\0` in quotes can write what no name, path or sentence may hold."""
+        if any(category(each) in ("Cc", "Cs") and each not in "\n\t" for each in text):
+            self._refuse(node, "a text with control characters", "leave them out")
 
     def _refuse(self, node: Node, problem: str, remedy: str) -> object:
         """Note a problem, once for each place; the value is then None."""

@@ -111,7 +111,7 @@ def _unknown(document: Document, loc: Loc, error: ErrorDetails) -> StudyProblem:
     place = document.keys.get(loc) or _value_place(document, loc)
     inside = f" in `{_dotted(parent)}`" if parent else ""
     right = str((error.get("ctx") or {}).get("right", "")) or _instead(parent, name)
-    return document.problem(place, f"unknown key{inside}: {name}", right)
+    return document.problem(place, f"unknown key{inside}: {shortened(name)}", right)
 
 
 def _instead(parent: Loc, name: str) -> str:
@@ -198,7 +198,7 @@ def _dotted(loc: Loc) -> str:
     """The way to a value as people write it: `load.users[2]`."""
     text = ""
     for each in loc:
-        text += f"[{each}]" if isinstance(each, int) else f".{each}"
+        text += f"[{each}]" if isinstance(each, int) else f".{shortened(each)}"
     return text.removeprefix(".")
 
 
@@ -214,8 +214,8 @@ def _value(document: Document, loc: Loc, given: object) -> str:
 
 
 def shortened(text: str) -> str:
-    """One line of at most `LONGEST` characters, without control characters."""
-    line = "".join(each if each.isprintable() else " " for each in " ".join(text.split()))
+    """One line of at most `LONGEST` characters."""
+    line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 

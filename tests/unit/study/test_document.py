@@ -41,6 +41,12 @@ def test_tags_aliases_of_themselves_and_keys_given_twice_are_problems() -> None:
     assert [each.where for each in document.problems] == ["f:1:4", "f:2:4", "f:4:1", "f:5:3"]
 
 
+def test_control_characters_are_refused_however_they_are_written() -> None:
+    """A NUL or half a surrogate pair in a path or a sentence would fail much later."""
+    document = read_document("f", 'a: "x\\0"\nb: "\\ud800"\n"c\\e": 1\nd: "x\\ny"\n')
+    assert [each.where for each in document.problems] == ["f:1:4", "f:2:4", "f:3:1"]
+
+
 def test_a_position_is_a_line_and_a_column() -> None:
     """For errors that only know how many characters came before."""
     assert position("ab\ncd", 4) == Place(2, 2, 3)

@@ -19,11 +19,14 @@ NAME = "path"
 NEEDS = Needs(root=False, why="it uses a directory of the user's")
 
 
-def _absolute(path: Path) -> Path:
-    """A study means the same directory from wherever it is run."""
+def _plain(path: Path) -> Path:
+    """A study means the same directory from wherever it is run, and its messages are one line."""
     if not path.is_absolute():
         context = {"what": "not an absolute path", "right": "in full, such as /var/tmp/stithy"}
         raise PydanticCustomError("relative", "{what}: {right}", context)
+    if not str(path).isprintable():
+        context = {"what": "not a usable path", "right": "one without line ends and tabs"}
+        raise PydanticCustomError("unprintable", "{what}: {right}", context)
     return path
 
 
@@ -32,7 +35,7 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    path: Annotated[Path, AfterValidator(_absolute)] = Field(
+    path: Annotated[Path, AfterValidator(_plain)] = Field(
         description="The directory that gets the database: missing (it is made), or empty.",
         examples=["/var/tmp/stithy"],
     )
