@@ -3,10 +3,11 @@
 All but the counts of autovacuum are read from the maintenance database, because every transaction
 in the database under test would add to the very counters that are compared with the hammer's.
 
-Tolerance. The server's commit counter may exceed the hammer's by what autovacuum does in the
-database: about 3 transactions a worker's visit, one visit a database and `autovacuum_naptime`
-(1 min), and about 5 a vacuumed or analysed table; and by the transactions with which Stithy reads
-the counts of autovacuum. `commit_tolerance` states the bound. It may fall short by none.
+Tolerance. The server's commit counter may exceed the hammer's by one for each session's start, by
+what autovacuum does in the database (about 3 transactions a worker's visit, one visit each
+`autovacuum_naptime` of 1 min, and about 5 a vacuumed or analysed table), and by the transactions
+with which Stithy reads the counts of autovacuum. `commit_tolerance` states the bound. It falls
+short by none.
 """
 
 from dataclasses import dataclass
@@ -60,13 +61,13 @@ class ServerFacts:
     settings: dict[str, str]
 
 
-def commit_tolerance(duration_s: float, autovacuum_runs: int) -> int:
+def commit_tolerance(duration_s: float, *, connections: int, autovacuum_runs: int) -> int:
     """How many commits more than the hammer's the server may count in a job of that length.
 
     Own: see the module's docstring.
     """
     visits = 2 + duration_s / 60
-    return round(10 + 3 * visits + 5 * autovacuum_runs)
+    return round(10 + connections + 3 * visits + 5 * autovacuum_runs)
 
 
 def read_commit_counters(url: Secret, clock: Clock | None = None) -> CommitCounters:

@@ -1,0 +1,93 @@
+"""Every collector keeps its interface, on this machine; a new file is tested at once."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.registry import plugins
+from support.servers import running_server
+
+COLLECTORS = plugins("collector")
+NEEDS_A_SERVER = {"database"}
+
+
+@pytest.fixture(scope="module")
+def scope() -> Iterator[Scope]:
+    """This machine, its root file system, and a running server."""
+    with running_server() as server:
+        yield Scope((Path("/"),), server.url, memory_cgroup=_memory_group())
+
+
+def _memory_group() -> Path | None:
+    """A control group to look at: that of the whole machine, where it can be read."""
+    for group, file in (
+        ("/sys/fs/cgroup/memory", "memory.usage_in_bytes"),
+        ("/sys/fs/cgroup", "memory.current"),
+    ):
+        if (Path(group) / file).exists():
+            return Path(group)
+    return None
+
+
+def second_sample(module: ModuleType, scope: Scope) -> list[Sample]:
+    """What a collector says when it is asked for the second time."""
+    try:
+        collector = module.create(scope)
+    except Unavailable as reason:
+        pytest.skip(f"not on this machine: {reason}")
+    try:
+        assert list(collector.sample()) == [], "the first sample only takes the reading"
+        time.sleep(0.05)  # rates need some time between two readings
+        return list(collector.sample())
+    finally:
+        collector.close()
+
+
+@pytest.mark.needs_postgresql
+@pytest.mark.parametrize("name", COLLECTORS)
+def test_a_collector_delivers_what_it_declares(name: str, scope: Scope) -> None:
+    """Every metric it declares comes at least once, and no other."""
+    module = COLLECTORS[name]
+    optional = {"waiting_backends_by_event"}  # it has a subject only while someone waits
+    samples = second_sample(module, scope)
+    declared = {metric.name for metric in module.METRICS}
+    delivered = {sample.metric for sample in samples}
+    assert delivered <= declared
+    assert declared - delivered <= optional
+
+
+@pytest.mark.needs_postgresql
+@pytest.mark.parametrize("name", COLLECTORS)
+def test_a_sample_has_a_value_or_a_reason(name: str, scope: Scope) -> None:
+    """Never neither, never both; and each series once."""
+    samples = second_sample(COLLECTORS[name], scope)
+    for sample in samples:
+        assert (sample.value is None) == (sample.missing_because is not None), sample
+    series = [(sample.subject, sample.metric) for sample in samples]
+    assert len(set(series)) == len(series)
+
+
+@pytest.mark.parametrize("name", COLLECTORS)
+def test_a_collector_declares_its_metrics_in_full(name: str) -> None:
+    """Name, unit in the name or none, meaning in a sentence; shares and counts have no unit."""
+    units = {"bytes": "B", "bytes_per_s": "B/s", "_per_s": "1/s", "_s": "s", "_share": ""}
+    names = [metric.name for metric in COLLECTORS[name].METRICS]
+    assert len(set(names)) == len(names)
+    for metric in COLLECTORS[name].METRICS:
+        assert metric.meaning
+        ending = next((each for each in units if metric.name.endswith(each)), None)
+        assert metric.unit == (units[ending] if ending else ""), metric
+
+
+@pytest.mark.parametrize("name", sorted(set(COLLECTORS) - NEEDS_A_SERVER))
+def test_a_collector_of_a_machine_without_its_source_is_unavailable(
+    name: str, tmp_path: Path
+) -> None:
+    """It says so when it is made, with a reason; it does not give zeros."""
+    nothing = Scope((), None, proc=tmp_path, sys=tmp_path)
+    with pytest.raises((Unavailable, OSError)):
+        COLLECTORS[name].create(nothing)

@@ -1,0 +1,110 @@
+"""A real server's counters, read so that they can be compared with the hammer's."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from stithy.database.engines.postgresql.activity import ActivityReader
+from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.database.engines.postgresql.counters import (
+    commit_tolerance,
+    read_commit_counters,
+    read_maintenance_counters,
+    read_server_facts,
+)
+from stithy.database.engines.postgresql.loaded import loaded_warehouses
+from stithy.database.engines.postgresql.server import Server
+from stithy.errors import InfrastructureError
+from support.servers import running_server
+
+pytestmark = pytest.mark.needs_postgresql
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """One server for all tests of this file; autovacuum off, because the tests count commits."""
+    with running_server({"autovacuum": "off"}) as running:
+        yield running
+
+
+def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Server) -> None:
+    """10 commits, one for the session's start, 3 rollbacks; and none of the reader's."""
+    before = read_commit_counters(server.url)
+    with connect(parse_url(server.url)) as client:
+        for _ in range(10):
+            client.run("SELECT 1")
+        for _ in range(3):
+            client.run("BEGIN")
+            client.run("ROLLBACK")
+    after = read_commit_counters(server.url)
+    assert after.settled
+    assert after.commits - before.commits == 11
+    assert after.rollbacks - before.rollbacks == 3
+
+
+def test_reading_the_counters_does_not_add_to_them(server: Server) -> None:
+    """The reader asks the maintenance database."""
+    assert read_commit_counters(server.url) == read_commit_counters(server.url)
+
+
+def test_the_tolerance_is_small_against_a_window_and_grows_with_autovacuum() -> None:
+    """A 20 s window of thousands of commits may differ by some thirty."""
+    usual = commit_tolerance(25.0, connections=8, autovacuum_runs=0)
+    assert usual < 35
+    assert commit_tolerance(25.0, connections=8, autovacuum_runs=2) > usual
+
+
+def test_a_checkpoint_and_the_log_are_seen(server: Server) -> None:
+    """A requested checkpoint counts, the log moves on."""
+    before = read_maintenance_counters(server.url)
+    with connect(parse_url(server.url)) as client:
+        client.run("CREATE TABLE moved (x int)")
+        client.run("CHECKPOINT")
+    after = read_maintenance_counters(server.url)
+    assert after.checkpoints_requested > before.checkpoints_requested
+    assert after.wal_position_bytes > before.wal_position_bytes
+    assert after.last_checkpoint_at_s >= before.last_checkpoint_at_s
+    assert after.autovacuum_runs == before.autovacuum_runs == 0
+
+
+def test_the_facts_name_version_and_settings_but_no_places(server: Server) -> None:
+    """What a reader of a storage comparison looks for; no directory, no socket."""
+    facts = read_server_facts(server.url)
+    assert facts.version.split(".")[0].isdigit()
+    assert facts.settings["autovacuum"] == "off"
+    assert {"fsync", "wal_sync_method", "shared_buffers", "data_checksums"} <= facts.settings.keys()
+    everything = repr(facts.settings)
+    assert str(server.data) not in everything
+    assert str(server.sockets) not in everything
+
+
+def test_activity_is_one_answer_with_every_group(server: Server) -> None:
+    """Counters of the database under test, waits of others, and not the reader's own."""
+    reader = ActivityReader(server.url)
+    try:
+        first, second = reader.read(), reader.read()
+    finally:
+        reader.close()
+    assert first["database"]["commits"] == second["database"]["commits"]
+    assert first["wal_bytes"] > 0
+    assert first["backends"]["waits"] is None
+    assert ("wal" in first) == (reader.version >= 140000)
+    assert ("io" in first) == (reader.version >= 160000)
+
+
+def test_a_backend_that_is_ended_is_an_infrastructure_error(server: Server) -> None:
+    """Not a traceback of the client's library."""
+    reader = ActivityReader(server.url)
+    with connect(parse_url(server.url)) as client:
+        client.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'stithy' AND pid <> pg_backend_pid()"
+        )
+    with pytest.raises(InfrastructureError, match="did not answer"):
+        reader.read()
+    reader.close()
+
+
+def test_an_empty_database_was_loaded_with_nothing(server: Server) -> None:
+    """None, so that a person is told to prepare it."""
+    assert loaded_warehouses(server.url) is None
