@@ -211,3 +211,24 @@ async fn values_reach_the_server_as_meant() {
         assert!(one(sql).await, "{sql}");
     }
 }
+
+/// More loaders than the server takes connections: the job names the limit and leaves nothing.
+#[tokio::test]
+async fn too_many_loaders_are_told_and_leave_nothing() {
+    let instance = support::Instance::start(&["max_connections=10"]);
+    let url = instance.new_database();
+    let error = jobs::failed(&jobs::prepare(&url, 1, 20)).await;
+    assert_eq!(
+        ("too-many-connections", 3),
+        (error.code, error.exit()),
+        "{error}"
+    );
+    assert!(error.remedy.contains("max_connections"), "{error}");
+    assert_eq!(
+        "0",
+        instance.sql_at(
+            &url,
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+        )
+    );
+}

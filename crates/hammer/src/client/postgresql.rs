@@ -108,7 +108,7 @@ impl Target {
             SqlState::TOO_MANY_CONNECTIONS => (
                 ErrorClass::Precondition,
                 "too-many-connections",
-                "raise max_connections or use fewer users",
+                "raise max_connections, or use fewer users or loaders",
             ),
             SqlState::CANNOT_CONNECT_NOW => (
                 ErrorClass::Infrastructure,

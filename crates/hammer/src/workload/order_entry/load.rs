@@ -4,6 +4,7 @@
 //! A thread each, because making rows is work for a CPU; a loader's rows are made while the server
 //! stores the ones before.
 
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -101,15 +102,24 @@ impl Shared {
 
 /// Runs one loader to its end; the last event tells how it ended.
 pub fn run_loader(shared: &Shared, events: &UnboundedSender<Event>, stop: Stop) {
+    // A loader that panicked must still tell its end, or the others would wait for its work.
+    let result = catch_unwind(AssertUnwindSafe(|| run_on_runtime(shared, events, stop)));
+    let result = result.unwrap_or_else(|_| Err(HammerError::bug("a loader panicked", "loading")));
+    // Nobody listens any more only when the whole job ended already.
+    let _ = events.send(Event::Ended(result));
+}
+
+fn run_on_runtime(
+    shared: &Shared,
+    events: &UnboundedSender<Event>,
+    stop: Stop,
+) -> Result<(), HammerError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let result = match runtime {
-        Ok(runtime) => runtime.block_on(work_until_done(shared, events, stop)),
-        Err(e) => Err(HammerError::bug(e.to_string(), "starting a loader").caused_by(e)),
-    };
-    // Nobody listens any more only when the whole job ended already.
-    let _ = events.send(Event::Ended(result));
+    let runtime =
+        runtime.map_err(|e| HammerError::bug(e.to_string(), "starting a loader").caused_by(e))?;
+    runtime.block_on(work_until_done(shared, events, stop))
 }
 
 async fn work_until_done(

@@ -13,6 +13,7 @@ pub mod random;
 mod schedule;
 pub mod schema;
 pub mod tables;
+mod tally;
 pub mod text;
 
 use stithy_wire::{CheckJob, CheckSummary, PrepareJob, PrepareSummary};

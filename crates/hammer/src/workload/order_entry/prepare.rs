@@ -1,10 +1,9 @@
 //! The job `prepare`: from an empty database to a loaded one, or back to an empty one.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use stithy_wire::{Message, PrepareJob, PrepareSummary, Progress, TableRows};
+use stithy_wire::{Message, PrepareJob, PrepareSummary};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 use tokio_postgres::Client;
 
@@ -14,13 +13,11 @@ use super::procedures::PROCEDURES;
 use super::schedule::copied_whole;
 use super::schema::{self, META, META_TABLE, SCHEMA_VERSION};
 use super::tables::{Population, TABLES};
+use super::tally::Tally;
 use crate::client::postgresql::Target;
 use crate::error::{ErrorClass, HammerError};
 use crate::stop::{stop_pair, Stop};
 use crate::workload::Context;
-
-/// Progress is told after so many slices, or it would be most of the output.
-const PROGRESS_SLICES: u64 = 200;
 
 /// Loads an empty database.
 ///
@@ -226,82 +223,4 @@ async fn execute(
         .batch_execute(sql)
         .await
         .map_err(|e| target.error(doing, e))
-}
-
-/// What the loaders have done so far.
-struct Tally {
-    start: Instant,
-    slices: u64,
-    slices_total: u64,
-    slices_told: u64,
-    indexes: u64,
-    indexes_total: u64,
-    copy_s: f64,
-    rows: BTreeMap<&'static str, u64>,
-}
-
-impl Tally {
-    fn new(warehouses: u32, start: Instant) -> Self {
-        Tally {
-            start,
-            slices: 0,
-            slices_total: TABLES.iter().map(|table| table.slices(warehouses)).sum(),
-            slices_told: 0,
-            indexes: 0,
-            indexes_total: TABLES
-                .iter()
-                .map(|t| schema::statements(*t).indexes.len() as u64)
-                .sum(),
-            copy_s: 0.0,
-            rows: BTreeMap::new(),
-        }
-    }
-
-    /// Takes note of an event; gives progress where there is some worth telling.
-    fn take(&mut self, event: Event) -> Option<Progress> {
-        match event {
-            Event::Copied {
-                table,
-                slices,
-                rows,
-            } => {
-                self.slices += slices;
-                *self.rows.entry(table).or_default() += rows;
-                self.copy_s = self.start.elapsed().as_secs_f64();
-                self.copy_progress()
-            }
-            Event::IndexBuilt => {
-                self.indexes += 1;
-                let all_copied = self.slices == self.slices_total;
-                all_copied.then(|| progress("building indexes", self.indexes, self.indexes_total))
-            }
-            Event::Ended(_) => None,
-        }
-    }
-
-    fn copy_progress(&mut self) -> Option<Progress> {
-        let end = self.slices == self.slices_total;
-        if !end && self.slices < self.slices_told + PROGRESS_SLICES {
-            return None;
-        }
-        self.slices_told = self.slices;
-        Some(progress("copying rows", self.slices, self.slices_total))
-    }
-
-    fn table_rows(&self) -> Vec<TableRows> {
-        let rows = self.rows.iter();
-        rows.map(|(table, rows)| TableRows {
-            table: table.to_string(),
-            rows: *rows,
-        })
-        .collect()
-    }
-}
-
-fn progress(stage: &str, done: u64, total: u64) -> Progress {
-    Progress {
-        stage: stage.to_string(),
-        done,
-        total,
-    }
 }

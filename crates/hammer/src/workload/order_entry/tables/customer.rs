@@ -25,7 +25,7 @@ impl Table for Customer {
     }
 
     fn cost_ms(&self) -> u32 {
-        200
+        260
     }
 
     fn slices(&self, warehouses: u32) -> u64 {

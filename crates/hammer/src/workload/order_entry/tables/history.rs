@@ -17,7 +17,7 @@ impl Table for History {
     }
 
     fn cost_ms(&self) -> u32 {
-        60
+        30
     }
 
     fn slices(&self, warehouses: u32) -> u64 {

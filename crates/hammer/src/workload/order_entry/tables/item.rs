@@ -21,7 +21,7 @@ impl Table for Item {
 
     fn cost_ms(&self) -> u32 {
         // Spread over all warehouses, so almost nothing in each.
-        10
+        20
     }
 
     fn slices(&self, _warehouses: u32) -> u64 {

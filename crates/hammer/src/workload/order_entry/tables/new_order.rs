@@ -16,7 +16,7 @@ impl Table for NewOrder {
     }
 
     fn cost_ms(&self) -> u32 {
-        10
+        6
     }
 
     fn slices(&self, warehouses: u32) -> u64 {

@@ -22,7 +22,7 @@ impl Table for OrderLine {
     }
 
     fn cost_ms(&self) -> u32 {
-        600
+        570
     }
 
     fn slices(&self, warehouses: u32) -> u64 {

@@ -21,7 +21,7 @@ impl Table for Stock {
     }
 
     fn cost_ms(&self) -> u32 {
-        400
+        500
     }
 
     fn slices(&self, warehouses: u32) -> u64 {
