@@ -67,11 +67,6 @@ class Instance(Protocol):
         """Process id of the server."""
         ...
 
-    @property
-    def program(self) -> str:
-        """File name of the server's program."""
-        ...
-
     def shared_memory(self) -> Mapping[str, str]:
         """What stays in the machine's memory if the server is killed, as facts for `undo`."""
         ...
@@ -102,6 +97,11 @@ class Instance(Protocol):
 
 class Engine(Protocol):
     """A seam: one database product, as a study asks for it."""
+
+    @property
+    def program(self) -> str:
+        """File name of the server's program, by which its processes are found."""
+        ...
 
     def check(self) -> Installation:
         """Find the programs and try the study's settings, without a database; changes nothing.

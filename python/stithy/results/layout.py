@@ -11,6 +11,7 @@
   tables/restores.parquet       one row a restore
   windows/<window id>/
     hammer.jsonl                raw output of the hammer
+    warm-up.jsonl  check.jsonl  raw output of the passes before and after
     hammer.{response,service,late}.hlog
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     server.log
@@ -37,6 +38,16 @@ class WindowDirectory:
     def hlog_stem(self) -> Path:
         """Stem of the three latency logs."""
         return self.root / "hammer"
+
+    @property
+    def warm_up_output(self) -> Path:
+        """Raw messages of the hammer while warming up."""
+        return self.root / "warm-up.jsonl"
+
+    @property
+    def check_output(self) -> Path:
+        """Raw messages of the quick check after the window."""
+        return self.root / "check.jsonl"
 
     @property
     def server_log(self) -> Path:

@@ -57,10 +57,18 @@ def copy_tree(source: Path, target: Path) -> None:
     _each(lambda name: _copy(source / name, target / name), files)
 
 
-def sync_tree(root: Path) -> None:
-    """Make every file and directory of a tree durable."""
-    files, directories = _walk(root)
-    _each(lambda name: _sync(root / name), [*files, *directories, "."])
+def sync_filesystem(path: Path) -> None:
+    """Make all of the file system that holds `path` durable; raises OSError for a failing device.
+
+    One call instead of one a file: a database of a thousand files took 5 s the other way, almost
+    all of it in waiting for the journal a thousand times. Source: syncfs(2).
+    """
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        if _LIBC.syncfs(fd) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
+    finally:
+        os.close(fd)
 
 
 def evict_tree(root: Path) -> int:
@@ -124,14 +132,6 @@ def _like(source: Path, target: Path) -> None:
     if (found.st_uid, found.st_gid) != (target.stat().st_uid, target.stat().st_gid):
         os.chown(target, found.st_uid, found.st_gid)
     target.chmod(stat.S_IMODE(found.st_mode))
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _evict(path: Path) -> int:

@@ -58,6 +58,10 @@ class Provider(Protocol):
         """Raise PreconditionError if this cannot work; changes nothing."""
         ...
 
+    def place(self) -> Path:
+        """The directory that the volume will be, links resolved."""
+        ...
+
     def room(self) -> Room:
         """How much can be written; the caller sums up what shares a file system."""
         ...

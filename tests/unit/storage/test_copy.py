@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stithy.errors import InfrastructureError
-from stithy.storage.copy import contents_of, copy_tree, evict_tree, sync_tree
+from stithy.storage.copy import contents_of, copy_tree, evict_tree, sync_filesystem
 
 MIB = 2**20
 
@@ -77,7 +77,7 @@ def test_links_are_refused(tmp_path: Path) -> None:
 def test_pages_are_dropped_once_they_are_on_the_disk(tmp_path: Path) -> None:
     """Written pages are in memory, evicted ones are not (unless the disk is memory)."""
     root = make_tree(tmp_path / "tree")
-    sync_tree(root)
+    sync_filesystem(root)
     if evict_tree(root):
         pytest.skip("the directory for tests is on a file system in memory")
     contents_of(root)

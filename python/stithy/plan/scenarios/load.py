@@ -38,8 +38,9 @@ def _database(scene: Scene) -> Iterator[Step]:
     master, size = scene.master_candidate, scene.size
     held, memory = scene.held(master), scene.memory(master)
     yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
-    yield Step("snapshot", "snapshot", master, cost.snapshot(size))
+    # Before the master copy is made of it: afterwards the check would need a copy of its own.
     yield Step("check-load", "check", master, cost.check(size, held, memory))
+    yield Step("snapshot", "snapshot", master, cost.snapshot(size))
 
 
 def _windows(study: Study, scene: Scene) -> Iterator[Step]:

@@ -61,8 +61,7 @@ class DirectoryProvider:
         self._given = path
         self._lock: int | None = None
 
-    @property
-    def _path(self) -> Path:
+    def place(self) -> Path:
         """The directory itself where the given path is a symbolic link."""
         return self._given.resolve()
 
@@ -72,17 +71,17 @@ class DirectoryProvider:
 
     def room(self) -> Room:
         """Room on the directory's file system."""
-        return room_of(self._path)
+        return room_of(self.place())
 
     def left_by(self) -> str | None:
         """The dead run whose mark is on the directory."""
-        mark = read_mark(self._path)
+        mark = read_mark(self.place())
         return mark.run_id if mark and not mark.in_use else None
 
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make or take over the directory, lock and mark it."""
         use = consent.may_use(self._given, self._where)
-        path = self._path
+        path = self.place()
         if use is consent.Use.MISSING:
             record("directory", {"path": str(path), "run_id": run_id})
             path.mkdir(mode=0o755)
@@ -101,9 +100,9 @@ class DirectoryProvider:
 
     def keep(self) -> None:
         """Leave the mark without a living owner, which means kept."""
-        mark = read_mark(self._path)
+        mark = read_mark(self.place())
         if mark is not None:
-            write_mark(self._path, Mark(mark.run_id, mark.made_directory, None))
+            write_mark(self.place(), Mark(mark.run_id, mark.made_directory, None))
 
     def release(self) -> None:
         """Let others have the directory."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stithy.database.engine import Installation, Request, Start
 from stithy.database.engines.postgresql.find import find_installation
-from stithy.database.engines.postgresql.server import ROLE, Server
+from stithy.database.engines.postgresql.server import PROGRAM, ROLE, Server
 from stithy.database.engines.postgresql.settings import (
     LOADING,
     Questions,
@@ -46,6 +46,8 @@ def create(request: Request) -> "PostgreSQL":
 
 class PostgreSQL:
     """PostgreSQL as a study asks for it."""
+
+    program = PROGRAM
 
     def __init__(self, request: Request) -> None:
         """Nothing is looked for before `check`."""

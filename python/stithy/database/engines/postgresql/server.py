@@ -55,11 +55,6 @@ class Server:
         """Process id of the postmaster."""
         return self._running.pid
 
-    @property
-    def program(self) -> str:
-        """File name of the server's program."""
-        return PROGRAM
-
     def answers(self) -> bool:
         """Whether a session can be opened now."""
         try:

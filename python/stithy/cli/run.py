@@ -1,0 +1,122 @@
+"""`stithy run`: from a study file to a report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.render import say, show, show_json
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.run.executor import Outcome
+
+
+def run(
+    study: Path,
+    /,
+    *,
+    out: Path | None = None,
+    keep: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> Exit:
+    """Run a study: make the candidates, load the database, measure, and write the report.
+
+    Everything that can be checked is checked before anything starts: the study, the candidates'
+    directories and their room, the server programs and their settings. Afterwards everything that
+    was made is removed again; results stay. Ctrl-C stops the run cleanly: the report then tells
+    what there is. A second Ctrl-C ends at once, and still cleans up. It does not install anything,
+    and it never touches a directory that is neither empty nor Stithy's own.
+
+    Examples:
+
+        stithy run studies/demo.yaml
+        stithy run studies/demo.yaml --out results/first --keep
+
+    Parameters
+    ----------
+    study
+        The study file.
+    out
+        Directory for the results, missing or empty; default: runs/<study>-<UTC time>.
+    keep
+        Leave the database instances running, and print how to reach them; `stithy clean` ends them.
+    json
+        Print one JSON document at the end: results, report, findings, instances kept.
+    """
+    from stithy.cli.display.lines import display
+    from stithy.run.executor import execute
+    from stithy.run.start import start_run
+    from stithy.run.stop import Stop
+
+    stop = Stop(say)
+    with stop.installed():
+        with display() as shown:
+            outcome = execute(start_run(study, out, stop, shown.show), keep=keep)
+        with stop.shield():
+            return _conclude(outcome, json=json)
+
+
+COMMAND = run
+
+
+def _conclude(outcome: "Outcome", *, json: bool) -> Exit:
+    """Write the report of what there is, tell the findings, and choose the exit code."""
+    from stithy.report.answer import main_findings
+    from stithy.report.page import write_report
+
+    directory = outcome.directory.root
+    page: Path | None = None
+    found: tuple[str, ...] = ()
+    if _measured(directory):
+        page, found = write_report(directory).resolve(), main_findings(directory)
+    _tell_left(outcome)
+    if json:
+        show_json(_as_json(outcome, page, found))
+    else:
+        _show(outcome, page, found)
+    if outcome.error is not None:
+        say(f"error: {outcome.error}")
+        return outcome.error.exit
+    return Exit.OK if _any_valid(directory) else Exit.INVALID
+
+
+def _measured(directory: Path) -> bool:
+    """Whether any window was begun: without one there is nothing to report."""
+    return any((directory / "windows").glob("*/window.parquet"))
+
+
+def _any_valid(directory: Path) -> bool:
+    from stithy.report.context import context_of
+    from stithy.results.read import read_run
+
+    return any(window.valid for window in context_of(read_run(directory)).evidence.windows)
+
+
+def _tell_left(outcome: "Outcome") -> None:
+    for left in outcome.left:
+        facts = ", ".join(f"{name} {value}" for name, value in left.making.facts.items())
+        say(f"not removed: {left.making.kind} ({facts}): {left.reason}: run `stithy clean` later")
+
+
+def _show(outcome: "Outcome", page: Path | None, found: tuple[str, ...]) -> None:
+    for sentence in found:
+        show(sentence)
+    for candidate, url in outcome.kept.items():
+        show(f"{candidate} is kept running: {url}")
+    if page is None:
+        show(f"Results: {outcome.directory.root.resolve()} (no window was measured, so no report)")
+    else:
+        show(f"Report: {page}")
+
+
+def _as_json(outcome: "Outcome", page: Path | None, found: tuple[str, ...]) -> dict[str, object]:
+    return {
+        "schema_version": 1,
+        "directory": str(outcome.directory.root.resolve()),
+        "end": outcome.end,
+        "error": str(outcome.error) if outcome.error else None,
+        "report": str(page) if page else None,
+        "findings": list(found),
+        "kept": dict(outcome.kept),
+    }

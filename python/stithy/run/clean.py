@@ -1,0 +1,61 @@
+"""Removing what runs left behind that were killed, or kept on purpose; and only that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.clock import SystemClock
+from stithy.run.journal import Journal
+from stithy.run.register import Registered, all_registered
+from stithy.run.undo import Left, undo
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What became of one run: how many things were removed, and what could not be.
+
+    `running`: it goes on, so nothing was touched.
+    """
+
+    run: Registered
+    removed: int
+    left: tuple[Left, ...]
+    running: bool = False
+
+
+def clean(directory: Path | None = None) -> Sequence[Cleaned]:
+    """Clean all runs of this user that have ended, or only that of one run directory."""
+    runs = all_registered()
+    if directory is not None:
+        runs = [run for run in runs if run.directory == directory.resolve()]
+    return [Cleaned(run, 0, (), running=True) if _goes_on(run) else clean_run(run) for run in runs]
+
+
+def _goes_on(run: Registered) -> bool:
+    """A kept run has ended, even while the process that ran it still writes its report."""
+    return run.is_running and not run.kept
+
+
+def clean_run(run: Registered) -> Cleaned:
+    """Unmake what one run left. Idempotent; its entry in the register goes when nothing is left."""
+    journal = Journal(run.path, SystemClock())
+    try:
+        left = undo(
+            run.run_id, run.makings, lambda number: _write_unmade(journal, number), everything=True
+        )
+    finally:
+        journal.close()
+    if not left:
+        run.path.unlink(missing_ok=True)
+    return Cleaned(run, len(run.makings) - len(left), tuple(left))
+
+
+def find_run(run_id: str) -> Registered | None:
+    """The ended run of this id in the register."""
+    return next(
+        (run for run in all_registered() if run.run_id == run_id and not _goes_on(run)), None
+    )
+
+
+def _write_unmade(journal: Journal, number: int) -> None:
+    journal.write("unmade", number=number)

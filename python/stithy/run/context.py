@@ -1,0 +1,157 @@
+"""What the steps of a run may use, and what one step leaves for the next."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from stithy.clock import Clock
+from stithy.database.engine import Engine, Installation, Instance, Start
+from stithy.database.engines.postgresql.counters import ServerFacts
+from stithy.hosts.runner import Runner
+from stithy.hosts.users import ServerUser
+from stithy.plan.cost import space_by_candidate
+from stithy.plan.steps import Plan
+from stithy.results.layout import RunDirectory
+from stithy.run.events import Observer
+from stithy.run.journal import Journal
+from stithy.run.register import Making, Register
+from stithy.run.stop import Stop
+from stithy.run.undo import undo
+from stithy.secrets import Secret
+from stithy.storage.copy import Contents
+from stithy.storage.provider import Provider, Record, Volume
+from stithy.study.load import StudyFile
+from stithy.wire.jobs import WorkloadSize
+from stithy.workload.hammer import Program
+from stithy.workload.workload import Workload
+
+
+@dataclass
+class State:
+    """What steps leave for later ones; filled in as the run goes on.
+
+    `master`: contents of the master copy, None before it is made. `trees`: what was made on which
+    volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
+    instances that go on after the run.
+    """
+
+    volumes: dict[str, Volume] = field(default_factory=dict)
+    master: Contents | None = None
+    restore_s: dict[str, float] = field(default_factory=dict)
+    restores: list[dict[str, Any]] = field(default_factory=list)
+    conditions: list[dict[str, Any]] = field(default_factory=list)
+    server_facts: ServerFacts | None = None
+    hammer_version: str | None = None
+    limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
+    trees: set[tuple[str, str]] = field(default_factory=set)
+    starts: int = 0
+    kept: dict[str, Secret] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Context:
+    """Everything a step may use; nothing else reaches the machine."""
+
+    run_id: str
+    file: StudyFile
+    plan: Plan
+    workload: Workload
+    directory: RunDirectory
+    journal: Journal
+    register: Register
+    clock: Clock
+    runner: Runner
+    engine: Engine
+    installation: Installation
+    hammer: Callable[[Secret], Program]
+    providers: Mapping[str, Provider]
+    user: ServerUser | None
+    scratch: Path
+    stop: Stop
+    tell: Observer
+    state: State
+
+    @property
+    def size(self) -> WorkloadSize:
+        """The workload as the hammer is told it."""
+        asked = self.file.study.workload
+        return WorkloadSize(name=asked.name, warehouses=asked.warehouses)
+
+    def volume(self, candidate: str) -> Volume:
+        """The candidate's volume, which its provision step made."""
+        return self.state.volumes[candidate]
+
+    def held_bytes(self, candidate: str) -> int:
+        """The most that the plan expects on the candidate's volume."""
+        return space_by_candidate(self.plan)[candidate]
+
+    def record(self, kind: str, facts: Mapping[str, str]) -> Making:
+        """Write down, durably and in both books, what is about to be made."""
+        self.journal.write("making", kind=kind, facts=dict(facts))
+        return Making(self.register.making(kind, facts), kind, facts)
+
+    def recorder(self, candidate: str) -> Record:
+        """`record` for what belongs to one candidate."""
+
+        def record(kind: str, facts: dict[str, str]) -> None:
+            self.record(kind, {**facts, "candidate": candidate})
+
+        return record
+
+    def unmake(self, making: Making) -> None:
+        """Undo one making now, and write that down."""
+
+        def unmade(number: int) -> None:
+            self.register.unmade(number)
+            self.journal.write("unmade", kind=making.kind, facts=dict(making.facts))
+
+        undo(self.run_id, [making], unmade, everything=False)
+
+    @contextmanager
+    def making(self, kind: str, facts: Mapping[str, str]) -> Iterator[None]:
+        """A thing that exists inside only; recorded before, undone after."""
+        made = self.record(kind, facts)
+        try:
+            yield
+        finally:
+            self.unmake(made)
+
+    @contextmanager
+    def server(
+        self,
+        candidate: str,
+        log: Path,
+        *,
+        memory_cgroup: Path | None = None,
+        loading: bool = False,
+    ) -> Iterator[Instance]:
+        """A server on the candidate's database that runs inside only."""
+        log.parent.mkdir(parents=True, exist_ok=True)
+        data = self.volume(candidate).path / "data"
+        sockets = self.sockets(candidate)
+        start = Start(data, sockets, log, memory_cgroup=memory_cgroup, loading=loading)
+        facts = {"data": str(data), "program": self.engine.program, "candidate": candidate}
+        with self.making("server", facts):
+            instance = self.engine.start(start)
+            with self.making("shared-memory", {**instance.shared_memory(), "candidate": candidate}):
+                try:
+                    yield instance
+                finally:
+                    instance.stop(at_once=self.stop.asked.is_set())
+
+    def sockets(self, candidate: str) -> Path:
+        """The candidate's directory for sockets, made where it is missing."""
+        path = self.scratch / str(list(self.file.study.candidates).index(candidate))
+        if not path.exists():
+            path.mkdir(mode=0o700)
+            own(path, self.user)
+        return path
+
+
+def own(path: Path, user: ServerUser | None) -> None:
+    """Give a fresh file or directory to the server's user."""
+    if user is not None:
+        os.chown(path, user.uid, user.gid)

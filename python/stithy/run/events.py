@@ -1,0 +1,68 @@
+"""What a run tells whoever watches it: typed events, rendered by the command line.
+
+An observer must not fail and must not take long; the run does not wait for a person.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stithy.plan.steps import Step, WindowPlan
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """Everything was checked; the steps begin. `time_s` is what the plan expects."""
+
+    directory: str
+    steps: int
+    time_s: float
+
+
+@dataclass(frozen=True)
+class StepStarted:
+    """One step begins; `number` counts from 1, `left_s` is the expected time of it and the rest."""
+
+    step: Step
+    number: int
+    steps: int
+    left_s: float
+
+
+@dataclass(frozen=True)
+class StepFinished:
+    """One step ended well, in `duration_s`; `result` says in words what came of it."""
+
+    step: Step
+    duration_s: float
+    result: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the hammer is inside a step."""
+
+    stage: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class SecondPassed:
+    """One second of a window; `p95_s` is of the headline transaction, None where none completed."""
+
+    window: WindowPlan
+    second: int
+    phase: str
+    tpm: float
+    p95_s: float | None
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a person should know while it happens."""
+
+    text: str
+
+
+Event = RunStarted | StepStarted | StepFinished | Progress | SecondPassed | Note
+Observer = Callable[[Event], None]

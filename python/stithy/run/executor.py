@@ -1,0 +1,171 @@
+"""Doing the steps of a plan, one by one: journal, do, journal; and taking everything down again.
+
+However a run ends (well, by an error, by Ctrl-C, by a bug), what it made is unmade, the manifest
+says how it ended, and the results so far are whole.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.plan.cost import total_s
+from stithy.plan.steps import Step, StepKind
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import End
+from stithy.run.context import Context
+from stithy.run.events import Note, RunStarted, StepFinished, StepStarted
+from stithy.run.loading import check, prepare, snapshot
+from stithy.run.manifest import ManifestFile
+from stithy.run.register import read_registered
+from stithy.run.restore import restore_step
+from stithy.run.undo import Left, undo
+from stithy.run.window import window_step
+
+Action = Callable[[Context, Step], str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: `error` is None only when every step was done.
+
+    `left` is what could not be removed; `kept` are the URLs of instances that go on, by candidate.
+    """
+
+    directory: RunDirectory
+    end: End
+    error: StithyError | None
+    left: tuple[Left, ...]
+    kept: Mapping[str, str]
+
+
+def execute(context: Context, *, keep: bool = False) -> Outcome:
+    """Do all steps of the plan; errors of the run are in the outcome, bugs are raised."""
+    manifest = ManifestFile(context)
+    manifest.write()
+    context.tell(_started(context))
+    error: StithyError | None = None
+    try:
+        _do_steps(context, manifest, keep=keep)
+        kept = keep_running(context) if keep else {}
+    except StithyError as raised:
+        error, kept = raised, {}
+    except BaseException:
+        _take_down(context, keep=False)
+        manifest.write("failed", "a bug in Stithy")
+        raise
+    left = _take_down(context, keep=bool(kept))
+    end = _end_of(error)
+    context.journal.write("run-ended", end=end, because=str(error) if error else None)
+    manifest.write(end, str(error) if error else None)
+    return Outcome(context.directory, end, error, left, kept)
+
+
+def _started(context: Context) -> RunStarted:
+    steps = context.plan.steps
+    return RunStarted(str(context.directory.root), len(steps), total_s(context.plan)[0])
+
+
+def _do_steps(context: Context, manifest: ManifestFile, *, keep: bool) -> None:
+    steps = [step for step in context.plan.steps if not (keep and step.kind == "tear-down")]
+    for number, step in enumerate(steps, start=1):
+        context.stop.check()
+        left_s = sum(each.cost.time_s for each in steps[number - 1 :])
+        context.tell(StepStarted(step, number, len(steps), left_s))
+        do_step(context, step)
+        manifest.write()
+    context.stop.check()
+
+
+def do_step(context: Context, step: Step) -> None:
+    """Journal, do, journal. Raises what the step raises, after it was written down."""
+    began_s = context.clock.monotonic_s()
+    context.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
+    try:
+        result = ACTIONS[step.kind](context, step)
+    except StithyError as error:
+        context.journal.write("step-failed", id=step.id, error=str(error))
+        raise
+    duration_s = context.clock.monotonic_s() - began_s
+    context.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)
+    context.tell(StepFinished(step, duration_s, result))
+
+
+def provision(context: Context, step: Step) -> str:
+    """Make a candidate's volume."""
+    assert step.candidate is not None  # the plan gives every provision a candidate
+    provider = context.providers[step.candidate]
+    volume = provider.provision(context.run_id, context.recorder(step.candidate))
+    context.state.volumes[step.candidate] = volume
+    return f"{volume.path} on {volume.filesystem}"
+
+
+def check_step(context: Context, step: Step) -> str:
+    """Verify all conditions; at a candidate's end a database that is gone ends nothing."""
+    try:
+        return check(context, step)
+    except Interrupted:
+        raise
+    except StithyError as error:
+        if step.window is None:
+            raise
+        context.tell(Note(f"{step.candidate}: the final check could not be done: {error}"))
+        return f"not done: {error.problem}"
+
+
+def tear_down(context: Context, step: Step) -> str:
+    """Remove what belongs to one candidate."""
+    left = _undo(context, candidate=step.candidate)
+    if left:
+        raise InfrastructureError(
+            f"{left[0].making.kind} could not be removed: {left[0].reason}",
+            where=f"candidate {step.candidate}",
+            remedy="mend that, then run `stithy clean`",
+        )
+    return "removed"
+
+
+def keep_running(context: Context) -> dict[str, str]:
+    """Start the instance of each candidate once more, to go on until `stithy clean`."""
+    from stithy.run.keep import keep_instances
+
+    return keep_instances(context)
+
+
+ACTIONS: Mapping[StepKind, Action] = {
+    "provision": provision,
+    "prepare": prepare,
+    "snapshot": snapshot,
+    "check": check_step,
+    "restore": restore_step,
+    "window": window_step,
+    "tear-down": tear_down,
+}
+
+
+def _take_down(context: Context, *, keep: bool) -> tuple[Left, ...]:
+    """Undo all that is still there, also what no step undid; shielded from further signals."""
+    if keep:
+        return ()
+    with context.stop.shield():
+        left = _undo(context, candidate=None)
+        for provider in context.providers.values():
+            provider.release()
+        context.register.close(remove=not left)
+    return tuple(left)
+
+
+def _undo(context: Context, *, candidate: str | None) -> list[Left]:
+    """Undo what the register holds of one candidate; None: of all."""
+    registered = read_registered(context.register.path)
+    makings = [
+        making
+        for making in (registered.makings if registered else ())
+        if candidate is None or making.facts.get("candidate") == candidate
+    ]
+    return undo(context.run_id, makings, context.register.unmade, everything=candidate is None)
+
+
+def _end_of(error: StithyError | None) -> End:
+    if error is None:
+        return "finished"
+    return "interrupted" if isinstance(error, Interrupted) else "failed"

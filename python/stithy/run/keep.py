@@ -1,0 +1,53 @@
+"""Instances that go on after their run, for a person to look at, until `stithy clean`."""
+
+from pathlib import Path
+
+from stithy.database.engine import Start
+from stithy.run.context import Context, own
+from stithy.secrets import Secret
+from stithy.storage.consent import DATA
+
+
+def keep_instances(context: Context) -> dict[str, str]:
+    """Start a server on each candidate's database; returns URLs without passwords.
+
+    The password is in a file beside the sockets that only the owner may read, in libpq's form, and
+    the URL names that file.
+    """
+    urls = {}
+    for candidate, volume in context.state.volumes.items():
+        data = volume.path / DATA
+        if not data.exists():
+            continue
+        facts = {"data": str(data), "program": context.engine.program, "candidate": candidate}
+        context.record("server", facts)
+        log = context.directory.root / "kept" / f"{candidate}.server.log"
+        log.parent.mkdir(exist_ok=True)
+        instance = context.engine.start(Start(data, context.sockets(candidate), log))
+        memory = {**instance.shared_memory(), "candidate": candidate}
+        context.record("shared-memory", memory)
+        urls[candidate] = _url(context, candidate, instance.url)
+        context.providers[candidate].keep()
+    context.register.keep()
+    context.register.close(remove=False)
+    return urls
+
+
+def _url(context: Context, candidate: str, url: Secret) -> str:
+    """The URL with a file in place of the password."""
+    from urllib.parse import parse_qs, unquote, urlsplit
+
+    parts = urlsplit(url.reveal())
+    sockets = parse_qs(parts.query)["host"][0]
+    password = unquote(parts.password or "")
+    file = _password_file(context, Path(sockets), password)
+    return f"postgresql://{parts.username}@{parts.path}?host={sockets}&passfile={file}"
+
+
+def _password_file(context: Context, sockets: Path, password: str) -> Path:
+    file = sockets / "pgpass"
+    file.touch(mode=0o600)
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    file.write_text(f"*:*:*:*:{escaped}\n")
+    own(file, None)
+    return file

@@ -1,0 +1,96 @@
+"""From an empty volume to a master copy: make the database, load it, verify it, keep it."""
+
+import os
+from pathlib import Path
+
+from stithy.errors import InvalidMeasurement
+from stithy.plan.ids import derive_seed
+from stithy.plan.steps import Step
+from stithy.results import tables
+from stithy.results.convert import condition_rows
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.run.events import Progress
+from stithy.run.restore import restore
+from stithy.run.trees import make_tree, record_tree
+from stithy.storage.consent import DATA, MASTER
+from stithy.storage.copy import contents_of, sync_filesystem
+from stithy.units import format_duration, format_size
+from stithy.wire.messages import AnyMessage, Started
+from stithy.wire.messages import Progress as HammerProgress
+from stithy.workload.hammer import Watch
+
+LOADERS_MAX = 8
+
+
+def prepare(context: Context, step: Step) -> str:
+    """Make the database on the master candidate's volume and load it."""
+    candidate = context.plan.master_candidate
+    data = make_tree(context, candidate, DATA)
+    context.engine.initialise(data, context.scratch)
+    log = context.directory.prepare_output.parent / "server.log"
+    with context.server(candidate, log, loading=True) as instance:
+        summary = context.hammer(instance.url).prepare(
+            context.size,
+            seed=derive_seed(context.plan.seed, "data"),
+            loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.size.warehouses + 1),
+            watch=_watch(context, context.directory.prepare_output),
+        )
+        instance.finish_loading(context.plan.growth_bytes)
+    rows = sum(table.rows for table in summary.tables)
+    return f"{rows:,} rows in {format_duration(summary.duration_s)}"
+
+
+def snapshot(context: Context, step: Step) -> str:
+    """Turn the loaded database into the master copy: durable, with the hash of every file."""
+    volume = context.volume(context.plan.master_candidate)
+    master = volume.path / MASTER
+    record_tree(context, context.plan.master_candidate, MASTER)
+    (volume.path / DATA).rename(master)
+    sync_filesystem(master)
+    contents = contents_of(master)
+    context.state.master = contents
+    return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
+
+
+def check(context: Context, step: Step) -> str:
+    """Verify all consistency conditions, after loading or at a candidate's end."""
+    candidate = step.candidate or context.plan.master_candidate
+    moment = "end" if step.window else "load"
+    if not (context.volume(candidate).path / DATA).exists():
+        restore(context, candidate, window_id=None)
+    output = context.directory.check_output(candidate, moment)
+    with context.server(candidate, output.with_suffix(".server.log")) as instance:
+        checked = context.hammer(instance.url).check(
+            context.size,
+            quick=step.quick,
+            after_load=moment == "load",
+            watch=_watch(context, output),
+        )
+    context.state.conditions += condition_rows(candidate, moment, checked.conditions)
+    write_table(context.directory.table("conditions"), tables.CONDITIONS, context.state.conditions)
+    if checked.broken and moment == "load":
+        raise InvalidMeasurement(
+            f"conditions {', '.join(map(str, checked.broken))} do not hold after loading",
+            where=f"candidate {candidate}",
+            remedy=f"read {output}; loading or the device under it is at fault",
+        )
+    return _told(len(checked.conditions), checked.broken)
+
+
+def _told(count: int, broken: tuple[int, ...]) -> str:
+    if not broken:
+        return f"all {count} conditions hold"
+    return f"of {count} conditions, {', '.join(map(str, broken))} do not hold"
+
+
+def _watch(context: Context, raw_output: Path) -> Watch:
+    """A watch that hands the hammer's progress on to whoever watches the run."""
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            context.tell(Progress(message.stage, message.done, message.total))
+        elif isinstance(message, Started):
+            context.state.hammer_version = message.program
+
+    return Watch(raw_output=raw_output, on_message=on_message, stop=context.stop.asked)

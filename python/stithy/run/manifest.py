@@ -1,0 +1,135 @@
+"""The manifest of a run, from what its context knows by now."""
+
+import hashlib
+from typing import Any
+
+import stithy
+from stithy.hosts.facts import machine_facts, storage_facts
+from stithy.results.manifest import (
+    CandidateFacts,
+    DatabaseFacts,
+    End,
+    Fact,
+    LoadFacts,
+    Manifest,
+    MemoryFacts,
+    PlanFacts,
+    WorkloadFacts,
+    comparability,
+    comparability_key,
+)
+from stithy.results.write import write_json
+from stithy.run.context import Context
+
+
+class ManifestFile:
+    """`manifest.json`, written again whenever more is known."""
+
+    def __init__(self, context: Context) -> None:
+        """The facts of the machine are read once, at the start."""
+        self._context = context
+        self._started_at_s = context.clock.now_s()
+        self._machine = machine_facts()
+        self._storage: dict[str, dict[str, Fact]] = {}
+
+    def write(self, end: End = "running", because: str | None = None) -> None:
+        """Write all that is known now."""
+        context = self._context
+        self._read_storage()
+        ended = None if end == "running" else context.clock.now_s()
+        write_json(context.directory.manifest, self._manifest(end, because, ended))
+
+    def _read_storage(self) -> None:
+        """While the volumes are there; they are gone when the last manifest is written."""
+        for name, volume in self._context.state.volumes.items():
+            if name not in self._storage:
+                self._storage[name] = storage_facts(volume.path)
+
+    def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
+        context = self._context
+        study = context.file.study
+        workload = WorkloadFacts(name=study.workload.name, warehouses=study.workload.warehouses)
+        load, database, memory = self._load(), self._database(), self._memory()
+        parts = comparability(workload, load, database, memory, stithy.__version__)
+        return Manifest(
+            stithy_version=stithy.__version__,
+            hammer_version=context.state.hammer_version,
+            question=study.study,
+            study_file=context.file.path.name,
+            study_sha256=hashlib.sha256(context.file.content).hexdigest(),
+            seed=context.plan.seed,
+            comparability_key=comparability_key(parts),
+            comparability=parts,
+            workload=workload,
+            load=load,
+            plan=self._plan(),
+            candidates=tuple(self._candidate(name) for name in study.candidates),
+            database=database,
+            memory=memory,
+            environment=self._machine,
+            started_at_s=self._started_at_s,
+            ended_at_s=ended_at_s,
+            end=end,
+            end_because=because,
+        )
+
+    def _plan(self) -> PlanFacts:
+        plan = self._context.plan
+        windows = tuple(step.id for step in plan.steps if step.kind == "window")
+        return PlanFacts(windows=windows, master_candidate=plan.master_candidate)
+
+    def _load(self) -> LoadFacts:
+        load = self._context.file.study.load
+        return LoadFacts(
+            users=load.users,
+            pace="none",
+            ramp_up_s=load.ramp_up_s,
+            duration_s=load.duration_s,
+            repeat=load.repeat,
+            checkpoint=load.checkpoint,
+            procedures=load.procedures,
+            isolation=load.isolation,
+            error_limit=load.error_limit,
+        )
+
+    def _database(self) -> DatabaseFacts:
+        database = self._context.file.study.database
+        facts = self._context.state.server_facts
+        return DatabaseFacts(
+            engine=database.engine,
+            settings=dict(database.settings),
+            server_version=facts.version if facts else self._context.installation.version,
+            effective_settings=facts.settings if facts else None,
+            missing_because=None if facts else "no window was started",
+        )
+
+    def _memory(self) -> MemoryFacts:
+        """The study's limit; enforced only if it was for every candidate so far."""
+        limits = self._context.state.limits
+        notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
+        return MemoryFacts(
+            limit_bytes=self._context.file.study.database.memory_bytes,
+            enforced=all(held for held, _ in limits.values()) if limits else None,
+            note="; ".join(notes) or None,
+        )
+
+    def _candidate(self, name: str) -> CandidateFacts:
+        candidate = self._context.file.study.candidates[name]
+        volume = self._context.state.volumes.get(name)
+        base = CandidateFacts(
+            name=name,
+            provider=candidate.provider,
+            path=str(self._context.providers[name].place()),
+            master=name == self._context.plan.master_candidate,
+            environment=self._storage.get(name, {}),
+        )
+        if volume is None:
+            return base
+        known: dict[str, Any] = {
+            "filesystem": volume.filesystem,
+            "mount_point": str(volume.mount_point),
+            "mount_options": volume.mount_options,
+            "devices": volume.devices,
+            "memory_backed": volume.memory_backed,
+        }
+        return base.model_copy(update=known)

@@ -1,0 +1,125 @@
+"""All that can be known to fail is found before anything is started, made or measured."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from stithy.errors import PreconditionError, UserError
+from stithy.hosts.runner import Command, Runner
+from stithy.hosts.users import ServerUser
+from stithy.plan.cost import space_by_candidate
+from stithy.plan.steps import Plan
+from stithy.storage.provider import Provider, Room
+from stithy.storage.volume import existing_part
+from stithy.study.model import Study
+from stithy.units import format_size
+
+RESERVE_BYTES = 64 * 2**20
+"""Left free on every file system: other programs write there too."""
+
+
+def check_candidates(
+    study: Study,
+    plan: Plan,
+    providers: Mapping[str, Provider],
+    runner: Runner,
+    user: ServerUser | None,
+) -> None:
+    """Raise the first problem with any candidate's place: consent, nesting, way to it, room."""
+    for provider in providers.values():
+        provider.check()
+    _refuse_nesting(providers)
+    for name, provider in providers.items():
+        _check_way(name, provider.place(), runner, user)
+    _check_room(study, plan, {name: each.room() for name, each in providers.items()})
+
+
+def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
+    """Raise unless results can be written to `directory`: missing or empty, and on no volume."""
+    real = directory.resolve()
+    for name, provider in providers.items():
+        if real.is_relative_to(provider.place()) or provider.place().is_relative_to(real):
+            raise UserError(
+                f"the results' directory {directory} and candidate {name} lie in each other",
+                where="--out",
+                remedy="keep results outside of what is measured",
+            )
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(
+            f"{directory} exists and is not an empty directory",
+            where="--out",
+            remedy="name another one: results are never overwritten",
+        )
+    there = existing_part(directory)
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PreconditionError(
+            f"{there} is not writable for this user",
+            where="--out",
+            remedy="name another directory with --out",
+        )
+
+
+def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
+    """One candidate inside another, or the same by way of a link, would measure each other."""
+    places = {name: provider.place() for name, provider in providers.items()}
+    for name, place in places.items():
+        for other, around in places.items():
+            if name != other and place.is_relative_to(around):
+                raise PreconditionError(
+                    f"{place} lies in {around}, the place of candidate {other}",
+                    where=f"candidate {name}",
+                    remedy="give each candidate a directory of its own",
+                )
+
+
+def _check_way(name: str, place: Path, runner: Runner, user: ServerUser | None) -> None:
+    """The server's user must be able to enter every directory on the way."""
+    if user is None:
+        return
+    there = existing_part(place)
+    way = [str(each) for each in reversed([there, *there.parents])]
+    script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'
+    finished = runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user.name))
+    if finished.code != 0:
+        closed = finished.stdout.strip() or str(there)
+        raise PreconditionError(
+            f"user {user.name}, as whom the database server runs, may not enter {closed}",
+            where=f"candidate {name}",
+            remedy=f"allow it (chmod o+x {closed}), or name another directory",
+        )
+
+
+def _check_room(study: Study, plan: Plan, rooms: Mapping[str, Room]) -> None:
+    """Add up what shares a file system, and what memory must hold."""
+    needs = space_by_candidate(plan)
+    for room in {each.filesystem_id: each for each in rooms.values()}.values():
+        names = [name for name in rooms if rooms[name].filesystem_id == room.filesystem_id]
+        needed = sum(needs[name] for name in names) + RESERVE_BYTES
+        if needed > room.free_bytes:
+            raise _too_small(names, needed, room.free_bytes, f"on {room.mount_point}")
+    in_memory = [name for name in rooms if rooms[name].memory_backed]
+    needed = sum(needs[name] for name in in_memory) + study.database.memory_bytes
+    available = memory_available_bytes()
+    if in_memory and needed > available:
+        raise _too_small(in_memory, needed, available, "of memory, the server's included")
+
+
+def _too_small(names: list[str], needed: int, free: int, what: str) -> PreconditionError:
+    several = len(names) > 1
+    return PreconditionError(
+        f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
+        where=f"candidate{'s' if several else ''} {' and '.join(names)}",
+        remedy="make room, name another directory, or use fewer warehouses or shorter windows",
+    )
+
+
+def memory_available_bytes(proc: Path = Path("/proc")) -> int:
+    """Memory that could be used now without swapping. Source: proc_meminfo(5), MemAvailable."""
+    for line in (proc / "meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    raise PreconditionError(
+        "the kernel does not tell the available memory",
+        where=str(proc / "meminfo"),
+        remedy="use a kernel of version 3.14 or later",
+    )

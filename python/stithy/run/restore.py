@@ -1,0 +1,104 @@
+"""Putting a candidate's database back to the master copy, with the proof that it is the same.
+
+Copy, hash every file and compare, make durable, drop from the page cache: pages that the copier
+read or wrote are charged to the copier, so a server that found them would escape its memory limit.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from stithy.errors import InfrastructureError
+from stithy.plan.steps import Step
+from stithy.results import tables
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.run.trees import make_tree
+from stithy.storage.consent import DATA, MASTER
+from stithy.storage.copy import Contents, contents_of, copy_tree, evict_tree, sync_filesystem
+from stithy.units import format_duration, format_size
+
+NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
+STILL_THERE = "the kernel kept some pages, for example because another process has the files open"
+
+
+def restore_step(context: Context, step: Step) -> str:
+    """Restore before a window."""
+    assert step.candidate is not None  # the plan gives every restore a candidate
+    row = restore(context, step.candidate, window_id=step.window.id if step.window else None)
+    taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
+    return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
+
+
+def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[str, Any]:
+    """Replace the candidate's database by a copy of the master copy; returns the row of RESTORES.
+
+    A restore that belongs to no window is not written to the table. Raises InfrastructureError
+    where the copy differs.
+    """
+    clock, state = context.clock, context.state
+    source = context.volume(context.plan.master_candidate).path / MASTER
+    began_s = clock.monotonic_s()
+    target = make_tree(context, candidate, DATA)
+    copied_s = _copy(context, source, target)
+    found = contents_of(target)
+    assert state.master is not None  # the plan makes the master copy before any restore
+    _compare(state.master, found, str(target))
+    verified_s = clock.monotonic_s()
+    sync_filesystem(target)
+    resident, note = _evict(context, candidate)
+    ended_s = clock.monotonic_s()
+    state.restore_s[candidate] = ended_s - began_s
+    row = {
+        "window_id": window_id or "",
+        "candidate": candidate,
+        "copy_s": copied_s - began_s,
+        "verify_s": verified_s - copied_s,
+        "sync_s": ended_s - verified_s,
+        "files": len(found.files),
+        "size_bytes": found.size_bytes,
+        "identical": True,
+        "resident_bytes": resident,
+        "resident_note": note,
+    }
+    if window_id is not None:
+        state.restores.append(row)
+        write_table(context.directory.table("restores"), tables.RESTORES, state.restores)
+    return row
+
+
+def _copy(context: Context, source: Path, target: Path) -> float:
+    """Copy; returns the moment of its end. A full device is an error with its remedy."""
+    try:
+        copy_tree(source, target)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the database could not be restored: {error.strerror or error}",
+            where=str(target),
+            remedy="make room there, or look for errors of the device in the kernel's log",
+        ) from error
+    return context.clock.monotonic_s()
+
+
+def _compare(master: Contents, found: Contents, where: str) -> None:
+    if found == master:
+        return
+    differing = sorted(
+        name
+        for name in {*master.files, *found.files}
+        if master.files.get(name) != found.files.get(name)
+    )
+    raise InfrastructureError(
+        f"the restored database differs from the master copy, first in "
+        f"{(differing or ['its directories'])[0]}",
+        where=where,
+        remedy="do not trust this device before its errors are found: read the kernel's log",
+    )
+
+
+def _evict(context: Context, candidate: str) -> tuple[int | None, str | None]:
+    """Bytes still resident, and why they are None or not 0."""
+    volume = context.volume(candidate)
+    if volume.memory_backed:
+        return None, NOT_EVICTABLE
+    resident = evict_tree(volume.path / DATA)
+    return resident, STILL_THERE if resident else None

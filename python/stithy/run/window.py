@@ -1,0 +1,212 @@
+"""One window: start the server within its memory, warm up, measure, verify, stop, write it down.
+
+Whatever goes wrong inside, the window's row is written: without numbers and with the reason. A
+full disk ends the run, because every later window would meet it too.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from stithy.collect.collector import Reading, Scope
+from stithy.collect.sampler import Sampler
+from stithy.database.engine import Instance
+from stithy.database.engines.postgresql.counters import (
+    CommitCounters,
+    MaintenanceCounters,
+    read_commit_counters,
+    read_maintenance_counters,
+    read_server_facts,
+)
+from stithy.errors import InfrastructureError, StithyError
+from stithy.hosts.cgroup import MemoryGroup
+from stithy.plan.ids import derive_seed
+from stithy.plan.steps import Step, WindowPlan
+from stithy.results.layout import WindowDirectory
+from stithy.run.context import Context
+from stithy.run.events import SecondPassed
+from stithy.run.memory import limited
+from stithy.run.window_rows import write_window
+from stithy.wire.jobs import Isolation
+from stithy.wire.messages import AnyMessage, Second
+from stithy.workload.hammer import Checked, Driven, Program, RunRequest, Watch
+
+WARM_UP_PER_WAREHOUSE = 500
+WARM_UP_MAX = 20_000
+NO_SPACE = "No space left on device"
+
+
+@dataclass
+class Measured:
+    """What a window has given so far; what it did not come to is None or empty."""
+
+    window: WindowPlan
+    limit_bytes: int | None = None
+    limit_note: str | None = None
+    peak_bytes: int | None = None
+    warm_up_s: float | None = None
+    driven: Driven | None = None
+    readings: tuple[Reading, ...] = ()
+    commits: tuple[CommitCounters, CommitCounters] | None = None
+    maintenance: tuple[MaintenanceCounters, MaintenanceCounters] | None = None
+    checked: Checked | None = None
+    missing_because: str | None = None
+    server_ended: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def window_step(context: Context, step: Step) -> str:
+    """Measure one window and write its tables; returns in words what came of it.
+
+    Raises InfrastructureError for a full disk, after the tables are written.
+    """
+    assert step.window is not None  # the plan gives every window step its window
+    measured = Measured(step.window)
+    try:
+        _measure(context, measured)
+    except StithyError as error:
+        measured.missing_because = _reason(measured, error)
+    directory = context.directory.window(step.window.id)
+    result = write_window(context, directory, measured)
+    _stop_when_full(context, directory, measured)
+    return result
+
+
+def _measure(context: Context, measured: Measured) -> None:
+    window = measured.window
+    log = context.directory.window(window.id).server_log
+    with limited(context, window.candidate) as limit:
+        measured.limit_bytes = limit.group.limit_bytes if limit.group else None
+        measured.limit_note = limit.note
+        group = limit.group
+        cgroup = group.path if group else None
+        with context.server(window.candidate, log, memory_cgroup=cgroup) as instance:
+            try:
+                _use(context, measured, instance, group)
+            finally:
+                measured.server_ended = _ended(instance, group)
+                measured.peak_bytes = group.peak_bytes() if group else None
+
+
+def _use(
+    context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
+) -> None:
+    """Everything between the server's start and its stop."""
+    hammer = context.hammer(instance.url)
+    if context.state.server_facts is None:
+        context.state.server_facts = read_server_facts(instance.url)
+    _warm_up(context, measured, hammer)
+    with _sampled(context, measured, instance, group):
+        if measured.window.checkpoint:
+            instance.checkpoint()
+        maintenance = read_maintenance_counters(instance.url)
+        commits = read_commit_counters(instance.url, context.clock)
+        measured.driven = _drive(context, measured.window, hammer)
+        measured.commits = (commits, read_commit_counters(instance.url, context.clock))
+        measured.maintenance = (maintenance, read_maintenance_counters(instance.url))
+    # An interrupted window is verified too: what it did must be right all the same.
+    measured.checked = hammer.check(
+        context.size,
+        quick=True,
+        after_load=False,
+        watch=Watch(raw_output=context.directory.window(measured.window.id).check_output),
+    )
+
+
+def _warm_up(context: Context, measured: Measured, hammer: Program) -> None:
+    """The same fixed pass for every candidate, so that all start with the same caches."""
+    summary = hammer.warm_up(
+        context.size,
+        seed=derive_seed(context.plan.seed, "warm-up"),
+        transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * context.size.warehouses),
+        watch=Watch(
+            raw_output=context.directory.window(measured.window.id).warm_up_output,
+            stop=context.stop.asked,
+        ),
+    )
+    measured.warm_up_s = summary.duration_s
+
+
+def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
+    load = context.file.study.load
+    directory = context.directory.window(window.id)
+    request = RunRequest(
+        seed=window.seed,
+        users=window.users,
+        ramp_up_s=window.ramp_up_s,
+        duration_s=window.duration_s,
+        procedures=load.procedures,
+        isolation=Isolation(load.isolation),
+        error_limit=load.error_limit,
+        hlog_stem=directory.hlog_stem,
+    )
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, Second):
+            context.tell(_second(context, window, message))
+
+    watch = Watch(directory.hammer_output, on_message, context.stop.asked)
+    return hammer.run(context.size, request, watch=watch)
+
+
+def _second(context: Context, window: WindowPlan, message: Second) -> SecondPassed:
+    done = sum(each.committed + each.rolled_back for each in message.transactions)
+    headline = [t for t in message.transactions if t.name == context.workload.headline]
+    p95_s = headline[0].response_p95_s if headline else None
+    return SecondPassed(window, message.second, message.phase, done * 60.0, p95_s)
+
+
+@contextmanager
+def _sampled(
+    context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
+) -> Iterator[None]:
+    """Collectors run inside; what they read is kept whatever happens."""
+    sampler = Sampler(
+        Scope(
+            volumes=(context.volume(measured.window.candidate).path,),
+            database_url=instance.url,
+            memory_cgroup=group.path if group else None,
+            clock=context.clock,
+        )
+    )
+    sampler.start()
+    try:
+        yield
+    finally:
+        measured.readings = sampler.stop()
+
+
+def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
+    """How the server ended by itself, and whether its memory was the cause."""
+    ended = instance.ended_by()
+    if ended is None:
+        return None
+    killed = group.killed() if group else None
+    cause = " for want of memory" if killed else ""
+    return f"the server {ended}{cause}: {instance.last_words()}"
+
+
+def _reason(measured: Measured, error: StithyError) -> str:
+    """Why a window has no numbers: the server's end comes first, it explains the rest."""
+    return measured.server_ended or f"{error.where}: {error.problem}"
+
+
+def _stop_when_full(context: Context, directory: WindowDirectory, measured: Measured) -> None:
+    """Raise if the volume is full: by the server's log, or by the hammer's errors."""
+    errors = measured.driven.summary.errors if measured.driven else ()
+    told = any(error.sqlstate == "53100" for error in errors)
+    if not told and not _log_says(directory, NO_SPACE):
+        return
+    volume = context.volume(measured.window.candidate)
+    raise InfrastructureError(
+        f"the file system of {volume.path} ran full in window {measured.window.id}",
+        where=f"candidate {measured.window.candidate}",
+        remedy="make room there, or use fewer warehouses, shorter windows or fewer users",
+    )
+
+
+def _log_says(directory: WindowDirectory, words: str) -> bool:
+    try:
+        return words in directory.server_log.read_text(errors="replace")
+    except OSError:
+        return False

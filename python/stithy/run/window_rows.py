@@ -1,0 +1,122 @@
+"""From what a window gave to its tables, written at once and durably."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from stithy.collect.rows import checkpoints_inside, series_rows
+from stithy.results import tables
+from stithy.results.convert import (
+    ALL,
+    condition_rows,
+    read_latencies,
+    second_rows,
+    transaction_rows,
+    window_numbers,
+)
+from stithy.results.layout import WindowDirectory
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.units import format_duration
+
+if TYPE_CHECKING:
+    from stithy.run.window import Measured
+
+Row = dict[str, Any]
+
+
+def write_window(context: Context, directory: WindowDirectory, measured: "Measured") -> str:
+    """Write all tables of a window; returns in words what came of it."""
+    window = measured.window
+    driven = measured.driven
+    transactions, seconds = [], []
+    if driven is not None:
+        latencies = read_latencies(directory.hlog_stem)
+        transactions = transaction_rows(window.id, driven.summary, latencies)
+        seconds = second_rows(window.id, driven.seconds, latencies)
+    row = window_row(context, measured, transactions)
+    conditions = (
+        condition_rows(window.candidate, "window", measured.checked.conditions, window.id)
+        if measured.checked
+        else []
+    )
+    write_table(directory.table("transactions"), tables.TRANSACTIONS, transactions)
+    write_table(directory.table("seconds"), tables.SECONDS, seconds)
+    series = series_rows(window.id, measured.readings, row["started_at_s"])
+    write_table(directory.table("series"), tables.SERIES, series)
+    write_table(directory.table("conditions"), tables.CONDITIONS, conditions)
+    # Last: a window counts as measured when its own row is there.
+    write_table(directory.table("window"), tables.WINDOW, [row])
+    return _told(row, transactions)
+
+
+def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
+    """The row of WINDOW; null for whatever the window did not come to."""
+    window = measured.window
+    row: Row = {column.name: None for column in tables.WINDOW.columns}
+    row |= {
+        "window_id": window.id,
+        "candidate": window.candidate,
+        "users": window.users,
+        "block": window.block,
+        "position": window.position,
+        "complete": False,
+        "missing_because": measured.missing_because,
+        "memory_limit_enforced": measured.limit_bytes is not None,
+        "memory_limit_bytes": measured.limit_bytes,
+        "memory_limit_note": measured.limit_note,
+        "memory_peak_bytes": measured.peak_bytes,
+        "checkpoint_before": "forced" if window.checkpoint else "none",
+        "restore_s": context.state.restore_s.get(window.candidate),
+        "warm_up_s": measured.warm_up_s,
+    }
+    if measured.driven is not None:
+        row |= _numbers(context, measured, transactions)
+    return row
+
+
+def _numbers(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
+    assert measured.driven is not None  # asked by the caller
+    summary = measured.driven.summary
+    merged = next((row for row in transactions if row["transaction"] == ALL), {})
+    row = window_numbers(summary, context.workload.headline, merged.get("service_p50_s"))
+    row["complete"] = summary.complete and measured.missing_because is None
+    if not row["complete"]:
+        row["missing_because"] = measured.missing_because or _cut_short(context, measured)
+    row["checkpoints_inside"] = checkpoints_inside(
+        measured.readings, summary.measure_from_s, summary.measure_to_s
+    )
+    if measured.commits is not None:
+        before, after = measured.commits
+        row["server_commits"] = after.commits - before.commits
+        row["server_rollbacks"] = after.rollbacks - before.rollbacks
+    if measured.maintenance is not None:
+        first, last = measured.maintenance
+        row["autovacuum_runs"] = last.autovacuum_runs - first.autovacuum_runs
+    return row
+
+
+def _cut_short(context: Context, measured: "Measured") -> str:
+    """Why the hammer did not come to its planned end."""
+    assert measured.driven is not None  # asked by the caller
+    if context.stop.asked.is_set():
+        return "stopped by a person"
+    if measured.server_ended:
+        return measured.server_ended
+    summary = measured.driven.summary
+    if summary.errors:
+        worst = max(summary.errors, key=lambda error: error.count)
+        return f"the hammer gave up: {_plain(worst.text)} ({worst.count} times)"
+    return "the hammer ended before its time"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _told(row: Row, transactions: list[Row]) -> str:
+    if not row["complete"]:
+        return f"no measurement: {row['missing_because']}"
+    merged = next((each for each in transactions if each["transaction"] == ALL), {})
+    p95_s = merged.get("response_p95_s")
+    told = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
+    return told if p95_s is None else f"{told}, p95 {format_duration(p95_s)}"
