@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 SECONDS_BY_UNIT = {
-    "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
+    "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0,
     "min": 60.0, "minute": 60.0, "minutes": 60.0, "m": 60.0,
     "h": 3600.0, "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0,
 }  # fmt: skip
@@ -23,7 +23,7 @@ BYTES_BY_UNIT = {
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
 
-_QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*$")
+_QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
 
 
 def parse_duration(text: object) -> float:
@@ -93,12 +93,12 @@ Bytes = Annotated[
 
 def format_duration(seconds: float) -> str:
     """A duration for people: `850 µs`, `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 10 min`."""
-    if seconds < 1e-3:
+    if 0 < seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
-    if seconds < 1:
-        return f"{seconds * 1e3:.3g} ms"
+    if 0 < seconds < 1:
+        return f"{_three_digits(seconds * 1e3)} ms"
     if seconds < 60:
-        return f"{seconds:.3g} s"
+        return f"{_three_digits(seconds)} s"
     whole = round(seconds)
     if whole < 3600:
         return _pair(whole // 60, "min", whole % 60, "s")
@@ -113,6 +113,11 @@ def format_size(size_bytes: float) -> str:
     """A size for people, in binary units: `384 MiB`, `1.5 GiB`."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size_bytes < 1024:
-            return f"{size_bytes:.3g} {unit}" if size_bytes < 1000 else f"{size_bytes:.0f} {unit}"
+            return f"{_three_digits(size_bytes)} {unit}"
         size_bytes /= 1024
-    return f"{size_bytes:.3g} TiB"
+    return f"{_three_digits(size_bytes)} TiB"
+
+
+def _three_digits(value: float) -> str:
+    """Three digits at least, and never an exponent."""
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"

@@ -1,0 +1,93 @@
+"""Durations and sizes as people write them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.units import format_duration, format_size, parse_duration, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", 90),
+        ("2 min", 120),
+        ("500 ms", 0.5),
+        ("1.5 h", 5400),
+        (" 20  S ", 20),
+        ("1 d", 86400),
+        ("3 us", 3e-6),
+    ],
+)
+def test_a_duration_becomes_seconds(text: str, expected: float) -> None:
+    """With or without a space, in any case."""
+    assert parse_duration(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 GiB", 2**30),
+        ("384MB", 384_000_000),
+        ("512 KiB", 2**19),
+        ("1kB", 1000),
+        ("0.5 TiB", 2**39),
+        ("7 B", 7),
+    ],
+)
+def test_a_size_becomes_bytes(text: str, expected: int) -> None:
+    """Binary units are powers of 1024, decimal ones of 1000."""
+    assert parse_size(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "5", "s", "-1 s", "1e3 s", "1 fortnight", None, 5, "9" * 400])
+def test_what_is_no_quantity_says_what_would_be_one(text: object) -> None:
+    """A bare number is refused: nobody knows whether 5 is seconds or minutes."""
+    with pytest.raises(ValueError, match=r"such as 5 s|use us, ms"):
+        parse_duration(text)
+    with pytest.raises(ValueError, match=r"such as 1 GiB|use KiB"):
+        parse_size(text)
+
+
+def test_a_number_too_large_for_a_float_is_refused() -> None:
+    """Four hundred digits would be infinity."""
+    with pytest.raises(ValueError, match="a smaller number is needed"):
+        parse_size("9" * 400 + " GiB")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"),
+        (0.00085, "850 µs"),
+        (0.9996, "1000 ms"),
+        (0.0123, "12.3 ms"),
+        (3.4, "3.4 s"),
+        (20, "20 s"),
+        (125, "2 min 5 s"),
+        (120, "2 min"),
+        (4200, "1 h 10 min"),
+    ],
+)
+def test_a_duration_is_shown_in_the_unit_that_fits(seconds: float, expected: str) -> None:
+    """Two units at most."""
+    assert format_duration(seconds) == expected
+
+
+@given(st.integers(0, 10**7))
+def test_a_shown_duration_of_whole_seconds_is_never_off_by_more_than_its_last_unit(
+    seconds: int,
+) -> None:
+    """Reading the parts back gives the value, to the minute above an hour."""
+    parts = format_duration(seconds).split()
+    read = sum(
+        parse_duration(f"{number} {unit}")
+        for number, unit in zip(parts[::2], parts[1::2], strict=True)
+    )
+    assert abs(read - seconds) < (60 if seconds >= 3600 else 1)
+
+
+@given(st.integers(0, 2**55))
+def test_a_shown_size_is_right_to_three_digits(size_bytes: int) -> None:
+    """Reading it back gives the value within its rounding."""
+    assert parse_size(format_size(size_bytes)) == pytest.approx(size_bytes, rel=0.006)
