@@ -1,0 +1,146 @@
+"""The command `stithy hammer`: options, exit codes, what is shown."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fakes.program import AnsweringRunner
+from stithy.cli import app, hammer, hammer_view
+from stithy.secrets import Secret
+from stithy.wire.jobs import PrepareJob, RunJob
+from stithy.wire.messages import AnyMessage, parse_message
+from stithy.workload.hammer import Hammer
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
+URL = "postgresql://u:hush@/d?host=/nowhere"
+
+
+def examples(*names: str) -> list[AnyMessage]:
+    """Some of the protocol's examples."""
+    return [parse_message((EXAMPLES / f"message.{name}.json").read_text()) for name in names]
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, messages: Sequence[AnyMessage]) -> AnsweringRunner:
+    """Let the command's hammer answer with these messages."""
+    runner = AnsweringRunner(messages)
+
+    def made(url: str) -> Hammer:
+        return Hammer(runner, Secret(url), program=Path("/bin/stithy-hammer"))
+
+    monkeypatch.setattr(hammer, "_hammer", made)
+    return runner
+
+
+def test_prepare_shows_rows_and_times(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Progress is talk, the table is data."""
+    runner = answering(monkeypatch, examples("started", "progress", "prepare-summary"))
+    assert app.run(["hammer", "prepare", URL, "--warehouses", "10", "--seed", "5"]) == 0
+    shown = capsys.readouterr()
+    assert "loading rows: 3 of 10" in shown.err
+    assert "order_line  2999417" in shown.out
+    job = runner.jobs[0]
+    assert isinstance(job, PrepareJob)
+    assert (job.seed, job.loaders, job.workload.warehouses) == (5, 2, 10)
+
+
+def test_run_shows_a_line_a_second_and_a_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options reach the job; durations are written as people write them."""
+    runner = answering(monkeypatch, examples("started", "second", "warning", "run-summary"))
+    words = [
+        "--users",
+        "13",
+        "--ramp-up",
+        "5s",
+        "--duration",
+        "20s",
+        "--warehouses",
+        "10",
+        "--plain-sql",
+    ]
+    assert app.run(["hammer", "run", URL, *words]) == 0
+    shown = capsys.readouterr()
+    assert "new-order p95  18.5 ms" in shown.err
+    assert "warning: 4 of 13 connections were lost" in shown.err
+    assert "NOPM 24720   TPM 24963" in shown.out
+    assert "order numbers agree" in shown.out
+    job = runner.jobs[0]
+    assert isinstance(job, RunJob)
+    assert (job.users, job.ramp_up_s, job.duration_s, job.procedures) == (13, 5.0, 20.0, False)
+
+
+def test_json_is_one_document_for_programs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the numbers, the types, and the summary as on the wire."""
+    answering(monkeypatch, examples("started", "run-summary"))
+    assert app.run(["hammer", "run", URL, "--warehouses", "10", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["nopm"] == pytest.approx(24720)
+    assert document["summary"]["complete"] is True
+    assert [row["transaction"] for row in document["transactions_by_type"]][-1] == "all"
+
+
+def test_a_run_that_was_cut_short_is_not_valid(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It measured, but not what was asked: exit code 5, and the word is in the text."""
+    answering(monkeypatch, examples("started", "run-summary.partial"))
+    assert app.run(["hammer", "run", URL, "--warehouses", "10"]) == 5
+    assert "CUT SHORT" in capsys.readouterr().out
+
+
+def test_a_broken_condition_is_shown_in_words_and_gives_exit_code_5(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mark alone would not carry the meaning."""
+    answering(monkeypatch, examples("condition.holds", "condition", "check-summary"))
+    assert app.run(["hammer", "check", URL, "--warehouses", "10"]) == 5
+    out = capsys.readouterr().out
+    assert "✓ holds" in out
+    assert "✗ BROKEN" in out
+    assert "2 rows break it, such as warehouse 3" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("run --warehouses 1 --duration 20", "--duration: '20' is not a duration"),
+        ("run --warehouses 1 --ramp-up fast", "--ramp-up: 'fast' is not a duration"),
+        ("run --warehouses 1 --users 0", "--users: 0 is too few"),
+        ("prepare --warehouses 0", "--warehouses: 0 is too few"),
+        ("prepare", "requires an argument"),
+    ],
+)
+def test_wrong_options_are_told_with_their_name(
+    words: str, problem: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and nothing is started."""
+    runner = answering(monkeypatch, [])
+    command, *options = words.split()
+    assert app.run(["hammer", command, URL, *options]) == 2
+    assert problem in capsys.readouterr().err
+    assert runner.commands == []
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The size is asked from the database, which cannot be reached: exit code 3."""
+    assert app.run(["hammer", "check", URL]) == 3
+    error = capsys.readouterr().err
+    assert "/nowhere/.s.PGSQL.5432, database d" in error
+    assert "hush" not in error
+
+
+def test_a_second_without_transactions_has_a_line_too() -> None:
+    """A stall must be seen as it happens."""
+    [second] = examples("second.ramp-up")
+    text = hammer_view.second_text(second)  # type: ignore[arg-type]  # of a known example
+    assert "0 transactions" in text
+    assert "p95        -" in text
