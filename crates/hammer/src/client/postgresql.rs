@@ -2,6 +2,18 @@
 //!
 //! Everything here is shared by loading, checking and running; no SQL of a workload is known here.
 
+mod answer;
+mod message;
+mod params;
+mod session;
+mod startup;
+mod stream;
+
+pub use answer::{Answer, Row};
+pub use params::Params;
+pub use session::{ServerError, Session, SessionError, Statement};
+pub use startup::Setting;
+
 use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
@@ -61,6 +73,11 @@ impl Target {
     /// Host, port and database in words; never user or password.
     pub fn place(&self) -> &str {
         &self.place
+    }
+
+    /// Hosts, user and password.
+    fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Opens one connection; the caller polls the driving half itself.

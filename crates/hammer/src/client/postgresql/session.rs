@@ -1,0 +1,191 @@
+//! A session of a virtual user: prepared statements, sent in batches, answered in one wait.
+//!
+//! Why not tokio-postgres here, which loading and checking use: each of its requests passes a channel
+//! to another task and back. A batch here is one write and, mostly, one read, in the user's own task,
+//! in buffers that are kept. Figures: `benches/README.md`.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::{BufMut, BytesMut};
+
+use super::answer::Answer;
+use super::params::Params;
+use super::startup::{self, Setting};
+use super::stream::Stream;
+use super::Target;
+
+/// A server that does not answer at all is given up after this time.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the server said went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerError {
+    /// Five letters and digits; empty where the server told none.
+    pub sqlstate: String,
+    /// The server's words.
+    pub text: String,
+    /// Whether the server closes the session.
+    pub ends_session: bool,
+}
+
+impl ServerError {
+    /// Whether the same transaction may succeed when tried again: a serialization failure or a
+    /// deadlock.
+    pub fn is_retryable(&self) -> bool {
+        self.sqlstate == "40001" || self.sqlstate == "40P01"
+    }
+}
+
+/// Why a batch has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The server refused a statement; the session goes on unless the error ends it.
+    #[error("{} (SQLSTATE {})", .0.text, .0.sqlstate)]
+    Server(ServerError),
+    /// The connection is gone, and with it the answer.
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+}
+
+impl SessionError {
+    /// What came is no message of the protocol; nothing after it can be trusted.
+    pub(super) fn protocol() -> Self {
+        SessionError::Lost("the server's answer could not be understood".into())
+    }
+}
+
+impl From<io::Error> for SessionError {
+    fn from(e: io::Error) -> Self {
+        match e.kind() {
+            io::ErrorKind::UnexpectedEof => SessionError::Lost("the server closed it".into()),
+            _ => SessionError::Lost(e.to_string()),
+        }
+    }
+}
+
+/// A statement prepared in one session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Statement(u16);
+
+/// One connection with its prepared statements and its buffers.
+pub struct Session {
+    stream: Stream,
+    out: BytesMut,
+    answer: Answer,
+    statements: u16,
+    queued: u16,
+}
+
+impl Session {
+    /// Connects, authenticates and applies `settings`.
+    pub async fn open(target: &Target, settings: &[Setting]) -> Result<Self, SessionError> {
+        let opening = async {
+            let mut stream = Stream::open(target.config()).await?;
+            startup::start(&mut stream, target.config(), settings).await?;
+            Ok::<_, SessionError>(stream)
+        };
+        let stream = tokio::time::timeout(CONNECT_TIMEOUT, opening)
+            .await
+            .map_err(|_| SessionError::Lost("no answer while connecting".into()))??;
+        Ok(Session {
+            stream,
+            out: BytesMut::with_capacity(2048),
+            answer: Answer::default(),
+            statements: 0,
+            queued: 0,
+        })
+    }
+
+    /// Prepares one statement.
+    pub async fn prepare(&mut self, sql: &str) -> Result<Statement, SessionError> {
+        let statement = Statement(self.statements);
+        self.statements += 1;
+        self.message(b'P', |out| {
+            put_name(out, statement);
+            out.put_slice(sql.as_bytes());
+            // The end of the text; types of parameters are left to the server.
+            out.put_slice(&[0, 0, 0]);
+        });
+        self.exchange().await?;
+        Ok(statement)
+    }
+
+    /// Adds a statement to the batch; nothing is sent yet.
+    ///
+    /// Parameters and results are in binary format.
+    pub fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Params<'_>)) {
+        self.message(b'B', |out| {
+            out.put_u8(0);
+            put_name(out, statement);
+            put_parameters(out, write);
+            let (formats, binary) = (1, 1);
+            out.put_u16(formats);
+            out.put_u16(binary);
+        });
+        // Execute the unnamed portal without a limit on rows.
+        self.out.put_slice(b"E\0\0\0\x09\0\0\0\0\0");
+        self.queued += 1;
+    }
+
+    /// Sends the batch and waits for all its answers.
+    ///
+    /// Without a transaction block the batch is one transaction. Errors: the first error of the
+    /// server, which skipped the rest of the batch, or a lost connection. The answers stay until
+    /// the next batch.
+    pub async fn exchange(&mut self) -> Result<&Answer, SessionError> {
+        self.out.put_slice(b"S\0\0\0\x04");
+        let sent = self.stream.send(&self.out).await;
+        self.out.clear();
+        self.answer.begin(std::mem::take(&mut self.queued));
+        sent?;
+        while !self.answer.read_messages()? {
+            self.stream.receive(self.answer.input()).await?;
+        }
+        match self.answer.take_error() {
+            Some(error) if error.ends_session => Err(SessionError::Lost(error.text)),
+            Some(error) => Err(SessionError::Server(error)),
+            None => Ok(&self.answer),
+        }
+    }
+
+    /// Whether a transaction block is open, failed or not.
+    pub fn in_transaction(&self) -> bool {
+        self.answer.in_transaction()
+    }
+
+    /// Tells the server that the session ends, and closes it.
+    pub async fn close(mut self) {
+        // A connection that is gone needs no goodbye.
+        let _ = self.stream.send(b"X\0\0\0\x04").await;
+        self.stream.close().await;
+    }
+
+    fn message(&mut self, tag: u8, body: impl FnOnce(&mut BytesMut)) {
+        self.out.put_u8(tag);
+        let at = self.out.len();
+        self.out.put_u32(0);
+        body(&mut self.out);
+        let length = (self.out.len() - at) as u32;
+        self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+/// A statement's name on the server: its number in two letters, and the end of the text.
+fn put_name(out: &mut BytesMut, statement: Statement) {
+    let [high, low] = statement.0.to_be_bytes();
+    out.put_slice(&[b'A' + high, b'A' + (low >> 4), b'A' + (low & 15), 0]);
+}
+
+/// Formats (one for all: binary), count and values.
+fn put_parameters(out: &mut BytesMut, write: impl FnOnce(&mut Params<'_>)) {
+    let (formats, binary) = (1, 1);
+    out.put_u16(formats);
+    out.put_u16(binary);
+    let at = out.len();
+    out.put_u16(0);
+    let mut params = Params::new(out);
+    write(&mut params);
+    let count = params.count();
+    out[at..at + 2].copy_from_slice(&count.to_be_bytes());
+}
