@@ -14,6 +14,10 @@ pub const PROGRAM: &str = concat!("stithy-hammer ", env!("CARGO_PKG_VERSION"));
 const WAREHOUSES_MAX: u32 = 1_000_000;
 /// More connections than any server takes.
 const LOADERS_MAX: u32 = 1_000;
+/// Each user has a connection of its own, and no server takes more.
+const USERS_MAX: u32 = 262_143;
+/// A year; longer is a wrong unit.
+const SECONDS_MAX: f64 = 31_536_000.0;
 
 /// Reads a job.
 ///
@@ -55,9 +59,8 @@ pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError>
     let summary = match job {
         Job::Prepare(job) => Message::PrepareSummary(workload.prepare(job, inner).await?),
         Job::Check(job) => Message::CheckSummary(workload.check(job, inner).await?),
-        Job::WarmUp(_) | Job::Run(_) => {
-            return Err(HammerError::bug("this job is not known yet", "job"));
-        }
+        Job::WarmUp(job) => Message::WarmUpSummary(workload.warm_up(job, inner).await?),
+        Job::Run(job) => Message::RunSummary(Box::new(workload.run(job, inner).await?)),
     };
     sink(summary);
     Ok(())
@@ -76,8 +79,26 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
     within("workload.warehouses", size(job).warehouses, WAREHOUSES_MAX)?;
     match job {
         Job::Prepare(job) => within("loaders", job.loaders, LOADERS_MAX),
+        Job::Run(job) => {
+            within("users", job.users, USERS_MAX)?;
+            seconds("ramp_up_s", job.ramp_up_s)?;
+            seconds("duration_s", job.duration_s)
+        }
         _ => Ok(()),
     }
+}
+
+fn seconds(key: &str, value_s: f64) -> Result<(), HammerError> {
+    if (0.0..=SECONDS_MAX).contains(&value_s) {
+        return Ok(());
+    }
+    let remedy = format!("give a number of seconds from 0 to {SECONDS_MAX}");
+    Err(HammerError::usage(
+        "job-invalid",
+        format!("{key} is {value_s}"),
+        key,
+        remedy,
+    ))
 }
 
 fn within(key: &str, value: u32, max: u32) -> Result<(), HammerError> {

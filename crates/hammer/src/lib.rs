@@ -1,7 +1,14 @@
 //! The load driver: workloads, virtual users, clients.
 
 pub mod client;
+mod conductor;
+pub mod connections;
 pub mod error;
 pub mod job;
+pub mod pace;
+pub mod record;
+pub mod run;
+pub mod script;
 pub mod stop;
+pub mod user;
 pub mod workload;

@@ -127,6 +127,15 @@ impl Interval {
         }
     }
 
+    /// The driver's lateness over all transaction types, microseconds.
+    pub fn late(&self) -> Histogram<u64> {
+        let mut all = empty_histogram();
+        self.types
+            .iter()
+            .for_each(|record| add(&mut all, &record.late));
+        all
+    }
+
     /// Forgets everything but the memory.
     pub fn clear(&mut self) {
         self.types.iter_mut().for_each(TypeRecord::clear);

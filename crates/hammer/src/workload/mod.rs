@@ -3,7 +3,10 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use stithy_wire::{CheckJob, CheckSummary, Message, PrepareJob, PrepareSummary};
+use stithy_wire::{
+    CheckJob, CheckSummary, Message, PrepareJob, PrepareSummary, RunJob, RunSummary, WarmUpJob,
+    WarmUpSummary,
+};
 
 use crate::error::HammerError;
 use crate::stop::Stop;
@@ -35,6 +38,13 @@ pub trait Workload: Sync {
         job: &'a PrepareJob,
         context: Context<'a>,
     ) -> Answer<'a, PrepareSummary>;
+
+    /// Reads the same rows before every window.
+    fn warm_up<'a>(&'a self, job: &'a WarmUpJob, context: Context<'a>)
+        -> Answer<'a, WarmUpSummary>;
+
+    /// Drives the database with virtual users for one window.
+    fn run<'a>(&'a self, job: &'a RunJob, context: Context<'a>) -> Answer<'a, RunSummary>;
 
     /// Verifies the consistency conditions.
     fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary>;

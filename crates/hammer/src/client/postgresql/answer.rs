@@ -191,10 +191,10 @@ mod tests {
     /// The server goes on to "ready" after an error; after a fatal one nothing more comes.
     #[test]
     fn an_error_ends_the_batch_and_a_fatal_one_the_session() {
-        let mut one = answer(b"E\0\0\0\x14VERROR\0C40001\0\0Z\0\0\0\x05I");
+        let mut one = answer(b"E\0\0\0\x13VERROR\0C40001\0\0Z\0\0\0\x05I");
         assert!(one.read_messages().unwrap());
         assert_eq!("40001", one.take_error().unwrap().sqlstate);
-        let mut fatal = answer(b"E\0\0\0\x14VFATAL\0C57P01\0\0");
+        let mut fatal = answer(b"E\0\0\0\x13VFATAL\0C57P01\0\0");
         assert!(fatal.read_messages().unwrap());
         assert!(fatal.take_error().unwrap().ends_session);
     }

@@ -34,6 +34,12 @@ impl<'a> Params<'a> {
         self.out.put_i32(-1);
     }
 
+    /// A `boolean`.
+    pub fn boolean(&mut self, value: bool) {
+        self.begin(1);
+        self.out.put_u8(value.into());
+    }
+
     /// A `smallint`.
     pub fn int2(&mut self, value: i16) {
         self.begin(2);

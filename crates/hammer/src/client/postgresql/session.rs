@@ -18,6 +18,9 @@ use super::Target;
 /// A server that does not answer at all is given up after this time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Execute the unnamed portal without a limit on rows.
+const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
+
 /// What the server said went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
@@ -46,6 +49,9 @@ pub enum SessionError {
     /// The connection is gone, and with it the answer.
     #[error("the connection was lost: {0}")]
     Lost(String),
+    /// The server did what it should not have done; the session goes on.
+    #[error("{0}")]
+    Unexpected(&'static str),
 }
 
 impl SessionError {
@@ -97,18 +103,31 @@ impl Session {
         })
     }
 
-    /// Prepares one statement.
-    pub async fn prepare(&mut self, sql: &str) -> Result<Statement, SessionError> {
-        let statement = Statement(self.statements);
-        self.statements += 1;
-        self.message(b'P', |out| {
-            put_name(out, statement);
-            out.put_slice(sql.as_bytes());
-            // The end of the text; types of parameters are left to the server.
-            out.put_slice(&[0, 0, 0]);
-        });
+    /// Prepares statements, all in one wait.
+    pub async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
+        let mut prepared = Vec::with_capacity(texts.len());
+        for sql in texts {
+            let statement = Statement(self.statements);
+            self.statements += 1;
+            self.message(b'P', |out| {
+                put_name(out, statement);
+                out.put_slice(sql.as_bytes());
+                // The end of the text; types of parameters are left to the server.
+                out.put_slice(&[0, 0, 0]);
+            });
+            prepared.push(statement);
+        }
         self.exchange().await?;
-        Ok(statement)
+        Ok(prepared)
+    }
+
+    /// Leaves an open transaction block, failed or not.
+    pub async fn roll_back(&mut self) -> Result<(), SessionError> {
+        // Parse, bind and execute of the unnamed statement, as this is rare.
+        self.message(b'P', |out| out.put_slice(b"\0ROLLBACK\0\0\0"));
+        self.message(b'B', |out| out.put_slice(&[0; 8]));
+        self.out.put_slice(EXECUTE);
+        self.exchange().await.map(|_| ())
     }
 
     /// Adds a statement to the batch; nothing is sent yet.
@@ -123,8 +142,7 @@ impl Session {
             out.put_u16(formats);
             out.put_u16(binary);
         });
-        // Execute the unnamed portal without a limit on rows.
-        self.out.put_slice(b"E\0\0\0\x09\0\0\0\0\0");
+        self.out.put_slice(EXECUTE);
         self.queued += 1;
     }
 

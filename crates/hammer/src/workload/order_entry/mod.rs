@@ -5,18 +5,27 @@
 pub mod binary;
 mod check;
 pub mod conditions;
+pub mod input;
 mod load;
 pub mod loaded;
+pub mod order_book;
+mod order_numbers;
 mod prepare;
 pub mod procedures;
 pub mod random;
+mod run;
 mod schedule;
 pub mod schema;
 pub mod tables;
 mod tally;
+mod terminal;
 pub mod text;
+mod warm_up;
 
-use stithy_wire::{CheckJob, CheckSummary, PrepareJob, PrepareSummary};
+use stithy_wire::{
+    CheckJob, CheckSummary, PrepareJob, PrepareSummary, RunJob, RunSummary, WarmUpJob,
+    WarmUpSummary,
+};
 
 use super::{Answer, Context, Workload};
 
@@ -34,6 +43,18 @@ impl Workload for OrderEntry {
         context: Context<'a>,
     ) -> Answer<'a, PrepareSummary> {
         Box::pin(prepare::prepare(job, context))
+    }
+
+    fn warm_up<'a>(
+        &'a self,
+        job: &'a WarmUpJob,
+        context: Context<'a>,
+    ) -> Answer<'a, WarmUpSummary> {
+        Box::pin(warm_up::warm_up(job, context))
+    }
+
+    fn run<'a>(&'a self, job: &'a RunJob, context: Context<'a>) -> Answer<'a, RunSummary> {
+        Box::pin(run::run(job, context))
     }
 
     fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary> {

@@ -2,7 +2,7 @@
 -- Gives the number of orders. Another delivery on the same warehouse may take an order from under this
 -- one, which then waits and finds it gone: the districts left are tried again, until none has an
 -- order. Skipping locked rows instead could leave a hole in the queue.
-CREATE FUNCTION delivery(p_w_id integer, p_carrier_id smallint, p_delivery_d timestamptz)
+CREATE OR REPLACE FUNCTION delivery(p_w_id integer, p_carrier_id smallint, p_delivery_d timestamptz)
 RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     left_d_ids smallint[] := '{1,2,3,4,5,6,7,8,9,10}';

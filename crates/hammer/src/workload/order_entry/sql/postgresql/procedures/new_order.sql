@@ -3,7 +3,7 @@
 -- A pass holds every item at most once: an item that is ordered twice is in pass 0 and in pass 1, as
 -- one UPDATE changes a row only once.
 -- An unused item leaves order_id null, and the caller rolls back; p_unused says that it is ready to.
-CREATE FUNCTION new_order(
+CREATE OR REPLACE FUNCTION new_order(
     p_w_id integer, p_d_id smallint, p_c_id integer, p_entry_d timestamptz, p_all_local smallint,
     p_items integer[], p_supplies integer[], p_quantities smallint[],
     p_passes smallint[], p_last_pass smallint, p_unused boolean,
@@ -32,7 +32,7 @@ BEGIN
 
     INSERT INTO new_order (no_w_id, no_o_id, no_d_id) VALUES (p_w_id, order_id, p_d_id);
 
-    FOR pass IN 0..p_last_pass LOOP
+    FOR this_pass IN 0..p_last_pass LOOP
         WITH taken AS (
             UPDATE stock
                SET s_quantity = CASE WHEN s_quantity >= line.quantity + 10
@@ -44,7 +44,7 @@ BEGIN
               FROM unnest(p_items, p_supplies, p_quantities, p_passes)
                    WITH ORDINALITY AS line (item, supply, quantity, pass, number)
                    JOIN item ON i_id = line.item
-             WHERE line.pass = pass AND s_w_id = line.supply AND s_i_id = line.item
+             WHERE line.pass = this_pass AND s_w_id = line.supply AND s_i_id = line.item
             RETURNING line.number, line.item, line.supply, line.quantity,
                       i_price * line.quantity AS amount,
                       CASE p_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03

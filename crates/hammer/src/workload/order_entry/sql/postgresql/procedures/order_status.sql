@@ -1,5 +1,5 @@
 -- The last order of a customer (clause 2.6), chosen as in payment. Gives one row a line.
-CREATE FUNCTION order_status(
+CREATE OR REPLACE FUNCTION order_status(
     p_w_id integer, p_d_id smallint, p_c_id integer, p_c_last varchar
 ) RETURNS TABLE (
     customer_id integer, balance numeric, order_id integer, entry_d timestamptz, carrier_id smallint,

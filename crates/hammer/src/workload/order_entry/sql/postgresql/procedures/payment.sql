@@ -1,6 +1,6 @@
 -- One payment (clause 2.5), by a customer of any warehouse, chosen by number or, where that is null,
 -- by last name: then the middle one by first name. Gives the customer's number and new balance.
-CREATE FUNCTION payment(
+CREATE OR REPLACE FUNCTION payment(
     p_w_id integer, p_d_id smallint, p_c_w_id integer, p_c_d_id smallint, p_c_id integer,
     p_c_last varchar, p_amount numeric, p_date timestamptz,
     OUT customer_id integer, OUT balance numeric

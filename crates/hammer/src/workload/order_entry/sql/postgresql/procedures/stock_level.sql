@@ -1,5 +1,5 @@
 -- How many items of the last 20 orders of a district are low in stock (clause 2.8).
-CREATE FUNCTION stock_level(p_w_id integer, p_d_id smallint, p_threshold smallint)
+CREATE OR REPLACE FUNCTION stock_level(p_w_id integer, p_d_id smallint, p_threshold smallint)
 RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     next_o_id integer;

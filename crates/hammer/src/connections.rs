@@ -1,0 +1,98 @@
+//! Sessions for all users, opened before the first of them acts.
+
+use stithy_wire::Isolation;
+use tokio_postgres::Client;
+
+use crate::client::postgresql::{Session, SessionError, Setting, Target};
+use crate::error::HammerError;
+
+/// Sessions being opened at once; the server forks for each.
+const OPENING_AT_ONCE: usize = 8;
+
+/// Settings of every session: plans are made once, as those of an application's prepared statements,
+/// and no transaction is long enough for compiling.
+const SETTINGS: [Setting; 2] = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
+
+/// Told before anything starts: the server does not allow so many connections.
+///
+/// Errors: `too-many-connections` (precondition), which names `max_connections`.
+pub async fn require(target: &Target, client: &Client, users: u32) -> Result<(), HammerError> {
+    // One more is kept for reading the order numbers at the end.
+    let needed = i64::from(users) + 1;
+    let sql = "SELECT current_setting('max_connections')::bigint, \
+         CASE WHEN usesuper THEN 0 \
+              ELSE current_setting('superuser_reserved_connections')::bigint END, \
+         (SELECT count(*) FROM pg_stat_activity \
+           WHERE backend_type IN ('client backend', 'walsender') AND pid <> pg_backend_pid()) \
+         FROM pg_user WHERE usename = current_user";
+    let row = client.query_one(sql, &[]).await;
+    let row = row.map_err(|e| target.error("reading max_connections", e))?;
+    let (allowed, reserved, used): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+    let free = allowed - reserved - used;
+    if needed <= free {
+        return Ok(());
+    }
+    Err(HammerError::precondition(
+        "too-many-connections",
+        format!(
+            "{users} users need {needed} connections; the server has {free} free \
+             (max_connections {allowed}, reserved {reserved}, in use {used})"
+        ),
+        target.place(),
+        format!(
+            "set max_connections to {} or more, or use fewer users",
+            needed + reserved + used
+        ),
+    ))
+}
+
+/// Opens a session for each user.
+///
+/// Errors: `connect-failed` (infrastructure).
+pub async fn open(
+    target: &Target,
+    users: u32,
+    isolation: Isolation,
+) -> Result<Vec<Session>, HammerError> {
+    let level = match isolation {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+    };
+    let mut settings = SETTINGS.to_vec();
+    settings.push(("default_transaction_isolation", level));
+    open_with(target, users, &settings).await
+}
+
+/// Opens sessions with given settings.
+///
+/// Errors: `connect-failed` (infrastructure).
+pub async fn open_with(
+    target: &Target,
+    count: u32,
+    settings: &[Setting],
+) -> Result<Vec<Session>, HammerError> {
+    let mut sessions = Vec::with_capacity(count as usize);
+    while sessions.len() < count as usize {
+        let missing = count as usize - sessions.len();
+        let mut opening = tokio::task::JoinSet::new();
+        for _ in 0..missing.min(OPENING_AT_ONCE) {
+            let (target, settings) = (target.clone(), settings.to_vec());
+            opening.spawn_local(async move { Session::open(&target, &settings).await });
+        }
+        for opened in opening.join_all().await {
+            sessions.push(opened.map_err(|e| failed(target, "connecting", e))?);
+        }
+    }
+    Ok(sessions)
+}
+
+/// The error of a session before the run.
+pub fn failed(target: &Target, doing: &str, e: SessionError) -> HammerError {
+    HammerError::infrastructure(
+        "connect-failed",
+        e.to_string(),
+        format!("{}, while {doing}", target.place()),
+        "see the server's log",
+    )
+    .caused_by(e)
+}

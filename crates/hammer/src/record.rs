@@ -1,0 +1,148 @@
+//! What all users of a run share: the clock, the recorder, the errors, and the word to stop.
+
+use std::cell::{Cell, RefCell};
+
+use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
+use stithy_wire::ErrorCount;
+
+use crate::client::postgresql::SessionError;
+use crate::stop::{stop_pair, Stop, Stopper};
+
+/// What all users of a run share.
+pub struct Record {
+    /// The run's clock.
+    pub clock: SystemClock,
+    /// Transactions by second.
+    pub recorder: RefCell<Recorder>,
+    /// Connections that were lost.
+    pub lost: Cell<u64>,
+    errors: RefCell<Errors>,
+    error_limit: u64,
+    finish: Stopper,
+    finishing: Stop,
+    give_up: Stopper,
+    giving_up: Stop,
+}
+
+impl Record {
+    /// Nothing yet; the clock runs from now.
+    pub fn new(clock: SystemClock, recorder: Recorder, error_limit: u64) -> Self {
+        let (finish, finishing) = stop_pair();
+        let (give_up, giving_up) = stop_pair();
+        Record {
+            clock,
+            recorder: RefCell::new(recorder),
+            lost: Cell::new(0),
+            errors: RefCell::new(Errors::default()),
+            error_limit,
+            finish,
+            finishing,
+            give_up,
+            giving_up,
+        }
+    }
+
+    /// Now.
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Adds a transaction that came to an end.
+    pub fn add(&self, sample: &Sample) {
+        self.recorder.borrow_mut().record(sample);
+    }
+
+    /// Adds an unexpected error; past the limit the run gives up.
+    pub fn add_error(&self, error: &SessionError) {
+        let mut errors = self.errors.borrow_mut();
+        errors.add(error);
+        if errors.total > self.error_limit {
+            self.give_up.request();
+        }
+    }
+
+    /// Adds a lost connection.
+    pub fn add_lost(&self) {
+        self.lost.set(self.lost.get() + 1);
+    }
+
+    /// The errors so far.
+    pub fn errors(&self) -> Vec<ErrorCount> {
+        self.errors.borrow().counts.clone()
+    }
+
+    /// Tells every user to begin nothing more.
+    pub fn finish(&self) {
+        self.finish.request();
+    }
+
+    /// Whether users begin nothing more.
+    pub fn finishing(&self) -> &Stop {
+        &self.finishing
+    }
+
+    /// Whether there were more errors than allowed.
+    pub fn giving_up(&self) -> &Stop {
+        &self.giving_up
+    }
+}
+
+/// Errors by SQLSTATE, or by text where they have none.
+#[derive(Debug, Default)]
+struct Errors {
+    counts: Vec<ErrorCount>,
+    total: u64,
+}
+
+impl Errors {
+    fn add(&mut self, error: &SessionError) {
+        self.total += 1;
+        let (sqlstate, text) = match error {
+            SessionError::Server(server) => (Some(server.sqlstate.clone()), server.text.clone()),
+            other => (None, other.to_string()),
+        };
+        let same = |known: &&mut ErrorCount| {
+            known.sqlstate == sqlstate && (sqlstate.is_some() || known.text == text)
+        };
+        match self.counts.iter_mut().find(same) {
+            Some(known) => known.count += 1,
+            None => self.counts.push(ErrorCount {
+                sqlstate,
+                text,
+                count: 1,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::postgresql::ServerError;
+
+    fn server(sqlstate: &str, text: &str) -> SessionError {
+        SessionError::Server(ServerError {
+            sqlstate: sqlstate.into(),
+            text: text.into(),
+            ends_session: false,
+        })
+    }
+
+    /// Texts of one SQLSTATE differ by keys and names; the first stands for all.
+    #[test]
+    fn errors_of_one_sqlstate_are_counted_together() {
+        let mut errors = Errors::default();
+        errors.add(&server("23505", "key (1) exists"));
+        errors.add(&server("23505", "key (2) exists"));
+        errors.add(&SessionError::Lost("reset".into()));
+        errors.add(&SessionError::Lost("closed".into()));
+        let told: Vec<_> = errors
+            .counts
+            .iter()
+            .map(|e| (e.sqlstate.as_deref(), e.count))
+            .collect();
+        assert_eq!(vec![(Some("23505"), 2), (None, 1), (None, 1)], told);
+        assert_eq!("key (1) exists", errors.counts[0].text);
+        assert_eq!(4, errors.total);
+    }
+}

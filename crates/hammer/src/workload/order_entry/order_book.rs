@@ -1,0 +1,101 @@
+//! Which new orders were acknowledged, and which are in doubt: sent, and never answered.
+
+use std::cell::{Cell, RefCell};
+
+use super::input::District;
+
+/// Microseconds from the start of 1970 to that of 2000, where PostgreSQL's time stamps begin.
+const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
+
+/// What an order can be found by afterwards: nobody else gives orders of this district this date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OrderKey {
+    /// Where it was entered.
+    pub district: District,
+    /// O_ENTRY_D, microseconds since the start of 2000, UTC.
+    pub entry_us: i64,
+}
+
+/// Keeps the books of all users of a run.
+#[derive(Debug)]
+pub struct OrderBook {
+    acknowledged: Cell<u64>,
+    /// The order under way of each user.
+    open: RefCell<Vec<Option<OrderKey>>>,
+    last_us: Cell<i64>,
+}
+
+impl OrderBook {
+    /// Nothing ordered yet.
+    pub fn new(users: u32) -> Self {
+        OrderBook {
+            acknowledged: Cell::new(0),
+            open: RefCell::new(vec![None; users as usize]),
+            last_us: Cell::new(i64::MIN),
+        }
+    }
+
+    /// A date that was never given before: the time, or the microsecond after the last date.
+    ///
+    /// `unix_us` is now, microseconds since the start of 1970; so is not the result, see [`OrderKey`].
+    pub fn unique_date(&self, unix_us: i64) -> i64 {
+        let date = (unix_us - POSTGRES_EPOCH_US).max(self.last_us.get().saturating_add(1));
+        self.last_us.set(date);
+        date
+    }
+
+    /// An order is about to be sent.
+    pub fn send(&self, user: u32, key: OrderKey) {
+        self.open.borrow_mut()[user as usize] = Some(key);
+    }
+
+    /// An answer came: acknowledged as committed, or certainly not committed.
+    pub fn answer(&self, user: u32, committed: bool) {
+        self.open.borrow_mut()[user as usize] = None;
+        self.acknowledged
+            .set(self.acknowledged.get() + u64::from(committed));
+    }
+
+    /// Orders acknowledged as committed.
+    pub fn acknowledged(&self) -> u64 {
+        self.acknowledged.get()
+    }
+
+    /// Orders that were sent and never answered.
+    pub fn in_doubt(&self) -> Vec<OrderKey> {
+        self.open.borrow().iter().flatten().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(entry_us: i64) -> OrderKey {
+        let district = District { w_id: 1, d_id: 1 };
+        OrderKey { district, entry_us }
+    }
+
+    /// Only an order without any answer is in doubt.
+    #[test]
+    fn an_order_is_in_doubt_until_it_is_answered() {
+        let book = OrderBook::new(3);
+        book.send(0, key(1));
+        book.send(1, key(2));
+        book.send(2, key(3));
+        book.answer(0, true);
+        book.answer(1, false);
+        assert_eq!((1, vec![key(3)]), (book.acknowledged(), book.in_doubt()));
+    }
+
+    /// Two orders in one microsecond, or after the clock was set back, still have dates of their own.
+    #[test]
+    fn dates_are_unique_whatever_the_clock_does() {
+        let book = OrderBook::new(1);
+        let now = POSTGRES_EPOCH_US + 1_000;
+        let dates: Vec<i64> = [now, now, now - 500, now + 10]
+            .map(|unix_us| book.unique_date(unix_us))
+            .to_vec();
+        assert_eq!(vec![1_000, 1_001, 1_002, 1_010], dates);
+    }
+}

@@ -1,0 +1,127 @@
+//! The job `run`: one window of order entry, with the proof that orders were counted rightly.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use stithy_measure::{percentiles, Clock, SystemClock};
+use stithy_wire::{
+    ConnectionCounts, DriverCost, OrderNumbers, RunJob, RunSummary, TransactionTotal,
+};
+use tokio::task::LocalSet;
+
+use super::input::{Draws, NAMES};
+use super::loaded::Loaded;
+use super::order_book::OrderBook;
+use super::order_numbers;
+use super::procedures::Procedures;
+use super::random::NurandConstants;
+use super::terminal::Terminal;
+use crate::client::postgresql::{Session, Target};
+use crate::connections;
+use crate::error::HammerError;
+use crate::run::{drive, Plan, Window};
+use crate::workload::Context;
+
+/// Drives the database for one window.
+///
+/// Errors: those of [`Loaded::read`], of connecting and of [`connections::require`]; once users act,
+/// whatever happens ends in a summary.
+pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
+    LocalSet::new().run_until(run_locally(job, context)).await
+}
+
+async fn run_locally(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
+    let target = Target::parse(&job.url)?;
+    let client = target.connect().await?;
+    let loaded = Loaded::read(&target, &client, &job.workload).await?;
+    connections::require(&target, &client, job.users).await?;
+    let constants = NurandConstants::for_run(job.seed, loaded.c_last_load);
+    let sessions = connections::open(&target, job.users, job.isolation).await?;
+    let book = Rc::new(OrderBook::new(job.users));
+    let users = seat(job, &target, constants, &book, sessions).await?;
+    let before = order_numbers::sum(&target, &client).await?;
+    drop(client);
+    let window = drive(users, plan(job), context).await?;
+    let order_numbers = order_numbers::compare(&target, before, &book).await;
+    Ok(summary(job, constants, &window, order_numbers))
+}
+
+fn plan(job: &RunJob) -> Plan {
+    Plan {
+        names: NAMES,
+        ramp_up: Duration::from_secs_f64(job.ramp_up_s),
+        duration: Duration::from_secs_f64(job.duration_s),
+        error_limit: job.error_limit,
+        hlog_stem: job.hlog_stem.clone(),
+    }
+}
+
+/// Gives each user its session and its script.
+async fn seat(
+    job: &RunJob,
+    target: &Target,
+    constants: NurandConstants,
+    book: &Rc<OrderBook>,
+    sessions: Vec<Session>,
+) -> Result<Vec<(Terminal, Session)>, HammerError> {
+    let clock = SystemClock::start();
+    let mut users = Vec::with_capacity(sessions.len());
+    for (user, mut session) in (0..).zip(sessions) {
+        let way = Procedures::prepare(&mut session).await;
+        let way = way.map_err(|e| connections::failed(target, "preparing statements", e))?;
+        let draws = Draws::new(job.seed, user, constants, job.workload.warehouses);
+        users.push((
+            Terminal::new(user, draws, book.clone(), clock, way),
+            session,
+        ));
+    }
+    Ok(users)
+}
+
+fn summary(
+    job: &RunJob,
+    constants: NurandConstants,
+    window: &Window,
+    order_numbers: OrderNumbers,
+) -> RunSummary {
+    let (whole, measured) = (&window.whole, &window.phases.measured);
+    let unix_s = |moment| window.clock.unix_s(moment);
+    RunSummary {
+        started_at_s: unix_s(stithy_measure::Moment::START),
+        measure_from_s: unix_s(measured.start),
+        measure_to_s: unix_s(measured.end),
+        ended_at_s: unix_s(window.ended),
+        complete: window.complete,
+        users: job.users,
+        transactions: totals(window),
+        commits: whole.committed,
+        rollbacks: whole.rolled_back + whole.errors + whole.retries,
+        lateness: percentiles(&window.measured.late()),
+        order_numbers,
+        errors: window.errors.clone(),
+        driver: DriverCost {
+            cpu_s: window.cpu.cpu.as_secs_f64(),
+            run_queue_delay_s: window.cpu.run_queue_delay.map(|delay| delay.as_secs_f64()),
+        },
+        connections: ConnectionCounts {
+            opened: job.users.into(),
+            lost: window.lost,
+        },
+        nurand: constants.as_array(),
+    }
+}
+
+fn totals(window: &Window) -> Vec<TransactionTotal> {
+    let types = NAMES.iter().zip(&window.measured.types);
+    types
+        .map(|(name, record)| TransactionTotal {
+            name: (*name).to_string(),
+            committed: record.counts.committed,
+            rolled_back: record.counts.rolled_back,
+            errors: record.counts.errors,
+            retries: record.counts.retries,
+            response: percentiles(&record.response),
+            service: percentiles(&record.service),
+        })
+        .collect()
+}

@@ -1,0 +1,237 @@
+//! The job `warm-up`: the same fixed, seeded, read-only pass before every window.
+//!
+//! Rows are chosen by the seed alone and with the distributions of a run, so that what a run would find
+//! in memory is there. The sessions are read-only: no file of the database changes.
+
+use std::time::Instant;
+
+use stithy_wire::{Message, Progress, WarmUpJob, WarmUpSummary};
+use tokio::task::{JoinSet, LocalSet};
+
+use super::input::{Customer, Draws, Input};
+use super::loaded::Loaded;
+use super::random::NurandConstants;
+use crate::client::postgresql::{Session, SessionError, Setting, Statement, Target};
+use crate::connections;
+use crate::error::HammerError;
+use crate::workload::Context;
+
+/// Sessions that share the pass; which of them reads a row does not matter.
+const SESSIONS: u32 = 4;
+
+/// Progress is told after so many transactions of each session.
+const PROGRESS_STEP: u64 = 1_000;
+
+const SETTINGS: [Setting; 3] = [
+    ("default_transaction_read_only", "on"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("jit", "off"),
+];
+
+/// Reads the rows of `transactions` transactions.
+///
+/// Errors: those of [`Loaded::read`] and of connecting; `connection-lost` (infrastructure);
+/// `interrupted`.
+pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSummary, HammerError> {
+    LocalSet::new()
+        .run_until(warm_up_locally(job, context))
+        .await
+}
+
+async fn warm_up_locally(
+    job: &WarmUpJob,
+    context: Context<'_>,
+) -> Result<WarmUpSummary, HammerError> {
+    let start = Instant::now();
+    let target = Target::parse(&job.url)?;
+    let client = target.connect().await?;
+    let loaded = Loaded::read(&target, &client, &job.workload).await?;
+    connections::require(&target, &client, SESSIONS).await?;
+    drop(client);
+    let constants = NurandConstants::for_run(job.seed, loaded.c_last_load);
+    let sessions = connections::open_with(&target, SESSIONS, &SETTINGS).await?;
+    let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
+    let mut readers = JoinSet::new();
+    for (number, session) in (0..).zip(sessions) {
+        let draws = Draws::new(job.seed, number, constants, job.workload.warehouses);
+        let count = share(job.transactions, number);
+        let (sender, stop) = (sender.clone(), context.stop.clone());
+        let reader = Reader { draws, session };
+        readers.spawn_local(reader.read(count, stop, sender));
+    }
+    drop(sender);
+    let mut done = 0;
+    while let Some(step) = steps.recv().await {
+        done += step;
+        (context.sink)(progress(done, job.transactions));
+    }
+    for ended in readers.join_all().await {
+        ended.map_err(|e| connections::failed(&target, "warming up", e))?;
+    }
+    if done < job.transactions {
+        return Err(HammerError::interrupted(target.place()));
+    }
+    Ok(WarmUpSummary {
+        duration_s: start.elapsed().as_secs_f64(),
+        transactions: done,
+    })
+}
+
+/// The part of a number of transactions that one of the sessions does.
+fn share(transactions: u64, number: u32) -> u64 {
+    let (number, sessions) = (u64::from(number), u64::from(SESSIONS));
+    transactions / sessions + u64::from(number < transactions % sessions)
+}
+
+fn progress(done: u64, total: u64) -> Message {
+    Message::Progress(Progress {
+        stage: "reading rows".to_string(),
+        done,
+        total,
+    })
+}
+
+/// One session of the pass.
+struct Reader {
+    draws: Draws,
+    session: Session,
+}
+
+impl Reader {
+    async fn read(
+        mut self,
+        count: u64,
+        stop: crate::stop::Stop,
+        steps: tokio::sync::mpsc::UnboundedSender<u64>,
+    ) -> Result<(), SessionError> {
+        let reads = Reads::prepare(&mut self.session).await?;
+        let mut untold = 0;
+        for _ in 0..count {
+            if stop.requested() {
+                break;
+            }
+            reads.queue(&mut self.session, &self.draws.next_input());
+            self.session.exchange().await?;
+            untold += 1;
+            if untold == PROGRESS_STEP {
+                let _ = steps.send(std::mem::take(&mut untold));
+            }
+        }
+        if untold > 0 {
+            let _ = steps.send(untold);
+        }
+        self.session.close().await;
+        Ok(())
+    }
+}
+
+/// Statements that read what the transactions of a run touch, old row versions apart.
+const READS: &[&str] = &[
+    "SELECT w_ytd, d_next_o_id FROM warehouse JOIN district ON d_w_id = w_id \
+      WHERE w_id = $1 AND d_id = $2",
+    "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
+    "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3",
+    "SELECT i_price, s_quantity FROM unnest($1::integer[], $2::integer[]) AS line (i, w) \
+       JOIN item ON i_id = line.i JOIN stock ON s_w_id = line.w AND s_i_id = line.i",
+    "SELECT ol_amount FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = \
+      (SELECT o_id FROM orders WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 \
+        ORDER BY o_id DESC LIMIT 1)",
+    "SELECT min(no_o_id) FROM new_order WHERE no_w_id = $1 AND no_d_id = $2",
+    "SELECT count(s_quantity) FROM order_line JOIN stock ON s_w_id = $1 AND s_i_id = ol_i_id \
+      WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id >= \
+      (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)",
+];
+
+struct Reads {
+    district: Statement,
+    customer_by_id: Statement,
+    customer_by_name: Statement,
+    lines: Statement,
+    last_order: Statement,
+    oldest: Statement,
+    stock_level: Statement,
+}
+
+impl Reads {
+    async fn prepare(session: &mut Session) -> Result<Self, SessionError> {
+        let prepared = session.prepare(READS).await?;
+        let [district, customer_by_id, customer_by_name, lines, last_order, oldest, stock_level] =
+            prepared[..]
+        else {
+            unreachable!("each statement is prepared once");
+        };
+        Ok(Reads {
+            district,
+            customer_by_id,
+            customer_by_name,
+            lines,
+            last_order,
+            oldest,
+            stock_level,
+        })
+    }
+
+    fn queue(&self, session: &mut Session, input: &Input) {
+        match input {
+            Input::NewOrder(order) => {
+                let (w_id, d_id) = (order.district.w_id, order.district.d_id);
+                self.queue_district(session, w_id, d_id);
+                self.queue_customer(session, w_id, d_id, &Customer::Id(order.c_id));
+                session.queue(self.lines, |params| {
+                    params.int4_array(order.lines.iter().map(|line| line.i_id));
+                    params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
+                });
+            }
+            Input::Payment(payment) => {
+                let at = payment.customer_district;
+                self.queue_district(session, payment.district.w_id, payment.district.d_id);
+                self.queue_customer(session, at.w_id, at.d_id, &payment.customer);
+            }
+            Input::OrderStatus(question) => {
+                let (w_id, d_id) = (question.district.w_id, question.district.d_id);
+                self.queue_customer(session, w_id, d_id, &question.customer);
+                if let Customer::Id(c_id) = question.customer {
+                    session.queue(self.last_order, |params| {
+                        params.int4(w_id);
+                        params.int2(d_id);
+                        params.int4(c_id);
+                    });
+                }
+            }
+            Input::Delivery(delivery) => {
+                for d_id in 1..=10 {
+                    session.queue(self.oldest, |params| {
+                        params.int4(delivery.w_id);
+                        params.int2(d_id);
+                    });
+                }
+            }
+            Input::StockLevel(question) => session.queue(self.stock_level, |params| {
+                params.int4(question.district.w_id);
+                params.int2(question.district.d_id);
+            }),
+        }
+    }
+
+    fn queue_district(&self, session: &mut Session, w_id: i32, d_id: i16) {
+        session.queue(self.district, |params| {
+            params.int4(w_id);
+            params.int2(d_id);
+        });
+    }
+
+    fn queue_customer(&self, session: &mut Session, w_id: i32, d_id: i16, customer: &Customer) {
+        let statement = match customer {
+            Customer::Id(_) => self.customer_by_id,
+            Customer::LastName(_) => self.customer_by_name,
+        };
+        session.queue(statement, |params| {
+            params.int4(w_id);
+            params.int2(d_id);
+            match customer {
+                Customer::Id(c_id) => params.int4(*c_id),
+                Customer::LastName(name) => params.text(name),
+            }
+        });
+    }
+}
