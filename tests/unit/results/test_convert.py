@@ -7,6 +7,7 @@ import pytest
 from stithy.results.convert import (
     Latencies,
     condition_rows,
+    read_latencies,
     read_messages,
     second_rows,
     transaction_rows,
@@ -17,6 +18,7 @@ from stithy.results.hlog import Histogram, Interval
 from stithy.results.tables import CONDITIONS, SECONDS, TRANSACTIONS, WINDOW
 from stithy.wire.messages import Condition, RunSummary, Second, parse_message
 
+HAMMER = Path(__file__).resolve().parents[2] / "data" / "hammer"
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
 
 
@@ -110,3 +112,26 @@ def test_the_output_of_a_program_that_died_is_read_as_far_as_it_goes(tmp_path: P
     path = tmp_path / "hammer.jsonl"
     path.write_text(f"{whole}\n{whole[:20]}")
     assert [message.message for message in read_messages(path)] == ["started"]
+
+
+def test_the_logs_of_a_real_run_say_what_its_summary_says() -> None:
+    """Both come from the same recorder: type by type, every number is equal."""
+    run = RunSummary.model_validate_json((HAMMER / "run.summary.json").read_text())
+    latencies = read_latencies(HAMMER / "run")
+    for total in run.transactions:
+        for kind in ("response", "service"):
+            mine = [each for each in getattr(latencies, kind) if each.tag == total.name]
+            one = Latencies(**{kind: tuple(mine)})
+            row = transaction_rows("w-1", run, one)[-1]
+            for name, value in getattr(total, kind).model_dump(exclude={"count"}).items():
+                assert row[f"{kind}_{name}"] == pytest.approx(value, rel=1e-9), (total.name, name)
+
+
+def test_the_row_of_all_types_of_a_real_run_lies_between_those_of_the_types() -> None:
+    """Merged, so that its largest value is the largest of all."""
+    run = RunSummary.model_validate_json((HAMMER / "run.summary.json").read_text())
+    *types, merged = transaction_rows("w-1", run, read_latencies(HAMMER / "run"))
+    assert merged["response_max_s"] == max(row["response_max_s"] for row in types)
+    assert merged["response_min_s"] == min(row["response_min_s"] for row in types)
+    medians = [row["response_p50_s"] for row in types]
+    assert min(medians) <= merged["response_p50_s"] <= max(medians)
