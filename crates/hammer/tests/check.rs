@@ -101,10 +101,12 @@ async fn broken_now(client: &Client) -> BTreeSet<u32> {
 #[tokio::test]
 async fn every_condition_can_fail() {
     let instance = support::shared();
-    let url = instance.new_database();
-    jobs::done(&jobs::prepare(&url, 1, 2)).await;
+    let url = instance.loaded_database();
     let client = Target::parse(&url).unwrap().connect().await.unwrap();
-    client.batch_execute("SET jit = off").await.unwrap();
+    client
+        .batch_execute("SET jit = off; SET work_mem = '64MB'; SET enable_nestloop = off")
+        .await
+        .unwrap();
     for (damage, expected) in DAMAGES {
         client
             .batch_execute(&format!("BEGIN; {damage}"))
@@ -130,8 +132,7 @@ async fn every_condition_can_fail() {
 #[tokio::test]
 async fn the_job_tells_where_a_condition_is_broken() {
     let instance = support::shared();
-    let url = instance.new_database();
-    jobs::done(&jobs::prepare(&url, 1, 2)).await;
+    let url = instance.loaded_database();
     instance.sql_at(&url, "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id > 5");
     let messages = jobs::done(&jobs::check(&url, 1, false, false)).await;
     let told: Vec<_> = messages
@@ -167,7 +168,7 @@ async fn a_database_that_was_not_loaded_so_is_refused() {
         "tables-missing",
         code(jobs::failed(&jobs::check(&url, 1, true, false)).await)
     );
-    jobs::done(&jobs::prepare(&url, 1, 2)).await;
+    let url = instance.loaded_database();
     let differs = jobs::failed(&jobs::check(&url, 2, true, false)).await;
     assert!(
         differs

@@ -85,8 +85,7 @@ async fn any_number_of_loaders_gives_the_same_rows() {
 #[tokio::test]
 async fn loading_leaves_keys_and_statistics() {
     let instance = support::shared();
-    let url = instance.new_database();
-    load(&jobs::prepare(&url, 1, 3)).await;
+    let url = instance.loaded_database();
     let keys = "SELECT count(*) FROM pg_constraint WHERE contype = 'p' AND conname ~ '_pkey$'";
     assert_eq!("8", instance.sql_at(&url, keys));
     let options = "SELECT count(*) FROM pg_class WHERE reloptions::text ~ 'autovacuum'";
@@ -103,8 +102,7 @@ async fn loading_leaves_keys_and_statistics() {
 #[tokio::test]
 async fn two_loaders_leave_every_page_frozen() {
     let instance = support::shared();
-    let url = instance.new_database();
-    load(&jobs::prepare(&url, 1, 2)).await;
+    let url = instance.loaded_database();
     let open = "SELECT sum((relallvisible < relpages)::int) FROM pg_class \
         WHERE relname IN ('stock', 'customer', 'order_line', 'orders', 'history', 'new_order')";
     assert_eq!("0", instance.sql_at(&url, open));
@@ -180,8 +178,7 @@ async fn a_server_that_dies_ends_the_load() {
 #[tokio::test]
 async fn values_reach_the_server_as_meant() {
     let instance = support::shared();
-    let url = instance.new_database();
-    load(&jobs::prepare(&url, 1, 2)).await;
+    let url = instance.loaded_database();
     let client = Target::parse(&url).unwrap().connect().await.unwrap();
     let one = |sql: &'static str| {
         let client = &client;

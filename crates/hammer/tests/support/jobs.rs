@@ -50,6 +50,17 @@ pub async fn done(job: &Job) -> Vec<Message> {
     messages
 }
 
+/// Does a job on a thread of its own, for callers that are inside a runtime but cannot wait in it.
+pub fn done_elsewhere(job: Job) -> Vec<Message> {
+    let doing = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.expect("a runtime starts").block_on(done(&job))
+    });
+    doing.join().expect("the job succeeds")
+}
+
 /// Does a job that must fail; gives its error.
 pub async fn failed(job: &Job) -> HammerError {
     let (_stopper, stop) = stop_pair();

@@ -21,6 +21,9 @@ pub const USER: &str = "stithy";
 /// Its password.
 pub const PASSWORD: &str = "anvil";
 
+/// The database that [`Instance::loaded_database`] copies.
+const LOADED: &str = "loaded";
+
 static SHARED: Mutex<Weak<Instance>> = Mutex::new(Weak::new());
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
@@ -30,6 +33,8 @@ pub struct Instance {
     directory: PathBuf,
     owner: Option<(u32, u32)>,
     process: Mutex<Child>,
+    /// Whether the database [`LOADED`] was made.
+    loaded: Mutex<bool>,
 }
 
 /// The instance that the tests of one program share; each takes a database of its own.
@@ -58,6 +63,7 @@ impl Instance {
             directory,
             owner,
             process: Mutex::new(process),
+            loaded: Mutex::new(false),
         };
         instance.wait_ready();
         instance
@@ -78,6 +84,25 @@ impl Instance {
     pub fn new_database(&self) -> String {
         let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        self.url(&name)
+    }
+
+    /// Makes a new database that holds order entry with one warehouse, and gives its URL. It is
+    /// loaded once, by two loaders from the seed 42, and then copied.
+    pub fn loaded_database(&self) -> String {
+        let mut loaded = self
+            .loaded
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if !std::mem::replace(&mut *loaded, true) {
+            self.sql("postgres", &format!("CREATE DATABASE {LOADED}"));
+            jobs::done_elsewhere(jobs::prepare(&self.url(LOADED), 1, 2));
+        }
+        let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
+        self.sql(
+            "postgres",
+            &format!("CREATE DATABASE {name} TEMPLATE {LOADED}"),
+        );
         self.url(&name)
     }
 
