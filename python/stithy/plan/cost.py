@@ -12,14 +12,14 @@ from stithy.study.model import Study
 from stithy.study.sections import log_bytes
 from stithy.workload.workload import Workload
 
-COPY_BYTES_PER_S = 250 * 2**20
-"""A copy with its hash on two cores; `COPY_BYTES_PER_S_MIN` is a hard disk's."""
-COPY_BYTES_PER_S_MIN = 60 * 2**20
+COPY_BYTES_PER_S = 120 * 2**20
+"""A copy, made durable and proven equal; `COPY_BYTES_PER_S_MIN` is that of a busy hard disk."""
+COPY_BYTES_PER_S_MIN = 30 * 2**20
 TRANSACTIONS_PER_S_MAX = 10_000
 """Above what the machines do on which a study runs without other hosts; bounds the growth."""
 TRANSACTIONS_PER_S_USER_MAX = 1_000
 """One user back to back at 1 ms a transaction."""
-CHECK_S_PER_WAREHOUSE = 0.6
+CHECK_S_PER_WAREHOUSE = 0.8
 QUICK_CHECK_S_PER_WAREHOUSE = 0.05
 SLOWER = 4.0
 """How much longer than likely a step that works on the database may take."""
@@ -29,10 +29,11 @@ SLOWER = 4.0
 class Sizes:
     """The sizes that all costs come from, bytes.
 
-    `database_bytes` is the loaded database with its write-ahead log; `growth_bytes` is what the
-    longest window may add to it.
+    `data_bytes` is the loaded database; `database_bytes` adds the write-ahead log at its largest;
+    `growth_bytes` is what the longest window may add.
     """
 
+    data_bytes: int
     database_bytes: int
     growth_bytes: int
     memory_bytes: int
@@ -45,6 +46,7 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
     window_s = study.load.ramp_up_s + study.load.duration_s
     rate = min(TRANSACTIONS_PER_S_MAX, max(study.load.users) * TRANSACTIONS_PER_S_USER_MAX)
     return Sizes(
+        data_bytes=data,
         database_bytes=data + log_bytes(study.database.engine, study.database.settings),
         growth_bytes=round(window_s * rate * workload.bytes_per_transaction),
         memory_bytes=study.database.memory_bytes,
@@ -118,6 +120,6 @@ def memory_bytes(plan: Plan) -> int:
 
 
 def _copying(size: Sizes, space_bytes: int, memory: int) -> Cost:
-    likely_s = 3.0 + size.database_bytes / COPY_BYTES_PER_S
-    bound_s = 12.0 + size.database_bytes / COPY_BYTES_PER_S_MIN
+    likely_s = 1.0 + size.data_bytes / COPY_BYTES_PER_S
+    bound_s = 10.0 + size.data_bytes / COPY_BYTES_PER_S_MIN
     return Cost(likely_s, bound_s, space_bytes, memory)

@@ -66,8 +66,8 @@ class Plan:
     """Everything `run` needs to know: the ordered steps, and where the master copy lives.
 
     `master_candidate` is the candidate on whose volume the database is loaded once and kept as the
-    master copy. `database_bytes` is the expected size of the loaded database, write-ahead log
-    included; `growth_bytes` what the longest window may add to it.
+    master copy. `database_bytes` is the size of the loaded database with its write-ahead log at its
+    largest; `growth_bytes` what the longest window may add to it.
     """
 
     seed: int

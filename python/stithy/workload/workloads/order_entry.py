@@ -37,7 +37,7 @@ WORKLOAD = Workload(
     bytes_fixed=200 * 2**20,
     bytes_per_warehouse=110 * 2**20,
     bytes_per_transaction=1500,
-    load_s_per_warehouse=2.5,
+    load_s_per_warehouse=1.5,
     provenance=(
         "The order-entry workload is derived from the TPC-C specification; it is not a TPC "
         "benchmark, and its results are not comparable with published TPC results."
