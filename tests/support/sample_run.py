@@ -247,7 +247,7 @@ class _Load:
             "order_numbers_before": 300_100, "order_numbers_after": 300_100 + orders,
             "new_orders_acknowledged": orders, "new_orders_in_doubt": 0,
             "new_orders_in_doubt_found": 0, "client_commits": whole, "client_rollbacks": 7,
-            "server_commits": whole + 40, "server_rollbacks": 7, "checkpoints_inside": 1,
+            "server_commits": whole + 14 + 2 * place.users, "server_rollbacks": 7, "checkpoints_inside": 1,
             "autovacuum_runs": 0, "memory_limit_enforced": shape.memory_limit_enforced,
             "memory_limit_bytes": 2**30, "memory_limit_note": shape.memory_limit_note,
             "memory_peak_bytes": 900 * 2**20, "checkpoint_before": "forced",

@@ -7,7 +7,6 @@ import pytest
 from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.counters import (
-    commit_tolerance,
     read_commit_counters,
     read_maintenance_counters,
     read_server_facts,
@@ -45,13 +44,6 @@ def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Ser
 def test_reading_the_counters_does_not_add_to_them(server: Server) -> None:
     """The reader asks the maintenance database."""
     assert read_commit_counters(server.url) == read_commit_counters(server.url)
-
-
-def test_the_tolerance_is_small_against_a_window_and_grows_with_autovacuum() -> None:
-    """A 20 s window of thousands of commits may differ by some thirty."""
-    usual = commit_tolerance(25.0, connections=8, autovacuum_runs=0)
-    assert usual < 35
-    assert commit_tolerance(25.0, connections=8, autovacuum_runs=2) > usual
 
 
 def test_a_checkpoint_and_the_log_are_seen(server: Server) -> None:

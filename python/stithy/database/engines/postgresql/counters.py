@@ -3,11 +3,8 @@
 All but the counts of autovacuum are read from the maintenance database, because every transaction
 in the database under test would add to the very counters that are compared with the hammer's.
 
-Tolerance. The server's commit counter may exceed the hammer's by one for each session's start, by
-what autovacuum does in the database (about 3 transactions a worker's visit, one visit each
-`autovacuum_naptime` of 1 min, and about 5 a vacuumed or analysed table), and by the transactions
-with which Stithy reads the counts of autovacuum. `commit_tolerance` states the bound. It falls
-short by none.
+The server's commit counter exceeds the hammer's by a few for each session's start and for what
+autovacuum does; `analysis.validity` states the bound.
 """
 
 from dataclasses import dataclass
@@ -59,15 +56,6 @@ class ServerFacts:
 
     version: str
     settings: dict[str, str]
-
-
-def commit_tolerance(duration_s: float, *, connections: int, autovacuum_runs: int) -> int:
-    """How many commits more than the hammer's the server may count in a job of that length.
-
-    Own: see the module's docstring.
-    """
-    visits = 2 + duration_s / 60
-    return round(10 + connections + 3 * visits + 5 * autovacuum_runs)
 
 
 def read_commit_counters(url: Secret, clock: Clock | None = None) -> CommitCounters:
