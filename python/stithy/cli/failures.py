@@ -12,6 +12,10 @@ from stithy.errors import StithyError
 from stithy.exits import Exit
 
 
+SHOWN_MAX = 50
+"""Problems of a file that are shown; more than a person mends before trying again."""
+
+
 def show(error: BaseException, *, debug: bool) -> int:
     """Tell the person on standard error what went wrong; returns the exit code."""
     if isinstance(error, KeyboardInterrupt):
@@ -35,7 +39,9 @@ def _show_known(error: StithyError, *, debug: bool) -> int:
     if parts == (error,):
         say(f"error: {error}")
     else:
-        say("\n\n".join(f"{part}\n{part.excerpt}".rstrip() for part in parts))
+        say("\n\n".join(f"{part}\n{part.excerpt}".rstrip() for part in parts[:SHOWN_MAX]))
+        if len(parts) > SHOWN_MAX:
+            say(f"\n… and {len(parts) - SHOWN_MAX} more")
         say(f"\nerror: {error}")
     if debug:
         say(_traceback(error))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from stithy.study.document import Document, Place, position, read_document
+from stithy.study.document import Document, Place, position, printable, read_document
 from stithy.study.locate import locate
 from stithy.study.model import Study
 from stithy.study.problems import StudyError, StudyProblem
@@ -27,7 +27,7 @@ class StudyFile:
 def read_study(path: Path) -> StudyFile:
     """The study in a file. Raises StudyError with every problem in it, in the file's order."""
     content = _read(path)
-    return StudyFile(path, content, parse_study(str(path), content))
+    return StudyFile(path, content, parse_study(printable(str(path)), content))
 
 
 def parse_study(name: str, content: bytes) -> Study:
@@ -36,6 +36,8 @@ def parse_study(name: str, content: bytes) -> Study:
     if not isinstance(document.data, dict):
         document.problems.append(_not_a_study(document))
         raise StudyError(name, document.problems)
+    if document.data.keys().isdisjoint(Study.model_fields):
+        raise StudyError(name, [_some_other_file(name)])
     try:
         study = Study.model_validate(document.data)
         found: list[StudyProblem] = []
@@ -59,6 +61,16 @@ def _not_a_study(document: Document) -> StudyProblem:
     return document.problem(place, "not a mapping of keys to values", remedy)
 
 
+def _some_other_file(name: str) -> StudyProblem:
+    """A mapping without any key of ours: what stands in such a file is not ours to show."""
+    known = ", ".join(Study.model_fields)
+    return StudyProblem(
+        "not a study file: it has none of a study's keys",
+        where=f"{name}:1:1",
+        remedy=f"name the right file; a study has {known}",
+    )
+
+
 def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
@@ -77,7 +89,9 @@ def _read(path: Path) -> bytes:
 
 
 def _unreadable(path: Path, problem: str, remedy: str) -> StudyError:
-    return StudyError(str(path), [StudyProblem(problem, where=f"{path}:1:1", remedy=remedy)])
+    name = printable(str(path))
+    found = StudyProblem(printable(problem), where=f"{name}:1:1", remedy=printable(remedy))
+    return StudyError(name, [found])
 
 
 def _other_file(path: Path) -> str:

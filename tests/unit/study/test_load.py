@@ -111,7 +111,7 @@ def test_a_name_no_file_can_have_is_told() -> None:
 
 def test_aliases_of_aliases_end_at_a_bound() -> None:
     """A few lines that would expand to billions of values are refused, quickly."""
-    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines = ["study: x", "a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     for i in range(1, 12):
         lines.append(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]")
     found = problems("\n".join(lines))
@@ -138,6 +138,21 @@ def test_what_is_read_from_a_pipe_is_a_study(tmp_path: Path) -> None:
     assert read_study(Path(f"/dev/fd/{read_end}")).study.load.repeat == 1
     os.close(read_end)
     assert SIZE_BYTES_MAX == 2**20
+
+
+def test_nothing_is_shown_of_a_file_that_is_no_study() -> None:
+    """Whoever names a wrong file by a slip does not get it into a log."""
+    (problem,) = problems("password: tiger\nuser: scott\n")
+    assert "not a study file" in str(problem)
+    assert "tiger" not in f"{problem}{problem.excerpt}"
+    assert "password" not in f"{problem}{problem.excerpt}"
+
+
+def test_a_file_name_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """Neither by control characters nor by bytes that are no text."""
+    for name in ("a\x1b[2Jb\nc", "\udcff"):
+        said = refusal(tmp_path / name)
+        assert said.isprintable()
 
 
 @pytest.mark.parametrize(
