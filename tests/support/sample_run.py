@@ -320,7 +320,17 @@ class _Load:
         ]
         if not self.fast:
             samples += self._device_samples(wobble)
+        begun_s = self.started_at_s + self.shape.ramp_up_s + self.shape.duration_s // 2 - 1.5
+        late = second > self.shape.ramp_up_s + self.shape.duration_s // 2
         samples += [
+            ("pressure", "cpu", "some_share", "", 0.6 * self.busy),
+            ("pressure", "io", "some_share", "", 0.0 if self.fast else 0.5 * self.busy),
+            ("pressure", "memory", "some_share", "", 0.01),
+            ("cgroup", "", "used_bytes", "B", 2**30 * 0.9 * wobble),
+            ("cgroup", "", "page_cache_bytes", "B", 2**30 * 0.4 * wobble),
+            ("database", "", "last_checkpoint_at_s", "s", begun_s if late else begun_s - 60),
+            ("database", "", "wal_syncs_per_s", "1/s", self.rate * 0.8 * wobble),
+            ("database", "CPU", "waiting_backends", "", self.busy * self.place.users * 0.3),
             ("database", "", "wal_bytes_per_s", "B/s", self.rate * 4000 * wobble),
             ("database", "", "blocks_read_per_s", "1/s", self.rate * 3 * wobble),
             ("database", "IO", "waiting_backends", "", self.busy * self.place.users * 0.5),

@@ -4,8 +4,9 @@ Built with Altair as plain Vega-Lite; colours, markers and dashes come from the 
 of candidates appear only as data, never inside an expression, so no name can become code.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import altair as alt
@@ -13,10 +14,38 @@ import altair as alt
 from stithy.report import palette
 from stithy.report.context import Context
 
-WIDTH = 640
+WIDTH = 770
+"""Width of a figure's plot where it stands alone; pixels of the page at full width."""
+
 HEIGHT = 300
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
+Domain = tuple[float, float]
+
+NUMBERS = ",~f"
+PERCENT = ".0%"
+
+
+class Datasets:
+    """The data of one figure by name, so that charts refer to them and never copy them."""
+
+    def __init__(self) -> None:
+        """Without data."""
+        self.rows: dict[str, Rows] = {}
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
+        """A name for these rows, six digits of each number: more than a drawing can show."""
+        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        for name, known in self.rows.items():
+            if known == short:
+                return alt.NamedData(name=name)
+        name = f"data-{len(self.rows)}"
+        self.rows[name] = short
+        return alt.NamedData(name=name)
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
@@ -25,102 +54,208 @@ class Axis:
 
     title: str
     log: bool = False
-    format: str = "~s"
+    format: str = NUMBERS
 
 
-def values(rows: Rows) -> alt.InlineData:
-    """Rows as inline data; six digits are more than a drawing can show."""
-    return alt.InlineData(
-        values=[{key: _short(value) for key, value in row.items()} for row in rows]
-    )
+@dataclass(frozen=True)
+class Panel:
+    """One small chart of a figure.
+
+    `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
+    `domain`: of the vertical axis, shared by the panels that are to be compared.
+    """
+
+    lines: Rows
+    points: Rows
+    domain: Domain
+    title: str = ""
+    width: int = WIDTH
+    height: int = HEIGHT
+    first: bool = True
+    last: bool = True
+    extra: tuple[Any, ...] = field(default=())
 
 
-def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
+    """A domain that holds all values: from zero to a round number, or logarithmic with a margin."""
+    values = [row["value"] for row in rows if row["value"] is not None]
+    if log:
+        positive = [value for value in values if value > 0] or [1.0]
+        return min(positive) / 1.25, max(positive) * 1.25
+    return 0.0, _round_up(max(values, default=1.0))
 
 
-def users_axis(levels: Sequence[int], title: str = "Virtual users") -> alt.X:
+def _round_up(value: float) -> float:
+    """The next number whose tick marks are round."""
+    if value <= 0:
+        return 1.0
+    step = 10.0 ** math.floor(math.log10(value))
+    for factor in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10):
+        if value <= factor * step:
+            return factor * step
+    return 10.0 * step
+
+
+def _log_ticks(domain: Domain) -> list[float]:
+    """1, 2, 5 of each decade within the domain; only decades where that would be too many."""
+    low, high = domain
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{m}e{d}") for d in decades for m in (1, 2, 5)]
+    inside = [tick for tick in ticks if low <= tick <= high]
+    if len(inside) > 7:
+        inside = [tick for tick in inside if f"{tick:e}"[0] == "1"]
+    return inside
+
+
+def users_axis(levels: Sequence[int], *, title: str | None = "Virtual users") -> alt.X:
     """The horizontal axis: users, log2, a tick at each level."""
     low, high = min(levels), max(levels)
     return alt.X(
         "users:Q",
-        scale=alt.Scale(type="log", base=2, domain=[low / 1.2, high * 1.2], nice=False),
+        scale=alt.Scale(type="log", base=2, domain=[low / 1.25, high * 1.25], nice=False),
         axis=alt.Axis(values=list(levels), format="d", grid=False, labelOverlap="greedy"),
         title=title,
     )
 
 
-def value_axis(field: str, axis: Axis) -> alt.Y:
-    """The vertical axis: from zero, or logarithmic."""
-    scale = alt.Scale(type="log", nice=True) if axis.log else alt.Scale(zero=True, nice=True)
+def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
+    """The vertical axis of a value: from zero, or logarithmic with ticks at 1, 2 and 5."""
+    options: dict[str, Any] = {"format": axis.format, "tickCount": 6}
+    if axis.log:
+        options["values"] = _log_ticks(domain)
     return alt.Y(
-        f"{field}:Q", scale=scale, title=axis.title, axis=alt.Axis(format=axis.format, tickCount=6)
+        "value:Q",
+        scale=alt.Scale(type="log" if axis.log else "linear", domain=list(domain), nice=False),
+        title=axis.title if titled else None,
+        axis=alt.Axis(**options),
+    )
+
+
+def candidate_scale(context: Context, attribute: str) -> alt.Scale:
+    """Domain and range of the candidates for `colour`, `marker` or `dash`."""
+    names = list(context.evidence.candidates)
+    looks = [getattr(context.styles[name], attribute) for name in names]
+    return alt.Scale(
+        domain=names, range=[list(look) if isinstance(look, tuple) else look for look in looks]
     )
 
 
 def candidate_channels(context: Context) -> dict[str, Any]:
-    """Colour, marker and dash of the candidates, with one legend for all three."""
-    names = list(context.evidence.candidates)
-    chosen = [context.styles[name] for name in names]
-    legend = alt.Legend(title=None, orient="top", direction="horizontal", symbolSize=90)
+    """Colour and marker of the candidates, with one legend for both."""
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolSize=110, symbolStrokeWidth=0
+    )
     return {
-        "color": alt.Color(
-            "candidate:N",
-            scale=alt.Scale(domain=names, range=[each.colour for each in chosen]),
-            legend=legend,
-        ),
-        "shape": alt.Shape(
-            "candidate:N",
-            scale=alt.Scale(domain=names, range=[each.marker for each in chosen]),
-            legend=legend,
-        ),
-        "strokeDash": alt.StrokeDash(
-            "candidate:N",
-            scale=alt.Scale(domain=names, range=[list(each.dash) for each in chosen]),
-            legend=legend,
-        ),
+        "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
+        "shape": alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=legend),
     }
 
 
-def by_users(
-    context: Context,
-    axis: Axis,
-    lines: Rows,
-    points: Rows,
-    *,
-    width: int = WIDTH,
-    height: int = HEIGHT,
-    title: str = "Virtual users",
-) -> Any:
-    """Lines through the levels and a point for each window; invalid windows are hollow.
-
-    `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
-    """
+def by_users(context: Context, data: Datasets, axis: Axis, panel: Panel) -> Any:
+    """Lines through the levels and a point for each window; invalid windows are hollow."""
     channels = candidate_channels(context)
-    x, y = users_axis(context.evidence.levels, title), value_axis("value", axis)
+    x = users_axis(context.evidence.levels, title="Virtual users" if panel.last else None)
+    y = value_axis(axis, panel.domain, titled=panel.first)
     line = (
-        alt.Chart(values(lines))
+        alt.Chart(data.add(panel.lines))
         .mark_line(strokeWidth=2)
-        .encode(x=x, y=y, color=channels["color"], strokeDash=channels["strokeDash"])
+        .encode(
+            x=x, y=y, color=channels["color"],
+            strokeDash=alt.StrokeDash(
+                "candidate:N", scale=candidate_scale(context, "dash"), legend=None
+            ),
+        )
+    )  # fmt: skip
+    points = [
+        alt.Chart(data.add(rows))
+        .mark_point(**look)
+        .encode(x=x, y=y, tooltip=_tips(axis), **channels)
+        for rows, look in _looks(panel.points)
+    ]
+    layers = alt.layer(line, *points, *panel.extra).properties(
+        width=panel.width, height=panel.height
     )
-    tips = [
+    return layers.properties(title=panel.title) if panel.title else layers
+
+
+def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
+    """Valid windows are filled marks, invalid ones hollow."""
+    valid = [row for row in points if row["valid"]]
+    invalid = [row for row in points if not row["valid"]]
+    hollow = {"filled": False, "fill": palette.PAPER[0], "size": 75, "strokeWidth": 1.8}
+    return [
+        (valid, {"filled": True, "size": 65, "opacity": 1}),
+        *([(invalid, {**hollow, "opacity": 1})] if invalid else []),
+    ]
+
+
+def _tips(axis: Axis) -> list[alt.Tooltip]:
+    shown = ",.4~g" if axis.format == NUMBERS else ".1%"
+    return [
         alt.Tooltip("candidate:N", title="candidate"),
         alt.Tooltip("users:Q", title="users"),
-        alt.Tooltip("value:Q", title=axis.title, format=",.4~g"),
+        alt.Tooltip(
+            "value:Q", title=axis.title, format=",.4~g" if axis.format == NUMBERS else ".1%"
+        ),
         alt.Tooltip("block:Q", title="block"),
-        alt.Tooltip("note:N", title="validity"),
+        alt.Tooltip("note:N", title="window"),
     ]
-    shape = {"color": channels["color"], "shape": channels["shape"]}
-    base = alt.Chart(values(points)).encode(x=x, y=y, tooltip=tips, **shape)
-    full = base.transform_filter("datum.valid").mark_point(filled=True, size=60, opacity=1)
-    hollow = base.transform_filter("!datum.valid").mark_point(
-        filled=False, fill=palette.PAPER[0], size=70, strokeWidth=1.8, opacity=1
-    )
-    return alt.layer(line, full, hollow).properties(width=width, height=height)
+
+
+def bars_by_users(
+    context: Context, data: Datasets, rows: Rows, stack: "Stack", *, height: int = 240
+) -> Any:
+    """Stacked bars, one for each level, one chart for each candidate.
+
+    `rows`: with `users`, `candidate`, `part`, `order`, `value`.
+    """
+    names = [n for n in context.evidence.candidates if any(row["candidate"] == n for row in rows)]
+    columns = min(len(names), 3)
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=16)
+    charts = [
+        alt.Chart(data.add(row for row in rows if row["candidate"] == name), title=name)
+        .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
+        .encode(
+            x=alt.X("users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False)),
+            y=alt.Y(
+                "value:Q", title=stack.axis.title if index % columns == 0 else None, stack="zero",
+                scale=alt.Scale(domain=list(stack.domain), nice=False),
+                axis=alt.Axis(format=stack.axis.format, tickCount=5),
+            ),
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=list(stack.colours), range=list(stack.colours.values())),
+                legend=legend,
+            ),
+            order=alt.Order("order:Q"),
+            tooltip=[
+                "candidate:N", "users:O", "part:N",
+                alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
+            ],
+        )
+        .properties(width=(WIDTH + 20) // columns - 45, height=height)
+        for index, name in enumerate(names)
+    ]  # fmt: skip
+    return grid(charts, columns)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Parts of a stacked bar by colour, in the order of stacking, and their common axis."""
+
+    axis: Axis
+    domain: Domain
+    colours: dict[str, str]
+
+
+def grid(charts: Sequence[Any], columns: int) -> Any:
+    """Charts in rows of `columns`, aligned by their plots."""
+    rows = [alt.hconcat(*charts[i : i + columns]) for i in range(0, len(charts), columns)]
+    return rows[0] if len(rows) == 1 else alt.vconcat(*rows)
 
 
 def window_rows(context: Context, metric: str, divide_by_users: bool = False) -> tuple[Rows, Rows]:
-    """The lines and points of a value of the windows, as `by_users` wants them."""
+    """The lines and points of a value of the windows, as a `Panel` wants them."""
     evidence = context.evidence
 
     def scaled(value: float, users: int) -> float:
@@ -147,12 +282,12 @@ def window_rows(context: Context, metric: str, divide_by_users: bool = False) ->
 def note(reasons: Sequence[Any]) -> str:
     """Why a window is invalid, in its flags' words; `valid` if it is not."""
     bad = [reason.flag.value for reason in reasons if reason.invalidates]
-    return "; ".join(bad) if bad else "valid"
+    return f"invalid: {'; '.join(bad)}" if bad else "valid"
 
 
-def spec_of(chart: Any) -> Spec:
-    """The chart as Vega-Lite, without Altair's own theme; our theme is added when it is drawn."""
+def spec_of(chart: Any, data: Datasets) -> Spec:
+    """The chart as Vega-Lite with its data; our theme is added when it is drawn."""
     with alt.theme.enable("none"):
         document: Spec = chart.to_dict(validate=False)
     document.pop("config", None)
-    return document
+    return {**document, "datasets": data.rows}

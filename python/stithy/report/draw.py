@@ -6,11 +6,14 @@ makes the page's figures interactive.
 
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import vl_convert
 
 from stithy.report.theme import config
+
+FONTS = Path(__file__).parent / "assets" / "fonts"
 
 VEGA_LITE = "6.4"
 """The version of Vega-Lite that draws; the bundle carries the same."""
@@ -31,8 +34,15 @@ def themed(spec: dict[str, Any]) -> dict[str, Any]:
     return {**spec, "config": config()}
 
 
+@cache
+def _register_fonts() -> None:
+    """Tell vl-convert of the shipped font: texts are measured with it when they are placed."""
+    vl_convert.register_font_directory(str(FONTS))
+
+
 def svg(spec: dict[str, Any], prefix: str) -> str:
     """The drawing as SVG, its ids starting with `prefix`."""
+    _register_fonts()
     return tidy(vl_convert.vegalite_to_svg(themed(spec), vl_version=VEGA_LITE), prefix)
 
 

@@ -1,10 +1,13 @@
-"""The names of the collectors' metrics that the figures draw, in one place."""
+"""The names of the collectors' metrics that the figures draw, in one place.
+
+A contract test holds them to what the collectors declare.
+"""
 
 CPU = "cpu"
 CPU_STATES = {
     "user": ("user_share", "nice_share"),
     "system": ("system_share",),
-    "other": ("irq_share", "softirq_share", "steal_share"),
+    "other": ("irq_share", "steal_share"),
     "iowait": ("iowait_share",),
     "idle": ("idle_share",),
 }
@@ -16,9 +19,18 @@ OPERATIONS = {
     "flush": ("flushes_per_s", "flush_latency_s", None),
 }
 UTILISATION = "utilisation_share"
-QUEUE = "queue_length"
+
+PRESSURE = "pressure"
+PRESSURE_SOME = "some_share"
+RESOURCES = {"cpu": "CPU", "io": "storage", "memory": "memory"}
+
+CGROUP = "cgroup"
+CGROUP_USED = "used_bytes"
+CGROUP_CACHE = "page_cache_bytes"
 
 DATABASE = "database"
 WAL_BYTES = "wal_bytes_per_s"
+WAL_SYNCS = "wal_syncs_per_s"
 BLOCKS_READ = "blocks_read_per_s"
 WAITING = "waiting_backends"
+LAST_CHECKPOINT = "last_checkpoint_at_s"

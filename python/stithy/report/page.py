@@ -80,6 +80,7 @@ def build(context: Context) -> Page:
     ]
     tables = (
         page_tables.summary(context), page_tables.windows(context), page_tables.reasons(context),
+        page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
         page_tables.missing(absent, context), answer.table(found),
@@ -95,7 +96,7 @@ def build(context: Context) -> Page:
 
 def render(page: Page, drawings: dict[str, str]) -> str:
     """The page as HTML; `drawings` are the figures' SVG by name."""
-    styles = _asset("page.css") + "\n@media screen and (prefers-color-scheme: dark){\n"
+    styles = _fonts() + _asset("page.css") + "\n@media screen and (prefers-color-scheme: dark){\n"
     styles += palette.css_rules() + "\n}"
     script = _asset("page.js")
     library = draw.library()
@@ -165,6 +166,18 @@ def _policy(*scripts: str) -> str:
 
 def _asset(name: str) -> str:
     return (HERE / "assets" / name).read_text(encoding="utf-8")
+
+
+def _fonts() -> str:
+    """The shipped font as CSS, inside the page."""
+    faces = []
+    for file, weight in (("Inter-Regular.woff2", 400), ("Inter-SemiBold.woff2", 600)):
+        data = b64encode((draw.FONTS / file).read_bytes()).decode()
+        faces.append(
+            f"@font-face{{font-family:Inter;font-weight:{weight};font-display:block;"
+            f"src:url(data:font/woff2;base64,{data}) format('woff2')}}"
+        )
+    return "\n".join(faces) + "\n"
 
 
 def _template() -> jinja2.Template:

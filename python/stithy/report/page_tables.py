@@ -55,21 +55,17 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
 def windows(context: Context) -> PageTable:
     """Every window with its main numbers and whether it is valid."""
     shows = (
-        Show("window_id", "Window"), Show("candidate", "Candidate"),
-        Show("users", "Users", "count"), Show("block", "Block", "count"),
-        Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
+        Show("window_id", "Window", "id"), Show("nopm", "NOPM", "count"),
+        Show("tpm", "TPM", "count"), Show("response_p50_s", "p50", "duration"),
         Show("response_p95_s", "p95", "duration"), Show("response_p99_s", "p99", "duration"),
         Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
-        Show("lateness_p99_s", "Driver late p99", "duration"),
-        Show("cpu_per_transaction_s", "Driver CPU a transaction", "duration"),
         Show("checkpoints_inside", "Checkpoints", "count"), Show("valid", "Valid", "truth"),
     )  # fmt: skip
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
-        "nopm": pl.Float64, "tpm": pl.Float64, "response_p95_s": pl.Float64,
-        "response_p99_s": pl.Float64, "errors": pl.Int64, "retries": pl.Int64,
-        "lateness_p99_s": pl.Float64, "cpu_per_transaction_s": pl.Float64,
-        "checkpoints_inside": pl.Int64, "valid": pl.Boolean,
+        "nopm": pl.Float64, "tpm": pl.Float64, "response_p50_s": pl.Float64,
+        "response_p95_s": pl.Float64, "response_p99_s": pl.Float64, "errors": pl.Int64,
+        "retries": pl.Int64, "checkpoints_inside": pl.Int64, "valid": pl.Boolean,
     }  # fmt: skip
     rows = [_window_row(window) for window in context.evidence.windows]
     return PageTable("windows", "All windows", shows, pl.DataFrame(rows, schema=types))
@@ -77,16 +73,38 @@ def windows(context: Context) -> PageTable:
 
 def _window_row(window: Window) -> dict[str, Any]:
     row = window.row
-    cpu_s, done = row["driver_cpu_s"], row["transactions"]
     return {
         "window_id": window.id, "candidate": window.candidate, "users": window.users,
         "block": window.block, "nopm": row["nopm"], "tpm": row["tpm"],
-        "response_p95_s": window.value("response_p95_s"),
-        "response_p99_s": window.value("response_p99_s"),
-        "errors": row["errors"], "retries": row["retries"], "lateness_p99_s": row["lateness_p99_s"],
-        "cpu_per_transaction_s": cpu_s / done if cpu_s is not None and done else None,
+        **{key: window.value(key) for key in _PERCENTILES},
+        "errors": row["errors"], "retries": row["retries"],
         "checkpoints_inside": row["checkpoints_inside"], "valid": window.valid,
     }  # fmt: skip
+
+
+_PERCENTILES = ("response_p50_s", "response_p95_s", "response_p99_s")
+
+
+def driver(context: Context) -> PageTable:
+    """What the load driver cost and how late it was, for each window."""
+    frame = context.run.window.select(
+        "window_id", "lateness_p99_s", "service_p50_s", "driver_cpu_s", "driver_run_queue_s",
+        pl.when(pl.col("transactions") > 0)
+        .then(pl.col("driver_cpu_s") / pl.col("transactions"))
+        .alias("cpu_per_transaction_s"),
+    )  # fmt: skip
+    return PageTable(
+        "driver",
+        "The load driver",
+        (
+            Show("window_id", "Window", "id"), Show("lateness_p99_s", "Late, p99", "duration"),
+            Show("service_p50_s", "Service time, p50", "duration"),
+            Show("driver_cpu_s", "CPU time", "duration"),
+            Show("cpu_per_transaction_s", "CPU time a transaction", "duration"),
+            Show("driver_run_queue_s", "Waited for a CPU", "duration"),
+        ),
+        frame,
+    )  # fmt: skip
 
 
 def reasons(context: Context) -> PageTable:
@@ -121,7 +139,7 @@ def reasons(context: Context) -> PageTable:
 
 
 PROOF = (
-    Show("window_id", "Window"),
+    Show("window_id", "Window", "id"),
     Show("order_numbers_grown", "Order numbers grew by", "count"),
     Show("new_orders_acknowledged", "Acknowledged", "count"),
     Show("new_orders_in_doubt", "In doubt", "count"),
@@ -154,7 +172,8 @@ def laws(context: Context) -> PageTable:
         "identities",
         "Identities: both sides of laws that hold whatever the storage does",
         (
-            Show("window_id", "Window"), Show("name", "Law"), Show("left", "Left side", "rate"),
+            Show("window_id", "Window", "id"), Show("name", "Law"),
+            Show("left", "Left side", "rate"),
             Show("right", "Right side", "rate"), Show("off_share", "Difference", "share"),
             Show("holds", "Within 5 %", "truth"),
         ),
@@ -212,7 +231,7 @@ def restores(context: Context) -> PageTable:
         "restores",
         "Restores from the master copy",
         (
-            Show("window_id", "Before window"), Show("size_bytes", "Size", "size"),
+            Show("window_id", "Before window", "id"), Show("size_bytes", "Size", "size"),
             Show("files", "Files", "count"), Show("copy_s", "Copy", "duration"),
             Show("verify_s", "Verify", "duration"), Show("sync_s", "Sync, evict", "duration"),
             Show("warm_up_s", "Warm-up", "duration"), Show("identical", "Identical", "truth"),

@@ -36,16 +36,18 @@ STATE_COLOURS = {
     "iowait": ("#c8553d", "#e88368"),
     "idle": ("#e8eaee", "#2a2f36"),
 }
-WAIT_COLOURS = (
-    ("#c8553c", "#e88368"),
-    ("#33658b", "#5b9bc9"),
-    ("#588b6e", "#7fc49c"),
-    ("#a9829b", "#d3a9c4"),
-    ("#d9a441", "#efc46c"),
-    ("#7d8597", "#aab2c5"),
-    ("#86bbd7", "#a9d4ea"),
-    ("#5d5470", "#9d92b8"),
-)
+WAIT_COLOURS = {
+    "CPU": ("#d5dae1", "#3a424d"),
+    "IO": ("#c8553c", "#e88368"),
+    "LWLock": ("#33658b", "#5b9bc9"),
+    "Lock": ("#7a4f9a", "#b08ad0"),
+    "BufferPin": ("#588b6e", "#7fc49c"),
+    "IPC": ("#a9829b", "#d3a9c4"),
+    "Client": ("#d9a441", "#efc46c"),
+    "Timeout": ("#7d8597", "#aab2c5"),
+    "Extension": ("#86bbd7", "#a9d4ea"),
+}
+OTHER_WAIT = ("#5d5470", "#9d92b8")
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
 def roles() -> tuple[tuple[str, str], ...]:
     """Every (light, dark) pair that a figure may use."""
     return (
-        *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS,
+        *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS.values(), OTHER_WAIT,
         INK, MUTED, GRID, AXIS, PAPER, MARK, LIMIT,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from stithy.units import format_size
 
 SHOW: dict[str, Callable[[Any], str]] = {
     "text": str,
+    "id": str,
     "count": count,
     "rate": rate,
     "duration": duration,
@@ -24,6 +25,10 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "size": format_size,
     "truth": lambda value: "yes" if value else "no",
 }
+
+
+WORDS = frozenset({"text", "id", "truth"})
+"""The kinds that are no numbers."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +42,14 @@ class Show:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell as printed; `value` is the number behind it, None for texts and missing values."""
+    """One cell as printed; `value` is the number behind it, None for texts and missing values.
+
+    `kind`: `number`, `text`, `id` or `truth`.
+    """
 
     text: str
     value: float | int | None
-    numeric: bool
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,8 @@ class PageTable:
 
 
 def _cell(value: Any, kind: str) -> Cell:
-    numeric = kind not in ("text", "truth")
+    numeric = kind not in WORDS
+    shown = "number" if numeric else kind
     if value is None:
-        return Cell(DASH, None, numeric)
-    return Cell(SHOW[kind](value), value if numeric else None, numeric)
+        return Cell(DASH, None, shown)
+    return Cell(SHOW[kind](value), value if numeric else None, shown)

@@ -4,7 +4,8 @@ from typing import Any
 
 from stithy.report import palette
 
-FONT = "Stithy Sans, system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+FONT = "Inter, sans-serif"
+"""Shipped in assets/fonts, so that texts are as wide on every machine as when they were placed."""
 
 
 def config() -> dict[str, Any]:
@@ -31,6 +32,6 @@ def config() -> dict[str, Any]:
         "title": {"font": FONT, "color": ink, "fontSize": 13, "fontWeight": 600, "anchor": "start"},
         "text": {"font": FONT, "color": muted, "fontSize": 11},
         "rule": {"color": palette.MARK[0]},
-        "facet": {"spacing": 18},
-        "concat": {"spacing": 18},
+        "facet": {"spacing": 20},
+        "concat": {"spacing": 20},
     }  # fmt: skip

@@ -21,11 +21,13 @@ def compare_title(context: Context, lines: Sequence[Row], noun: str) -> str:
     if pair is None:
         return f"{noun[0].upper()}{noun[1:]} against virtual users"
     low, high, users = pair
-    at = f"at {plural(users, 'user')}"
-    if low["value"] <= 0 or high["value"] / low["value"] < CLOSE_FACTOR:
-        return f"{low['candidate']} and {high['candidate']} are close in {noun} {at}"
+    at = f"At {plural(users, 'user')}"
+    if low["value"] <= 0:
+        return f"{at}, {high['candidate']} has {noun} and {low['candidate']} none"
+    if high["value"] / low["value"] < CLOSE_FACTOR:
+        return f"{at}, {low['candidate']} and {high['candidate']} are close in {noun}"
     factor = times(high["value"] / low["value"])
-    return f"{high['candidate']} has {factor} times the {noun} of {low['candidate']} {at}"
+    return f"{at}, {high['candidate']} has {factor} times the {noun} of {low['candidate']}"
 
 
 def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | None:
@@ -34,5 +36,5 @@ def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | 
         if len({row["candidate"] for row in here}) > 1:
             low = min(here, key=lambda row: row["value"])
             high = max(here, key=lambda row: row["value"])
-            return low, high, users
+            return (low, high, users) if high["value"] > 0 else None
     return None

@@ -1,16 +1,13 @@
 """Where the CPU time of the host went, against users: one bar a level, one chart a candidate."""
 
-from typing import Any
-
-import altair as alt
 import polars as pl
 
 from stithy.report import metrics, palette
-from stithy.report.chart import Rows, spec_of, values
+from stithy.report.chart import PERCENT, Axis, Datasets, Rows, Stack, bars_by_users, spec_of
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import percent, plural
+from stithy.report.wording import listing, percent, plural
 
 NAME = "cpu"
 ORDER = 30
@@ -27,25 +24,28 @@ def draw(context: Context) -> list[Drawn]:
     rows = _rows(context)
     if not rows:
         return [Absent("cpu-by-users", "CPU states", "the collector `cpu` has no samples")]
-    title = _title(context, rows)
+    title = _title(rows)
+    data = Datasets()
+    colours = {words: palette.STATE_COLOURS[state][0] for state, words in WORDS.items()}
+    stack = Stack(Axis("Share of all CPUs", format=PERCENT), (0.0, 1.0), colours)
     return [
         Figure(
             name="cpu-by-users",
             title=title,
-            caption="Mean share of all CPUs of the host in each state during the measurement. The "
-            "driver runs on the same host unless the study says otherwise.",
+            caption="Mean share of all CPUs of the host in each state during the measurement; the "
+            "driver, the server and everything else on the host together.",
             description=f"{title}. Stacked bars of CPU states, one bar for each number of virtual "
             "users, one chart for each candidate.",
             footer=context.footer,
-            spec=spec_of(_chart(context, rows)),
+            spec=spec_of(bars_by_users(context, data, rows, stack), data),
             table=PageTable(
                 "cpu-by-users",
                 "Share of CPU time by state",
                 (
                     Show("users", "users", "count"), Show("candidate", "candidate"),
-                    Show("state", "state"), Show("share", "share of all CPUs", "share"),
+                    Show("part", "state"), Show("value", "share of all CPUs", "share"),
                 ),
-                pl.DataFrame(rows).select("users", "candidate", "state", "share"),
+                pl.DataFrame(rows).select("users", "candidate", "part", "value"),
             ),
         )
     ]  # fmt: skip
@@ -63,50 +63,20 @@ def _rows(context: Context) -> Rows:
                 found = [known[key] for part in parts if (key := (name, users, part)) in known]
                 if found:
                     rows.append({
-                        "users": users, "candidate": name, "state": WORDS[state], "order": order,
-                        "share": sum(found),
+                        "users": users, "candidate": name, "part": WORDS[state], "order": order,
+                        "value": sum(found),
                     })  # fmt: skip
     return rows
 
 
-def _chart(context: Context, rows: Rows) -> Any:
-    names = list(context.evidence.candidates)
-    columns = min(len(names), 3)
-    bars = (
-        alt.Chart(values(rows))
-        .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
-        .encode(
-            x=alt.X("users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False)),
-            y=alt.Y(
-                "share:Q", title="Share of all CPUs", stack="zero",
-                scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", tickCount=5),
-            ),
-            color=alt.Color(
-                "state:N",
-                scale=alt.Scale(
-                    domain=list(WORDS.values()),
-                    range=[palette.STATE_COLOURS[state][0] for state in WORDS],
-                ),
-                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-            ),
-            order=alt.Order("order:Q"),
-            tooltip=[
-                "candidate:N", "users:O", "state:N", alt.Tooltip("share:Q", format=".1%")
-            ],
-        )
-        .properties(width=620 // columns - 20, height=230)
-    )  # fmt: skip
-    return bars.facet(facet=alt.Facet("candidate:N", title=None, sort=names), columns=columns)
-
-
-def _title(context: Context, rows: Rows) -> str:
+def _title(rows: Rows) -> str:
     users = max(row["users"] for row in rows)
     idle = {
-        row["candidate"]: row["share"]
+        row["candidate"]: row["value"]
         for row in rows
-        if row["users"] == users and row["state"] == WORDS["idle"]
+        if row["users"] == users and row["part"] == WORDS["idle"]
     }
     parts = [f"{percent(share)} idle with {name}" for name, share in idle.items()]
     if not parts or len(parts) > 3:
         return f"CPU states against users, up to {plural(users, 'user')}"
-    return f"At {plural(users, 'user')} the CPUs were {', '.join(parts)}"
+    return f"At {plural(users, 'user')} the CPUs were {listing(parts)}"

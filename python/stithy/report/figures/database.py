@@ -1,12 +1,21 @@
 """Inside the database against users: write-ahead log, blocks read, what sessions wait for."""
 
-from typing import Any
+from dataclasses import dataclass
 
-import altair as alt
 import polars as pl
 
 from stithy.report import metrics, palette
-from stithy.report.chart import Axis, Rows, by_users, spec_of, values
+from stithy.report.chart import (
+    Axis,
+    Datasets,
+    Panel,
+    Rows,
+    Stack,
+    bars_by_users,
+    by_users,
+    domain_of,
+    spec_of,
+)
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -16,60 +25,81 @@ NAME = "database"
 ORDER = 50
 SECTION = "database"
 
-BYTES_PER_MB = 1e6
+
+@dataclass(frozen=True)
+class _Curve:
+    """One rate of the server against users; `divisor` from the metric's unit to the axis."""
+
+    name: str
+    metric: str
+    divisor: float
+    noun: str
+    axis: str
+    caption: str
+
+
+CURVES = (
+    _Curve(
+        "wal-by-users", metrics.WAL_BYTES, 1e6, "write-ahead log volume",
+        "Write-ahead log (MB a second)",
+        "Write-ahead log inserted by the server, megabytes (10⁶ bytes) a second. After a "
+        "checkpoint the first change of a page logs the whole page.",
+    ),
+    _Curve(
+        "wal-syncs-by-users", metrics.WAL_SYNCS, 1.0, "syncs of the write-ahead log",
+        "Log syncs a second",
+        "Syncs of the write-ahead log a second: fewer than commits where one sync serves several.",
+    ),
+    _Curve(
+        "blocks-read-by-users", metrics.BLOCKS_READ, 1.0, "blocks read into the server's cache",
+        "Blocks read a second",
+        "Blocks of 8 KiB that were not in the server's own cache; the page cache may have had "
+        "them.",
+    ),
+)  # fmt: skip
 
 
 def draw(context: Context) -> list[Drawn]:
-    """Log rate, reads, waits; each, or why it is not there."""
-    return [
-        _curve(
-            context, "wal-by-users", metrics.WAL_BYTES, BYTES_PER_MB,
-            "write-ahead log volume", "Write-ahead log (MB a second)",
-            "Write-ahead log written by the server, megabytes (10⁶ bytes) a second.",
-        ),
-        _curve(
-            context, "blocks-read-by-users", metrics.BLOCKS_READ, 1.0,
-            "blocks read into the server's cache", "Blocks read a second",
-            "Blocks of 8 KiB that were not in the server's own cache; the page cache may have had "
-            "them.",
-        ),
-        _waits(context),
-    ]  # fmt: skip
+    """Log rate, syncs, reads, waits; each, or why it is not there."""
+    return [*(_curve(context, curve) for curve in CURVES), _waits(context)]
 
 
-def _curve(
-    context: Context, name: str, metric: str, divisor: float, noun: str, axis: str, caption: str
-) -> Drawn:
+def _curve(context: Context, curve: _Curve) -> Drawn:
     chosen = context.means.filter(
-        (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metric)
+        (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == curve.metric)
     )
     if chosen.is_empty():
-        return Absent(name, noun, f"the collector `database` has no samples of `{metric}`")
+        return Absent(
+            curve.name, curve.noun, f"the collector `database` has no samples of `{curve.metric}`"
+        )
     valid = {window.id: window.valid for window in context.evidence.windows}
     points: Rows = [
         {
             "users": row["users"], "candidate": row["candidate"], "block": row["block"],
-            "value": row["mean"] / divisor, "valid": valid[row["window_id"]],
+            "value": row["mean"] / curve.divisor, "valid": valid[row["window_id"]],
             "note": "valid" if valid[row["window_id"]] else "invalid",
         }
         for row in chosen.to_dicts()
     ]  # fmt: skip
     lines = _level_means(points)
-    title = compare_title(context, lines, noun)
+    title = compare_title(context, lines, curve.noun)
+    data = Datasets()
+    panel = Panel(lines, points, domain_of(points, log=False), height=240)
     return Figure(
-        name=name,
+        name=curve.name,
         title=title,
-        caption=caption,
-        description=f"{title}. Line chart of {noun} against virtual users, one line a candidate.",
+        caption=curve.caption,
+        description=f"{title}. Line chart of {curve.noun} against virtual users, one line for each "
+        "candidate.",
         footer=context.footer,
-        spec=spec_of(by_users(context, Axis(axis), lines, points, height=240)),
+        spec=spec_of(by_users(context, data, Axis(curve.axis), panel), data),
         table=PageTable(
-            name,
-            axis,
+            curve.name,
+            curve.axis,
             (
                 Show("users", "users", "count"), Show("candidate", "candidate"),
-                Show("block", "block", "count"), Show("value", axis, "rate"),
-                Show("note", "validity"),
+                Show("block", "block", "count"), Show("value", curve.axis, "rate"),
+                Show("note", "window"),
             ),
             pl.DataFrame(points),
         ),
@@ -77,72 +107,58 @@ def _curve(
 
 
 def _level_means(points: Rows) -> Rows:
-    frame = pl.DataFrame(points).filter(pl.col("valid"))
-    if frame.is_empty():
+    valid = [point for point in points if point["valid"]]
+    if not valid:
         return []
-    return (
-        frame.group_by("users", "candidate", maintain_order=True)
-        .agg(pl.col("value").mean())
-        .to_dicts()
-    )
+    levels = pl.DataFrame(valid).group_by("users", "candidate", maintain_order=True)
+    return levels.agg(pl.col("value").mean()).to_dicts()
 
 
 def _waits(context: Context) -> Drawn:
     chosen = context.means.filter(
-        (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metrics.WAITING)
+        (pl.col("collector") == metrics.DATABASE)
+        & (pl.col("metric") == metrics.WAITING)
+        & (pl.col("mean") > 0)
     )
     if chosen.is_empty():
-        return Absent("waits-by-users", "what sessions wait for", "no wait events were sampled")
-    rows = (
-        chosen.group_by("users", "candidate", pl.col("subject").alias("wait"), maintain_order=True)
-        .agg(pl.col("mean").mean().alias("sessions"))
-        .sort("users", "candidate", "wait")
+        return Absent("waits-by-users", "what sessions wait for", "no wait was sampled")
+    frame = (
+        chosen.group_by("users", "candidate", pl.col("subject").alias("part"), maintain_order=True)
+        .agg(pl.col("mean").mean().alias("value"))
+        .sort("users", "candidate", "part")
     )
-    kinds = (
-        rows.group_by("wait")
-        .agg(pl.col("sessions").sum())
-        .sort(["sessions", "wait"], descending=[True, False])["wait"]
-        .to_list()
-    )
-    title = f"Sessions waited most for {kinds[0] or 'events without a name'}"
+    parts = [part for part in palette.WAIT_COLOURS if part in set(frame["part"])]
+    parts += sorted(set(frame["part"]) - set(parts))
+    rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
+    title = _wait_title(frame)
+    data = Datasets()
+    tops = frame.group_by("users", "candidate").agg(pl.col("value").sum()).to_dicts()
+    colours = {part: palette.WAIT_COLOURS.get(part, palette.OTHER_WAIT)[0] for part in parts}
+    stack = Stack(Axis("Active sessions"), domain_of(tops, log=False), colours)
     return Figure(
         name="waits-by-users",
         title=title,
-        caption="Mean number of active sessions waiting, by type of wait event, sampled once a "
-        "second; short waits are seen as often as they last.",
-        description=f"{title}. Stacked bars of waiting sessions by type of wait event, one bar for "
+        caption="Mean number of active sessions by what they wait for, sampled once a second; CPU "
+        "stands for sessions that wait for nothing. Short waits are seen as often as they last.",
+        description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
         "each number of virtual users, one chart for each candidate.",
         footer=context.footer,
-        spec=spec_of(_wait_chart(context, rows.to_dicts(), kinds)),
+        spec=spec_of(bars_by_users(context, data, rows, stack), data),
         table=PageTable(
             "waits-by-users",
-            "Mean number of waiting sessions",
+            "Mean number of active sessions by what they wait for",
             (
                 Show("users", "users", "count"), Show("candidate", "candidate"),
-                Show("wait", "type of wait"), Show("sessions", "waiting sessions", "rate"),
+                Show("part", "waits for"), Show("value", "sessions", "rate"),
             ),
-            rows,
+            frame,
         ),
     )  # fmt: skip
 
 
-def _wait_chart(context: Context, rows: Rows, kinds: list[str]) -> Any:
-    names = list(context.evidence.candidates)
-    columns = min(len(names), 3)
-    colours = [palette.WAIT_COLOURS[n % len(palette.WAIT_COLOURS)][0] for n in range(len(kinds))]
-    bars = (
-        alt.Chart(values(rows))
-        .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
-        .encode(
-            x=alt.X("users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False)),
-            y=alt.Y("sessions:Q", title="Waiting sessions", stack="zero"),
-            color=alt.Color(
-                "wait:N",
-                scale=alt.Scale(domain=kinds, range=colours),
-                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-            ),
-            tooltip=["candidate:N", "users:O", "wait:N", alt.Tooltip("sessions:Q", format=".3~g")],
-        )
-        .properties(width=620 // columns - 20, height=230)
-    )
-    return bars.facet(facet=alt.Facet("candidate:N", title=None, sort=names), columns=columns)
+def _wait_title(frame: pl.DataFrame) -> str:
+    waits = frame.filter(pl.col("part") != "CPU").group_by("part").agg(pl.col("value").sum())
+    if waits.is_empty():
+        return "Active sessions were not seen waiting"
+    first = waits.sort(["value", "part"], descending=[True, False])["part"][0]
+    return f"Apart from the CPU, sessions waited most for {first}"

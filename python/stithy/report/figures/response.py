@@ -5,7 +5,18 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.report.chart import Axis, Rows, by_users, spec_of, window_rows
+from stithy.report.chart import (
+    WIDTH,
+    Axis,
+    Datasets,
+    Panel,
+    Rows,
+    by_users,
+    domain_of,
+    note,
+    spec_of,
+    window_rows,
+)
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -17,7 +28,8 @@ SECTION = "response"
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 MS_PER_S = 1000.0
-AXIS = Axis("Response time (ms)", log=True, format="~s")
+AXIS = Axis("Response time (ms)", log=True)
+PANEL_WIDTH = (WIDTH + 20) // 3 - 28
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -26,21 +38,12 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _together(context: Context) -> Drawn:
-    panels, rows = [], []
-    for key, words in PERCENTILES.items():
-        lines, points = window_rows(context, f"response_{key}_s")
-        rows += [{"percentile": key, **point} for point in points]
-        panels.append((words, lines, points))
+    series = {key: window_rows(context, f"response_{key}_s") for key in PERCENTILES}
+    rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
         return Absent("response-by-users", "response times", "no window has response times")
-    title = compare_title(context, panels[1][1], "95th percentile of response time")
-    charts = [
-        by_users(context, AXIS, _ms(lines), _ms(points), width=190, height=260).properties(
-            title=words
-        )
-        for words, lines, points in panels
-    ]
-    chart = alt.hconcat(*charts).resolve_scale(y="shared")
+    title = compare_title(context, series["p95"][0], "95th percentile of response time")
+    data = Datasets()
     return Figure(
         name="response-by-users",
         title=title,
@@ -49,36 +52,33 @@ def _together(context: Context) -> Drawn:
         description=f"{title}. Three line charts of response time against virtual users: median, "
         "95th and 99th percentile, one line for each candidate.",
         footer=context.footer,
-        spec=spec_of(chart),
+        spec=spec_of(_row(context, data, "", series, height=270, last=True), data),
         table=_table("response-by-users", "Response time by percentile", rows, "percentile"),
     )
 
 
 def _by_transaction(context: Context) -> Drawn:
-    kinds = list(
-        dict.fromkeys(
-            kind
-            for window in context.evidence.windows
-            for kind in window.transactions
-            if kind != "all"
-        )
-    )
+    named = [kind for window in context.evidence.windows for kind in window.transactions]
+    kinds = [kind for kind in dict.fromkeys(named) if kind != "all"]
     rows: Rows = []
-    grid = [_transaction_row(context, kind, rows) for kind in kinds]
+    charts, data = [], Datasets()
+    for kind in kinds:
+        series = {key: _series(context, kind, f"response_{key}_s") for key in PERCENTILES}
+        found = [(key, point) for key, (_, points) in series.items() for point in points]
+        if found:
+            rows += [{"transaction": kind, "percentile": key, **point} for key, point in found]
+            charts.append(_row(context, data, kind, series, height=130, last=kind == kinds[-1]))
     if not rows:
-        return Absent(
-            "response-by-transaction", "response times of each type", "no window has them"
-        )
-    chart = alt.vconcat(*grid)
+        return Absent("response-by-transaction", "response times of each type", "there are none")
     return Figure(
         name="response-by-transaction",
-        title=f"Response times of the {len(kinds)} transaction types",
-        caption="Median, 95th and 99th percentile of each transaction type; every row of charts "
-        "has its own logarithmic axis.",
+        title=f"Response times of the {len(charts)} transaction types",
+        caption="Median, 95th and 99th percentile of each transaction type; the charts of a row "
+        "share a logarithmic axis.",
         description="Grid of line charts of response time against virtual users: one row for each "
         f"transaction type ({', '.join(kinds)}), one column for each percentile.",
         footer=context.footer,
-        spec=spec_of(chart),
+        spec=spec_of(alt.vconcat(*charts), data),
         table=_table(
             "response-by-transaction", "Response time by transaction type", rows, "transaction",
             "percentile",
@@ -86,41 +86,51 @@ def _by_transaction(context: Context) -> Drawn:
     )  # fmt: skip
 
 
-def _transaction_row(context: Context, kind: str, rows: Rows) -> Any:
-    charts = []
-    for key, words in PERCENTILES.items():
-        points = _points(context, kind, f"response_{key}_s")
-        rows += [{"transaction": kind, "percentile": key, **point} for point in points]
-        chart = by_users(
-            context, AXIS, _ms(_level_lines(points)), _ms(points), width=190, height=130
+def _row(
+    context: Context,
+    data: Datasets,
+    kind: str,
+    series: dict[str, tuple[Rows, Rows]],
+    *,
+    height: int,
+    last: bool,
+) -> Any:
+    """Three charts side by side with one scale."""
+    ms = {key: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()}
+    domain = domain_of([row for _, points in ms.values() for row in points], log=True)
+    charts = [
+        by_users(
+            context, data, AXIS,
+            Panel(
+                *ms[key], domain, title=f"{kind}, {words}" if kind else words, width=PANEL_WIDTH,
+                height=height, first=key == "p50", last=last,
+            ),
         )
-        charts.append(chart.properties(title=f"{kind}, {words}"))
-    return alt.hconcat(*charts).resolve_scale(y="shared")
+        for key, words in PERCENTILES.items()
+    ]  # fmt: skip
+    return alt.hconcat(*charts)
 
 
-def _points(context: Context, kind: str, metric: str) -> Rows:
-    """A point for each window that has the transaction type."""
-    return [
+def _series(context: Context, kind: str, metric: str) -> tuple[Rows, Rows]:
+    """Lines and points of one transaction type."""
+    points = [
         {
             "users": window.users, "candidate": window.candidate, "block": window.block,
-            "value": float(value), "valid": window.valid,
-            "note": "valid" if window.valid else "invalid",
+            "value": float(value), "valid": window.valid, "note": note(window.reasons),
         }
         for window in context.evidence.windows
         if window.measured and (value := window.transactions.get(kind, {}).get(metric)) is not None
     ]  # fmt: skip
+    return _level_lines(points), points
 
 
 def _level_lines(points: Rows) -> Rows:
     """The median window of each candidate and level; percentiles are never averaged."""
-    if not any(point["valid"] for point in points):
+    valid = [point for point in points if point["valid"]]
+    if not valid:
         return []
-    frame = pl.DataFrame(points).filter(pl.col("valid"))
-    return (
-        frame.group_by("users", "candidate", maintain_order=True)
-        .agg(pl.col("value").median())
-        .to_dicts()
-    )
+    grouped = pl.DataFrame(valid).group_by("users", "candidate", maintain_order=True)
+    return grouped.agg(pl.col("value").median()).to_dicts()
 
 
 def _ms(rows: Rows) -> Rows:
@@ -135,7 +145,7 @@ def _table(name: str, caption: str, rows: Rows, *groups: str) -> PageTable:
             *(Show(group, group) for group in groups),
             Show("users", "users", "count"), Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("value", "response time", "duration"),
-            Show("note", "validity"),
+            Show("note", "window"),
         ),
         pl.DataFrame(rows),
     )  # fmt: skip

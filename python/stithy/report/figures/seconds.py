@@ -1,26 +1,23 @@
 """Second by second: throughput, response time and device rate of every window of a level."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from stithy.report import metrics, palette
-from stithy.report.chart import Rows, spec_of, values
+from stithy.report.chart import NUMBERS, WIDTH, Datasets, Domain, Rows, domain_of, spec_of
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import count, plural
+from stithy.report.wording import count, listing, plural
 
 NAME = "seconds"
 ORDER = 60
 SECTION = "seconds"
 
-ROWS = {
-    "tpm": "TPM",
-    "p95": "Response p95 (ms)",
-    "device": "Device operations a second",
-}
+QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
 MS_PER_S = 1000.0
 
@@ -30,68 +27,79 @@ def draw(context: Context) -> list[Drawn]:
     seconds = _seconds(context)
     if seconds.is_empty():
         return [Absent("seconds", "one-second strips", "no window has one-second rows")]
-    return [
-        figure
-        for users in context.evidence.levels
-        if (figure := _level(context, users, seconds)) is not None
-    ]
+    marks = _checkpoints(context)
+    figures = []
+    for users in context.evidence.levels:
+        here = seconds.filter(pl.col("users") == users)
+        if not here.is_empty():
+            figures.append(_level(context, users, here, marks))
+    return list(figures)
 
 
 def _seconds(context: Context) -> pl.DataFrame:
     """Throughput, p95 and device rate by window and second, long form."""
     all_types = context.run.seconds.filter(pl.col("transaction") == "all")
-    done = pl.col("committed") + pl.col("rolled_back")
     keys = ["window_id", "second"]
+    done = (pl.col("committed") + pl.col("rolled_back")) * SECONDS_PER_MINUTE
     tpm = all_types.select(
-        *keys,
-        pl.lit("tpm").alias("quantity"),
-        (done * SECONDS_PER_MINUTE).cast(float).alias("value"),
+        *keys, pl.lit("tpm").alias("quantity"), done.cast(pl.Float64).alias("value")
     )
     p95 = all_types.filter(pl.col("response_p95_s").is_not_null()).select(
         *keys, pl.lit("p95").alias("quantity"), pl.col("response_p95_s").alias("value")
     )
-    frame = pl.concat([tpm, p95, _device(context)])
     bounds = context.run.window.select("window_id", "candidate", "users", "block")
-    return frame.join(bounds, on="window_id", how="inner").sort(
-        "users", "candidate", "block", "quantity", "second"
-    )
+    frame = pl.concat([tpm, p95, _device(context)]).join(bounds, on="window_id", how="inner")
+    return frame.sort("users", "candidate", "block", "quantity", "second")
 
 
 def _device(context: Context) -> pl.DataFrame:
     """Reads and writes a second of the busiest device; stacked devices see the same operations."""
-    begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
+    begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
+    samples = context.run.series.filter(
+        (pl.col("collector") == metrics.BLOCK)
+        & pl.col("metric").is_in(rates)
+        & pl.col("value").is_not_null()
+        & (pl.col("second") >= 0.5)
+    )
+    devices = samples.group_by("window_id", "subject", begun).agg(pl.col("value").sum())
+    busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
+    return busiest.select("window_id", "second", pl.lit("device").alias("quantity"), "value")
+
+
+def _checkpoints(context: Context) -> pl.DataFrame:
+    """When checkpoints began that ended while the window was watched: window and second."""
+    samples = context.run.series.filter(
+        (pl.col("collector") == metrics.DATABASE)
+        & (pl.col("metric") == metrics.LAST_CHECKPOINT)
+        & pl.col("value").is_not_null()
+    )
+    begun = samples.select("window_id", pl.col("value").alias("began_at_s")).unique()
+    starts = context.run.window.select("window_id", "candidate", "users", "started_at_s")
     return (
-        context.run.series.filter(
-            (pl.col("collector") == metrics.BLOCK)
-            & pl.col("metric").is_in(rates)
-            & pl.col("value").is_not_null()
-            & (pl.col("second") >= 0.5)
-        )
-        .group_by("window_id", "subject", begun)
-        .agg(pl.col("value").sum())
-        .group_by("window_id", "second")
-        .agg(pl.col("value").max())
-        .select("window_id", "second", pl.lit("device").alias("quantity"), "value")
+        begun.join(starts, on="window_id", how="inner")
+        .with_columns((pl.col("began_at_s") - pl.col("started_at_s")).alias("second"))
+        .filter(pl.col("second") >= 0)
+        .select("window_id", "candidate", "users", "second")
+        .sort("window_id", "second")
     )
 
 
-def _level(context: Context, users: int, seconds: pl.DataFrame) -> Drawn | None:
-    here = seconds.filter(pl.col("users") == users)
-    if here.is_empty():
-        return None
+def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame) -> Figure:
     name = f"seconds-{users}-users"
-    title = f"{plural(users, 'user')}: {_steadiness(here, context)}"
-    checkpoints = _checkpoints(context, users)
+    title = f"{plural(users, 'user')}: {_swing(here, context)}"
+    data = Datasets()
     return Figure(
         name=name,
         title=title,
-        caption="Every second of the windows, the ramp-up shaded. One column a candidate, one line "
-        f"a block. {checkpoints}",
+        caption="Every second of the windows, the ramp-up shaded. One column for each candidate, "
+        f"one line for each block. {_checkpoint_text(context, users)}",
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
         footer=context.footer,
-        spec=spec_of(_grid(context, users, here)),
+        spec=spec_of(
+            _strips(context, data, here, marks.filter(pl.col("users") == users)), data
+        ),
         table=PageTable(
             name,
             f"One-second values at {plural(users, 'user')}",
@@ -108,14 +116,14 @@ def _level(context: Context, users: int, seconds: pl.DataFrame) -> Drawn | None:
 
 def _wide(here: pl.DataFrame) -> pl.DataFrame:
     wide = here.pivot(
-        on="quantity", on_columns=list(ROWS), index=["window_id", "candidate", "block", "second"],
-        values="value",
+        on="quantity", on_columns=list(QUANTITIES),
+        index=["window_id", "candidate", "block", "second"], values="value",
     )  # fmt: skip
     return wide.sort("candidate", "block", "second")
 
 
-def _steadiness(here: pl.DataFrame, context: Context) -> str:
-    """How much the throughput of the measured seconds swung, for each candidate."""
+def _swing(here: pl.DataFrame, context: Context) -> str:
+    """Between which values the throughput of the measured seconds swung, for each candidate."""
     measured = context.run.seconds.filter(
         (pl.col("transaction") == "all") & (pl.col("phase") == "measure")
     ).select("window_id", "second")
@@ -128,32 +136,59 @@ def _steadiness(here: pl.DataFrame, context: Context) -> str:
     return "; ".join(parts) if parts else "throughput by second"
 
 
-def _checkpoints(context: Context, users: int) -> str:
+def _checkpoint_text(context: Context, users: int) -> str:
     texts = []
     for name in context.evidence.candidates:
-        counts = [
-            window.row["checkpoints_inside"]
-            for window in context.evidence.at(name, users)
-            if window.row["checkpoints_inside"] is not None
-        ]
+        rows = [window.row["checkpoints_inside"] for window in context.evidence.at(name, users)]
+        counts = [each for each in rows if each is not None]
         if counts:
-            texts.append(f"{plural(sum(counts), 'whole checkpoint')} inside with {name}")
-    return f"Checkpoints: {', '.join(texts)}." if texts else "Checkpoints were not counted."
+            texts.append(f"{sum(counts)} with {name}")
+    if not texts:
+        return "Whole checkpoints were not counted."
+    return (
+        f"Whole checkpoints inside the measurements: {listing(texts)}. Vertical lines mark where "
+        "one began."
+    )
 
 
-def _grid(context: Context, users: int, here: pl.DataFrame) -> Any:
-    ramp_up_s = context.load.ramp_up_s if context.load else 0.0
+@dataclass(frozen=True)
+class _Strip:
+    """One chart: a candidate's quantity over the seconds, and where it stands in the grid."""
+
+    candidate: str
+    quantity: str
+    rows: Rows
+    marks: Rows
+    domain: Domain
+    last_second: int
+    width: int
+    left: bool
+    top: bool
+    bottom: bool
+
+
+def _strips(context: Context, data: Datasets, here: pl.DataFrame, marks: pl.DataFrame) -> Any:
     names = [name for name in context.evidence.candidates if name in set(here["candidate"])]
-    width = 640 // max(1, len(names)) - 50
-    rows = []
-    for quantity, title in ROWS.items():
-        part = here.filter(pl.col("quantity") == quantity)
-        if part.is_empty():
-            continue
-        top = _scaled(quantity, part)
-        charts = [_strip(context, name, title, top, width, ramp_up_s) for name in names]
-        rows.append(alt.hconcat(*charts).resolve_scale(y="shared"))
-    return alt.vconcat(*rows)
+    present = [quantity for quantity in QUANTITIES if quantity in set(here["quantity"])]
+    columns = min(len(names), 3)
+    last_second = max(here["second"].to_list())
+    stacks = []
+    for index, name in enumerate(names):
+        strips = []
+        for quantity in present:
+            part = _scaled(quantity, here.filter(pl.col("quantity") == quantity))
+            strips.append(
+                _Strip(
+                    name, quantity, [row for row in part if row["candidate"] == name],
+                    marks.filter(pl.col("candidate") == name).select("second").to_dicts(),
+                    domain_of(part, log=False), last_second,
+                    (WIDTH + 20) // columns - 45, index % columns == 0,
+                    quantity == present[0], quantity == present[-1],
+                )
+            )  # fmt: skip
+        stacks.append(alt.vconcat(*[_strip(context, data, strip) for strip in strips], spacing=6))
+    rows = [alt.hconcat(*stacks[i : i + columns]) for i in range(0, len(stacks), columns)]
+    return rows[0] if len(rows) == 1 else alt.vconcat(*rows)
 
 
 def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
@@ -161,28 +196,46 @@ def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
     return part.select("candidate", "block", "second", pl.col("value") * factor).to_dicts()
 
 
-def _strip(
-    context: Context, name: str, title: str, rows: Rows, width: int, ramp_up_s: float
-) -> Any:
-    last = max(row["second"] for row in rows)
+def _strip(context: Context, data: Datasets, strip: _Strip) -> Any:
     x = alt.X(
-        "second:Q", title="Second", scale=alt.Scale(domain=[0, last + 1], nice=False),
-        axis=alt.Axis(grid=False, tickCount=6, format="d"),
+        "second:Q", title="Second" if strip.bottom else None,
+        scale=alt.Scale(domain=[0, strip.last_second + 1], nice=False),
+        axis=alt.Axis(grid=False, tickCount=6, format="d", labels=strip.bottom),
     )  # fmt: skip
-    mine = [row for row in rows if row["candidate"] == name]
-    peak = max((row["value"] for row in rows), default=1.0) or 1.0
     y = alt.Y(
-        "value:Q", title=title, scale=alt.Scale(domain=[0, peak * 1.05], nice=True),
-        axis=alt.Axis(format="~s", tickCount=4),
+        "value:Q", title=QUANTITIES[strip.quantity] if strip.left else None,
+        scale=alt.Scale(domain=list(strip.domain), nice=False),
+        axis=alt.Axis(format=NUMBERS, tickCount=3),
     )  # fmt: skip
-    shade = (
-        alt.Chart(values([{"second": 0, "until": ramp_up_s}]))
-        .mark_rect(color=palette.GRID[0], opacity=0.6)
-        .encode(x=x, x2=alt.X2("until:Q"))
-    )
-    line = (
-        alt.Chart(values(mine))
-        .mark_line(strokeWidth=1.4, color=context.styles[name].colour)
-        .encode(x=x, y=y, detail="block:N", tooltip=["second:Q", "block:N", "value:Q"])
-    )
-    return alt.layer(shade, line).properties(width=width, height=90, title=name)
+    line = _line(context, data, strip, x, y)
+    layers = [_ramp_up(context, data, x), *_marks(data, strip, x), line]
+    chart = alt.layer(*layers).properties(width=strip.width, height=84)
+    return chart.properties(title=strip.candidate) if strip.top else chart
+
+
+def _ramp_up(context: Context, data: Datasets, x: alt.X) -> Any:
+    until = context.load.ramp_up_s if context.load else 0.0
+    shade = alt.Chart(data.add([{"second": 0.0, "until": until}]))
+    return shade.mark_rect(color=palette.GRID[0], opacity=0.6).encode(x=x, x2=alt.X2("until:Q"))
+
+
+def _marks(data: Datasets, strip: _Strip, x: alt.X) -> list[Any]:
+    if not strip.marks or not strip.rows:
+        return []
+    rule = alt.Chart(data.add(strip.marks)).mark_rule(color=palette.MARK[0], strokeDash=[4, 3])
+    return [rule.encode(x=x, tooltip=[alt.Tooltip("second:Q", title="checkpoint began at second")])]
+
+
+def _line(context: Context, data: Datasets, strip: _Strip, x: alt.X, y: alt.Y) -> Any:
+    if not strip.rows:
+        words = alt.Chart(data.add([{"text": "not sampled: no block device under this volume"}]))
+        return words.mark_text(align="left").encode(
+            x=alt.value(strip.width * 0.25), y=alt.value(42), text="text:N"
+        )
+    colour = context.styles[strip.candidate].colour
+    line = alt.Chart(data.add(strip.rows)).mark_line(strokeWidth=1.5, color=colour, clip=True)
+    tips = [
+        alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
+        alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
+    ]  # fmt: skip
+    return line.encode(x=x, y=y, detail="block:N", tooltip=tips)

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stithy.report.chart import Axis, Rows, by_users, spec_of, window_rows
+from stithy.report.chart import (
+    Axis,
+    Datasets,
+    Panel,
+    Rows,
+    by_users,
+    domain_of,
+    spec_of,
+    window_rows,
+)
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -54,7 +63,10 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     if not points:
         return Absent(measure.name, measure.noun, "no window has numbers")
     title = compare_title(context, lines, measure.noun)
-    chart = by_users(context, Axis(measure.axis), lines, points)
+    data = Datasets()
+    chart = by_users(
+        context, data, Axis(measure.axis), Panel(lines, points, domain_of(points, log=False))
+    )
     return Figure(
         name=measure.name,
         title=title,
@@ -63,7 +75,7 @@ def _one(context: Context, measure: _Measure) -> Drawn:
         description=f"{title}. Line chart of {measure.noun} against virtual users, one line for "
         f"each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
-        spec=spec_of(chart),
+        spec=spec_of(chart, data),
         table=_table(measure, points),
     )
 
@@ -75,7 +87,7 @@ def _table(measure: _Measure, points: Rows) -> PageTable:
         (
             Show("users", "users", "count"), Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("value", measure.axis, "rate"),
-            Show("note", "validity"),
+            Show("note", "window"),
         ),
         pl.DataFrame(points),
     )  # fmt: skip

@@ -1,0 +1,144 @@
+"""The ratio of every candidate to the first, against users, with its interval if there is one."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.effect import Effect
+from stithy.report import palette
+from stithy.report.chart import (
+    HEIGHT,
+    NUMBERS,
+    WIDTH,
+    Datasets,
+    Rows,
+    candidate_channels,
+    spec_of,
+    users_axis,
+)
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import plural, times
+
+NAME = "effect"
+ORDER = 12
+SECTION = "throughput"
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure where there are two candidates; else why not."""
+    name, shows = "nopm-ratio", "ratio of new orders per minute"
+    if len(context.evidence.candidates) < 2:
+        return [Absent(name, shows, "there is no second candidate")]
+    rows = _rows(context)
+    if not rows:
+        return [Absent(name, shows, "no block has valid windows of two candidates")]
+    first = context.evidence.candidates[0]
+    title = _title(rows, first)
+    data = Datasets()
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=f"New orders per minute of a candidate divided by those of {first}, paired by "
+            f"block, logarithmic axis. {_certainty(rows)} At the line of 1 both do the same.",
+            description=f"{title}. Points of the ratio to {first} against virtual users, one mark "
+            "for each other candidate, with a reference line at 1.",
+            footer=context.footer,
+            spec=spec_of(_chart(context, data, rows), data),
+            table=PageTable(
+                name,
+                f"Ratio of new orders per minute to {first}",
+                (
+                    Show("users", "users", "count"), Show("candidate", "candidate"),
+                    Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
+                    Show("high", "to (95 %)", "ratio"), Show("pairs", "blocks", "count"),
+                ),
+                pl.DataFrame(rows, schema=_SCHEMA),
+            ),
+        )
+    ]  # fmt: skip
+
+
+_SCHEMA = {
+    "users": pl.Int64, "candidate": pl.String, "value": pl.Float64, "low": pl.Float64,
+    "high": pl.Float64, "pairs": pl.Int64,
+}  # fmt: skip
+
+
+def _rows(context: Context) -> Rows:
+    evidence = context.evidence
+    first, *others = evidence.candidates
+    effects = [
+        (users, name, evidence.effect(first, name, users, "nopm"))
+        for users in evidence.levels
+        for name in others
+    ]
+    return [_row(users, name, effect) for users, name, effect in effects if effect.ratio]
+
+
+def _row(users: int, name: str, effect: Effect) -> dict[str, Any]:
+    return {
+        "users": users, "candidate": name, "value": effect.ratio, "low": effect.low,
+        "high": effect.high, "pairs": effect.pairs,
+    }  # fmt: skip
+
+
+def _title(rows: Rows, first: str) -> str:
+    names = {row["candidate"] for row in rows}
+    if len(names) > 1 or len(rows) < 2:
+        return f"New orders per minute relative to {first}"
+    low = min(rows, key=lambda row: (row["value"], row["users"]))
+    high = max(rows, key=lambda row: (row["value"], -row["users"]))
+    return (
+        f"{rows[0]['candidate']} against {first}: {times(low['value'])} times at "
+        f"{plural(low['users'], 'user')}, {times(high['value'])} times at "
+        f"{plural(high['users'], 'user')}"
+    )
+
+
+def _certainty(rows: Rows) -> str:
+    if any(row["low"] is not None for row in rows):
+        return "Bars are 95 % t intervals of the mean log ratio."
+    return "One window each: no interval."
+
+
+def _chart(context: Context, data: Datasets, rows: Rows) -> Any:
+    channels = candidate_channels(context)
+    x, y = users_axis(context.evidence.levels), _ratio_axis(rows)
+    one = alt.Chart(data.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
+    tips = [
+        alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
+        *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
+        alt.Tooltip("pairs:Q", title="blocks"),
+    ]  # fmt: skip
+    points = alt.Chart(data.add(rows)).mark_point(filled=True, size=75, opacity=1)
+    layers: list[Any] = [one.encode(y=y), points.encode(x=x, y=y, tooltip=tips, **channels)]
+    known = [row for row in rows if row["low"] is not None]
+    if known:
+        bars = alt.Chart(data.add(known)).mark_rule(strokeWidth=2)
+        layers.append(
+            bars.encode(x=x, y=alt.Y("low:Q", scale=y.scale), y2="high:Q", color=channels["color"])
+        )
+    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 60)
+
+
+_WIDE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
+_NARROW = (0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 1.7)
+
+
+def _ratio_axis(rows: Rows) -> alt.Y:
+    """A logarithmic axis that always holds 1."""
+    shown = [v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None]
+    domain = [min(1.0, *shown) / 1.15, max(1.0, *shown) * 1.15]
+    ticks = [
+        tick
+        for tick in (_WIDE if domain[1] / domain[0] > 2 else _NARROW)
+        if domain[0] <= tick <= domain[1]
+    ]
+    return alt.Y(
+        "value:Q", title="Ratio of NOPM", scale=alt.Scale(type="log", domain=domain, nice=False),
+        axis=alt.Axis(values=ticks, format=NUMBERS),
+    )  # fmt: skip

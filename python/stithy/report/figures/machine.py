@@ -1,0 +1,152 @@
+"""What else the machine felt: pressure on CPU, storage and memory, and memory within its limit."""
+
+import polars as pl
+
+from stithy.report import metrics
+from stithy.report.chart import (
+    PERCENT,
+    WIDTH,
+    Axis,
+    Datasets,
+    Panel,
+    Rows,
+    by_users,
+    domain_of,
+    grid,
+    spec_of,
+)
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import listing, percent, plural
+
+NAME = "machine"
+ORDER = 32
+SECTION = "machine"
+
+BYTES_PER_MIB = 2**20
+
+
+def draw(context: Context) -> list[Drawn]:
+    """Pressure and memory; each, or why it is not there."""
+    return [_pressure(context), _memory(context)]
+
+
+def _pressure(context: Context) -> Drawn:
+    panels = {
+        words: _points(context, metrics.PRESSURE, metrics.PRESSURE_SOME, resource)
+        for resource, words in metrics.RESOURCES.items()
+    }
+    panels = {words: points for words, points in panels.items() if points}
+    if not panels:
+        return Absent(
+            "pressure-by-users", "pressure on CPU, storage and memory",
+            "the collector `pressure` has no samples (the kernel may lack it)",
+        )  # fmt: skip
+    return _figure(
+        context, "pressure-by-users", _pressure_title(panels), panels,
+        Axis("Share of time", format=PERCENT), "share", 1.0,
+        "Share of time in which at least one task on the host waited for the resource (pressure "
+        "stall information of the kernel).",
+    )  # fmt: skip
+
+
+def _pressure_title(panels: dict[str, Rows]) -> str:
+    resource = "storage" if "storage" in panels else next(iter(panels))
+    lines = _lines(panels[resource])
+    users = max((line["users"] for line in lines), default=None)
+    here = [line for line in lines if line["users"] == users]
+    if users is None or len(here) > 3:
+        return f"Time waiting for {resource} against virtual users"
+    parts = [f"{percent(line['value'])} of the time with {line['candidate']}" for line in here]
+    return f"At {plural(users, 'user')}, tasks waited for {resource} {listing(parts)}"
+
+
+def _memory(context: Context) -> Drawn:
+    panels = {
+        "in use within the limit": _points(context, metrics.CGROUP, metrics.CGROUP_USED, None),
+        "of it page cache": _points(context, metrics.CGROUP, metrics.CGROUP_CACHE, None),
+    }
+    panels = {words: points for words, points in panels.items() if points}
+    if not panels:
+        return Absent(
+            "memory-by-users", "memory of the server and its page cache",
+            "the collector `cgroup` has no samples (no memory limit was enforced)",
+        )  # fmt: skip
+    title = "Memory of the server and its page cache against virtual users"
+    return _figure(
+        context, "memory-by-users", title, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
+        f"Mean memory of the server's control group; {context.memory_note}.",
+    )  # fmt: skip
+
+
+def _points(context: Context, collector: str, metric: str, subject: str | None) -> Rows:
+    chosen = context.means.filter((pl.col("collector") == collector) & (pl.col("metric") == metric))
+    if subject is not None:
+        chosen = chosen.filter(pl.col("subject") == subject)
+    valid = {window.id: window.valid for window in context.evidence.windows}
+    return [
+        {
+            "users": row["users"], "candidate": row["candidate"], "block": row["block"],
+            "value": row["mean"], "valid": valid[row["window_id"]],
+            "note": "valid" if valid[row["window_id"]] else "invalid",
+        }
+        for row in chosen.to_dicts()
+    ]  # fmt: skip
+
+
+def _lines(points: Rows) -> Rows:
+    valid = [point for point in points if point["valid"]]
+    if not valid:
+        return []
+    levels = pl.DataFrame(valid).group_by("users", "candidate", maintain_order=True)
+    return levels.agg(pl.col("value").mean()).to_dicts()
+
+
+def _figure(
+    context: Context,
+    name: str,
+    title: str,
+    panels: dict[str, Rows],
+    axis: Axis,
+    kind: str,
+    scale: float,
+    caption: str,
+) -> Figure:
+    data = Datasets()
+    drawn = {words: _scaled(points, scale) for words, points in panels.items()}
+    domain = domain_of([row for rows in drawn.values() for row in rows], log=False)
+    charts = [
+        by_users(
+            context, data, axis,
+            Panel(
+                _lines(rows), rows, domain, title=words, height=220, first=index == 0,
+                width=(WIDTH + 20) // max(2, len(drawn)) - 30,
+            ),
+        )
+        for index, (words, rows) in enumerate(drawn.items())
+    ]  # fmt: skip
+    rows = [{"what": words, **row} for words, points in panels.items() for row in points]
+    return Figure(
+        name=name,
+        title=title,
+        caption=caption,
+        description=f"{title}. Line charts against virtual users ({', '.join(panels)}), one line "
+        "for each candidate.",
+        footer=context.footer,
+        spec=spec_of(grid(charts, len(charts)), data),
+        table=PageTable(
+            name,
+            title,
+            (
+                Show("what", "what"), Show("users", "users", "count"),
+                Show("candidate", "candidate"), Show("block", "block", "count"),
+                Show("value", axis.title if kind == "share" else "memory", kind),
+            ),
+            pl.DataFrame(rows),
+        ),
+    )  # fmt: skip
+
+
+def _scaled(points: Rows, scale: float) -> Rows:
+    return [{**point, "value": point["value"] * scale} for point in points]
