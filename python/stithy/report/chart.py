@@ -6,46 +6,23 @@ of candidates appear only as data, never inside an expression, so no name can be
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from stithy.report import palette
+from stithy.report.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
 
 WIDTH = 770
 """Width of a figure's plot where it stands alone; pixels of the page at full width."""
 
 HEIGHT = 300
-Spec = dict[str, Any]
-Rows = list[dict[str, Any]]
 Domain = tuple[float, float]
 
 NUMBERS = ",~f"
 PERCENT = ".0%"
-
-
-class Datasets:
-    """The data of one figure by name, so that charts refer to them and never copy them."""
-
-    def __init__(self) -> None:
-        """Without data."""
-        self.rows: dict[str, Rows] = {}
-
-    def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
-        """A name for these rows, six digits of each number: more than a drawing can show."""
-        short = [{key: _short(value) for key, value in row.items()} for row in rows]
-        for name, known in self.rows.items():
-            if known == short:
-                return alt.NamedData(name=name)
-        name = f"data-{len(self.rows)}"
-        self.rows[name] = short
-        return alt.NamedData(name=name)
-
-
-def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
@@ -73,7 +50,6 @@ class Panel:
     height: int = HEIGHT
     first: bool = True
     last: bool = True
-    extra: tuple[Any, ...] = field(default=())
 
 
 def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
@@ -141,41 +117,47 @@ def candidate_scale(context: Context, attribute: str) -> alt.Scale:
 
 
 def candidate_channels(context: Context) -> dict[str, Any]:
-    """Colour and marker of the candidates, with one legend for both."""
+    """Colour, marker and dash of the candidates, with one legend for all three."""
     legend = alt.Legend(
         title=None, orient="top", direction="horizontal", symbolSize=110, symbolStrokeWidth=0
     )
     return {
+        "strokeDash": alt.StrokeDash(
+            "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
+        ),
         "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
         "shape": alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=legend),
     }
 
 
-def by_users(context: Context, data: Datasets, axis: Axis, panel: Panel) -> Any:
+def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
     """Lines through the levels and a point for each window; invalid windows are hollow."""
-    channels = candidate_channels(context)
+    channels = {**candidate_channels(context), "opacity": _picked()}
     x = users_axis(context.evidence.levels, title="Virtual users" if panel.last else None)
     y = value_axis(axis, panel.domain, titled=panel.first)
+    dash = channels.pop("strokeDash")
     line = (
-        alt.Chart(data.add(panel.lines))
+        alt.Chart(drawing.add(panel.lines))
         .mark_line(strokeWidth=2)
-        .encode(
-            x=x, y=y, color=channels["color"],
-            strokeDash=alt.StrokeDash(
-                "candidate:N", scale=candidate_scale(context, "dash"), legend=None
-            ),
-        )
-    )  # fmt: skip
+        .encode(x=x, y=y, color=channels["color"], opacity=channels["opacity"], strokeDash=dash)
+    )
     points = [
-        alt.Chart(data.add(rows))
-        .mark_point(**look)
-        .encode(x=x, y=y, tooltip=_tips(axis), **channels)
+        unit(
+            alt.Chart(drawing.add(rows))
+            .mark_point(**look)
+            .encode(x=x, y=y, tooltip=_tips(axis), **channels)
+        )
         for rows, look in _looks(panel.points)
     ]
-    layers = alt.layer(line, *points, *panel.extra).properties(
-        width=panel.width, height=panel.height
-    )
-    return layers.properties(title=panel.title) if panel.title else layers
+    return layer(
+        [unit(line), drawing.followed(points[0]), *points[1:]],
+        width=panel.width, height=panel.height, title=panel.title,
+    )  # fmt: skip
+
+
+def _picked() -> alt.Opacity:
+    """Pale unless its candidate is picked in the legend."""
+    return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
 
 
 def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
@@ -184,8 +166,8 @@ def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
     invalid = [row for row in points if not row["valid"]]
     hollow = {"filled": False, "fill": palette.PAPER[0], "size": 75, "strokeWidth": 1.8}
     return [
-        (valid, {"filled": True, "size": 65, "opacity": 1}),
-        *([(invalid, {**hollow, "opacity": 1})] if invalid else []),
+        (valid, {"filled": True, "size": 65}),
+        *([(invalid, hollow)] if invalid else []),
     ]
 
 
@@ -194,17 +176,15 @@ def _tips(axis: Axis) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("candidate:N", title="candidate"),
         alt.Tooltip("users:Q", title="users"),
-        alt.Tooltip(
-            "value:Q", title=axis.title, format=",.4~g" if axis.format == NUMBERS else ".1%"
-        ),
+        alt.Tooltip("value:Q", title=axis.title, format=shown),
         alt.Tooltip("block:Q", title="block"),
         alt.Tooltip("note:N", title="window"),
     ]
 
 
 def bars_by_users(
-    context: Context, data: Datasets, rows: Rows, stack: "Stack", *, height: int = 240
-) -> Any:
+    context: Context, drawing: Drawing, rows: Rows, stack: "Stack", *, height: int = 240
+) -> Spec:
     """Stacked bars, one for each level, one chart for each candidate.
 
     `rows`: with `users`, `candidate`, `part`, `order`, `value`.
@@ -213,7 +193,8 @@ def bars_by_users(
     columns = min(len(names), 3)
     legend = alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=16)
     charts = [
-        alt.Chart(data.add(row for row in rows if row["candidate"] == name), title=name)
+        unit(
+            alt.Chart(drawing.add(row for row in rows if row["candidate"] == name), title=name)
         .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
         .encode(
             x=alt.X("users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False)),
@@ -233,7 +214,7 @@ def bars_by_users(
                 alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
             ],
         )
-        .properties(width=(WIDTH + 20) // columns - 45, height=height)
+        .properties(width=(WIDTH + 20) // columns - 45, height=height))
         for index, name in enumerate(names)
     ]  # fmt: skip
     return grid(charts, columns)
@@ -246,12 +227,6 @@ class Stack:
     axis: Axis
     domain: Domain
     colours: dict[str, str]
-
-
-def grid(charts: Sequence[Any], columns: int) -> Any:
-    """Charts in rows of `columns`, aligned by their plots."""
-    rows = [alt.hconcat(*charts[i : i + columns]) for i in range(0, len(charts), columns)]
-    return rows[0] if len(rows) == 1 else alt.vconcat(*rows)
 
 
 def window_rows(context: Context, metric: str, divide_by_users: bool = False) -> tuple[Rows, Rows]:
@@ -283,11 +258,3 @@ def note(reasons: Sequence[Any]) -> str:
     """Why a window is invalid, in its flags' words; `valid` if it is not."""
     bad = [reason.flag.value for reason in reasons if reason.invalidates]
     return f"invalid: {'; '.join(bad)}" if bad else "valid"
-
-
-def spec_of(chart: Any, data: Datasets) -> Spec:
-    """The chart as Vega-Lite with its data; our theme is added when it is drawn."""
-    with alt.theme.enable("none"):
-        document: Spec = chart.to_dict(validate=False)
-    document.pop("config", None)
-    return {**document, "datasets": data.rows}

@@ -3,7 +3,8 @@
 import polars as pl
 
 from stithy.report import metrics, palette
-from stithy.report.chart import PERCENT, Axis, Datasets, Rows, Stack, bars_by_users, spec_of
+from stithy.report.chart import PERCENT, Axis, Stack, bars_by_users
+from stithy.report.compose import Drawing, Rows
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -25,7 +26,7 @@ def draw(context: Context) -> list[Drawn]:
     if not rows:
         return [Absent("cpu-by-users", "CPU states", "the collector `cpu` has no samples")]
     title = _title(rows)
-    data = Datasets()
+    drawing = Drawing()
     colours = {words: palette.STATE_COLOURS[state][0] for state, words in WORDS.items()}
     stack = Stack(Axis("Share of all CPUs", format=PERCENT), (0.0, 1.0), colours)
     return [
@@ -37,7 +38,7 @@ def draw(context: Context) -> list[Drawn]:
             description=f"{title}. Stacked bars of CPU states, one bar for each number of virtual "
             "users, one chart for each candidate.",
             footer=context.footer,
-            spec=spec_of(bars_by_users(context, data, rows, stack), data),
+            spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
             table=PageTable(
                 "cpu-by-users",
                 "Share of CPU time by state",

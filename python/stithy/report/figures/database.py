@@ -5,17 +5,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.report import metrics, palette
-from stithy.report.chart import (
-    Axis,
-    Datasets,
-    Panel,
-    Rows,
-    Stack,
-    bars_by_users,
-    by_users,
-    domain_of,
-    spec_of,
-)
+from stithy.report.chart import Axis, Panel, Stack, bars_by_users, by_users, domain_of
+from stithy.report.compose import Drawing, Rows
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -83,7 +74,7 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
     ]  # fmt: skip
     lines = _level_means(points)
     title = compare_title(context, lines, curve.noun)
-    data = Datasets()
+    drawing = Drawing()
     panel = Panel(lines, points, domain_of(points, log=False), height=240)
     return Figure(
         name=curve.name,
@@ -92,7 +83,7 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         description=f"{title}. Line chart of {curve.noun} against virtual users, one line for each "
         "candidate.",
         footer=context.footer,
-        spec=spec_of(by_users(context, data, Axis(curve.axis), panel), data),
+        spec=drawing.spec(by_users(context, drawing, Axis(curve.axis), panel)),
         table=PageTable(
             curve.name,
             curve.axis,
@@ -131,7 +122,7 @@ def _waits(context: Context) -> Drawn:
     parts += sorted(set(frame["part"]) - set(parts))
     rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
     title = _wait_title(frame)
-    data = Datasets()
+    drawing = Drawing()
     tops = frame.group_by("users", "candidate").agg(pl.col("value").sum()).to_dicts()
     colours = {part: palette.WAIT_COLOURS.get(part, palette.OTHER_WAIT)[0] for part in parts}
     stack = Stack(Axis("Active sessions"), domain_of(tops, log=False), colours)
@@ -143,7 +134,7 @@ def _waits(context: Context) -> Drawn:
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
         "each number of virtual users, one chart for each candidate.",
         footer=context.footer,
-        spec=spec_of(bars_by_users(context, data, rows, stack), data),
+        spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
         table=PageTable(
             "waits-by-users",
             "Mean number of active sessions by what they wait for",

@@ -6,18 +6,8 @@ import polars as pl
 
 from stithy.analysis.series import weighted_means
 from stithy.report import metrics
-from stithy.report.chart import (
-    PERCENT,
-    WIDTH,
-    Axis,
-    Datasets,
-    Panel,
-    Rows,
-    by_users,
-    domain_of,
-    grid,
-    spec_of,
-)
+from stithy.report.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
+from stithy.report.compose import Drawing, Rows, Spec, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -118,7 +108,7 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
         )  # fmt: skip
     rows = [{"operation": title, **row} for title, part in filled.items() for row in part]
     title = _title(context, family, filled)
-    data = Datasets()
+    drawing = Drawing()
     return Figure(
         name=family.name,
         title=title,
@@ -126,19 +116,19 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
         description=f"{title}. Line charts against virtual users, one for each kind of operation "
         f"({', '.join(filled)}), one line for each candidate.",
         footer=context.footer,
-        spec=spec_of(_charts(context, data, family, filled), data),
+        spec=drawing.spec(_charts(context, drawing, family, filled)),
         table=_table(family, rows),
     )
 
 
-def _charts(context: Context, data: Datasets, family: _Family, panels: Panels) -> object:
+def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels) -> Spec:
     drawn = {title: _scaled(rows, family) for title, rows in panels.items()}
     top = (0.0, 1.0) if family is USE else None
     domain = top or domain_of([row for rows in drawn.values() for row in rows], family.axis.log)
     width = WIDTH if len(drawn) == 1 else (WIDTH + 20) // len(drawn) - 30
     charts = [
         by_users(
-            context, data, family.axis,
+            context, drawing, family.axis,
             Panel(
                 _lines(rows), rows, domain, title=title if len(drawn) > 1 else "", width=width,
                 height=250, first=index == 0,

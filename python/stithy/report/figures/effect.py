@@ -7,16 +7,8 @@ import polars as pl
 
 from stithy.analysis.effect import Effect
 from stithy.report import palette
-from stithy.report.chart import (
-    HEIGHT,
-    NUMBERS,
-    WIDTH,
-    Datasets,
-    Rows,
-    candidate_channels,
-    spec_of,
-    users_axis,
-)
+from stithy.report.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -37,7 +29,7 @@ def draw(context: Context) -> list[Drawn]:
         return [Absent(name, shows, "no block has valid windows of two candidates")]
     first = context.evidence.candidates[0]
     title = _title(rows, first)
-    data = Datasets()
+    drawing = Drawing()
     return [
         Figure(
             name=name,
@@ -47,7 +39,7 @@ def draw(context: Context) -> list[Drawn]:
             description=f"{title}. Points of the ratio to {first} against virtual users, one mark "
             "for each other candidate, with a reference line at 1.",
             footer=context.footer,
-            spec=spec_of(_chart(context, data, rows), data),
+            spec=drawing.spec(_chart(context, drawing, rows)),
             table=PageTable(
                 name,
                 f"Ratio of new orders per minute to {first}",
@@ -105,24 +97,24 @@ def _certainty(rows: Rows) -> str:
     return "One window each: no interval."
 
 
-def _chart(context: Context, data: Datasets, rows: Rows) -> Any:
+def _chart(context: Context, drawing: Drawing, rows: Rows) -> Spec:
     channels = candidate_channels(context)
+    channels.pop("strokeDash")
     x, y = users_axis(context.evidence.levels), _ratio_axis(rows)
-    one = alt.Chart(data.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
+    one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
         *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
         alt.Tooltip("pairs:Q", title="blocks"),
     ]  # fmt: skip
-    points = alt.Chart(data.add(rows)).mark_point(filled=True, size=75, opacity=1)
-    layers: list[Any] = [one.encode(y=y), points.encode(x=x, y=y, tooltip=tips, **channels)]
+    points = alt.Chart(drawing.add(rows)).mark_point(filled=True, size=75, opacity=1)
+    layers = [unit(one.encode(y=y)), unit(points.encode(x=x, y=y, tooltip=tips, **channels))]
     known = [row for row in rows if row["low"] is not None]
     if known:
-        bars = alt.Chart(data.add(known)).mark_rule(strokeWidth=2)
-        layers.append(
-            bars.encode(x=x, y=alt.Y("low:Q", scale=y.scale), y2="high:Q", color=channels["color"])
-        )
-    return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 60)
+        bars = alt.Chart(drawing.add(known)).mark_rule(strokeWidth=2)
+        span = bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=channels["color"])
+        layers.append(unit(span))
+    return layer(layers, width=WIDTH, height=HEIGHT - 60)
 
 
 _WIDE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)

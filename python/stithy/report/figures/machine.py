@@ -3,18 +3,8 @@
 import polars as pl
 
 from stithy.report import metrics
-from stithy.report.chart import (
-    PERCENT,
-    WIDTH,
-    Axis,
-    Datasets,
-    Panel,
-    Rows,
-    by_users,
-    domain_of,
-    grid,
-    spec_of,
-)
+from stithy.report.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
+from stithy.report.compose import Drawing, Rows, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -113,12 +103,12 @@ def _figure(
     scale: float,
     caption: str,
 ) -> Figure:
-    data = Datasets()
+    drawing = Drawing()
     drawn = {words: _scaled(points, scale) for words, points in panels.items()}
     domain = domain_of([row for rows in drawn.values() for row in rows], log=False)
     charts = [
         by_users(
-            context, data, axis,
+            context, drawing, axis,
             Panel(
                 _lines(rows), rows, domain, title=words, height=220, first=index == 0,
                 width=(WIDTH + 20) // max(2, len(drawn)) - 30,
@@ -134,7 +124,7 @@ def _figure(
         description=f"{title}. Line charts against virtual users ({', '.join(panels)}), one line "
         "for each candidate.",
         footer=context.footer,
-        spec=spec_of(grid(charts, len(charts)), data),
+        spec=drawing.spec(grid(charts, len(charts))),
         table=PageTable(
             name,
             title,

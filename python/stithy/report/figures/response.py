@@ -1,22 +1,9 @@
 """Response time against users: median, 95th and 99th percentile, over all and by transaction."""
 
-from typing import Any
-
-import altair as alt
 import polars as pl
 
-from stithy.report.chart import (
-    WIDTH,
-    Axis,
-    Datasets,
-    Panel,
-    Rows,
-    by_users,
-    domain_of,
-    note,
-    spec_of,
-    window_rows,
-)
+from stithy.report.chart import WIDTH, Axis, Panel, by_users, domain_of, note, window_rows
+from stithy.report.compose import Drawing, Rows, Spec, above, beside
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -43,7 +30,7 @@ def _together(context: Context) -> Drawn:
     if not rows:
         return Absent("response-by-users", "response times", "no window has response times")
     title = compare_title(context, series["p95"][0], "95th percentile of response time")
-    data = Datasets()
+    drawing = Drawing()
     return Figure(
         name="response-by-users",
         title=title,
@@ -52,7 +39,7 @@ def _together(context: Context) -> Drawn:
         description=f"{title}. Three line charts of response time against virtual users: median, "
         "95th and 99th percentile, one line for each candidate.",
         footer=context.footer,
-        spec=spec_of(_row(context, data, "", series, height=270, last=True), data),
+        spec=drawing.spec(_row(context, drawing, "", series, height=270, last=True)),
         table=_table("response-by-users", "Response time by percentile", rows, "percentile"),
     )
 
@@ -61,13 +48,13 @@ def _by_transaction(context: Context) -> Drawn:
     named = [kind for window in context.evidence.windows for kind in window.transactions]
     kinds = [kind for kind in dict.fromkeys(named) if kind != "all"]
     rows: Rows = []
-    charts, data = [], Datasets()
+    charts, drawing = [], Drawing()
     for kind in kinds:
         series = {key: _series(context, kind, f"response_{key}_s") for key in PERCENTILES}
         found = [(key, point) for key, (_, points) in series.items() for point in points]
         if found:
             rows += [{"transaction": kind, "percentile": key, **point} for key, point in found]
-            charts.append(_row(context, data, kind, series, height=130, last=kind == kinds[-1]))
+            charts.append(_row(context, drawing, kind, series, height=130, last=kind == kinds[-1]))
     if not rows:
         return Absent("response-by-transaction", "response times of each type", "there are none")
     return Figure(
@@ -78,7 +65,7 @@ def _by_transaction(context: Context) -> Drawn:
         description="Grid of line charts of response time against virtual users: one row for each "
         f"transaction type ({', '.join(kinds)}), one column for each percentile.",
         footer=context.footer,
-        spec=spec_of(alt.vconcat(*charts), data),
+        spec=drawing.spec(above(charts)),
         table=_table(
             "response-by-transaction", "Response time by transaction type", rows, "transaction",
             "percentile",
@@ -88,19 +75,19 @@ def _by_transaction(context: Context) -> Drawn:
 
 def _row(
     context: Context,
-    data: Datasets,
+    drawing: Drawing,
     kind: str,
     series: dict[str, tuple[Rows, Rows]],
     *,
     height: int,
     last: bool,
-) -> Any:
+) -> Spec:
     """Three charts side by side with one scale."""
     ms = {key: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()}
     domain = domain_of([row for _, points in ms.values() for row in points], log=True)
     charts = [
         by_users(
-            context, data, AXIS,
+            context, drawing, AXIS,
             Panel(
                 *ms[key], domain, title=f"{kind}, {words}" if kind else words, width=PANEL_WIDTH,
                 height=height, first=key == "p50", last=last,
@@ -108,7 +95,7 @@ def _row(
         )
         for key, words in PERCENTILES.items()
     ]  # fmt: skip
-    return alt.hconcat(*charts)
+    return beside(charts)
 
 
 def _series(context: Context, kind: str, metric: str) -> tuple[Rows, Rows]:

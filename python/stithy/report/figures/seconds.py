@@ -1,13 +1,13 @@
 """Second by second: throughput, response time and device rate of every window of a level."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import polars as pl
 
 from stithy.report import metrics, palette
-from stithy.report.chart import NUMBERS, WIDTH, Datasets, Domain, Rows, domain_of, spec_of
+from stithy.report.chart import NUMBERS, WIDTH, Domain, domain_of
+from stithy.report.compose import Drawing, Rows, Spec, above, grid, layer, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -88,7 +88,7 @@ def _checkpoints(context: Context) -> pl.DataFrame:
 def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame) -> Figure:
     name = f"seconds-{users}-users"
     title = f"{plural(users, 'user')}: {_swing(here, context)}"
-    data = Datasets()
+    drawing = Drawing()
     return Figure(
         name=name,
         title=title,
@@ -97,8 +97,8 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
         footer=context.footer,
-        spec=spec_of(
-            _strips(context, data, here, marks.filter(pl.col("users") == users)), data
+        spec=drawing.spec(
+            _strips(context, drawing, here, marks.filter(pl.col("users") == users))
         ),
         table=PageTable(
             name,
@@ -167,7 +167,7 @@ class _Strip:
     bottom: bool
 
 
-def _strips(context: Context, data: Datasets, here: pl.DataFrame, marks: pl.DataFrame) -> Any:
+def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.DataFrame) -> Spec:
     names = [name for name in context.evidence.candidates if name in set(here["candidate"])]
     present = [quantity for quantity in QUANTITIES if quantity in set(here["quantity"])]
     columns = min(len(names), 3)
@@ -186,9 +186,8 @@ def _strips(context: Context, data: Datasets, here: pl.DataFrame, marks: pl.Data
                     quantity == present[0], quantity == present[-1],
                 )
             )  # fmt: skip
-        stacks.append(alt.vconcat(*[_strip(context, data, strip) for strip in strips], spacing=6))
-    rows = [alt.hconcat(*stacks[i : i + columns]) for i in range(0, len(stacks), columns)]
-    return rows[0] if len(rows) == 1 else alt.vconcat(*rows)
+        stacks.append(above([_strip(context, drawing, strip) for strip in strips], spacing=6))
+    return grid(stacks, columns)
 
 
 def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
@@ -196,7 +195,7 @@ def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
     return part.select("candidate", "block", "second", pl.col("value") * factor).to_dicts()
 
 
-def _strip(context: Context, data: Datasets, strip: _Strip) -> Any:
+def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
     x = alt.X(
         "second:Q", title="Second" if strip.bottom else None,
         scale=alt.Scale(domain=[0, strip.last_second + 1], nice=False),
@@ -207,35 +206,37 @@ def _strip(context: Context, data: Datasets, strip: _Strip) -> Any:
         scale=alt.Scale(domain=list(strip.domain), nice=False),
         axis=alt.Axis(format=NUMBERS, tickCount=3),
     )  # fmt: skip
-    line = _line(context, data, strip, x, y)
-    layers = [_ramp_up(context, data, x), *_marks(data, strip, x), line]
-    chart = alt.layer(*layers).properties(width=strip.width, height=84)
-    return chart.properties(title=strip.candidate) if strip.top else chart
+    line = _line(context, drawing, strip, x, y)
+    layers = [_ramp_up(context, drawing, x), *_marks(drawing, strip, x), line]
+    title = strip.candidate if strip.top else ""
+    return layer(layers, width=strip.width, height=84, title=title)
 
 
-def _ramp_up(context: Context, data: Datasets, x: alt.X) -> Any:
+def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
     until = context.load.ramp_up_s if context.load else 0.0
-    shade = alt.Chart(data.add([{"second": 0.0, "until": until}]))
-    return shade.mark_rect(color=palette.GRID[0], opacity=0.6).encode(x=x, x2=alt.X2("until:Q"))
+    shade = alt.Chart(drawing.add([{"second": 0.0, "until": until}]))
+    rect = shade.mark_rect(color=palette.GRID[0], opacity=0.6)
+    return unit(rect.encode(x=x, x2=alt.X2("until:Q")))
 
 
-def _marks(data: Datasets, strip: _Strip, x: alt.X) -> list[Any]:
+def _marks(drawing: Drawing, strip: _Strip, x: alt.X) -> list[Spec]:
     if not strip.marks or not strip.rows:
         return []
-    rule = alt.Chart(data.add(strip.marks)).mark_rule(color=palette.MARK[0], strokeDash=[4, 3])
-    return [rule.encode(x=x, tooltip=[alt.Tooltip("second:Q", title="checkpoint began at second")])]
+    rule = alt.Chart(drawing.add(strip.marks)).mark_rule(color=palette.MARK[0], strokeDash=[4, 3])
+    tip = alt.Tooltip("second:Q", title="checkpoint began at second")
+    return [unit(rule.encode(x=x, tooltip=[tip]))]
 
 
-def _line(context: Context, data: Datasets, strip: _Strip, x: alt.X, y: alt.Y) -> Any:
+def _line(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y) -> Spec:
     if not strip.rows:
-        words = alt.Chart(data.add([{"text": "not sampled: no block device under this volume"}]))
-        return words.mark_text(align="left").encode(
-            x=alt.value(strip.width * 0.25), y=alt.value(42), text="text:N"
-        )
+        words = alt.Chart(drawing.add([{"text": "not sampled: no block device under this volume"}]))
+        middle = words.mark_text(align="center")
+        where = {"x": alt.value(strip.width * 0.6), "y": alt.value(42)}
+        return unit(middle.encode(**where, text="text:N"))
     colour = context.styles[strip.candidate].colour
-    line = alt.Chart(data.add(strip.rows)).mark_line(strokeWidth=1.5, color=colour, clip=True)
+    line = alt.Chart(drawing.add(strip.rows)).mark_line(strokeWidth=1.5, color=colour, clip=True)
     tips = [
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
     ]  # fmt: skip
-    return line.encode(x=x, y=y, detail="block:N", tooltip=tips)
+    return unit(line.encode(x=x, y=y, detail="block:N", tooltip=tips))

@@ -4,16 +4,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stithy.report.chart import (
-    Axis,
-    Datasets,
-    Panel,
-    Rows,
-    by_users,
-    domain_of,
-    spec_of,
-    window_rows,
-)
+from stithy.report.chart import Axis, Panel, by_users, domain_of, window_rows
+from stithy.report.compose import Drawing, Rows
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -63,9 +55,9 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     if not points:
         return Absent(measure.name, measure.noun, "no window has numbers")
     title = compare_title(context, lines, measure.noun)
-    data = Datasets()
+    drawing = Drawing()
     chart = by_users(
-        context, data, Axis(measure.axis), Panel(lines, points, domain_of(points, log=False))
+        context, drawing, Axis(measure.axis), Panel(lines, points, domain_of(points, log=False))
     )
     return Figure(
         name=measure.name,
@@ -75,7 +67,7 @@ def _one(context: Context, measure: _Measure) -> Drawn:
         description=f"{title}. Line chart of {measure.noun} against virtual users, one line for "
         f"each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
-        spec=spec_of(chart, data),
+        spec=drawing.spec(chart),
         table=_table(measure, points),
     )
 

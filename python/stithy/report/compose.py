@@ -1,0 +1,88 @@
+"""Putting charts together as plain Vega-Lite: data by name, layers, rows, columns, one filter.
+
+Altair describes the single chart; it copies whole charts whenever it combines them, which takes
+seconds for a grid, so combining is done here, on the finished specifications.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+
+Spec = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+PICK = "picked"
+"""The selection by a click on the legend; without a click everything is selected."""
+
+
+class Drawing:
+    """The data of one figure by name, and the charts that follow its legend."""
+
+    def __init__(self) -> None:
+        """Without data."""
+        self.rows: dict[str, Rows] = {}
+        self.views: list[str] = []
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
+        """A name for these rows, six digits of each number: more than a drawing can show."""
+        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        for name, known in self.rows.items():
+            if known == short:
+                return alt.NamedData(name=name)
+        name = f"data-{len(self.rows)}"
+        self.rows[name] = short
+        return alt.NamedData(name=name)
+
+    def followed(self, unit: Spec) -> Spec:
+        """The chart, entered as one whose legend picks candidates."""
+        name = f"view-{len(self.views)}"
+        self.views.append(name)
+        return {**unit, "name": name}
+
+    def spec(self, chart: Spec) -> Spec:
+        """The whole figure as Vega-Lite; the theme is added when it is drawn."""
+        document = {"$schema": _SCHEMA, **chart, "datasets": self.rows}
+        if self.views:
+            select = {"type": "point", "fields": ["candidate"]}
+            pick = {"name": PICK, "select": select, "bind": "legend", "views": self.views}
+            document["params"] = [pick]
+        return document
+
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def unit(chart: alt.Chart) -> Spec:
+    """A single chart as Vega-Lite, without Altair's own theme."""
+    with alt.theme.enable("none"):
+        document: Spec = chart.to_dict(validate=False)
+    return {key: value for key, value in document.items() if key not in ("$schema", "config")}
+
+
+def layer(units: Sequence[Spec], *, width: int, height: int, title: str = "") -> Spec:
+    """Charts on top of each other, the first at the bottom."""
+    document: Spec = {"layer": list(units), "width": width, "height": height}
+    return {**document, "title": title} if title else document
+
+
+def beside(charts: Sequence[Spec]) -> Spec:
+    """Charts from left to right."""
+    return charts[0] if len(charts) == 1 else {"hconcat": list(charts)}
+
+
+def above(charts: Sequence[Spec], *, spacing: int | None = None) -> Spec:
+    """Charts from top to bottom."""
+    if len(charts) == 1:
+        return charts[0]
+    document: Spec = {"vconcat": list(charts)}
+    return document if spacing is None else {**document, "spacing": spacing}
+
+
+def grid(charts: Sequence[Spec], columns: int) -> Spec:
+    """Charts in rows of `columns`."""
+    return above([beside(charts[i : i + columns]) for i in range(0, len(charts), columns)])
