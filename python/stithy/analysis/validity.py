@@ -203,6 +203,18 @@ def commit_bounds(
     return client_commits - COMMITS_MISSING_COUNT, client_commits + extra
 
 
+def commit_rule() -> str:
+    """The allowance of `commit_bounds` in words, for the report.
+
+    Own: from the constants, so that it cannot say anything else.
+    """
+    return (
+        f"{COMMITS_EXTRA_COUNT}, {COMMITS_EXTRA_PER_USER} for each user, "
+        f"{COMMITS_EXTRA_PER_S:g} for each second and {COMMITS_EXTRA_PER_AUTOVACUUM} for each run "
+        "of autovacuum"
+    )
+
+
 def _incomplete(window: Row) -> Reason | None:
     return None if window["complete"] else Reason(Flag.INCOMPLETE)
 

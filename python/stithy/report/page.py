@@ -16,6 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from stithy.analysis.findings import MAIN, findings
+from stithy.analysis.validity import commit_rule
 from stithy.registry import plugins
 from stithy.report import answer, draw, facts, page_tables, palette
 from stithy.report.context import Context, context_of
@@ -117,6 +118,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         policy=_policy(library, script),
         provenance=provenance(page.context.manifest),
         moment=facts.moment,
+        commit_rule=commit_rule(),
     )
 
 
