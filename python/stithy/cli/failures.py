@@ -11,7 +11,6 @@ from stithy.environment import state_home
 from stithy.errors import StithyError
 from stithy.exits import Exit
 
-
 SHOWN_MAX = 50
 """Problems of a file that are shown; more than a person mends before trying again."""
 
