@@ -94,8 +94,11 @@ def _row(number: int, step: "Step") -> list[str]:
 
 def _what(step: "Step") -> str:
     """A step in a few words."""
+    from stithy.units import format_duration
+
     if step.window and step.kind == "window":
-        return f"ramp-up {step.window.ramp_up_s:g} s, measure {step.window.duration_s:g} s"
+        ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
+        return f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
     return {
         "provision": "make the volume",
         "prepare": "load the database",

@@ -36,10 +36,10 @@ def _tear_down(name: str, scene: Scene) -> Step:
 
 def _database(scene: Scene) -> Iterator[Step]:
     master, size = scene.master_candidate, scene.size
-    held, memory = scene.held(master), scene.memory(master)
+    memory = scene.memory(master)
     yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
     # Before the master copy is made of it: afterwards the check would need a copy of its own.
-    yield Step("check-load", "check", master, cost.check(size, held, memory))
+    yield Step("check-load", "check", master, cost.check(size, size.database_bytes, memory))
     yield Step("snapshot", "snapshot", master, cost.snapshot(size))
 
 
