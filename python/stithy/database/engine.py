@@ -1,9 +1,10 @@
 """The interface of a database engine: from nothing to a running server on a volume, and back.
 
 An engine is one package in `engines/` whose `__init__` defines `NAME` and `OWNED_SETTINGS` and
-imports nothing heavy, with a module `engine` that offers `create(request)`. What the interface
-calls a data directory is whatever files make up the database; they can be copied as they are while
-no server runs on them.
+imports nothing heavy, with a module `engine` that offers `create(request)`, which gives an
+`Engine`, and `forget(facts)`, which removes from memory what a killed server left there. What the
+interface calls a data directory is whatever files make up the database; they can be copied as they
+are while no server runs on them.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from stithy.database.instance import Instance
 from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
 from stithy.secrets import Secret
@@ -52,47 +54,6 @@ class Start:
     log: Path
     memory_cgroup: Path | None = None
     loading: bool = False
-
-
-class Instance(Protocol):
-    """One running server."""
-
-    @property
-    def url(self) -> Secret:
-        """How to reach its database, password included."""
-        ...
-
-    @property
-    def pid(self) -> int:
-        """Process id of the server."""
-        ...
-
-    def shared_memory(self) -> Mapping[str, str]:
-        """What stays in the machine's memory if the server is killed, as facts for `undo`."""
-        ...
-
-    def last_words(self) -> str:
-        """The end of its log, as one line, for messages."""
-        ...
-
-    def ended_by(self) -> str | None:
-        """How the server ended by itself, in words; None while it runs."""
-        ...
-
-    def checkpoint(self) -> None:
-        """Write all that is dirty to the volume now."""
-        ...
-
-    def finish_loading(self, growth_bytes: int) -> None:
-        """Leave the database as a long-running one would be, before its master copy is made.
-
-        `growth_bytes` is what a window may write, so that no window has to make log files first.
-        """
-        ...
-
-    def stop(self, *, at_once: bool = False) -> None:
-        """End the server; `at_once` leaves files that need recovery. Idempotent."""
-        ...
 
 
 class Engine(Protocol):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from stithy.clock import Clock
-from stithy.database.engine import Engine, Installation, Instance, Start
-from stithy.database.engines.postgresql.counters import ServerFacts
+from stithy.database.engine import Engine, Installation, Start
+from stithy.database.instance import Instance, ServerFacts
 from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
 from stithy.plan.cost import space_by_candidate
@@ -136,11 +136,16 @@ class Context:
         facts = {"data": str(data), "program": self.engine.program, "candidate": candidate}
         with self.making("server", facts):
             instance = self.engine.start(start)
-            with self.making("shared-memory", {**instance.shared_memory(), "candidate": candidate}):
+            with self.making("shared-memory", self.memory_facts(candidate, instance)):
                 try:
                     yield instance
                 finally:
                     instance.stop(at_once=self.stop.asked.is_set())
+
+    def memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
+        """What a killed server would leave in memory, and which engine can remove it."""
+        engine = self.file.study.database.engine
+        return {**instance.shared_memory(), "engine": engine, "candidate": candidate}
 
     def sockets(self, candidate: str) -> Path:
         """The candidate's directory for sockets, made where it is missing."""

@@ -24,8 +24,7 @@ def keep_instances(context: Context) -> dict[str, str]:
         log = context.directory.root / "kept" / f"{candidate}.server.log"
         log.parent.mkdir(exist_ok=True)
         instance = context.engine.start(Start(data, context.sockets(candidate), log))
-        memory = {**instance.shared_memory(), "candidate": candidate}
-        context.record("shared-memory", memory)
+        context.record("shared-memory", context.memory_facts(candidate, instance))
         urls[candidate] = _url(context, candidate, instance.url)
         context.providers[candidate].keep()
     context.register.keep()

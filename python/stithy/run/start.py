@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stithy.clock import Clock, SystemClock
 from stithy.database.engine import Engine, Request
-from stithy.errors import PreconditionError
+from stithy.errors import PreconditionError, StithyError
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.hosts.users import ServerUser, server_user
@@ -81,12 +81,7 @@ def start_run(
     check_candidates(file.study, plan, providers, runner, user)
     directory = RunDirectory(out or default_directory(study, clock.now_s()))
     check_directory(directory.root, providers)
-    register, journal = _enter(run_id, directory, file, clock)
-
-    def record(kind: str, facts: dict[str, str]) -> None:
-        journal.write("making", kind=kind, facts=facts)
-        register.making(kind, facts)
-
+    register, journal, scratch = _enter(run_id, directory, file, clock, user)
     return Context(
         run_id=run_id,
         file=file,
@@ -102,7 +97,7 @@ def start_run(
         hammer=hammer,
         providers=providers,
         user=user,
-        scratch=make_scratch(record, user),
+        scratch=scratch,
         stop=stop,
         tell=tell,
         state=State(),
@@ -142,13 +137,21 @@ def _clean_leftovers(providers: dict[str, Provider]) -> None:
 
 
 def _enter(
-    run_id: str, directory: RunDirectory, file: StudyFile, clock: Clock
-) -> tuple[Register, Journal]:
-    """Register the run and make its directory, in that order."""
+    run_id: str, directory: RunDirectory, file: StudyFile, clock: Clock, user: ServerUser | None
+) -> tuple[Register, Journal, Path]:
+    """Register the run, make its directory and its scratch directory, in that order."""
     register = Register(run_id, directory.root.resolve(), clock)
     try:
         directory.root.mkdir(parents=True, exist_ok=True)
         journal = Journal(directory.journal, clock)
+        journal.write("run-started", run_id=run_id, study=str(file.path))
+        write_durably(directory.study, file.content)
+
+        def record(kind: str, facts: dict[str, str]) -> None:
+            journal.write("making", kind=kind, facts=facts)
+            register.making(kind, facts)
+
+        return register, journal, make_scratch(record, user)
     except OSError as error:
         register.close(remove=True)
         raise PreconditionError(
@@ -156,6 +159,6 @@ def _enter(
             where=str(directory.root),
             remedy="name another directory with --out",
         ) from error
-    journal.write("run-started", run_id=run_id, study=str(file.path))
-    write_durably(directory.study, file.content)
-    return register, journal
+    except StithyError:
+        register.close(remove=True)
+        raise

@@ -4,16 +4,17 @@ Every way back is idempotent, and takes away only what the register names and wh
 run's mark. Processes go first, then the rest in the reverse order of its making.
 """
 
+import importlib
 import signal
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.database.engines.postgresql.shared_memory import remove_segment
 from stithy.errors import StithyError
 from stithy.hosts.cgroup import remove_group
 from stithy.hosts.processes import end, pids_inside, pids_of_run
+from stithy.registry import plugins
 from stithy.run.register import Making
 from stithy.run.scratch import PLACES, PREFIX
 from stithy.storage.marks import remove_mark
@@ -68,8 +69,9 @@ def _undo_server(facts: Facts) -> None:
     end(pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
 
 
-def _undo_segment(facts: Facts) -> None:
-    remove_segment(facts)
+def _undo_shared_memory(facts: Facts) -> None:
+    package = plugins("engine")[facts["engine"]].__name__
+    importlib.import_module(f"{package}.engine").forget(facts)
 
 
 def _undo_tree(facts: Facts) -> None:
@@ -105,6 +107,6 @@ WAYS_BACK: Mapping[str, Callable[[Facts], None]] = {
     "scratch": _undo_scratch,
     "cgroup": _undo_cgroup,
     "server": _undo_server,
-    "shared-memory": _undo_segment,
+    "shared-memory": _undo_shared_memory,
 }
 """One way back for each kind of making."""

@@ -6,18 +6,11 @@ full disk ends the run, because every later window would meet it too.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stithy.collect.collector import Reading, Scope
 from stithy.collect.sampler import Sampler
-from stithy.database.engine import Instance
-from stithy.database.engines.postgresql.counters import (
-    CommitCounters,
-    MaintenanceCounters,
-    read_commit_counters,
-    read_maintenance_counters,
-    read_server_facts,
-)
+from stithy.database.instance import CommitCounters, Instance, MaintenanceCounters
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.cgroup import MemoryGroup
 from stithy.plan.ids import derive_seed
@@ -52,7 +45,6 @@ class Measured:
     checked: Checked | None = None
     missing_because: str | None = None
     server_ended: str | None = None
-    notes: list[str] = field(default_factory=list)
 
 
 def window_step(context: Context, step: Step) -> str:
@@ -94,16 +86,16 @@ def _use(
     """Everything between the server's start and its stop."""
     hammer = context.hammer(instance.url)
     if context.state.server_facts is None:
-        context.state.server_facts = read_server_facts(instance.url)
+        context.state.server_facts = instance.facts()
     _warm_up(context, measured, hammer)
     with _sampled(context, measured, instance, group):
         if measured.window.checkpoint:
             instance.checkpoint()
-        maintenance = read_maintenance_counters(instance.url)
-        commits = read_commit_counters(instance.url, context.clock)
+        maintenance = instance.maintenance()
+        commits = instance.commits(context.clock)
         measured.driven = _drive(context, measured.window, hammer)
-        measured.commits = (commits, read_commit_counters(instance.url, context.clock))
-        measured.maintenance = (maintenance, read_maintenance_counters(instance.url))
+        measured.commits = (commits, instance.commits(context.clock))
+        measured.maintenance = (maintenance, instance.maintenance())
     # An interrupted window is verified too: what it did must be right all the same.
     measured.checked = hammer.check(
         context.size,

@@ -7,8 +7,6 @@ The server's commit counter exceeds the hammer's by a few for each session's sta
 autovacuum does; `analysis.validity` states the bound.
 """
 
-from dataclasses import dataclass
-
 from stithy.clock import Clock, SystemClock
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
@@ -16,46 +14,12 @@ from stithy.database.engines.postgresql.connection import (
     connect,
     parse_url,
 )
+from stithy.database.instance import CommitCounters, MaintenanceCounters, ServerFacts
 from stithy.secrets import Secret
 
 HAMMER_APPLICATION = "stithy-hammer"
 SETTLE_PATIENCE_S = 5.0
 SETTLE_PAUSE_S = 0.1
-
-
-@dataclass(frozen=True)
-class CommitCounters:
-    """Transactions of the database under test since its statistics were reset.
-
-    `settled`: all of the hammer's connections had ended and the counters no longer moved.
-    """
-
-    commits: int
-    rollbacks: int
-    settled: bool
-
-
-@dataclass(frozen=True)
-class MaintenanceCounters:
-    """What the server did besides the users' work, since its statistics were reset.
-
-    `wal_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
-    Unix time at which the last complete checkpoint began, in whole seconds.
-    """
-
-    checkpoints_timed: int
-    checkpoints_requested: int
-    last_checkpoint_at_s: float
-    autovacuum_runs: int
-    wal_position_bytes: int
-
-
-@dataclass(frozen=True)
-class ServerFacts:
-    """The server's version and its settings in force, as SHOW writes them."""
-
-    version: str
-    settings: dict[str, str]
 
 
 def read_commit_counters(url: Secret, clock: Clock | None = None) -> CommitCounters:

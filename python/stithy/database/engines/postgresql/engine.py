@@ -7,6 +7,7 @@ copy of the same files.
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.database.engine import Installation, Request, Start
@@ -19,6 +20,7 @@ from stithy.database.engines.postgresql.settings import (
     configuration,
     words,
 )
+from stithy.database.engines.postgresql.shared_memory import remove_segment
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.runner import Command
 
@@ -42,6 +44,11 @@ SOCKET_BYTES_MAX = 107
 def create(request: Request) -> "PostgreSQL":
     """The engine of a study."""
     return PostgreSQL(request)
+
+
+def forget(facts: Mapping[str, str]) -> None:
+    """Remove the shared memory of a killed server, named by `Server.shared_memory`. Idempotent."""
+    remove_segment(facts)
 
 
 class PostgreSQL:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import quote
 
+from stithy.clock import Clock
 from stithy.database.engine import Start
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
@@ -12,7 +13,13 @@ from stithy.database.engines.postgresql.connection import (
     connect,
     parse_url,
 )
+from stithy.database.engines.postgresql.counters import (
+    read_commit_counters,
+    read_maintenance_counters,
+    read_server_facts,
+)
 from stithy.database.engines.postgresql.shared_memory import segment_facts
+from stithy.database.instance import CommitCounters, MaintenanceCounters, ServerFacts
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import Running
@@ -108,6 +115,18 @@ class Server:
                 session.run("SELECT pg_logical_emit_message(false, 'stithy', 'fill')")
                 session.run("SELECT pg_switch_wal()")
             session.run("CHECKPOINT")
+
+    def commits(self, clock: Clock) -> CommitCounters:
+        """Commits and rollbacks, once they stand still."""
+        return read_commit_counters(self.url, clock)
+
+    def maintenance(self) -> MaintenanceCounters:
+        """Checkpoints, autovacuum and the log's position."""
+        return read_maintenance_counters(self.url)
+
+    def facts(self) -> ServerFacts:
+        """Version and settings in force."""
+        return read_server_facts(self.url)
 
     def _segments(self, session: Connection, growth_bytes: int) -> int:
         """Enough for what a window may write, at most what `min_wal_size` keeps."""
