@@ -113,6 +113,11 @@ class Database(BaseModel):
     ) -> Mapping[str, str]:
         owned = owned_settings(info.data.get("engine", ""))
         refuse(
+            Wrong("a setting given twice", "keep one; case makes no difference", name, (name,))
+            for i, name in enumerate(settings)
+            if name.lower() in [each.lower() for each in list(settings)[:i]]
+        )
+        refuse(
             Wrong(
                 "a setting that Stithy chooses itself",
                 f"leave it out: {owned[name.lower()]}",

@@ -105,6 +105,12 @@ def test_a_provider_is_needed_and_only_one() -> None:
     assert "a candidate without a provider" in said(("{path: /dev/shm/stithy}", "{}"))[0]
 
 
+def test_a_setting_given_twice_in_other_letters_is_refused() -> None:
+    """The server would take the last without a word."""
+    text = "1 GiB\n  settings: {work_mem: 4MB, Work_Mem: 8MB}"
+    assert "a setting given twice" in said(("1 GiB", text))[0]
+
+
 def test_a_setting_of_stithys_own_is_refused_in_any_case() -> None:
     """PostgreSQL does not care about the case of a setting's name."""
     (problem,) = said(("1 GiB", "1 GiB\n  settings: {PORT: 5433}"))

@@ -11,6 +11,7 @@ NAME = "postgresql"
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"
 _REACH = "an instance is reached through a private socket only"
 _WATCH = "Stithy keeps the server's messages with the window they belong to"
+_COUNT = "the report counts checkpoints and runs of autovacuum from the server's messages"
 
 OWNED_SETTINGS = {
     "data_directory": _PLACE,
@@ -31,6 +32,11 @@ OWNED_SETTINGS = {
     "log_destination": _WATCH,
     "log_directory": _WATCH,
     "log_filename": _WATCH,
+    "log_line_prefix": _WATCH,
+    "log_timezone": _WATCH,
+    "log_min_messages": _WATCH,
+    "log_checkpoints": _COUNT,
+    "log_autovacuum_min_duration": _COUNT,
     "huge_pages": "huge pages would escape the memory limit, so they are off for every candidate",
 }
 """Settings that a study may not give, with the reason; all others are passed through."""
