@@ -46,7 +46,7 @@ def prepare(
     """
     from stithy.workload.hammer import Watch
 
-    at_least_1(warehouses=warehouses, loaders=loaders)
+    within_bounds(loaders=loaders, seed=seed)
     size = _size(warehouses)
     with until_interrupted() as stop:
         watch = Watch(on_message=hammer_view.progress_line(), stop=stop)
@@ -104,7 +104,11 @@ def run(
     from stithy.wire.jobs import Isolation
     from stithy.workload.hammer import RunRequest, Watch
 
-    at_least_1(users=users)
+    within_bounds(users=users, seed=seed, error_limit=error_limit)
+    if (duration_s := _seconds("--duration", duration)) <= 0:
+        raise UserError(
+            "nothing would be measured", where="--duration", remedy="give more than 0 s"
+        )
     size = _size(warehouses or _loaded(url))
     with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
         stem = hlog or Path(scratch) / "hammer"
@@ -112,7 +116,7 @@ def run(
             seed=seed,
             users=users,
             ramp_up_s=_seconds("--ramp-up", ramp_up),
-            duration_s=_seconds("--duration", duration),
+            duration_s=duration_s,
             procedures=not plain_sql,
             isolation=Isolation(isolation),
             error_limit=error_limit,
@@ -177,7 +181,7 @@ def _hammer(url: str) -> "Hammer":
 def _size(warehouses: int) -> "WorkloadSize":
     from stithy.wire.jobs import WorkloadSize
 
-    at_least_1(warehouses=warehouses)
+    within_bounds(warehouses=warehouses)
     return WorkloadSize(name="order-entry", warehouses=warehouses)
 
 
@@ -196,12 +200,25 @@ def _loaded(url: str) -> int:
     return found
 
 
-def at_least_1(**numbers: int) -> None:
-    """Raise UserError for an option below 1."""
+BOUNDS = {
+    "warehouses": (1, 100_000),
+    "users": (1, 100_000),
+    "loaders": (1, 1_000),
+    "seed": (0, 2**64 - 1),
+    "error_limit": (0, 2**32 - 1),
+}
+"""Least and greatest value of each numeric option."""
+
+
+def within_bounds(**numbers: int) -> None:
+    """Raise UserError for an option outside its bounds."""
     for name, value in numbers.items():
-        if value < 1:
+        least, greatest = BOUNDS[name]
+        if not least <= value <= greatest:
             raise UserError(
-                f"{value} is too few", where=f"--{name.replace('_', '-')}", remedy="give 1 or more"
+                f"{value} is too {'small' if value < least else 'large'}",
+                where=f"--{name.replace('_', '-')}",
+                remedy=f"give {least} to {greatest}",
             )
 
 

@@ -112,8 +112,11 @@ def test_a_broken_condition_is_shown_in_words_and_gives_exit_code_5(
     [
         ("run --warehouses 1 --duration 20", "--duration: '20' is not a duration"),
         ("run --warehouses 1 --ramp-up fast", "--ramp-up: 'fast' is not a duration"),
-        ("run --warehouses 1 --users 0", "--users: 0 is too few"),
-        ("prepare --warehouses 0", "--warehouses: 0 is too few"),
+        ("run --warehouses 1 --duration 0s", "--duration: nothing would be measured"),
+        ("run --warehouses 1 --users 0", "--users: 0 is too small"),
+        ("run --warehouses 1 --users 5000000000000", "--users: 5000000000000 is too large"),
+        ("run --warehouses 1 --seed -1", "--seed: -1 is too small"),
+        ("prepare --warehouses 0", "--warehouses: 0 is too small: give 1 to 100000"),
         ("prepare", "requires an argument"),
     ],
 )
