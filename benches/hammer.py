@@ -94,7 +94,8 @@ def main() -> int:
         broken = measurements.broken_conditions(instance, after_load=False)
     lines = compare(rounds, loads)
     show(lines, rounds, broken)
-    keep(lines, version, effort, {"rounds": rounds, "loads": loads, "broken": broken})
+    if effort is FULL:
+        keep(lines, version, effort, {"rounds": rounds, "loads": loads, "broken": broken})
     return verdict(lines, rounds, broken)
 
 
