@@ -3,7 +3,10 @@
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
-use stithy_wire::{CheckJob, Job, Message, PrepareJob, WorkloadSize, WIRE_VERSION};
+use stithy_wire::{
+    CheckJob, Isolation, Job, Message, Pace, PrepareJob, RunJob, WarmUpJob, WorkloadSize,
+    WIRE_VERSION,
+};
 
 /// The order-entry workload.
 pub fn order_entry(warehouses: u32) -> WorkloadSize {
@@ -39,6 +42,35 @@ pub fn check(url: &str, warehouses: u32, quick: bool, after_load: bool) -> Job {
         workload,
         quick,
         after_load,
+    })
+}
+
+/// Drives a database for a short window, with procedures, back to back.
+pub fn run(url: &str, warehouses: u32, users: u32, duration_s: f64) -> RunJob {
+    RunJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload: order_entry(warehouses),
+        seed: 5,
+        users,
+        pace: Pace::None,
+        ramp_up_s: 1.0,
+        duration_s,
+        procedures: true,
+        isolation: Isolation::ReadCommitted,
+        error_limit: 0,
+        hlog_stem: None,
+    }
+}
+
+/// Reads the rows of a number of transactions.
+pub fn warm_up(url: &str, warehouses: u32, transactions: u64) -> Job {
+    Job::WarmUp(WarmUpJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload: order_entry(warehouses),
+        seed: 5,
+        transactions,
     })
 }
 

@@ -318,7 +318,7 @@ fn spawn_server(
         "listen_addresses=",
         "fsync=off",
         "shared_buffers=128MB",
-        "max_connections=50",
+        "max_connections=300",
     ];
     for setting in fixed.iter().chain(settings) {
         command.arg("-c").arg(setting);

@@ -1,0 +1,336 @@
+//! Running load on a real PostgreSQL: what was acknowledged is there, and nothing else.
+
+#![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
+
+mod support;
+
+use stithy_hammer::error::HammerError;
+use stithy_hammer::stop::stop_pair;
+use stithy_wire::{Isolation, Job, Message, OrderNumbers, Phase, RunJob, RunSummary, Second};
+use support::jobs;
+
+/// A loaded database of its own on the shared instance.
+async fn loaded(instance: &support::Instance, warehouses: u32) -> String {
+    let url = instance.new_database();
+    jobs::done(&jobs::prepare(&url, warehouses, 2)).await;
+    url
+}
+
+/// Runs to the summary; `seen` is shown every message as it comes.
+async fn run(job: RunJob, seen: impl FnMut(&Message)) -> (Vec<Second>, RunSummary) {
+    let (_stopper, stop) = stop_pair();
+    let (messages, result) = jobs::outcome(&Job::Run(job), stop, seen).await;
+    result.expect("a run ends in a summary");
+    split(messages)
+}
+
+fn split(mut messages: Vec<Message>) -> (Vec<Second>, RunSummary) {
+    let Some(Message::RunSummary(summary)) = messages.pop() else {
+        panic!("the last message is no run summary");
+    };
+    let seconds = messages.into_iter().filter_map(|message| match message {
+        Message::Second(second) => Some(second),
+        _ => None,
+    });
+    (seconds.collect(), *summary)
+}
+
+/// From quiet start to quiet end, the order numbers grow by exactly what is accounted for.
+fn assert_orders_agree(numbers: &OrderNumbers) {
+    let growth = numbers.after.unwrap() - numbers.before.unwrap();
+    let accounted = numbers.acknowledged + numbers.in_doubt_found.unwrap();
+    assert_eq!(accounted, growth, "{numbers:?}");
+}
+
+async fn assert_all_conditions_hold(url: &str, warehouses: u32) {
+    let check = jobs::check(url, warehouses, false, false);
+    assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
+}
+
+/// Every transaction type commits, every condition holds, and the orders in the database are those
+/// acknowledged: what was rolled back left nothing.
+#[tokio::test]
+async fn a_run_leaves_exactly_what_it_acknowledged() {
+    let instance = support::shared();
+    let url = loaded(&instance, 2).await;
+    let (_, summary) = run(jobs::run(&url, 2, 6, 3.0), |_| ()).await;
+    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
+    for transaction in &summary.transactions {
+        assert!(transaction.committed > 0, "{}", transaction.name);
+    }
+    assert_orders_agree(&summary.order_numbers);
+    let orders = instance.sql_at(&url, "SELECT count(*) - 60000 FROM orders");
+    assert_eq!(summary.order_numbers.acknowledged.to_string(), orders);
+    assert_all_conditions_hold(&url, 2).await;
+    instance.drop_database(&url);
+}
+
+/// The seconds follow each other without gaps, and those of the measurement add up to the summary.
+#[tokio::test]
+async fn the_seconds_of_a_run_add_up_to_its_summary() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let (seconds, summary) = run(jobs::run(&url, 1, 4, 3.0), |_| ()).await;
+    let numbers: Vec<u64> = seconds.iter().map(|second| second.second).collect();
+    assert_eq!((0..numbers.len() as u64).collect::<Vec<_>>(), numbers);
+    for (index, total) in summary.transactions.iter().enumerate() {
+        let measured = seconds.iter().filter(|s| s.phase == Phase::Measure);
+        let sum: u64 = measured.map(|s| s.transactions[index].committed).sum();
+        assert_eq!(total.committed, sum, "{}", total.name);
+        assert_eq!(total.response.count, total.committed + total.rolled_back);
+    }
+    let measured_s = summary.measure_to_s - summary.measure_from_s;
+    assert!((measured_s - 3.0).abs() < 1e-6, "{measured_s}");
+    instance.drop_database(&url);
+}
+
+/// With snapshots, users of one warehouse conflict: conflicts are retried and counted, no error is
+/// left, and the conditions hold.
+#[tokio::test]
+async fn conflicts_of_repeatable_read_are_retried_and_counted() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let isolation = Isolation::RepeatableRead;
+    let job = RunJob {
+        isolation,
+        ..jobs::run(&url, 1, 8, 3.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    let retries: u64 = summary.transactions.iter().map(|t| t.retries).sum();
+    assert!(retries > 0 && summary.errors.is_empty(), "{summary:?}");
+    assert_orders_agree(&summary.order_numbers);
+    assert_all_conditions_hold(&url, 1).await;
+    instance.drop_database(&url);
+}
+
+/// While nothing can complete, seconds are told all the same, with zeros and without times.
+#[tokio::test]
+async fn seconds_are_told_while_the_database_stands_still() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let mut locking = None;
+    let (seconds, summary) = run(jobs::run(&url, 1, 4, 5.0), |message| {
+        if matches!(message, Message::Second(second) if second.second == 0) {
+            let (instance, url) = (instance.clone(), url.clone());
+            let sql = "BEGIN; LOCK TABLE district; SELECT pg_sleep(2.5); COMMIT";
+            locking = Some(std::thread::spawn(move || instance.sql_at(&url, sql)));
+        }
+    })
+    .await;
+    locking.unwrap().join().unwrap();
+    let still = seconds
+        .iter()
+        .find(|second| second.transactions[0].committed == 0);
+    let still = still.expect("a second passed without a new order");
+    assert_eq!(None, still.transactions[0].response_p99_s);
+    let slowest_s = summary.transactions[0].response.max_s.unwrap();
+    assert!(
+        slowest_s > 1.0,
+        "the wait is in the response time: {slowest_s}"
+    );
+    assert_orders_agree(&summary.order_numbers);
+    instance.drop_database(&url);
+}
+
+/// A server that dies ends the run early with a summary: every connection lost, what cannot be known
+/// null.
+#[tokio::test]
+async fn a_server_that_dies_ends_the_run_with_an_incomplete_summary() {
+    let instance = support::Instance::start(&[]);
+    let url = loaded(&instance, 1).await;
+    let job = RunJob {
+        error_limit: 100,
+        ..jobs::run(&url, 1, 4, 60.0)
+    };
+    let (_, summary) = run(job, |message| {
+        if matches!(message, Message::Second(second) if second.second == 1) {
+            instance.crash();
+        }
+    })
+    .await;
+    assert!(!summary.complete);
+    assert_eq!(
+        (4, 4),
+        (summary.connections.opened, summary.connections.lost)
+    );
+    let numbers = &summary.order_numbers;
+    assert_eq!((None, None), (numbers.after, numbers.in_doubt_found));
+    assert!(
+        numbers.acknowledged > 0 && numbers.in_doubt <= 4,
+        "{numbers:?}"
+    );
+    assert_eq!(
+        4,
+        summary.errors.iter().map(|error| error.count).sum::<u64>()
+    );
+}
+
+/// Connections that are cut while the server lives: the other users go on, and orders without an
+/// answer are looked up, so that the numbers still agree exactly.
+#[tokio::test]
+async fn orders_in_doubt_are_found_or_proven_absent() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let job = RunJob {
+        error_limit: 100,
+        ..jobs::run(&url, 1, 8, 3.0)
+    };
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity \
+         WHERE application_name = 'stithy-hammer' AND datname = current_database() \
+         AND query LIKE '%new_order%' LIMIT 4) AS chosen";
+    let (_, summary) = run(job, |message| {
+        if matches!(message, Message::Second(second) if second.second == 1) {
+            instance.sql_at(&url, cut);
+        }
+    })
+    .await;
+    assert!(
+        summary.complete && summary.connections.lost > 0,
+        "{summary:?}"
+    );
+    assert_orders_agree(&summary.order_numbers);
+    assert_all_conditions_hold(&url, 1).await;
+    instance.drop_database(&url);
+}
+
+/// A request to stop ends the measurement, waits for the answers under way, and says so.
+#[tokio::test]
+async fn a_request_to_stop_ends_in_an_incomplete_summary() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let (stopper, stop) = stop_pair();
+    let job = Job::Run(jobs::run(&url, 1, 4, 600.0));
+    let (messages, result) = jobs::outcome(&job, stop, |message| {
+        if matches!(message, Message::Second(second) if second.second == 1) {
+            stopper.request();
+        }
+    })
+    .await;
+    result.unwrap();
+    let (_, summary) = split(messages);
+    assert!(!summary.complete && summary.measure_to_s - summary.measure_from_s < 500.0);
+    assert_eq!(0, summary.order_numbers.in_doubt);
+    assert_orders_agree(&summary.order_numbers);
+    instance.drop_database(&url);
+}
+
+/// Unexpected errors are counted with their text; past the limit the run gives up.
+#[tokio::test]
+async fn errors_past_the_limit_end_the_run_and_are_shown() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    instance.sql_at(
+        &url,
+        "ALTER TABLE history ADD CONSTRAINT full_up CHECK (h_c_id = 0) NOT VALID",
+    );
+    let job = RunJob {
+        error_limit: 20,
+        ..jobs::run(&url, 1, 4, 600.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    assert!(!summary.complete);
+    let error = &summary.errors[0];
+    assert_eq!(Some("23514"), error.sqlstate.as_deref());
+    assert!(
+        error.count > 20 && error.text.contains("full_up"),
+        "{error:?}"
+    );
+    assert_orders_agree(&summary.order_numbers);
+    instance.drop_database(&url);
+}
+
+async fn refused(job: RunJob) -> HammerError {
+    jobs::failed(&Job::Run(job)).await
+}
+
+/// Another size than loaded, no users, negative times and a log that cannot be written are refused;
+/// so are too few connections, by the setting's name, before anything starts.
+#[tokio::test]
+async fn jobs_that_cannot_be_right_are_refused() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let error = refused(jobs::run(&url, 1, 500, 1.0)).await;
+    assert_eq!(("too-many-connections", 3), (error.code, error.exit()));
+    assert!(error.remedy.contains("max_connections"), "{error}");
+    let good = || jobs::run(&url, 1, 2, 1.0);
+    assert_eq!(
+        "size-differs",
+        refused(jobs::run(&url, 3, 2, 1.0)).await.code
+    );
+    assert_eq!(
+        "job-invalid",
+        refused(RunJob { users: 0, ..good() }).await.code
+    );
+    assert_eq!(
+        "job-invalid",
+        refused(RunJob {
+            duration_s: -1.0,
+            ..good()
+        })
+        .await
+        .code
+    );
+    let hlog_stem = Some("/no-such-folder/window".to_string());
+    assert_eq!(
+        "hlog-failed",
+        refused(RunJob {
+            hlog_stem,
+            ..good()
+        })
+        .await
+        .code
+    );
+    instance.drop_database(&url);
+}
+
+/// The logs hold each transaction that completed, ramp-up and drain included.
+#[tokio::test]
+async fn the_interval_logs_hold_every_transaction() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let folder = std::env::temp_dir().join(format!("stithy-run-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let hlog_stem = Some(folder.join("window").display().to_string());
+    let job = RunJob {
+        hlog_stem,
+        ..jobs::run(&url, 1, 2, 1.0)
+    };
+    let (seconds, summary) = run(job, |_| ()).await;
+    assert!(summary.complete);
+    for measure in ["response", "service", "late"] {
+        let log = std::fs::read_to_string(folder.join(format!("window.{measure}.hlog"))).unwrap();
+        let expected: usize = seconds
+            .iter()
+            .flat_map(|second| &second.transactions)
+            .filter(|t| t.committed + t.rolled_back > 0)
+            .count();
+        assert_eq!(
+            expected,
+            log.lines().filter(|l| l.starts_with("Tag=")).count()
+        );
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    instance.drop_database(&url);
+}
+
+/// The warm-up does what it is asked to, and writes nothing; one that is stopped is a failure, as the
+/// caches are then not what the next window relies on.
+#[tokio::test]
+async fn a_warm_up_reads_and_changes_nothing() {
+    let instance = support::shared();
+    let url = loaded(&instance, 1).await;
+    let state = "SELECT string_agg(relname || pg_relation_size(oid), ',' ORDER BY relname), \
+         (SELECT sum(d_next_o_id) FROM district) FROM pg_class WHERE relkind = 'r'";
+    let before = instance.sql_at(&url, state);
+    let last = jobs::done(&jobs::warm_up(&url, 1, 501)).await.pop();
+    let Some(Message::WarmUpSummary(summary)) = last else {
+        panic!("the last message is no warm-up summary: {last:?}");
+    };
+    assert_eq!(501, summary.transactions);
+    assert_eq!(before, instance.sql_at(&url, state));
+    let (stopper, stop) = stop_pair();
+    stopper.request();
+    let (_, result) = jobs::outcome(&jobs::warm_up(&url, 1, 1_000_000), stop, |_| ()).await;
+    assert_eq!("interrupted", result.unwrap_err().code);
+    instance.drop_database(&url);
+}
