@@ -105,10 +105,6 @@ def run(
     from stithy.workload.hammer import RunRequest, Watch
 
     within_bounds(users=users, seed=seed, error_limit=error_limit)
-    if (duration_s := _seconds("--duration", duration)) <= 0:
-        raise UserError(
-            "nothing would be measured", where="--duration", remedy="give more than 0 s"
-        )
     size = _size(warehouses or _loaded(url))
     with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
         stem = hlog or Path(scratch) / "hammer"
@@ -116,7 +112,7 @@ def run(
             seed=seed,
             users=users,
             ramp_up_s=_seconds("--ramp-up", ramp_up),
-            duration_s=duration_s,
+            duration_s=_measured(duration),
             procedures=not plain_sql,
             isolation=Isolation(isolation),
             error_limit=error_limit,
@@ -125,10 +121,7 @@ def run(
         watch = Watch(on_message=hammer_view.second_line(), stop=stop)
         driven = _hammer(url).run(size, request, watch=watch)
         outcome = hammer_view.outcome(driven, stem)
-    if json:
-        show_json(hammer_view.outcome_json(outcome))
-    else:
-        show(hammer_view.outcome_text(outcome))
+    hammer_view.show_outcome(outcome, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED
     return Exit.OK if driven.summary.complete else Exit.INVALID
@@ -220,6 +213,12 @@ def within_bounds(**numbers: int) -> None:
                 where=f"--{name.replace('_', '-')}",
                 remedy=f"give {least} to {greatest}",
             )
+
+
+def _measured(duration: str) -> float:
+    if (seconds := _seconds("--duration", duration)) > 0:
+        return seconds
+    raise UserError("nothing would be measured", where="--duration", remedy="give more than 0 s")
 
 
 def _seconds(option: str, text: str) -> float:

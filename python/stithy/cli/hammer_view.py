@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stithy.cli.render import Align, say, table
+from stithy.cli.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.wire.messages import AnyMessage, Condition, PrepareSummary, Second
@@ -29,7 +29,7 @@ def progress_line() -> Show:
 
     shown: set[tuple[str, int]] = set()
 
-    def show(message: "AnyMessage") -> None:
+    def tell(message: "AnyMessage") -> None:
         if isinstance(message, Progress):
             mark = (message.stage, 10 * message.done // max(1, message.total))
             if mark not in shown:
@@ -38,20 +38,20 @@ def progress_line() -> Show:
         elif isinstance(message, Warning):
             say(f"warning: {message.text}")
 
-    return show
+    return tell
 
 
 def second_line() -> Show:
     """Shows one line a second of a run."""
     from stithy.wire.messages import Second, Warning
 
-    def show(message: "AnyMessage") -> None:
+    def tell(message: "AnyMessage") -> None:
         if isinstance(message, Second):
             say(second_text(message))
         elif isinstance(message, Warning):
             say(f"warning: {message.text}")
 
-    return show
+    return tell
 
 
 def second_text(second: "Second") -> str:
@@ -71,11 +71,11 @@ def condition_line() -> Show:
     """Shows a condition as soon as it is verified."""
     from stithy.wire.messages import Condition
 
-    def show(message: "AnyMessage") -> None:
+    def tell(message: "AnyMessage") -> None:
         if isinstance(message, Condition):
             say(f"condition {message.number}: {'holds' if message.holds else 'BROKEN'}")
 
-    return show
+    return tell
 
 
 def time_text(seconds: float | None) -> str:
@@ -103,6 +103,14 @@ def outcome(driven: "Driven", hlog_stem: Path) -> Outcome:
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     numbers = window_numbers(driven.summary, "new-order", rows[-1]["service_p50_s"])
     return Outcome(driven, numbers, rows)
+
+
+def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    """Show a run on standard output."""
+    if as_json:
+        show_json(outcome_json(outcome))
+    else:
+        show(outcome_text(outcome))
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
