@@ -13,6 +13,8 @@ CLOSE_SHARE = 0.10
 def say(finding: Comparison) -> str:
     """The comparison in one sentence."""
     level = f"At {plural(finding.users, 'user')}"
+    if not finding.highest and finding.effect.ratio is not None:
+        level += ", the highest level with valid windows of both"
     if finding.effect.ratio is None or finding.value_a is None or finding.value_b is None:
         return (
             f"{level}, {finding.a} and {finding.b} cannot be compared: "

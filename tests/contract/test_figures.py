@@ -1,0 +1,107 @@
+"""Every figure family keeps the interface, and draws only what its data support."""
+
+import json
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from stithy.registry import plugins
+from stithy.report import metrics
+from stithy.report.context import Context, context_of
+from stithy.report.figure import SECTIONS, Absent, Figure
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run, window_id
+
+FAMILIES = plugins("figure")
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """A run with everything."""
+    root = tmp_path_factory.mktemp("full")
+    build_run(root, Shape(repeat=2))
+    return context_of(read_run(root))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """A run without windows."""
+    root = tmp_path_factory.mktemp("empty")
+    gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
+    build_run(root, Shape(users=(1,), left_out=gone))
+    return context_of(read_run(root))
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_family_names_its_place(family: ModuleType) -> None:
+    """A section that the page has, and a number within it."""
+    assert family.SECTION in SECTIONS
+    assert isinstance(family.ORDER, int)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_full_run_gives_figures_with_all_their_texts(family: ModuleType, full: Context) -> None:
+    """Title, caption, description, the common footer, data, and a specification in plain JSON."""
+    drawn = family.draw(full)
+    assert drawn
+    for figure in drawn:
+        assert isinstance(figure, Figure), figure
+        assert "Closed loop" in figure.footer
+        assert "5 s ramp-up, 20 s measured" in figure.footer
+        assert "memory limit 1 GiB" in figure.footer
+        assert figure.table.frame.height > 0
+        assert json.loads(json.dumps(figure.spec)) == figure.spec
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_run_without_windows_gives_reasons(family: ModuleType, empty: Context) -> None:
+    """Never an empty chart."""
+    drawn = family.draw(empty)
+    assert drawn
+    assert all(isinstance(each, Absent) and each.because for each in drawn)
+
+
+def test_no_two_figures_share_a_name(full: Context) -> None:
+    """The name is the stem of the files."""
+    names = [each.name for family in FAMILIES.values() for each in family.draw(full)]
+    assert len(names) == len(set(names))
+
+
+def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> None:
+    """Vega evaluates expressions; a name there would be code."""
+    name = "datum.evil"
+    build_run(tmp_path, Shape(candidates=("disk", name), users=(1, 4)))
+    context = context_of(read_run(tmp_path))
+    for family in FAMILIES.values():
+        for figure in family.draw(context):
+            for expression in _expressions(figure.spec):
+                assert name not in expression
+
+
+def _expressions(value: object, key: str = "") -> list[str]:
+    if isinstance(value, dict):
+        return [found for k, v in value.items() for found in _expressions(v, k)]
+    if isinstance(value, list):
+        return [found for each in value for found in _expressions(each, key)]
+    is_expression = key in ("expr", "filter", "calculate", "test", "labelExpr", "update")
+    return [str(value)] if is_expression else []
+
+
+def test_the_metrics_that_figures_draw_are_those_that_collectors_deliver() -> None:
+    """A renamed metric would silently empty a figure."""
+    declared = {
+        name: {metric.name for metric in module.METRICS}
+        for name, module in plugins("collector").items()
+    }
+    states = {state for parts in metrics.CPU_STATES.values() for state in parts}
+    assert states == declared[metrics.CPU]
+    operations = {name for names in metrics.OPERATIONS.values() for name in names if name}
+    assert operations | {metrics.UTILISATION} <= declared[metrics.BLOCK]
+    assert {metrics.PRESSURE_SOME} <= declared[metrics.PRESSURE]
+    assert {metrics.CGROUP_USED, metrics.CGROUP_CACHE} <= declared[metrics.CGROUP]
+    database = {
+        metrics.WAL_BYTES, metrics.WAL_SYNCS, metrics.BLOCKS_READ, metrics.WAITING,
+        metrics.LAST_CHECKPOINT,
+    }  # fmt: skip
+    assert database <= declared[metrics.DATABASE]

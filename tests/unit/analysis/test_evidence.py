@@ -1,0 +1,115 @@
+"""Windows joined with what belongs to them, and what a candidate did at a level."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.analysis.evidence import Evidence, gather
+from stithy.report.context import frames
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run, window_id
+
+
+def _evidence(root: Path, shape: Shape) -> Evidence:
+    build_run(root, shape)
+    return gather(frames(read_run(root)), shape.candidates, shape.users)
+
+
+def test_candidates_and_levels_keep_the_order_of_the_study(tmp_path: Path) -> None:
+    """The order of the study is the order of colours; windows come by level and block."""
+    evidence = _evidence(tmp_path, Shape(candidates=("zebra", "ant"), users=(13, 1, 4)))
+    assert evidence.candidates == ("zebra", "ant")
+    assert evidence.levels == (1, 4, 13)
+    assert [window.users for window in evidence.windows] == [1, 1, 4, 4, 13, 13]
+
+
+def test_rates_are_means_and_percentiles_those_of_the_median_window(tmp_path: Path) -> None:
+    """Rates may be averaged, percentiles never."""
+    evidence = _evidence(tmp_path, Shape(users=(4,), repeat=3))
+    windows = evidence.at("disk", 4)
+    nopm = [window.row["nopm"] for window in windows]
+    p95 = [window.transactions["all"]["response_p95_s"] for window in windows]
+    assert evidence.level_value("disk", 4, "nopm") == pytest.approx(sum(nopm) / 3)
+    assert evidence.level_value("disk", 4, "response_p95_s") == sorted(p95)[1]
+
+
+def test_invalid_windows_support_no_value_and_no_effect(tmp_path: Path) -> None:
+    """An invalid window stays in sight but out of every number."""
+    bad = window_id("disk", 4, 0)
+    evidence = _evidence(tmp_path, Shape(users=(4,), changes={bad: {"errors": 9}}))
+    assert [window.id for window in evidence.at("disk", 4)] == [bad]
+    assert evidence.valid_at("disk", 4) == ()
+    assert evidence.level_value("disk", 4, "nopm") is None
+    effect = evidence.effect("disk", "memory", 4, "nopm")
+    assert effect.ratio is None
+    assert effect.missing_because == "no window of disk is valid"
+
+
+def test_an_effect_pairs_only_blocks_with_both_windows(tmp_path: Path) -> None:
+    """A block that lost a window is left out, the others still count."""
+    shape = Shape(
+        users=(4,),
+        repeat=3,
+        left_out=frozenset({window_id("disk", 4, 1)}),
+        changes={window_id("memory", 4, 2): {"complete": False}},
+    )
+    evidence = _evidence(tmp_path, shape)
+    effect = evidence.effect("disk", "memory", 4, "nopm")
+    a = evidence.at("disk", 4)[0].row["nopm"]
+    b = evidence.at("memory", 4)[0].row["nopm"]
+    assert effect.pairs == 1
+    assert effect.ratio == pytest.approx(b / a)
+
+
+def test_a_candidate_without_windows_is_named(tmp_path: Path) -> None:
+    """The reason says which candidate is missing."""
+    shape = Shape(users=(4,), left_out=frozenset({window_id("memory", 4, 0)}))
+    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, "nopm")
+    assert effect.missing_because == "memory has no window"
+
+
+def test_no_block_with_both_is_a_reason_of_its_own(tmp_path: Path) -> None:
+    """Both have valid windows, but never in the same block."""
+    shape = Shape(
+        users=(4,),
+        repeat=2,
+        left_out=frozenset({window_id("memory", 4, 0), window_id("disk", 4, 1)}),
+    )
+    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, "nopm")
+    assert effect.missing_because == "no block has a valid window of both"
+
+
+def test_a_window_without_numbers_has_no_values(tmp_path: Path) -> None:
+    """It is there with its reason, and every value of it is missing."""
+    lost = window_id("disk", 4, 0)
+    changes = {lost: {"missing_because": "the server died", "tpm": None, "measure_to_s": None}}
+    window = _evidence(tmp_path, Shape(users=(4,), changes=changes)).at("disk", 4)[0]
+    assert not window.valid
+    assert not window.measured
+    assert window.value("nopm") is None
+    assert window.measured_s is None
+
+
+def test_a_collector_that_stopped_is_a_note_and_one_that_never_spoke_is_not(tmp_path: Path) -> None:
+    """Metrics that a machine lacks are null from the start; a dead collector falls silent."""
+    build_run(tmp_path, Shape(users=(4,), candidates=("disk",)))
+    run = read_run(tmp_path)
+    late = pl.col("second") > 10
+    silent = run.series.with_columns(
+        pl.when((pl.col("collector") == "cpu") & late)
+        .then(None)
+        .when(pl.col("collector") == "pressure")
+        .then(None)
+        .otherwise(pl.col("value"))
+        .alias("value")
+    )
+    window = gather({**frames(run), "series": silent}).windows[0]
+    assert [reason.sentence for reason in window.reasons] == ["Samples are missing from cpu."]
+    assert window.valid
+
+
+def test_nothing_at_all_is_empty_evidence() -> None:
+    """A run that was stopped before its first window has evidence without windows."""
+    evidence = gather({}, ("disk",), (4,))
+    assert (evidence.candidates, evidence.levels, evidence.windows) == (("disk",), (4,), ())

@@ -1,0 +1,65 @@
+"""Means of the collectors' samples over the measurement."""
+
+import polars as pl
+import pytest
+
+from stithy.analysis.series import means, measured, weighted_means
+
+WINDOWS = pl.DataFrame(
+    {
+        "window_id": ["w"], "candidate": ["disk"], "users": [4], "block": [0],
+        "measure_from_s": [100.0], "measure_to_s": [103.0],
+    }
+)  # fmt: skip
+
+
+def _series(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "window_id": "w", "at_s": at_s, "second": at_s - 95, "collector": "block",
+                "subject": "vda", "metric": metric, "unit": "", "value": value,
+            }
+            for at_s, metric, value in rows
+        ],
+        schema_overrides={"value": pl.Float64},
+    )  # fmt: skip
+
+
+def _measured(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
+    return measured({"series": _series(*rows), "window": WINDOWS})
+
+
+def test_a_sample_counts_where_the_middle_of_its_second_lies() -> None:
+    """A sample covers the second before its time stamp."""
+    kept = _measured((100.4, "q", 1.0), (100.5, "q", 2.0), (103.4, "q", 3.0), (103.5, "q", 4.0))
+    assert kept["value"].to_list() == [2.0, 3.0]
+
+
+def test_missing_samples_are_left_out_and_never_zero() -> None:
+    """The mean is over the samples there are, and says how many."""
+    row = means(_measured((101.0, "q", 4.0), (102.0, "q", None), (103.0, "q", 8.0))).to_dicts()[0]
+    assert (row["mean"], row["maximum"], row["samples"]) == (6.0, 8.0, 2)
+
+
+def test_a_metric_without_samples_has_no_row() -> None:
+    """Nothing measured is nothing said."""
+    assert means(_measured((101.0, "q", None))).is_empty()
+
+
+def test_latencies_are_weighted_by_operations() -> None:
+    """Nine slow operations and one quick one: total time over total operations."""
+    samples = _measured(
+        (101.0, "rate", 9.0), (101.0, "latency", 0.010),
+        (102.0, "rate", 1.0), (102.0, "latency", 0.001),
+        (103.0, "rate", 0.0), (103.0, "latency", None),
+    )  # fmt: skip
+    row = weighted_means(samples, "block", "latency", "rate").to_dicts()[0]
+    assert row["mean"] == pytest.approx((9 * 0.010 + 1 * 0.001) / 10)
+
+
+def test_without_series_or_windows_there_is_an_empty_frame() -> None:
+    """Partial runs give empty frames with the usual columns."""
+    for frames in ({}, {"series": _series()}, {"window": WINDOWS}):
+        assert measured(frames).is_empty()
+        assert means(measured(frames)).is_empty()

@@ -1,0 +1,136 @@
+"""Which windows may be believed, and what is said of the others."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.analysis.validity import (
+    Flag,
+    Reason,
+    commit_bounds,
+    commit_rule,
+    is_valid,
+    judge,
+    memory_text,
+)
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Row:
+    """A window row in which all is well."""
+    root: Path = tmp_path_factory.mktemp("run")
+    build_run(root, Shape(users=(4,), candidates=("disk",)))
+    return read_run(root).window.to_dicts()[0]
+
+
+HELD = [{"number": 1, "holds": True}]
+
+BAD: list[tuple[Flag, Row]] = [
+    (Flag.NO_NUMBERS, {"missing_because": "the server was killed."}),
+    (Flag.INCOMPLETE, {"complete": False}),
+    (Flag.ERRORS, {"errors": 3, "error_text": "could not extend file\nHINT: disk full."}),
+    (Flag.ERRORS, {"errors": 3, "error_text": None}),
+    (Flag.DRIVER_LATE, {"lateness_p99_s": 0.2}),
+    (Flag.ORDER_NUMBERS, {"new_orders_acknowledged": 1}),
+    (Flag.ORDER_NUMBERS_UNKNOWN, {"order_numbers_after": None}),
+    (Flag.COMMITS, {"server_commits": 1}),
+    (Flag.COMMITS, {"server_commits": 10**9}),
+]
+NOTED: list[tuple[Flag, Row]] = [
+    (Flag.COMMITS_UNKNOWN, {"server_commits": None}),
+    (Flag.MEMORY_LIMIT, {"memory_limit_enforced": False, "memory_limit_note": "no rights"}),
+    (Flag.MEMORY_LIMIT, {"memory_limit_enforced": False}),
+    (Flag.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}),
+    (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0}),
+    (Flag.AUTOVACUUM, {"autovacuum_runs": 1}),
+    (Flag.AUTOVACUUM, {"autovacuum_runs": 2}),
+]
+
+
+def _flags(reasons: tuple[Reason, ...]) -> list[Flag]:
+    return [reason.flag for reason in reasons]
+
+
+def test_a_window_in_which_all_is_well_has_no_reason(good: Row) -> None:
+    """Nothing is said where nothing is wrong."""
+    assert judge(good, HELD) == ()
+
+
+@pytest.mark.parametrize(("flag", "change"), BAD)
+def test_what_is_wrong_makes_the_window_invalid(good: Row, flag: Flag, change: Row) -> None:
+    """Each of these alone takes the window's claim away."""
+    reasons = judge({**good, **change}, HELD)
+    assert _flags(reasons) == [flag]
+    assert not is_valid(reasons)
+
+
+@pytest.mark.parametrize(("flag", "change"), NOTED)
+def test_what_must_be_known_only_annotates_the_window(good: Row, flag: Flag, change: Row) -> None:
+    """These stand beside the numbers; the window stays valid."""
+    reasons = judge({**good, **change}, HELD)
+    assert _flags(reasons) == [flag]
+    assert is_valid(reasons)
+
+
+def test_conditions_restores_and_collectors_are_judged_too(good: Row) -> None:
+    """What belongs to a window from other tables counts as its own columns do."""
+    broken = [{"number": 3, "holds": False}, {"number": 1, "holds": True}]
+    assert _flags(judge(good, broken)) == [Flag.CONDITIONS]
+    assert judge(good, broken)[0].sentence == "Broken consistency conditions: 3."
+    assert _flags(judge(good, [])) == [Flag.CONDITIONS_UNKNOWN]
+    assert _flags(judge(good, HELD, {"identical": False})) == [Flag.RESTORE]
+    assert judge(good, HELD, {"identical": True}) == ()
+    assert _flags(judge(good, HELD, None, ["cpu", "block", "cpu"])) == [Flag.COLLECTOR]
+
+
+def test_invalidating_reasons_come_first(good: Row) -> None:
+    """A person reads first what takes the claim away."""
+    reasons = judge({**good, "checkpoints_inside": 0, "errors": 1}, HELD)
+    assert _flags(reasons) == [Flag.ERRORS, Flag.NO_CHECKPOINT]
+
+
+@pytest.mark.parametrize(("flag", "change"), [*BAD, *NOTED])
+def test_every_reason_is_one_sentence_with_an_advice(good: Row, flag: Flag, change: Row) -> None:
+    """Texts of the server are put on one line and keep no full stop inside the sentence."""
+    for reason in judge({**good, **change}, HELD):
+        assert reason.sentence.endswith(".")
+        assert ".." not in reason.sentence
+        assert "\n" not in reason.sentence
+        assert reason.advice.endswith(".")
+        assert "{" not in reason.sentence + reason.advice
+
+
+def test_lateness_is_allowed_up_to_a_twentieth_of_the_service_time(good: Row) -> None:
+    """The allowance is max(1 ms, 5 % of the median service time)."""
+    slow = {**good, "service_p50_s": 0.1}
+    assert judge({**slow, "lateness_p99_s": 0.005}, HELD) == ()
+    assert _flags(judge({**slow, "lateness_p99_s": 0.0051}, HELD)) == [Flag.DRIVER_LATE]
+    quick = {**good, "service_p50_s": 1e-4}
+    assert judge({**quick, "lateness_p99_s": 0.001}, HELD) == ()
+
+
+def test_orders_in_doubt_that_were_found_count(good: Row) -> None:
+    """An order whose answer never came may be in the database; then it must be counted."""
+    found = {**good, "order_numbers_after": good["order_numbers_after"] + 2}
+    assert _flags(judge(found, HELD)) == [Flag.ORDER_NUMBERS]
+    assert judge({**found, "new_orders_in_doubt": 3, "new_orders_in_doubt_found": 2}, HELD) == ()
+
+
+def test_the_rule_in_words_has_the_numbers_of_the_bounds() -> None:
+    """The page prints what the code does."""
+    least, most = commit_bounds(1000, 100.0, users=10, autovacuum_runs=2)
+    assert least <= 1000 < most
+    base = commit_bounds(1000, 0.0, users=0, autovacuum_runs=0)[1] - 1000
+    assert commit_rule().startswith(f"{base}, ")
+
+
+def test_the_memory_limit_is_told_in_few_words(good: Row) -> None:
+    """The limit, and whether it held."""
+    assert memory_text(good) == "1 GiB"
+    assert memory_text({**good, "memory_limit_enforced": False}) == "1 GiB, not enforced"
+    assert memory_text({**good, "memory_limit_bytes": None}) == "no limit recorded"

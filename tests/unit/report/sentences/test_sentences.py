@@ -1,0 +1,115 @@
+"""Findings as sentences: number, direction, and never beyond the evidence."""
+
+import pytest
+
+from stithy.analysis.effect import Effect, no_effect
+from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing
+from stithy.analysis.layers import Limit
+from stithy.report.answer import sentences
+
+
+def _say(finding: Alone | Comparison | Growth | Limits | Nothing) -> str:
+    return sentences([finding])[0]
+
+
+def _nopm(effect: Effect, a: float, b: float, users: int = 13, highest: bool = True) -> Comparison:
+    return Comparison("nopm", "disk", "memory", users, a, b, effect, highest)
+
+
+def test_one_window_each_is_said_to_have_no_interval() -> None:
+    """A ratio of two windows is told with what it rests on."""
+    said = _say(_nopm(Effect(3.087, None, None, 1), 4593, 14178))
+    assert said == (
+        "At 13 users, memory completed 3.1 times as many new orders per minute as disk "
+        "(14,178 against 4,593), in one window each; no interval."
+    )
+
+
+def test_the_direction_is_turned_so_that_the_factor_is_above_one() -> None:
+    """A ratio of a half is told as twice, with the candidates the other way round."""
+    said = _say(_nopm(Effect(0.5, None, None, 1), 4000, 2000, users=1))
+    assert said.startswith("At 1 user, disk completed 2.0 times as many")
+    assert "(4,000 against 2,000)" in said
+
+
+def test_an_interval_is_given_with_its_blocks() -> None:
+    """With blocks the interval is part of the sentence, turned with the direction."""
+    said = _say(_nopm(Effect(0.5, 0.4, 0.625, 6), 4000, 2000))
+    assert said.endswith("; ratio within 1.60 to 2.5 (95 % interval, 6 blocks).")
+
+
+def test_an_interval_that_holds_one_is_not_distinguishable() -> None:
+    """No direction is claimed where the interval includes 1."""
+    said = _say(_nopm(Effect(1.3, 0.9, 1.9, 3), 1000, 1300))
+    assert said.startswith(
+        "At 13 users, the new orders per minute of disk and memory were not distinguishable "
+        "(1,000 and 1,300)"
+    )
+    assert "times as many" not in said
+
+
+@pytest.mark.parametrize("ratio", [0.93, 1.0, 1.09])
+def test_small_differences_of_single_windows_are_not_claimed(ratio: float) -> None:
+    """Below a tenth one window each cannot tell the candidates apart."""
+    said = _say(_nopm(Effect(ratio, None, None, 1), 1000, 1000 * ratio))
+    assert "were too close to tell apart" in said
+    assert said.endswith("in one window each; no interval.")
+
+
+def test_no_ratio_gives_the_reason() -> None:
+    """What cannot be compared says why."""
+    finding = Comparison("nopm", "disk", "memory", 4, 1.0, None, no_effect("memory has no window"))
+    assert _say(finding) == "At 4 users, disk and memory cannot be compared: memory has no window."
+
+
+def test_a_lower_level_is_named_as_the_highest_valid_one() -> None:
+    """A reader must not take it for the top of the ladder."""
+    said = _say(_nopm(Effect(3.0, None, None, 1), 1000, 3000, users=4, highest=False))
+    assert said.startswith("At 4 users, the highest level with valid windows of both, memory")
+
+
+def test_response_times_are_told_by_who_waited_longer() -> None:
+    """Times are durations; the longer one comes first."""
+    finding = Comparison(
+        "response_p95_s", "disk", "memory", 13, 0.159, 0.0515, Effect(0.324, None, None, 1)
+    )
+    assert _say(finding) == (
+        "At 13 users, the 95th percentile of response time of disk was 3.1 times that of memory "
+        "(159 ms against 51.5 ms), in one window each; no interval."
+    )
+
+
+def test_a_single_candidate_is_told_without_comparison() -> None:
+    """One window and several are counted in words and figures."""
+    said = _say(Alone("disk", 13, 4593.0, 0.159, 1))
+    assert "in one window; there is no second candidate" in said
+    assert "in 3 windows" in _say(Alone("disk", 13, 4593.0, None, 3))
+    assert "95th" not in _say(Alone("disk", 13, 4593.0, None, 3))
+
+
+def test_growth_names_every_candidate_and_the_unknown_ones() -> None:
+    """Growth and decline have their own verbs."""
+    said = _say(Growth(1, 13, (("disk", 4.3), ("memory", 0.8), ("tape", None))))
+    assert said == (
+        "From 1 to 13 users, the new orders per minute of disk grew 4.3 times and memory fell to "
+        "0.80 times; of tape it is not known, for want of valid windows."
+    )
+
+
+def test_limits_say_what_was_full_and_where_nothing_was() -> None:
+    """Devices are busy, CPUs are many."""
+    cpu, device = Limit("the CPUs of the host", 0.97), Limit("the device vda", 0.95)
+    said = _say(Limits(13, (("disk", (device,)), ("memory", (cpu,)), ("tape", ()))))
+    assert said == (
+        "At 13 users, the device vda was busy 95 % of the time with disk and the CPUs of the host "
+        "were busy 97 % of the time with memory; nothing that was watched was nearly full with "
+        "tape."
+    )
+    assert _say(Limits(1, (("disk", ()),))) == (
+        "At 1 user, nothing that was watched was nearly full with disk."
+    )
+
+
+def test_no_answer_says_why() -> None:
+    """A run without valid windows answers nothing."""
+    assert _say(Nothing("no window is valid")) == ("This run gives no answer: no window is valid.")

@@ -1,0 +1,41 @@
+"""Tables of the page and the files behind them."""
+
+from pathlib import Path
+
+import polars as pl
+
+from stithy.report.tables import PageTable, Show
+
+TABLE = PageTable(
+    "sample",
+    "A sample",
+    (Show("name", "Name"), Show("p95_s", "p95", "duration"), Show("ok", "Valid", "truth")),
+    pl.DataFrame(
+        {"name": ["a", "b"], "p95_s": [0.0123, None], "ok": [True, False], "more": [1, 2]}
+    ),
+)
+
+
+def test_cells_are_printed_with_the_number_behind_them() -> None:
+    """A printed duration keeps its seconds; words have no number."""
+    first, second = TABLE.cells()
+    assert [cell.text for cell in first] == ["a", "12.3 ms", "yes"]
+    assert [cell.value for cell in first] == [None, 0.0123, None]
+    assert [cell.kind for cell in first] == ["text", "number", "truth"]
+    assert second[1].text == "–"
+    assert second[1].value is None
+
+
+def test_all_columns_go_to_the_files_even_those_not_printed(tmp_path: Path) -> None:
+    """Parquet and CSV hold the same frame."""
+    TABLE.write(tmp_path)
+    assert pl.read_parquet(tmp_path / "sample.parquet").equals(TABLE.frame)
+    assert pl.read_csv(tmp_path / "sample.csv").columns == TABLE.frame.columns
+
+
+def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
+    """Writing twice changes nothing."""
+    TABLE.write(tmp_path)
+    first = (tmp_path / "sample.parquet").read_bytes()
+    TABLE.write(tmp_path)
+    assert (tmp_path / "sample.parquet").read_bytes() == first
