@@ -39,7 +39,8 @@ def test_after_the_answer_come_response_time_limits_and_growth(tmp_path: Path) -
     found = _findings(tmp_path, Shape())
     kinds = [type(finding) for finding in found]
     assert kinds == [Comparison, Comparison, Limits, Growth]
-    assert found[1].metric == "response_p95_s"  # type: ignore[attr-defined]
+    assert isinstance(found[1], Comparison)
+    assert found[1].metric == "response_p95_s"
 
 
 def test_an_invalid_top_level_moves_the_answer_down(tmp_path: Path) -> None:
