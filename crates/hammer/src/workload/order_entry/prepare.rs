@@ -66,8 +66,7 @@ async fn fill(
     create_shared_tables(target, client, job.loaders).await?;
     let mut tally = Tally::new(job.workload.warehouses, start);
     load(job, target, population, &mut tally, context).await?;
-    finish_tables(target, client).await?;
-    write_meta(job, target, client, population.constants.c_last).await?;
+    finish(job, target, client, population.constants.c_last).await?;
     let duration_s = start.elapsed().as_secs_f64();
     Ok(PrepareSummary {
         duration_s,
@@ -163,6 +162,19 @@ fn worse(so_far: Result<(), HammerError>, error: HammerError) -> Result<(), Hamm
     }
 }
 
+/// What makes a database with rows a loaded one, all of it or nothing.
+async fn finish(
+    job: &PrepareJob,
+    target: &Target,
+    client: &Client,
+    c_last_load: u32,
+) -> Result<(), HammerError> {
+    execute(target, client, "finishing", "BEGIN").await?;
+    finish_tables(target, client).await?;
+    write_meta(job, target, client, c_last_load).await?;
+    execute(target, client, "finishing", "COMMIT").await
+}
+
 /// Keys, procedures, and autovacuum as the server has it.
 async fn finish_tables(target: &Target, client: &Client) -> Result<(), HammerError> {
     for table in TABLES {
@@ -205,7 +217,8 @@ async fn write_meta(
 
 /// Drops what was made; a server that is gone keeps it, and the next prepare job says so.
 async fn drop_all(target: &Target, client: Client) {
-    let sql = format!("DROP TABLE IF EXISTS {}", schema::table_names().join(", "));
+    let names = schema::table_names().join(", ");
+    let sql = format!("ROLLBACK; DROP TABLE IF EXISTS {names}");
     if client.batch_execute(&sql).await.is_err() {
         if let Ok(client) = target.connect().await {
             let _ = client.batch_execute(&sql).await;
