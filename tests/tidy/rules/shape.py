@@ -21,15 +21,19 @@ def files_are_short(project: Project) -> Iterator[Finding]:
 
 
 def functions_are_short(project: Project) -> Iterator[Finding]:
-    """No Python function has more lines than a page; clippy sees to the Rust ones."""
+    """No Python function has more lines than a page, its docstring apart; clippy sees to Rust's."""
     for source in project.under(*PYTHON, suffix=".py"):
         for node in source.nodes:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            length = _lines(node) - (_lines(node.body[0]) if ast.get_docstring(node) else 0)
             if length > FUNCTION_LINES_MAX:
                 problem = f"{node.name} has {length} lines, more than {FUNCTION_LINES_MAX}"
                 yield source.found(node, problem, "take its steps out into functions")
+
+
+def _lines(node: ast.stmt) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def python_modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:
@@ -91,7 +95,7 @@ RULES = (
         "functions are short",
         functions_are_short,
         breaks={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 70},
-        keeps={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 69},
+        keeps={"python/stithy/long.py": 'def f():\n    """F."""\n' + "    x = 1\n" * 69},
     ),
     Rule(
         "Python modules say what they are for",
