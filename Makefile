@@ -39,8 +39,9 @@ python-test:
 golden: setup ## accept the texts, plans and figures as they are now; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
-bench: setup ## measure the hammer beside its references
+bench: setup ## measure the hammer beside its references, and what the collectors cost
 	@$(PYTHON) benches/hammer.py
+	@$(PYTHON) benches/collectors.py
 
 lock: ## pin the newest allowed versions again (needs uv)
 	@tools/lock.py
