@@ -14,6 +14,7 @@ import polars as pl
 
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.validity import Reason, is_valid, judge
+from stithy.results.tables import STOPPED
 
 Row = Mapping[str, Any]
 Frames = Mapping[str, pl.DataFrame]
@@ -184,21 +185,17 @@ def _by_window(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _gaps(frames: Frames) -> dict[str, list[str]]:
-    """Collectors that stopped: every metric of theirs is null at the window's end.
+    """Collectors that stopped by a fault; their series say so.
 
-    A metric that this kernel or server lacks is null from the first sample on and is no gap.
+    A metric that this kernel or server lacks is null for another reason and is no gap.
     """
     frame = frames.get("series")
     if frame is None or frame.is_empty():
         return {}
-    present = pl.col("value").is_not_null()
     ends = (
-        frame.group_by("window_id", "collector")
-        .agg(
-            pl.col("at_s").max().alias("asked"),
-            pl.col("at_s").filter(present).max().alias("answered"),
-        )
-        .filter(pl.col("asked") - pl.col("answered") > 1.5)
+        frame.filter(pl.col("missing_because").str.starts_with(STOPPED))
+        .select("window_id", "collector")
+        .unique()
         .sort("window_id", "collector")
     )
     stopped: dict[str, list[str]] = {}

@@ -14,9 +14,6 @@ from typing import Protocol
 from stithy.clock import Clock, SystemClock
 from stithy.secrets import Secret
 
-STOPPED = "collector stopped: "
-"""How the reason of a null value begins when a collector died in the middle."""
-
 
 class Unavailable(Exception):
     """Raised by `create` where this machine or window has nothing for the collector to sample.

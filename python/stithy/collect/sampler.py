@@ -16,7 +16,6 @@ from types import ModuleType
 
 from stithy.clock import thread_cpu_s
 from stithy.collect.collector import (
-    STOPPED,
     Collector,
     Metric,
     Reading,
@@ -25,6 +24,7 @@ from stithy.collect.collector import (
     Unavailable,
 )
 from stithy.registry import plugins
+from stithy.results.tables import STOPPED
 
 NAME = "sampler"
 

@@ -133,6 +133,10 @@ SECONDS = Table(
     ),
 )
 
+STOPPED = "collector stopped: "
+"""How `missing_because` begins where a collector died, or never came to life, by a fault; other
+reasons tell what a machine or server does not have."""
+
 SERIES = Table(
     "series",
     "One row a sample of a collector: long form, one metric a row.",

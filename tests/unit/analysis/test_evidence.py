@@ -8,6 +8,7 @@ import pytest
 from stithy.analysis.evidence import Evidence, gather
 from stithy.report.context import frames
 from stithy.results.read import read_run
+from stithy.results.tables import STOPPED
 from support.sample_run import Shape, build_run, window_id
 
 
@@ -95,14 +96,14 @@ def test_a_collector_that_stopped_is_a_note_and_one_that_never_spoke_is_not(tmp_
     """Metrics that a machine lacks are null from the start; a dead collector falls silent."""
     build_run(tmp_path, Shape(users=(4,), candidates=("disk",)))
     run = read_run(tmp_path)
-    late = pl.col("second") > 10
-    silent = run.series.with_columns(
-        pl.when((pl.col("collector") == "cpu") & late)
-        .then(None)
+    reason = (
+        pl.when((pl.col("collector") == "cpu") & (pl.col("second") > 10))
+        .then(pl.lit(f"{STOPPED}the source is gone"))
         .when(pl.col("collector") == "pressure")
-        .then(None)
-        .otherwise(pl.col("value"))
-        .alias("value")
+        .then(pl.lit("this kernel does not tell it"))
+    )
+    silent = run.series.with_columns(reason.alias("missing_because")).with_columns(
+        pl.when(pl.col("missing_because").is_null()).then(pl.col("value")).alias("value")
     )
     window = gather({**frames(run), "series": silent}).windows[0]
     assert [reason.sentence for reason in window.reasons] == ["Samples are missing from cpu."]

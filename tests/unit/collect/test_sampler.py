@@ -5,8 +5,9 @@ from types import ModuleType
 from typing import Any
 
 from fakes.clock import HurriedClock
-from stithy.collect.collector import STOPPED, Metric, Reading, Sample, Scope, Unavailable
+from stithy.collect.collector import Metric, Reading, Sample, Scope, Unavailable
 from stithy.collect.sampler import NAME, Sampler
+from stithy.results.tables import STOPPED
 from stithy.secrets import Secret
 
 
