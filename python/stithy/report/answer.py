@@ -72,8 +72,12 @@ def _flaws(context: Context) -> Iterator[str]:
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
         yield f"{plural(len(broken), 'consistency condition')} did not hold."
-    if any(w.measured and not w.row["memory_limit_enforced"] for w in windows):
-        yield "The memory limit was not enforced in every window: caches may hide the storage."
+    unlimited = sum(w.measured and not w.row["memory_limit_enforced"] for w in windows)
+    if unlimited:
+        yield (
+            f"In {plural(unlimited, 'window')} the memory limit was not enforced: caches may hide "
+            "the storage."
+        )
 
 
 def _unfinished(context: Context) -> Iterator[str]:

@@ -160,10 +160,15 @@ def _picked() -> alt.Opacity:
     return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
 
 
+_DRAWN = ("users", "candidate", "block", "value", "note")
+
+
 def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
     """Valid windows are filled marks, invalid ones hollow."""
-    valid = [row for row in points if row["valid"]]
-    invalid = [row for row in points if not row["valid"]]
+    valid, invalid = (
+        [{key: row[key] for key in _DRAWN} for row in points if row["valid"] is wanted]
+        for wanted in (True, False)
+    )
     hollow = {"filled": False, "fill": palette.PAPER[0], "size": 75, "strokeWidth": 1.8}
     return [
         (valid, {"filled": True, "size": 65}),

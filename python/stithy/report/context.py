@@ -53,6 +53,11 @@ class Context:
         parts = [_loop(self.load), _window(self.load), _repeats(self.evidence)]
         return " · ".join(part for part in [*parts, self.memory_note] if part)
 
+    @property
+    def repeated(self) -> bool:
+        """Whether any level has more than one block."""
+        return any(window.block > 0 for window in self.evidence.windows)
+
     @cached_property
     def memory_note(self) -> str:
         """The memory limit in words, with the note where it was widened or not enforced."""

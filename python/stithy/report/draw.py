@@ -25,8 +25,11 @@ _EMPTY = re.compile(
     r'(?: display="none"| opacity="1")*/>'
 )
 _GEOMETRY = re.compile(r' (d|transform|x|y|x1|y1|x2|y2|width|height|r)="([^"]*)"')
-_LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
-_NOISE = re.compile(r' (?:opacity="1"|pointer-events="none"|aria-hidden="true"|class="[^"]*")')
+_LONG = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+_NOISE = re.compile(
+    r' (?:opacity="1"|pointer-events="none"|aria-hidden="true"|class="[^"]*"'
+    r'|role="graphics-[a-z]+"|aria-roledescription="[^"]*"|stroke-dasharray="1,0")'
+)
 
 
 def themed(spec: dict[str, Any]) -> dict[str, Any]:
@@ -70,4 +73,4 @@ def tidy(drawing: str, prefix: str) -> str:
 
 
 def _rounded(numbers: str) -> str:
-    return _LONG.sub(lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), numbers)
+    return _LONG.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), numbers)

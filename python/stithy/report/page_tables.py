@@ -117,7 +117,8 @@ def reasons(context: Context) -> PageTable:
     rows = [
         {
             "weight": "note" if is_note else "invalid", "sentence": sentence, "advice": advice,
-            "count": len(ids), "windows": ", ".join(ids),
+            "windows": _named(ids, len(context.evidence.windows)), "count": len(ids),
+            "window_ids": ", ".join(ids),
         }
         for (is_note, sentence, advice), ids in sorted(grouped.items(), key=lambda item: item[0][0])
     ]  # fmt: skip
@@ -126,16 +127,24 @@ def reasons(context: Context) -> PageTable:
         "What makes windows invalid, and what must be known of them",
         (
             Show("weight", "Weight"), Show("sentence", "What was seen"), Show("advice", "Advice"),
-            Show("count", "Number", "count"), Show("windows", "Windows"),
+            Show("windows", "Windows"),
         ),
         pl.DataFrame(
             rows,
             schema={
                 "weight": pl.String, "sentence": pl.String, "advice": pl.String,
-                "count": pl.Int64, "windows": pl.String,
+                "windows": pl.String, "count": pl.Int64, "window_ids": pl.String,
             },
         ),
     )  # fmt: skip
+
+
+def _named(ids: list[str], windows: int) -> str:
+    """The windows in few words: a handful by name, many by number."""
+    if len(ids) == windows and windows > 1:
+        return f"all {windows}"
+    shown = ", ".join(ids[:4])
+    return shown if len(ids) <= 4 else f"{shown} and {len(ids) - 4} more"
 
 
 PROOF = (

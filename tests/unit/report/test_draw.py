@@ -42,7 +42,7 @@ def test_the_drawing_is_well_formed_and_names_stay_texts() -> None:
 def test_tidying_shortens_numbers_but_not_words() -> None:
     """Only geometry is rounded."""
     drawn = tidy('<path d="M1.23456,2.000001L3,4"/><text x="1.5">1.23456</text>', "a")
-    assert drawn == '<path d="M1.23,2L3,4"/><text x="1.5">1.23456</text>'
+    assert drawn == '<path d="M1.2,2L3,4"/><text x="1.5">1.23456</text>'
 
 
 def test_the_theme_is_the_same_for_page_and_file() -> None:

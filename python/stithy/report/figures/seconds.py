@@ -93,7 +93,8 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
         name=name,
         title=title,
         caption="Every second of the windows, the ramp-up shaded. One column for each candidate, "
-        f"one line for each block. {_checkpoint_text(context, users)}",
+        f"one line for each block, dotted where the window is invalid. "
+        f"{_checkpoint_text(context, users)}",
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
         footer=context.footer,
@@ -179,7 +180,7 @@ def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.Da
             part = _scaled(quantity, here.filter(pl.col("quantity") == quantity))
             strips.append(
                 _Strip(
-                    name, quantity, [row for row in part if row["candidate"] == name],
+                    name, quantity, _lean(context, part, name),
                     marks.filter(pl.col("candidate") == name).select("second").to_dicts(),
                     domain_of(part, log=False), last_second,
                     (WIDTH + 20) // columns - 45, index % columns == 0,
@@ -190,9 +191,21 @@ def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.Da
     return grid(stacks, columns)
 
 
+def _lean(context: Context, part: Rows, name: str) -> Rows:
+    """The rows of a candidate with what is drawn of them and no more: there are many."""
+    invalid = {window.id for window in context.evidence.windows if not window.valid}
+    return [
+        {key: row[key] for key in ("block", "second", "value")}
+        | ({"invalid": True} if row["window_id"] in invalid else {})
+        for row in part
+        if row["candidate"] == name
+    ]
+
+
 def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
     factor = MS_PER_S if quantity == "p95" else 1.0
-    return part.select("candidate", "block", "second", pl.col("value") * factor).to_dicts()
+    value = (pl.col("value") * factor).round_sig_figs(4)
+    return part.select("candidate", "block", "second", "window_id", value).to_dicts()
 
 
 def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
@@ -239,4 +252,8 @@ def _line(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y)
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
     ]  # fmt: skip
-    return unit(line.encode(x=x, y=y, detail="block:N", tooltip=tips))
+    dash = alt.StrokeDash("invalid:N", scale=_DOTTED, legend=None)
+    return unit(line.encode(x=x, y=y, detail="block:N", strokeDash=dash, tooltip=tips))
+
+
+_DOTTED = alt.Scale(domain=[False, True], range=[[1, 0], [1, 3]])
