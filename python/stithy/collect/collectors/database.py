@@ -38,10 +38,10 @@ METRICS = (
     Metric("waiting_backends", "", "active connections by what they wait for; `CPU` for nothing"),
     Metric("waiting_backends_by_event", "", "the same by wait event; only those that occur"),
     Metric("autovacuum_workers", "", "autovacuum workers that run"),
-    Metric("io_reads_per_s", "1/s", "reads by the kind of process"),
-    Metric("io_writes_per_s", "1/s", "writes by the kind of process"),
-    Metric("io_extends_per_s", "1/s", "extensions of files by the kind of process"),
-    Metric("io_fsyncs_per_s", "1/s", "syncs by the kind of process"),
+    Metric("io_reads_per_s", "1/s", "reads of data files by kind of process"),
+    Metric("io_writes_per_s", "1/s", "writes of data files by kind of process"),
+    Metric("io_extends_per_s", "1/s", "extensions of data files by kind of process"),
+    Metric("io_fsyncs_per_s", "1/s", "syncs of data files by kind of process"),
 )
 
 # Where each rate's counter is in the answer, and since or until when PostgreSQL has it.

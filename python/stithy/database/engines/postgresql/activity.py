@@ -44,10 +44,17 @@ _WAL = """'wal', (SELECT json_build_object(
   'records', wal_records, 'full_pages', wal_fpi, 'buffers_full', wal_buffers_full{more})
   FROM pg_stat_wal)"""
 
+_WAL_WRITTEN = ", 'writes', wal_write, 'syncs', wal_sync"
+
+# PostgreSQL 18 counts them with the other writes and syncs.
+_WAL_WRITTEN_18 = """,
+  'writes', (SELECT sum(writes) FROM pg_stat_io WHERE object = 'wal'),
+  'syncs', (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal')"""
+
 _IO = """'io', (SELECT json_object_agg(backend_type, counts) FROM (
   SELECT backend_type, json_build_object('reads', sum(reads), 'writes', sum(writes),
     'extends', sum(extends), 'fsyncs', sum(fsyncs)) AS counts
-  FROM pg_stat_io WHERE backend_type IN
+  FROM pg_stat_io WHERE object <> 'wal' AND backend_type IN
     ('client backend', 'checkpointer', 'background writer', 'autovacuum worker')
   GROUP BY backend_type) AS kinds)"""
 
@@ -83,9 +90,7 @@ def activity_query(version: int, database: str) -> str:
         _ACTIVITY,
     ]
     if version >= 140000:
-        # PostgreSQL 18 counts the log's writes and syncs in pg_stat_io instead.
-        written = ", 'writes', wal_write, 'syncs', wal_sync" if version < 180000 else ""
-        parts.append(_WAL.format(more=written))
+        parts.append(_WAL.format(more=_WAL_WRITTEN if version < 180000 else _WAL_WRITTEN_18))
     if version >= 160000:
         parts.append(_IO)
     # As text: pg8000 would parse a JSON column with its own, slower, settings.

@@ -10,6 +10,7 @@ def test_views_follow_the_version() -> None:
     assert "pg_stat_wal" in middle
     assert "wal_sync" in middle
     assert "wal_sync" not in new
+    assert "object = 'wal'" in new
     assert "pg_stat_io" not in middle
     assert "pg_stat_io" in new
     assert "checkpoints_timed" in middle
