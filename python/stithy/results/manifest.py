@@ -157,8 +157,14 @@ def comparability(
         "settings": database.settings,
         "memory_limit_bytes": memory.limit_bytes,
         "memory_limit_enforced": memory.enforced,
-        "driver": stithy_version.split(".", 1)[0],
+        "driver": _driver_generation(stithy_version),
     }
+
+
+def _driver_generation(version: str) -> str:
+    """`2` of 2.3.1; before 1.0 any second number may change what is measured: `0.4` of 0.4.1."""
+    major, minor = version.split(".")[:2]
+    return major if major != "0" else f"0.{minor}"
 
 
 def comparability_key(parts: Mapping[str, object]) -> str:

@@ -38,6 +38,14 @@ def test_the_key_changes_with_what_changes_numbers_and_not_with_the_candidates()
     assert key(manifest(replace(shape, memory_limit_enforced=False))) != usual
 
 
+@pytest.mark.parametrize(("version", "generation"), [("0.4.1", "0.4"), ("2.3.1", "2")])
+def test_the_generation_of_the_driver_is_part_of_the_key(version: str, generation: str) -> None:
+    """A later one may measure differently."""
+    made = manifest(Shape())
+    parts = comparability(made.workload, made.load, made.database, made.memory, version)
+    assert parts["driver"] == generation
+
+
 def test_the_key_does_not_depend_on_the_order_of_settings() -> None:
     """Settings are a set of facts."""
     assert comparability_key({"a": 1, "b": {"c": 2, "d": 3}}) == comparability_key(
