@@ -114,12 +114,23 @@ SUPPRESSIONS = (
 )
 
 
+ATTRIBUTE_LINES = 6
+"""An attribute that rustfmt broke over lines is no longer than this."""
+
+
+def _whole(lines: list[str], number: int) -> str:
+    """Line `number`, from 1, with what follows it where it opens a bracket."""
+    line = lines[number - 1]
+    more = lines[number : number + ATTRIBUTE_LINES] if line.endswith("(") else []
+    return " ".join([line, *more]).split(")]")[0]
+
+
 def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
-    """Whoever silences a checker says which message and why, on the same line."""
+    """Whoever silences a checker says which message and why, at the same place."""
     for folders, suffix, bare, example in SUPPRESSIONS:
         for source in project.under(*folders, suffix=suffix):
             for number, line in enumerate(source.lines, 1):
-                if bare.search(line):
+                if bare.search(line) and bare.search(_whole(source.lines, number)):
                     problem = "a checker is silenced without a reason"
                     yield source.found(number, problem, f"write {example}")
 
@@ -155,6 +166,9 @@ RULES = (
         "suppressions have reasons",
         suppressions_have_reasons,
         breaks={"python/stithy/a.py": "x = 1  # " + "noqa: E501\n"},
-        keeps={"python/stithy/a.py": "x = 1  # " + "noqa: E501 a table\n"},
+        keeps={
+            "python/stithy/a.py": "x = 1  # " + "noqa: E501 a table\n",
+            "crates/hammer/src/a.rs": '#[allow(\n    dead_code,\n    reason = "why"\n)]\n',
+        },
     ),
 )
