@@ -1,0 +1,165 @@
+"""A real `stithy` in a process of its own, on a study as small as one can be, and what it left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stithy.database.engines.postgresql.shared_memory import is_gone
+from stithy.hosts.processes import pids_inside, pids_of_run
+from stithy.results.layout import RunDirectory
+from stithy.run.journal import Entry, read_journal
+
+PYTHON = Path(__file__).resolve().parents[2] / "python"
+PATIENCE_S = 400.0
+
+
+def write_study(
+    path: Path,
+    candidates: Mapping[str, Path],
+    *,
+    users: Sequence[int] = (1, 2),
+    duration: str = "2 s",
+    settings: Mapping[str, str] | None = None,
+) -> Path:
+    """A study of one warehouse with 1 s of ramp-up."""
+    chosen = {"shared_buffers": "32MB", "max_wal_size": "64MB", **(settings or {})}
+    lines = [
+        "study: Does it work?",
+        "candidates:",
+        *(f"  {name}: {{path: {place}}}" for name, place in candidates.items()),
+        "database:",
+        "  engine: postgresql",
+        "  memory: 192 MiB",
+        "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
+        "workload: {name: order-entry, warehouses: 1}",
+        "load:",
+        f"  users: {list(users)}",
+        "  ramp_up: 1 s",
+        f"  duration: {duration}",
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@dataclass
+class Stithy:
+    """Starts `stithy` with a state directory of its own; `prefix` is put before its words."""
+
+    state: Path
+    prefix: Sequence[str] = ()
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *words: str | Path) -> subprocess.Popen[str]:
+        """Start a command and return at once."""
+        environment = {**os.environ, "STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
+        command = self.prefix or (sys.executable, "-m", "stithy")
+        process = subprocess.Popen(
+            [*command, *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        process = self.start(*words)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def end(self) -> None:
+        """End what a failed test left running, and clean."""
+        for process in self.started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            process.communicate()
+        subprocess.run(
+            [sys.executable, "-m", "stithy", "clean"],
+            capture_output=True,
+            env={**os.environ, "STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)},
+        )
+
+    def registered(self) -> list[Path]:
+        """Runs that the register still holds."""
+        return sorted((self.state / "runs").glob("*.jsonl"))
+
+
+def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
+    """What `condition` gives once it gives something; fails when the process ends before."""
+    until_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until_s:
+        if found := condition():
+            return found
+        if process.poll() is not None:
+            out, err = process.communicate()
+            raise AssertionError(f"stithy ended with {process.returncode}: {out}\n{err}")
+        time.sleep(0.02)
+    raise AssertionError("it did not come to that in time")
+
+
+def entries(out: Path, event: str, **facts: str) -> list[Entry]:
+    """The journal's entries of one kind, with these facts among theirs."""
+    return [
+        entry
+        for entry in read_journal(RunDirectory(out).journal)
+        if entry.event == event and facts.items() <= entry.facts.items()
+    ]
+
+
+def seconds_measured(out: Path, window_id: str) -> int:
+    """Seconds that the hammer told so far in a window."""
+    try:
+        text = RunDirectory(out).window(window_id).hammer_output.read_text()
+    except OSError:
+        return 0
+    return sum('"message":"second"' in line.replace(" ", "") for line in text.splitlines())
+
+
+def window_row(out: Path, window_id: str) -> dict[str, Any]:
+    """The row of one window."""
+    return pl.read_parquet(RunDirectory(out).window(window_id).table("window")).row(0, named=True)
+
+
+def manifest(out: Path) -> dict[str, Any]:
+    """The manifest of a run."""
+    loaded: dict[str, Any] = json.loads(RunDirectory(out).manifest.read_text())
+    return loaded
+
+
+def left_by(out: Path) -> list[str]:
+    """Everything that a run made, by its own journal, and that is still there."""
+    [first] = entries(out, "run-started")
+    left = [f"process {pid}" for pid in pids_of_run(first.facts["run_id"])]
+    for entry in entries(out, "making"):
+        kind, facts = entry.facts["kind"], entry.facts["facts"]
+        if is_there(kind, facts):
+            left.append(f"{kind} {facts}")
+    return left
+
+
+def is_there(kind: str, facts: Mapping[str, str]) -> bool:
+    """Whether a thing of the journal still exists."""
+    match kind:
+        case "directory" | "scratch" | "cgroup":
+            return Path(facts["path"]).exists()
+        case "mark":
+            return (Path(facts["path"]) / ".stithy.json").exists()
+        case "tree":
+            return (Path(facts["volume"]) / facts["name"]).exists()
+        case "server":
+            return bool(pids_inside(Path(facts["data"]), facts["program"]))
+        case "shared-memory":
+            return not is_gone(facts)
+        case _:
+            raise AssertionError(f"a kind without a check: {kind}")
