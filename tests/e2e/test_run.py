@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -99,7 +99,7 @@ def test_a_server_that_is_killed_costs_its_window_only(stithy: Stithy, place: Pa
     assert left_by(out) == []
 
 
-MOMENTS = {
+MOMENTS: dict[str, Callable[[Path], object]] = {
     "while loading": lambda out: entries(out, "making", kind="shared-memory"),
     "while restoring": lambda out: entries(out, "step-started", kind="restore"),
     "in a window": lambda out: seconds_measured(out, "w-a-u1-b0") >= 1,
