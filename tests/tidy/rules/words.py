@@ -114,32 +114,14 @@ SUPPRESSIONS = (
 )
 
 
-ATTRIBUTE_LINES = 6
-"""An attribute that rustfmt broke over lines is no longer than this."""
-
-
-def _whole(lines: list[str], number: int) -> str:
-    """Line `number`, from 1, with what follows it where it opens a bracket."""
-    line = lines[number - 1]
-    more = lines[number : number + ATTRIBUTE_LINES] if line.endswith("(") else []
-    return " ".join([line, *more]).split(")]")[0]
-
-
 def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
     """Whoever silences a checker says which message and why, at the same place."""
     for folders, suffix, bare, example in SUPPRESSIONS:
         for source in project.under(*folders, suffix=suffix):
-<<<<<<< Updated upstream
-            for number, line in enumerate(source.lines, 1):
-                if bare.search(line) and bare.search(_whole(source.lines, number)):
-                    problem = "a checker is silenced without a reason"
-                    yield source.found(number, problem, f"write {example}")
-=======
             for match in bare.finditer(source.text):
                 line = source.text.count("\n", 0, match.start()) + 1
                 problem = "a checker is silenced without a reason"
                 yield source.found(line, problem, f"write {example}")
->>>>>>> Stashed changes
 
 
 _WORDS = {LIST: f"{HEADING}\n\n| `TPC-C` | order-entry |\n"}
