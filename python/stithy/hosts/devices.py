@@ -62,11 +62,20 @@ def devices_under(
 def _under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
     mount = mount_of(path, proc)
     if mount.kind == "overlay":
-        for layer in re.findall(r"upperdir=([^,]*)", mount.options):
-            yield from _under_path(Path(layer), proc, sys)
+        for layer in _upper_layers(mount, proc):
+            yield from _under_path(layer, proc, sys)
         return
     for name in _of_mount(mount, sys):
         yield from _under_device(name, proc, sys)
+
+
+def _upper_layers(mount: Mount, proc: Path) -> list[Path]:
+    """Where an overlay's writes go; nothing inside a container, whose names are the host's.
+
+    There the name is of nothing, or leads back into the overlay.
+    """
+    layers = [Path(each) for each in re.findall(r"upperdir=([^,]*)", mount.options)]
+    return [each for each in layers if each.exists() and mount_of(each, proc) != mount]
 
 
 def _of_mount(mount: Mount, sys: Path) -> list[str]:

@@ -101,6 +101,17 @@ def test_an_overlay_is_told_by_its_upper_layer(machine: Machine) -> None:
     assert machine.under(machine.mount("merged", "0:60", "overlay", "overlay", options)) == ("vda",)
 
 
+@pytest.mark.parametrize("layer", ["gone", "merged/upper"])
+def test_the_layers_of_a_container_lie_on_nothing_that_it_can_see(
+    machine: Machine, layer: str
+) -> None:
+    """Their names are the host's: here they are of nothing, or of something in the overlay."""
+    (machine.root / "merged/upper").mkdir(parents=True)
+    options = f"rw,lowerdir=/l,upperdir={machine.root / layer},workdir=/w"
+    machine.mount("", "0:60", "overlay", "overlay", options)
+    assert machine.under(machine.root) == ()
+
+
 def test_of_two_mounts_at_one_point_the_last_one_counts(machine: Machine) -> None:
     """It hides the first."""
     machine.mount("twice", "8:0", "ext4", "/dev/sda")
