@@ -1,7 +1,7 @@
 //! Leads a window from the first user's start to the last answer: keeps the time, tells the seconds,
 //! and ends it early when it must.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{Clock, CpuUse, Interval, IntervalLogs, Moment};
@@ -19,7 +19,7 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// Leads one window.
 pub(crate) struct Conductor<'a> {
     plan: Plan,
-    record: Rc<Record>,
+    record: Arc<Record>,
     logs: Option<IntervalLogs>,
     context: Context<'a>,
     lost_told: u64,
@@ -34,7 +34,7 @@ impl<'a> Conductor<'a> {
     /// Errors: `cpu-time-unknown` (precondition) where the machine does not tell the CPU time.
     pub(crate) fn new(
         plan: Plan,
-        record: Rc<Record>,
+        record: Arc<Record>,
         logs: Option<IntervalLogs>,
         context: Context<'a>,
     ) -> Result<Self, HammerError> {
@@ -89,7 +89,7 @@ impl<'a> Conductor<'a> {
 
     /// The next moment at which something is to be done even if nothing happens.
     fn next_event(&self) -> Moment {
-        let recorder = self.record.recorder.borrow();
+        let recorder = self.record.recorder();
         let measured = &recorder.phases().measured;
         let second = Moment::of_second(self.next_second + 1);
         let phase = match self.finishing_since {
@@ -102,14 +102,14 @@ impl<'a> Conductor<'a> {
 
     fn on_time(&mut self) -> Result<Patience, HammerError> {
         let now = self.record.now();
-        let measured = self.record.recorder.borrow().phases().measured.clone();
+        let measured = self.record.recorder().phases().measured.clone();
         if self.cpu_before.is_none() && now >= measured.start {
             self.cpu_before = Some(cpu_now()?);
         }
         if self.finishing_since.is_none() && now >= measured.end {
             self.finish(now);
         }
-        self.record.recorder.borrow_mut().advance(now);
+        self.record.recorder().advance(now);
         self.tell_seconds(Duration::from_secs(1));
         let over = |since: Moment| now.since(since) >= DRAIN_LIMIT;
         Ok(match self.finishing_since {
@@ -129,7 +129,7 @@ impl<'a> Conductor<'a> {
     fn cut(&mut self, code: &str, text: &str) {
         let now = self.record.now();
         self.complete = false;
-        self.record.recorder.borrow_mut().cut_measurement(now);
+        self.record.recorder().cut_measurement(now);
         if self.finishing_since.is_none() {
             self.finish(now);
         }
@@ -142,7 +142,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn warn_of_lost(&mut self) {
-        let lost = self.record.lost.get();
+        let lost = self.record.lost();
         if lost > self.lost_told {
             self.lost_told = lost;
             let error = self.record.errors().pop().map_or(String::new(), |e| e.text);
@@ -156,7 +156,7 @@ impl<'a> Conductor<'a> {
     /// Tells every second that is over, in the log and in a message.
     fn tell_seconds(&mut self, length: Duration) {
         loop {
-            let ended = self.record.recorder.borrow_mut().take_second();
+            let ended = self.record.recorder().take_second();
             let Some((second, interval)) = ended else {
                 return;
             };
@@ -164,7 +164,7 @@ impl<'a> Conductor<'a> {
             self.log(second, length, &interval);
             let message = self.second_message(second, &interval);
             (self.context.sink)(Message::Second(message));
-            self.record.recorder.borrow_mut().give_back(interval);
+            self.record.recorder().give_back(interval);
         }
     }
 
@@ -183,21 +183,21 @@ impl<'a> Conductor<'a> {
         Second {
             second,
             at_s: self.record.clock.unix_s(start),
-            phase: self.record.recorder.borrow().phases().at(start),
+            phase: self.record.recorder().phases().at(start),
             transactions: transactions(self.plan.names, interval),
         }
     }
 
     fn end(mut self) -> Result<Window, HammerError> {
         let ended = self.record.now();
-        let mut recorder = self.record.recorder.borrow_mut();
+        let mut recorder = self.record.recorder();
         recorder.advance(ended);
         drop(recorder);
         self.tell_seconds(Duration::from_secs(1));
-        self.record.recorder.borrow_mut().end_second();
+        self.record.recorder().end_second();
         self.tell_seconds(ended.since(Moment::of_second(ended.second())));
         let after = self.cpu.map_or_else(cpu_now, Ok)?;
-        let recorder = self.record.recorder.borrow();
+        let recorder = self.record.recorder();
         Ok(Window {
             clock: self.record.clock,
             phases: recorder.phases().clone(),
@@ -206,7 +206,7 @@ impl<'a> Conductor<'a> {
             measured: recorder.measured().clone(),
             whole: *recorder.whole(),
             errors: self.record.errors(),
-            lost: self.record.lost.get(),
+            lost: self.record.lost(),
             // Without a moment of measuring there is nothing that it cost.
             cpu: after.since(&self.cpu_before.unwrap_or(after)),
         })

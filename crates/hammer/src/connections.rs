@@ -77,7 +77,7 @@ pub async fn open_with(
         let mut opening = tokio::task::JoinSet::new();
         for _ in 0..missing.min(OPENING_AT_ONCE) {
             let (target, settings) = (target.clone(), settings.to_vec());
-            opening.spawn_local(async move { Session::open(&target, &settings).await });
+            opening.spawn(async move { Session::open(&target, &settings).await });
         }
         for opened in opening.join_all().await {
             sessions.push(opened.map_err(|e| failed(target, "connecting", e))?);

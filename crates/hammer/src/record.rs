@@ -1,6 +1,7 @@
 //! What all users of a run share: the clock, the recorder, the errors, and the word to stop.
 
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
 use stithy_wire::ErrorCount;
@@ -12,11 +13,9 @@ use crate::stop::{stop_pair, Stop, Stopper};
 pub struct Record {
     /// The run's clock.
     pub clock: SystemClock,
-    /// Transactions by second.
-    pub recorder: RefCell<Recorder>,
-    /// Connections that were lost.
-    pub lost: Cell<u64>,
-    errors: RefCell<Errors>,
+    recorder: Mutex<Recorder>,
+    lost: AtomicU64,
+    errors: Mutex<Errors>,
     error_limit: u64,
     finish: Stopper,
     finishing: Stop,
@@ -31,9 +30,9 @@ impl Record {
         let (give_up, giving_up) = stop_pair();
         Record {
             clock,
-            recorder: RefCell::new(recorder),
-            lost: Cell::new(0),
-            errors: RefCell::new(Errors::default()),
+            recorder: Mutex::new(recorder),
+            lost: AtomicU64::new(0),
+            errors: Mutex::new(Errors::default()),
             error_limit,
             finish,
             finishing,
@@ -47,14 +46,19 @@ impl Record {
         self.clock.now()
     }
 
+    /// Transactions by second.
+    pub fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        entered(&self.recorder)
+    }
+
     /// Adds a transaction that came to an end.
     pub fn add(&self, sample: &Sample) {
-        self.recorder.borrow_mut().record(sample);
+        self.recorder().record(sample);
     }
 
     /// Adds an unexpected error; past the limit the run gives up.
     pub fn add_error(&self, error: &SessionError) {
-        let mut errors = self.errors.borrow_mut();
+        let mut errors = entered(&self.errors);
         errors.add(error);
         if errors.total > self.error_limit {
             self.give_up.request();
@@ -63,12 +67,17 @@ impl Record {
 
     /// Adds a lost connection.
     pub fn add_lost(&self) {
-        self.lost.set(self.lost.get() + 1);
+        self.lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Connections lost so far.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// The errors so far.
     pub fn errors(&self) -> Vec<ErrorCount> {
-        self.errors.borrow().counts.clone()
+        entered(&self.errors).counts.clone()
     }
 
     /// Tells every user to begin nothing more.
@@ -85,6 +94,11 @@ impl Record {
     pub fn giving_up(&self) -> &Stop {
         &self.giving_up
     }
+}
+
+/// What a panicking user left half done is still the best there is to tell.
+fn entered<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Errors by SQLSTATE, or by text where they have none.

@@ -1,6 +1,6 @@
 //! One window of load: users start, ramp up, are measured, and drain; each second is told on time.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{
@@ -58,8 +58,8 @@ pub struct Window {
 
 /// Drives users, each with its script and session, for one window.
 ///
-/// Must run within a `LocalSet`. Errors: `hlog-failed` (precondition) before anything starts.
-pub async fn drive<S: Script + 'static>(
+/// Errors: `hlog-failed` (precondition) before anything starts.
+pub async fn drive<S: Script>(
     users: Vec<(S, Session)>,
     plan: Plan,
     context: Context<'_>,
@@ -71,7 +71,7 @@ pub async fn drive<S: Script + 'static>(
         measured: measure_from..measure_from + plan.duration,
     };
     let recorder = Recorder::new(plan.names.len(), phases);
-    let record = Rc::new(Record::new(clock, recorder, plan.error_limit));
+    let record = Arc::new(Record::new(clock, recorder, plan.error_limit));
     let mut tasks = JoinSet::new();
     for (script, session) in users {
         let record = record.clone();
@@ -81,7 +81,7 @@ pub async fn drive<S: Script + 'static>(
             session,
             record,
         };
-        tasks.spawn_local(user.live());
+        tasks.spawn(user.live());
     }
     Conductor::new(plan, record, logs, context)?
         .conduct(tasks)

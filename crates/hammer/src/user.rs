@@ -1,6 +1,6 @@
 //! A virtual user: a light task that draws, waits until it is due, acts, and records.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stithy_measure::{Moment, Outcome, Sample, Times};
 
@@ -18,7 +18,7 @@ pub struct User<S, P> {
     /// Its connection.
     pub session: Session,
     /// Where it is recorded.
-    pub record: Rc<Record>,
+    pub record: Arc<Record>,
 }
 
 /// How the attempts of one transaction ended.
@@ -64,7 +64,7 @@ impl<S: Script, P: Pace> User<S, P> {
     }
 
     /// False when the run finishes before.
-    async fn wait_until(&self, due: Moment) -> bool {
+    async fn wait_until(&mut self, due: Moment) -> bool {
         if due <= self.record.now() {
             return true;
         }

@@ -34,7 +34,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn count(&mut self, sample: &Sample) {
+    pub(crate) fn count(&mut self, sample: &Sample) {
         self.retries += sample.retries;
         match sample.outcome {
             Outcome::Committed => self.committed += 1,

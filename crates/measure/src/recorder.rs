@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use stithy_wire::Phase;
 
-use crate::{Counts, Interval, Moment, Outcome, Sample};
+use crate::{Counts, Interval, Moment, Sample};
 
 /// When the measurement begins and ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,12 +29,17 @@ impl Phases {
 
 /// Collects the transactions of one thread of users.
 ///
-/// A transaction belongs to the second, and to the phase, in which it was answered.
+/// A transaction belongs to the second, and to the phase, in which it was answered. Each is recorded
+/// once; a second is added to the measurement when it, or its share of the measurement, is over.
 #[derive(Debug)]
 pub struct Recorder {
     phases: Phases,
     second: u64,
+    phase: Phase,
+    /// This second, in this phase.
     current: Interval,
+    /// What this second held before its phase changed.
+    before: Option<Interval>,
     finished: VecDeque<(u64, Interval)>,
     spare: Vec<Interval>,
     measured: Interval,
@@ -46,9 +51,11 @@ impl Recorder {
     /// An empty recorder for a number of transaction types.
     pub fn new(types: usize, phases: Phases) -> Self {
         Recorder {
+            phase: phases.at(Moment::START),
             phases,
             second: 0,
             current: Interval::new(types),
+            before: None,
             finished: VecDeque::new(),
             spare: Vec::new(),
             measured: Interval::new(types),
@@ -61,33 +68,51 @@ impl Recorder {
     pub fn record(&mut self, sample: &Sample) {
         self.advance(sample.times.done);
         self.current.record(sample);
-        if self.phases.at(sample.times.done) == Phase::Measure {
-            self.measured.record(sample);
-        }
-        self.whole.retries += sample.retries;
-        match sample.outcome {
-            Outcome::Committed => self.whole.committed += 1,
-            Outcome::RolledBack => self.whole.rolled_back += 1,
-            Outcome::Failed => self.whole.errors += 1,
-        }
+        self.whole.count(sample);
     }
 
-    /// Ends every second that is over at `now`, empty ones included.
+    /// Ends every second that is over at `now`, empty ones included, and the phase if it is over.
     pub fn advance(&mut self, now: Moment) {
         while self.second < now.second() {
             self.end_second();
+        }
+        if self.phase != self.phases.at(now) {
+            self.change_phase(self.phases.at(now));
         }
     }
 
     /// Ends the second under way as well, at the end of the run.
     pub fn end_second(&mut self) {
+        let mut ended = self.end_piece();
+        if let Some(before) = self.before.take() {
+            ended.merge(&before);
+            self.give_back(before);
+        }
+        self.finished.push_back((self.second, ended));
+        self.second += 1;
+        self.phase = self.phases.at(Moment::of_second(self.second));
+    }
+
+    fn change_phase(&mut self, phase: Phase) {
+        let mut piece = self.end_piece();
+        if let Some(before) = self.before.take() {
+            piece.merge(&before);
+            self.give_back(before);
+        }
+        self.before = Some(piece);
+        self.phase = phase;
+    }
+
+    /// Takes what was recorded in one second and phase; measured, it counts in the measurement.
+    fn end_piece(&mut self) -> Interval {
+        if self.phase == Phase::Measure {
+            self.measured.merge(&self.current);
+        }
         let next = self
             .spare
             .pop()
             .unwrap_or_else(|| Interval::new(self.types));
-        let ended = std::mem::replace(&mut self.current, next);
-        self.finished.push_back((self.second, ended));
-        self.second += 1;
+        std::mem::replace(&mut self.current, next)
     }
 
     /// The oldest ended second that was not taken yet.
@@ -101,7 +126,7 @@ impl Recorder {
         self.spare.push(interval);
     }
 
-    /// The transactions of the measurement so far.
+    /// The transactions of the measurement, as far as its seconds have ended.
     pub fn measured(&self) -> &Interval {
         &self.measured
     }
@@ -116,9 +141,11 @@ impl Recorder {
         &self.phases
     }
 
-    /// The measurement ends earlier than planned. Transactions already recorded stay.
+    /// The measurement ends earlier than planned, now. Transactions already recorded stay.
     pub fn cut_measurement(&mut self, end: Moment) {
+        self.advance(end);
         let measured = &mut self.phases.measured;
         measured.end = measured.end.min(end).max(measured.start);
+        self.advance(end);
     }
 }

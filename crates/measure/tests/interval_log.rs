@@ -110,7 +110,9 @@ fn a_log_is_read_back_as_it_was_written() {
 /// A place that cannot be written to is named.
 #[test]
 fn a_folder_that_is_not_there_is_named() {
-    let error = IntervalLogs::create("/no-such-folder/w", &["a"], Duration::ZERO).unwrap_err();
+    let error = IntervalLogs::create("/no-such-folder/w", &["a"], Duration::ZERO)
+        .err()
+        .unwrap();
     assert!(
         error
             .to_string()

@@ -141,8 +141,35 @@ fn the_measurement_holds_what_was_answered_in_it() {
     for done_s in [1.4, 1.5, 3.999, 4.0] {
         recorder.record(&at(0, done_s));
     }
+    recorder.end_second();
     assert_eq!(2, recorder.measured().types[0].counts.committed);
     assert_eq!(4, recorder.whole().committed);
+}
+
+/// A second in which the measurement begins or ends is told whole, and counts in part.
+#[test]
+fn a_second_that_the_measurement_cuts_is_told_whole() {
+    let mut recorder = Recorder::new(1, phases(0.25, 0.75));
+    for done_s in [0.1, 0.3, 0.5, 0.8, 0.9] {
+        recorder.record(&at(0, done_s));
+    }
+    recorder.end_second();
+    assert_eq!(2, recorder.measured().types[0].counts.committed);
+    let (second, interval) = recorder.take_second().unwrap();
+    assert_eq!((0, 5), (second, interval.types[0].counts.committed));
+    assert_eq!(5, interval.types[0].response.len());
+}
+
+/// What was answered before the measurement was cut stays measured, what comes after is not.
+#[test]
+fn a_measurement_that_is_cut_keeps_what_it_had() {
+    let mut recorder = Recorder::new(1, phases(1.0, 60.0));
+    recorder.record(&at(0, 1.5));
+    recorder.cut_measurement(Moment(1_600_000_000));
+    recorder.record(&at(0, 1.7));
+    recorder.end_second();
+    assert_eq!(1, recorder.measured().types[0].counts.committed);
+    assert_eq!(Moment(1_600_000_000), recorder.phases().measured.end);
 }
 
 /// The sum of the seconds equals the measurement where that begins and ends with a second.

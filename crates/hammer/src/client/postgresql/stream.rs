@@ -15,9 +15,9 @@ use tokio_postgres::Config;
 /// further system call, that nothing is left.
 const READ_BYTES: usize = 8192;
 
-trait Duplex: AsyncRead + AsyncWrite + Unpin {}
+trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
 
-impl<T: AsyncRead + AsyncWrite + Unpin> Duplex for T {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 
 /// An open byte stream to the server.
 pub(super) struct Stream(Box<dyn Duplex>);

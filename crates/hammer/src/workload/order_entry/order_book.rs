@@ -1,6 +1,7 @@
 //! Which new orders were acknowledged, and which are in doubt: sent, and never answered.
 
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::input::District;
 
@@ -19,19 +20,19 @@ pub struct OrderKey {
 /// Keeps the books of all users of a run.
 #[derive(Debug)]
 pub struct OrderBook {
-    acknowledged: Cell<u64>,
+    acknowledged: AtomicU64,
     /// The order under way of each user.
-    open: RefCell<Vec<Option<OrderKey>>>,
-    last_us: Cell<i64>,
+    open: Mutex<Vec<Option<OrderKey>>>,
+    last_us: AtomicI64,
 }
 
 impl OrderBook {
     /// Nothing ordered yet.
     pub fn new(users: u32) -> Self {
         OrderBook {
-            acknowledged: Cell::new(0),
-            open: RefCell::new(vec![None; users as usize]),
-            last_us: Cell::new(i64::MIN),
+            acknowledged: AtomicU64::new(0),
+            open: Mutex::new(vec![None; users as usize]),
+            last_us: AtomicI64::new(i64::MIN),
         }
     }
 
@@ -39,31 +40,39 @@ impl OrderBook {
     ///
     /// `unix_us` is now, microseconds since the start of 1970; so is not the result, see [`OrderKey`].
     pub fn unique_date(&self, unix_us: i64) -> i64 {
-        let date = (unix_us - POSTGRES_EPOCH_US).max(self.last_us.get().saturating_add(1));
-        self.last_us.set(date);
-        date
+        let now_us = unix_us - POSTGRES_EPOCH_US;
+        let after = |last_us: i64| now_us.max(last_us.saturating_add(1));
+        let update = |last_us| Some(after(last_us));
+        let relaxed = Ordering::Relaxed;
+        // The update never declines, so both ends of the result hold the date before.
+        let last_us = self.last_us.fetch_update(relaxed, relaxed, update);
+        after(last_us.unwrap_or_else(|last_us| last_us))
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Option<OrderKey>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An order is about to be sent.
     pub fn send(&self, user: u32, key: OrderKey) {
-        self.open.borrow_mut()[user as usize] = Some(key);
+        self.open()[user as usize] = Some(key);
     }
 
     /// An answer came: acknowledged as committed, or certainly not committed.
     pub fn answer(&self, user: u32, committed: bool) {
-        self.open.borrow_mut()[user as usize] = None;
+        self.open()[user as usize] = None;
         self.acknowledged
-            .set(self.acknowledged.get() + u64::from(committed));
+            .fetch_add(committed.into(), Ordering::Relaxed);
     }
 
     /// Orders acknowledged as committed.
     pub fn acknowledged(&self) -> u64 {
-        self.acknowledged.get()
+        self.acknowledged.load(Ordering::Relaxed)
     }
 
     /// Orders that were sent and never answered.
     pub fn in_doubt(&self) -> Vec<OrderKey> {
-        self.open.borrow().iter().flatten().copied().collect()
+        self.open().iter().flatten().copied().collect()
     }
 }
 

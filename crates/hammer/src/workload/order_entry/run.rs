@@ -1,13 +1,12 @@
 //! The job `run`: one window of order entry, with the proof that orders were counted rightly.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{percentiles, Clock, SystemClock};
 use stithy_wire::{
     ConnectionCounts, DriverCost, OrderNumbers, RunJob, RunSummary, TransactionTotal,
 };
-use tokio::task::LocalSet;
 
 use super::input::{Draws, NAMES};
 use super::loaded::Loaded;
@@ -27,17 +26,13 @@ use crate::workload::Context;
 /// Errors: those of [`Loaded::read`], of connecting and of [`connections::require`]; once users act,
 /// whatever happens ends in a summary.
 pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
-    LocalSet::new().run_until(run_locally(job, context)).await
-}
-
-async fn run_locally(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
     connections::require(&target, &client, job.users).await?;
     let constants = NurandConstants::for_run(job.seed, loaded.c_last_load);
     let sessions = connections::open(&target, job.users, job.isolation).await?;
-    let book = Rc::new(OrderBook::new(job.users));
+    let book = Arc::new(OrderBook::new(job.users));
     let users = seat(job, &target, constants, &book, sessions).await?;
     let before = order_numbers::sum(&target, &client).await?;
     drop(client);
@@ -61,7 +56,7 @@ async fn seat(
     job: &RunJob,
     target: &Target,
     constants: NurandConstants,
-    book: &Rc<OrderBook>,
+    book: &Arc<OrderBook>,
     sessions: Vec<Session>,
 ) -> Result<Vec<(Terminal, Session)>, HammerError> {
     let clock = SystemClock::start();

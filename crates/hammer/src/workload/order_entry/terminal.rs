@@ -1,7 +1,7 @@
 //! A virtual user of the order-entry workload: draws its inputs, keeps the order book, and does the
 //! transactions in the way that the run chose.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use stithy_measure::{Clock, Outcome, SystemClock};
 
@@ -15,7 +15,7 @@ use crate::script::Script;
 pub struct Terminal {
     user: u32,
     draws: Draws,
-    book: Rc<OrderBook>,
+    book: Arc<OrderBook>,
     clock: SystemClock,
     way: Procedures,
     input: Option<Input>,
@@ -27,7 +27,7 @@ impl Terminal {
     pub fn new(
         user: u32,
         draws: Draws,
-        book: Rc<OrderBook>,
+        book: Arc<OrderBook>,
         clock: SystemClock,
         way: Procedures,
     ) -> Self {

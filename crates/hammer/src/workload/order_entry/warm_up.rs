@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use stithy_wire::{Message, Progress, WarmUpJob, WarmUpSummary};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 
 use super::input::{Customer, Draws, Input};
 use super::loaded::Loaded;
@@ -33,15 +33,6 @@ const SETTINGS: [Setting; 3] = [
 /// Errors: those of [`Loaded::read`] and of connecting; `connection-lost` (infrastructure);
 /// `interrupted`.
 pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSummary, HammerError> {
-    LocalSet::new()
-        .run_until(warm_up_locally(job, context))
-        .await
-}
-
-async fn warm_up_locally(
-    job: &WarmUpJob,
-    context: Context<'_>,
-) -> Result<WarmUpSummary, HammerError> {
     let start = Instant::now();
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
@@ -57,7 +48,7 @@ async fn warm_up_locally(
         let count = share(job.transactions, number);
         let (sender, stop) = (sender.clone(), context.stop.clone());
         let reader = Reader { draws, session };
-        readers.spawn_local(reader.read(count, stop, sender));
+        readers.spawn(reader.read(count, stop, sender));
     }
     drop(sender);
     let mut done = 0;
