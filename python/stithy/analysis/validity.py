@@ -110,7 +110,7 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
         "Run where cgroups can be made; without a limit the cache may hide the storage.",
     ),
     Flag.MEMORY_LIMIT_WIDENED: (
-        "The memory limit was widened: {because}.",
+        "About the memory limit: {because}.",
         "Keep it in mind when comparing with other runs.",
     ),
     Flag.NO_CHECKPOINT: (

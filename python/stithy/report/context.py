@@ -48,6 +48,12 @@ class Context:
         return series.means(self.samples)
 
     @cached_property
+    def valid_means(self) -> pl.DataFrame:
+        """The same of valid windows alone: what a bar or a title may rest on."""
+        valid = [window.id for window in self.evidence.windows if window.valid]
+        return self.means.filter(pl.col("window_id").is_in(valid))
+
+    @cached_property
     def footer(self) -> str:
         """What every figure says in its last line: loop, window, repeats, memory limit."""
         parts = [_loop(self.load), _window(self.load), _repeats(self.evidence)]
@@ -110,7 +116,7 @@ def _memory(row: Mapping[str, object]) -> str:
     limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
     if not row["memory_limit_enforced"]:
         return f"MEMORY LIMIT NOT ENFORCED: {note or 'reason not known'}"
-    size = format_size(limit) if isinstance(limit, int) else "of unknown size"
     if note:
-        return f"memory limit of {row['candidate']} widened to {size}: {note}"
+        return f"{row['candidate']}: {note}"
+    size = format_size(limit) if isinstance(limit, int) else "of unknown size"
     return f"memory limit {size}, page cache included"

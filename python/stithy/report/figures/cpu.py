@@ -24,7 +24,7 @@ def draw(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     rows = _rows(context)
     if not rows:
-        return [Absent("cpu-by-users", "CPU states", "the collector `cpu` has no samples")]
+        return [Absent("cpu-by-users", "CPU states", "no valid window has samples of `cpu`")]
     title = _title(rows)
     drawing = Drawing()
     colours = {words: palette.STATE_COLOURS[state][0] for state, words in WORDS.items()}
@@ -33,8 +33,8 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name="cpu-by-users",
             title=title,
-            caption="Mean share of all CPUs of the host in each state during the measurement; the "
-            "driver, the server and everything else on the host together.",
+            caption="Mean share of all CPUs of the host in each state during the measurement of "
+            "the valid windows; the driver, the server and everything else on the host together.",
             description=f"{title}. Stacked bars of CPU states, one bar for each number of virtual "
             "users, one chart for each candidate.",
             footer=context.footer,
@@ -54,7 +54,9 @@ def draw(context: Context) -> list[Drawn]:
 
 def _rows(context: Context) -> Rows:
     """Share of each state by candidate and level, over its windows that have samples."""
-    means = context.means.filter((pl.col("collector") == metrics.CPU) & (pl.col("subject") == ""))
+    means = context.valid_means.filter(
+        (pl.col("collector") == metrics.CPU) & (pl.col("subject") == "")
+    )
     levels = means.group_by("candidate", "users", "metric").agg(pl.col("mean").mean())
     known = {(r["candidate"], r["users"], r["metric"]): r["mean"] for r in levels.to_dicts()}
     rows = []

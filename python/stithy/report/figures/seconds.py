@@ -128,13 +128,15 @@ def _swing(here: pl.DataFrame, context: Context) -> str:
     measured = context.run.seconds.filter(
         (pl.col("transaction") == "all") & (pl.col("phase") == "measure")
     ).select("window_id", "second")
-    tpm = here.filter(pl.col("quantity") == "tpm").join(measured, on=["window_id", "second"])
+    valid = [window.id for window in context.evidence.windows if window.valid]
+    chosen = here.filter((pl.col("quantity") == "tpm") & pl.col("window_id").is_in(valid))
+    tpm = chosen.join(measured, on=["window_id", "second"])
     parts = []
     for name in context.evidence.candidates:
         mine = tpm.filter(pl.col("candidate") == name)["value"].to_list()
         if mine:
             parts.append(f"{name} between {count(min(mine))} and {count(max(mine))} TPM")
-    return "; ".join(parts) if parts else "throughput by second"
+    return "; ".join(parts) if parts else "no valid window"
 
 
 def _checkpoint_text(context: Context, users: int) -> str:

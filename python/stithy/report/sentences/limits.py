@@ -1,7 +1,6 @@
 """What was nearly full at a level, for each candidate."""
 
 from stithy.analysis.findings import Limits
-from stithy.analysis.layers import Limit
 from stithy.report.wording import listing, percent, plural
 
 NAME = "limits"
@@ -9,7 +8,7 @@ NAME = "limits"
 
 def say(finding: Limits) -> str:
     """What was full, in one sentence; says so where nothing was."""
-    full = [f"{_limits(found)} with {name}" for name, found in finding.of if found]
+    full = _full(finding)
     rest = [name for name, found in finding.of if not found]
     level = f"At {plural(finding.users, 'user')}"
     nothing = f"nothing that was watched was nearly full with {listing(rest)}"
@@ -19,14 +18,21 @@ def say(finding: Limits) -> str:
     return f"{text}; {nothing}." if rest else f"{text}."
 
 
-def _limits(found: tuple[Limit, ...]) -> str:
-    return listing(
-        [
-            f"{limit.what} {_verb(limit)} busy {percent(limit.use_share)} of the time"
-            for limit in found
-        ]
-    )
+def _full(finding: Limits) -> list[str]:
+    """For each resource that was full, its use with each candidate."""
+    uses: dict[str, list[str]] = {}
+    for name, found in finding.of:
+        for limit in found:
+            uses.setdefault(limit.what, []).append(f"{percent(limit.use_share)} of it with {name}")
+    return [f"{what} {_verb(what)} busy {_share(parts)}" for what, parts in uses.items()]
 
 
-def _verb(limit: Limit) -> str:
-    return "were" if limit.what.startswith("the CPUs") else "was"
+def _share(parts: list[str]) -> str:
+    """`95 % of the time with disk and 97 % with memory`."""
+    first, *others = parts
+    rest = [part.replace(" of it", "", 1) for part in others]
+    return listing([first.replace(" of it", " of the time", 1), *rest])
+
+
+def _verb(what: str) -> str:
+    return "were" if what.startswith("the CPUs") else "was"
