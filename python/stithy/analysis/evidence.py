@@ -5,7 +5,7 @@ levels there are, which windows are valid, and what a candidate did at a level.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
+from stithy.analysis.latency import ALL, Merged
 from stithy.analysis.validity import Reason, is_valid, judge
 from stithy.results.tables import STOPPED
 
@@ -64,22 +65,26 @@ class Window:
         begin, end = self.row["measure_from_s"], self.row["measure_to_s"]
         return None if begin is None or end is None else float(end - begin)
 
-    def value(self, name: str) -> float | None:
-        """A number of the window's row, or of its merged transactions (`response_p95_s`, …)."""
+    def value(self, name: str, transaction: str = ALL) -> float | None:
+        """A number of the window's row, or of a transaction type (`response_p95_s`, …)."""
         if not self.measured:
             return None
-        source = self.row if name in self.row else self.transactions.get("all", {})
+        source = self.row if name in self.row else self.transactions.get(transaction, {})
         number = source.get(name)
         return None if number is None else float(number)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All windows of a run; `candidates` and `levels` in the order of the study."""
+    """All windows of a run; `candidates` and `levels` in the order of the study.
+
+    `merged`: percentiles over several windows of a candidate and level, where they are known.
+    """
 
     candidates: tuple[str, ...]
     levels: tuple[int, ...]
     windows: tuple[Window, ...]
+    merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
 
     @cached_property
     def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:
@@ -102,14 +107,20 @@ class Evidence:
         """
         return tuple(window for window in self.at(candidate, users) if window.valid)
 
-    def level_value(self, candidate: str, users: int, name: str) -> float | None:
-        """What a candidate did at a level: mean of rates, median window of percentiles.
+    def level_value(
+        self, candidate: str, users: int, name: str, transaction: str = ALL
+    ) -> float | None:
+        """What a candidate did at a level: mean of rates, percentile of the merged windows.
 
-        Valid windows only; None where there is none. Percentiles are never averaged: with several
-        windows it is the value of the median window.
-        Own: reference/method.md section 1.4 asks for medians beside the interval.
+        Valid windows only; None where there is none. Percentiles are never averaged: where the
+        windows could not be merged it is the value of the median window.
+        Source: reference/method.md, section 1.4.
         """
-        values = [window.value(name) for window in self.valid_at(candidate, users)]
+        windows = self.valid_at(candidate, users)
+        merged = self.merged.get((candidate, users), {}).get(transaction, {})
+        if len(windows) > 1 and name in merged:
+            return merged[name]
+        values = [window.value(name, transaction) for window in windows]
         known = [value for value in values if value is not None]
         if not known:
             return None

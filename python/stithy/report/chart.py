@@ -11,6 +11,7 @@ from typing import Any
 
 import altair as alt
 
+from stithy.analysis.latency import ALL
 from stithy.report import palette
 from stithy.report.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
@@ -234,7 +235,9 @@ class Stack:
     colours: dict[str, str]
 
 
-def window_rows(context: Context, metric: str, divide_by_users: bool = False) -> tuple[Rows, Rows]:
+def window_rows(
+    context: Context, metric: str, *, transaction: str = ALL, divide_by_users: bool = False
+) -> tuple[Rows, Rows]:
     """The lines and points of a value of the windows, as a `Panel` wants them."""
     evidence = context.evidence
 
@@ -245,7 +248,7 @@ def window_rows(context: Context, metric: str, divide_by_users: bool = False) ->
         {"users": users, "candidate": name, "value": scaled(value, users)}
         for name in evidence.candidates
         for users in evidence.levels
-        if (value := evidence.level_value(name, users, metric)) is not None
+        if (value := evidence.level_value(name, users, metric, transaction)) is not None
     ]
     points = [
         {
@@ -254,7 +257,7 @@ def window_rows(context: Context, metric: str, divide_by_users: bool = False) ->
             "note": note(window.reasons),
         }
         for window in evidence.windows
-        if (value := window.value(metric)) is not None
+        if (value := window.value(metric, transaction)) is not None
     ]  # fmt: skip
     return lines, points
 

@@ -1,13 +1,14 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
 
 from stithy.analysis import series
 from stithy.analysis.evidence import Evidence, gather
+from stithy.report.latencies import merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
 from stithy.results.manifest import LoadFacts, Manifest
@@ -67,9 +68,10 @@ class Context:
     @cached_property
     def memory_note(self) -> str:
         """The memory limit in words, with the note where it was widened or not enforced."""
-        texts = dict.fromkeys(
-            _memory(window.row) for window in self.evidence.windows if window.measured
-        )
+        rows = [window.row for window in self.evidence.windows if window.measured]
+        # What holds for all comes first, what is told of a single candidate after it.
+        rows.sort(key=lambda row: row["memory_limit_note"] is not None)
+        texts = dict.fromkeys(_memory(row) for row in rows)
         return "; ".join(texts) if texts else "memory limit not recorded"
 
 
@@ -78,7 +80,9 @@ def context_of(run: Run) -> Context:
     manifest = run.manifest
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
     users = list(manifest.load.users) if manifest else []
-    return Context(run, gather(frames(run), names, users))
+    evidence = gather(frames(run), names, users)
+    merged = merged_levels(run.directory, evidence)
+    return Context(run, replace(evidence, merged=merged))
 
 
 def frames(run: Run) -> Mapping[str, pl.DataFrame]:

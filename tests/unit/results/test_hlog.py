@@ -1,54 +1,12 @@
 """Latency logs are decoded as HdrHistogram defines them, and merged."""
 
-import base64
 import random
-import struct
-import zlib
 from pathlib import Path
 
 import pytest
 
 from stithy.results.hlog import Histogram, decode, merge, read_hlog
-
-HALF = 10
-"""log2 of half the sub-buckets of a histogram with 3 digits."""
-
-
-def index_of(value_us: int) -> int:
-    """The bucket of a value, worked out from the definition: 2048 sub-buckets, then halves."""
-    bucket = max(0, value_us.bit_length() - 11)
-    return (bucket << HALF) + (value_us >> bucket)
-
-
-def histogram(*values_us: int) -> Histogram:
-    """A histogram of the values."""
-    counts: dict[int, int] = {}
-    for value in values_us:
-        counts[index_of(value)] = counts.get(index_of(value), 0) + 1
-    return Histogram(counts, HALF, 0)
-
-
-def zigzag(number: int) -> bytes:
-    """A ZigZag LEB128 number."""
-    value = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while value >= 0x80 and len(out) < 8:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def encode(made: Histogram) -> str:
-    """The other way round: V2, deflated, base64."""
-    payload, at = b"", 0
-    for index, count in sorted(made.counts.items()):
-        payload += zigzag(at - index) if index > at else b""
-        payload += zigzag(count)
-        at = index + 1
-    head = struct.pack(">iiiiqqd", 0x1C849313, len(payload), 0, 3, 1, 2**40, 1.0)
-    packed = zlib.compress(head + payload)
-    return base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
+from support.hlog import HALF, encode, histogram, log
 
 
 def test_small_values_are_exact_and_large_ones_within_three_digits() -> None:
@@ -98,15 +56,6 @@ def test_histograms_of_another_precision_are_not_merged() -> None:
     """Their buckets do not mean the same."""
     with pytest.raises(ValueError, match="precision"):
         merge([Histogram({1: 1}, 10, 0), Histogram({1: 1}, 7, 0)])
-
-
-def log(*lines: str) -> str:
-    """A log with its head."""
-    return (
-        "#[Histogram log format version 1.3]\n#[StartTime: 1.000 (seconds since epoch)]\n"
-        '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"\n'
-        + "".join(lines)
-    )
 
 
 def test_lines_carry_tag_time_and_histogram(tmp_path: Path) -> None:

@@ -130,7 +130,8 @@ def _waits(context: Context) -> Drawn:
         name="waits-by-users",
         title=title,
         caption="Mean number of active sessions by what they wait for, sampled once a second; CPU "
-        "stands for sessions that wait for nothing. Valid windows only. Short waits are seen as often as they last.",
+        "stands for sessions that wait for nothing. Valid windows only. Short waits are seen as "
+        "often as they last.",
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
         "each number of virtual users, one chart for each candidate.",
         footer=context.footer,

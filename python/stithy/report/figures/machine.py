@@ -66,7 +66,7 @@ def _memory(context: Context) -> Drawn:
     title = "Memory of the server and its page cache against virtual users"
     return _figure(
         context, "memory-by-users", title, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
-        f"Mean memory of the server's control group; {context.memory_note}.",
+        "Mean memory of the server's control group, page cache included.",
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from stithy.report.chart import WIDTH, Axis, Panel, by_users, domain_of, note, window_rows
+from stithy.report.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
 from stithy.report.compose import Drawing, Rows, Spec, above, beside
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
@@ -50,7 +50,9 @@ def _by_transaction(context: Context) -> Drawn:
     rows: Rows = []
     charts, drawing = [], Drawing()
     for kind in kinds:
-        series = {key: _series(context, kind, f"response_{key}_s") for key in PERCENTILES}
+        series = {
+            key: window_rows(context, f"response_{key}_s", transaction=kind) for key in PERCENTILES
+        }
         found = [(key, point) for key, (_, points) in series.items() for point in points]
         if found:
             rows += [{"transaction": kind, "percentile": key, **point} for key, point in found]
@@ -96,28 +98,6 @@ def _row(
         for key, words in PERCENTILES.items()
     ]  # fmt: skip
     return beside(charts)
-
-
-def _series(context: Context, kind: str, metric: str) -> tuple[Rows, Rows]:
-    """Lines and points of one transaction type."""
-    points = [
-        {
-            "users": window.users, "candidate": window.candidate, "block": window.block,
-            "value": float(value), "valid": window.valid, "note": note(window.reasons),
-        }
-        for window in context.evidence.windows
-        if window.measured and (value := window.transactions.get(kind, {}).get(metric)) is not None
-    ]  # fmt: skip
-    return _level_lines(points), points
-
-
-def _level_lines(points: Rows) -> Rows:
-    """The median window of each candidate and level; percentiles are never averaged."""
-    valid = [point for point in points if point["valid"]]
-    if not valid:
-        return []
-    grouped = pl.DataFrame(valid).group_by("users", "candidate", maintain_order=True)
-    return grouped.agg(pl.col("value").median()).to_dicts()
 
 
 def _ms(rows: Rows) -> Rows:

@@ -38,7 +38,10 @@ def draw(context: Context) -> list[Drawn]:
 
 def _seconds(context: Context) -> pl.DataFrame:
     """Throughput, p95 and device rate by window and second, long form."""
-    all_types = context.run.seconds.filter(pl.col("transaction") == "all")
+    # In the drain no user starts anything: its last, partial second would look like a stall.
+    all_types = context.run.seconds.filter(
+        (pl.col("transaction") == "all") & (pl.col("phase") != "drain")
+    )
     keys = ["window_id", "second"]
     done = (pl.col("committed") + pl.col("rolled_back")) * SECONDS_PER_MINUTE
     tpm = all_types.select(

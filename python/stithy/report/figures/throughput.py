@@ -51,7 +51,7 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _one(context: Context, measure: _Measure) -> Drawn:
-    lines, points = window_rows(context, measure.metric, measure.each_user)
+    lines, points = window_rows(context, measure.metric, divide_by_users=measure.each_user)
     if not points:
         return Absent(measure.name, measure.noun, "no window has numbers")
     title = compare_title(context, lines, measure.noun)

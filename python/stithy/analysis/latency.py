@@ -1,0 +1,29 @@
+"""Response times of several windows as one distribution: histograms merged, never averaged."""
+
+from collections.abc import Mapping, Sequence
+
+from stithy.results.hlog import Histogram, merge
+
+ALL = "all"
+PERCENTILES = {"response_p50_s": 50.0, "response_p95_s": 95.0, "response_p99_s": 99.0}
+"""The columns of `transactions` that a level may take from merged windows."""
+
+Merged = Mapping[str, Mapping[str, float]]
+"""By transaction type (`all` included), then by column of `PERCENTILES`, seconds."""
+
+
+def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
+    """Percentiles of each transaction type over all its histograms, and of `all` over all types.
+
+    Edge cases: a type without values has no entry; without any value the result is empty.
+    Raises ValueError for histograms of different precision.
+    Source: reference/method.md, section 1.4 and DESIGN, "Histograms are merged, never averaged".
+    """
+    whole = [histogram for histograms in by_type.values() for histogram in histograms]
+    found = {kind: merge(histograms) for kind, histograms in {**by_type, ALL: whole}.items()}
+    return {kind: _percentiles(each) for kind, each in found.items() if each and each.count}
+
+
+def _percentiles(histogram: Histogram) -> dict[str, float]:
+    values = {name: histogram.percentile_s(percent) for name, percent in PERCENTILES.items()}
+    return {name: value for name, value in values.items() if value is not None}

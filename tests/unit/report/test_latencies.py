@@ -1,0 +1,63 @@
+"""Latency logs of levels with several windows, read back and merged."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.report.context import context_of
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_run
+from support.hlog import encode, histogram, log
+from support.sample_run import Shape, build_run, window_id
+
+SHAPE = Shape(candidates=("disk",), users=(4,), repeat=2)
+
+
+def _write_logs(run: RunDirectory, *, blocks: int = 2) -> None:
+    """In block b every transaction of the measurement takes (b + 1) ms; the ramp-up is slow."""
+    windows = {row["window_id"]: row for row in read_run(run.root).window.to_dicts()}
+    for block in range(blocks):
+        name = window_id("disk", 4, block)
+        row = windows[name]
+        inside, before = row["measure_from_s"], row["started_at_s"]
+        lines = [
+            f"Tag=payment,{at_s:.3f},1.000,1.0,{encode(histogram(*[value_us] * 10))}\n"
+            for at_s, value_us in ((before, 500_000), (inside, (block + 1) * 1000))
+        ]
+        stem = run.window(name).hlog_stem
+        stem.with_name(f"{stem.name}.response.hlog").write_text(log(*lines))
+
+
+def test_a_level_of_two_windows_takes_its_percentiles_from_both(tmp_path: Path) -> None:
+    """Half the values take 1 ms, half 2 ms; the ramp-up does not count."""
+    run = build_run(tmp_path, SHAPE)
+    _write_logs(run)
+    evidence = context_of(read_run(tmp_path)).evidence
+    assert evidence.level_value("disk", 4, "response_p50_s") == pytest.approx(1e-3, rel=1e-3)
+    assert evidence.level_value("disk", 4, "response_p95_s") == pytest.approx(2e-3, rel=1e-3)
+    assert evidence.level_value("disk", 4, "response_p99_s", "payment") == pytest.approx(
+        2e-3, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_without_a_whole_set_of_logs_the_median_window_answers(tmp_path: Path, damage: str) -> None:
+    """Part of the windows would be a distribution of something else."""
+    run = build_run(tmp_path, SHAPE)
+    _write_logs(run, blocks=1 if damage == "missing" else 2)
+    if damage == "cut":
+        stem = run.window(window_id("disk", 4, 1)).hlog_stem
+        stem.with_name(f"{stem.name}.response.hlog").write_text(log("Tag=x,1,1,1,####\n"))
+    evidence = context_of(read_run(tmp_path)).evidence
+    assert evidence.merged == {}
+    assert evidence.level_value("disk", 4, "response_p50_s") is not None
+
+
+def test_a_level_of_one_window_needs_no_log(tmp_path: Path) -> None:
+    """Its table has the percentiles."""
+    build_run(tmp_path, Shape(candidates=("disk",), users=(4,)))
+    context = context_of(read_run(tmp_path))
+    stored = read_run(tmp_path).transactions.to_dicts()[-1]
+    assert context.evidence.merged == {}
+    value = context.evidence.level_value("disk", 4, "response_p95_s")
+    assert value == stored["response_p95_s"]
