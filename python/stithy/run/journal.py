@@ -12,6 +12,7 @@ from typing import Any
 
 from stithy.clock import Clock
 from stithy.errors import InfrastructureError
+from stithy.results.files import sync_directory
 
 VERSION = 1
 """1: sequence, at_s, monotonic_s, event, facts."""
@@ -32,14 +33,11 @@ class Journal:
     """An open journal; used by one thread."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
-        """Open for appending; goes on after the last whole line of an existing file.
-
-        Raises OSError.
-        """
+        """Goes on after the last whole line of an existing file; a new one comes with its first."""
         self.path = path
         self._clock = clock
         self._next = len(read_journal(path))
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._fd: int | None = None
 
     def write(self, event: str, **facts: Any) -> int:
         """Append one entry, durably; returns its sequence number.
@@ -54,8 +52,7 @@ class Journal:
             "facts": facts,
         }
         try:
-            os.write(self._fd, (json.dumps(line, ensure_ascii=False) + "\n").encode())
-            os.fsync(self._fd)
+            self._append((json.dumps(line, ensure_ascii=False) + "\n").encode())
         except OSError as error:
             raise InfrastructureError(
                 f"the journal could not be written: {error.strerror}",
@@ -66,8 +63,20 @@ class Journal:
         return self._next - 1
 
     def close(self) -> None:
-        """Give up the file."""
-        os.close(self._fd)
+        """Give up the file. Idempotent."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _append(self, line: bytes) -> None:
+        if self._fd is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._fd = os.open(self.path, flags, 0o644)
+            sync_directory(self.path.parent)
+            if _is_torn(self.path):
+                line = b"\n" + line
+        os.write(self._fd, line)
+        os.fsync(self._fd)
 
 
 def read_journal(path: Path) -> list[Entry]:
@@ -77,6 +86,12 @@ def read_journal(path: Path) -> list[Entry]:
     except FileNotFoundError:
         return []
     return [entry for line in lines if (entry := _entry(line)) is not None]
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether the last line has no end: what is appended to it would be lost with it."""
+    content = path.read_bytes()
+    return bool(content) and not content.endswith(b"\n")
 
 
 def _entry(line: str) -> Entry | None:

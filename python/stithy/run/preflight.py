@@ -31,7 +31,8 @@ def check_candidates(
     _refuse_nesting(providers)
     for name, provider in providers.items():
         _check_way(name, provider.place(), runner, user)
-    _check_room(study, plan, {name: each.room() for name, each in providers.items()})
+    rooms = {name: each.room() for name, each in providers.items()}
+    check_room(study, plan, rooms, memory_available_bytes())
 
 
 def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
@@ -89,8 +90,8 @@ def _check_way(name: str, place: Path, runner: Runner, user: ServerUser | None) 
         )
 
 
-def _check_room(study: Study, plan: Plan, rooms: Mapping[str, Room]) -> None:
-    """Add up what shares a file system, and what memory must hold."""
+def check_room(study: Study, plan: Plan, rooms: Mapping[str, Room], available: int) -> None:
+    """Raise unless all candidates fit together, by file system and in the `available` memory."""
     needs = space_by_candidate(plan)
     for room in {each.filesystem_id: each for each in rooms.values()}.values():
         names = [name for name in rooms if rooms[name].filesystem_id == room.filesystem_id]
@@ -99,7 +100,6 @@ def _check_room(study: Study, plan: Plan, rooms: Mapping[str, Room]) -> None:
             raise _too_small(names, needed, room.free_bytes, f"on {room.mount_point}")
     in_memory = [name for name in rooms if rooms[name].memory_backed]
     needed = sum(needs[name] for name in in_memory) + study.database.memory_bytes
-    available = memory_available_bytes()
     if in_memory and needed > available:
         raise _too_small(in_memory, needed, available, "of memory, the server's included")
 

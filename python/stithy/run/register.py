@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.environment import state_home
-from stithy.errors import PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import Identity, identity_from, is_alive, own_identity
 from stithy.run.journal import Journal, read_journal
 
@@ -51,14 +51,14 @@ class Register:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._journal = Journal(folder / f"{run_id}.jsonl", clock)
-        except OSError as error:
+            owner = own_identity().facts()
+            self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner)
+        except (OSError, InfrastructureError) as error:
             raise PreconditionError(
-                f"runs cannot be registered here: {error.strerror}",
+                f"runs cannot be registered here: {error}",
                 where=str(folder),
                 remedy="make it writable, or name another directory in STITHY_STATE",
             ) from error
-        owner = own_identity().facts()
-        self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner)
 
     @property
     def path(self) -> Path:

@@ -41,11 +41,11 @@ class Stop:
     @contextmanager
     def shield(self) -> Iterator[None]:
         """Inside, signals are noted but end nothing: cleaning up must not be cut short."""
-        self._shielded = True
+        before, self._shielded = self._shielded, True
         try:
             yield
         finally:
-            self._shielded = False
+            self._shielded = before
 
     @contextmanager
     def installed(self) -> Iterator[None]:

@@ -78,4 +78,5 @@ def _attached(facts: Mapping[str, str]) -> int | None:
 def is_gone(facts: Mapping[str, str]) -> bool:
     """Whether nothing of it is left."""
     files = [SHM / name for name in facts.get("files", "").split()]
-    return _attached(facts) is None and not any(each.exists() for each in files)
+    segment = _attached(facts) if "shmid" in facts else None
+    return segment is None and not any(each.exists() for each in files)

@@ -1,0 +1,87 @@
+"""An engine whose database is two files and whose server is nothing at all."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from stithy.clock import Clock
+from stithy.database.engine import Installation, Start
+from stithy.database.instance import CommitCounters, MaintenanceCounters, ServerFacts
+from stithy.errors import InfrastructureError
+from stithy.secrets import Secret
+
+
+class FakeEngine:
+    """Starts `FakeInstance`s; `broken_starts` of them fail, counted from 1."""
+
+    program = "no-such-program"
+
+    def __init__(self, broken_starts: frozenset[int] = frozenset()) -> None:
+        """All starts work but those in `broken_starts`."""
+        self._broken = broken_starts
+        self.starts: list[Start] = []
+
+    def check(self) -> Installation:
+        """Always there."""
+        return Installation(Path("/nowhere"), "0.fake")
+
+    def initialise(self, data: Path, scratch: Path) -> None:
+        """Two files and a directory."""
+        (data / "base").mkdir()
+        (data / "base/rows").write_bytes(bytes(range(256)) * 64)
+        (data / "log").write_text("empty")
+
+    def start(self, start: Start) -> "FakeInstance":
+        """Start nothing."""
+        self.starts.append(start)
+        if len(self.starts) in self._broken:
+            raise InfrastructureError("it fell over", where="fake server", remedy="none")
+        return FakeInstance(start)
+
+
+class FakeInstance:
+    """Changes its database when used, as a real one does."""
+
+    pid = 2**22 + 1
+    url = Secret("postgresql://nobody:secret@/none?host=/nowhere")
+
+    def __init__(self, start: Start) -> None:
+        """A server on `start.data`."""
+        self._start = start
+        self._checkpoints = 0
+        with (start.data / "log").open("a") as log:
+            log.write("started\n")
+
+    def shared_memory(self) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def last_words(self) -> str:
+        """Nothing to say."""
+        return "it wrote nothing"
+
+    def ended_by(self) -> str | None:
+        """It never ends by itself."""
+        return None
+
+    def checkpoint(self) -> None:
+        """Counted."""
+        self._checkpoints += 1
+
+    def finish_loading(self, growth_bytes: int) -> None:
+        """A file more."""
+        (self._start.data / "base/loaded").write_text("yes")
+
+    def commits(self, clock: Clock) -> CommitCounters:
+        """None yet."""
+        return CommitCounters(0, 0, settled=True)
+
+    def maintenance(self) -> MaintenanceCounters:
+        """None yet."""
+        return MaintenanceCounters(0, self._checkpoints, 0.0, 0, 0)
+
+    def facts(self) -> ServerFacts:
+        """Two settings."""
+        return ServerFacts("0.fake", {"fsync": "on", "shared_buffers": "1MB"})
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Nothing runs."""

@@ -1,0 +1,143 @@
+"""A hammer that strikes nothing: it answers at once, with small plausible numbers."""
+
+from collections.abc import Callable, Mapping
+
+from stithy.errors import StithyError
+from stithy.wire.jobs import WorkloadSize
+from stithy.wire.messages import (
+    Condition,
+    ConnectionCounts,
+    DriverCost,
+    ErrorCount,
+    OrderNumbers,
+    Percentiles,
+    Phase,
+    PrepareSummary,
+    RunSummary,
+    Second,
+    TableRows,
+    TransactionSecond,
+    TransactionTotal,
+    WarmUpSummary,
+)
+from stithy.workload.hammer import NOBODY, Checked, Driven, RunRequest, Watch
+
+TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
+START_S = 1_800_000_000.0
+
+
+class FakeHammer:
+    """Does each job at once; `faults` raises in the job of that name, `before_run` is called."""
+
+    def __init__(
+        self,
+        faults: Mapping[str, StithyError] | None = None,
+        *,
+        complete: bool = True,
+        errors: tuple[ErrorCount, ...] = (),
+        broken: bool = False,
+        before_run: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds."""
+        self._faults = faults or {}
+        self._complete = complete
+        self._errors = errors
+        self._broken = broken
+        self._before_run = before_run
+        self.runs: list[RunRequest] = []
+
+    def prepare(
+        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+    ) -> PrepareSummary:
+        """A hundred rows."""
+        self._fail("prepare")
+        rows = (TableRows(table="item", rows=100),)
+        return PrepareSummary(duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, c_last_load=1)
+
+    def warm_up(
+        self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
+    ) -> WarmUpSummary:
+        """All of them."""
+        self._fail("warm-up")
+        return WarmUpSummary(duration_s=0.1, transactions=transactions)
+
+    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+        """One second with ten of each."""
+        self._fail("run")
+        self._before_run()
+        self.runs.append(request)
+        second = Second(second=0, at_s=START_S, phase=Phase.MEASURE, transactions=_second())
+        if watch.on_message:
+            watch.on_message(second)
+        return Driven((second,), (), self._summary(request))
+
+    def check(
+        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+    ) -> Checked:
+        """Conditions 1 to 4, or 1 to 12."""
+        self._fail("check")
+        numbers = range(1, 5 if quick else 13)
+        return Checked(tuple(self._condition(number) for number in numbers))
+
+    def _fail(self, job: str) -> None:
+        if job in self._faults:
+            raise self._faults[job]
+
+    def _condition(self, number: int) -> Condition:
+        holds = not (self._broken and number == 1)
+        return Condition(
+            number=number,
+            text="it holds",
+            holds=holds,
+            violations=0 if holds else 2,
+            example=None if holds else "warehouse 1",
+            duration_s=0.01,
+        )
+
+    def _summary(self, request: RunRequest) -> RunSummary:
+        orders = OrderNumbers(before=10, after=20, acknowledged=10, in_doubt=0, in_doubt_found=0)
+        return RunSummary(
+            started_at_s=START_S,
+            measure_from_s=START_S + request.ramp_up_s,
+            measure_to_s=START_S + request.ramp_up_s + request.duration_s,
+            ended_at_s=START_S + request.ramp_up_s + request.duration_s,
+            complete=self._complete,
+            users=request.users,
+            transactions=_totals(),
+            commits=0,
+            rollbacks=0,
+            lateness=_times(),
+            order_numbers=orders,
+            errors=self._errors,
+            driver=DriverCost(cpu_s=0.1, run_queue_delay_s=None),
+            connections=ConnectionCounts(opened=request.users, lost=0),
+            nurand=(1, 2, 3),
+        )
+
+
+def _times() -> Percentiles:
+    names = ("mean_s", "min_s", "p50_s", "p90_s", "p95_s", "p99_s", "p999_s", "max_s")
+    return Percentiles(count=10, **dict.fromkeys(names, 0.002))
+
+
+def _totals() -> tuple[TransactionTotal, ...]:
+    counts = {"committed": 10, "rolled_back": 0, "errors": 0, "retries": 0}
+    return tuple(
+        TransactionTotal(name=name, **counts, response=_times(), service=_times()) for name in TYPES
+    )
+
+
+def _second() -> tuple[TransactionSecond, ...]:
+    return tuple(
+        TransactionSecond(
+            name=name,
+            committed=10,
+            rolled_back=0,
+            errors=0,
+            retries=0,
+            response_p50_s=0.002,
+            response_p95_s=0.002,
+            response_p99_s=0.002,
+        )
+        for name in TYPES
+    )

@@ -1,0 +1,56 @@
+"""A run of a small study in this process, with a fake engine and a fake hammer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fakes.clock import FakeClock
+from fakes.engine import FakeEngine
+from fakes.hammer import FakeHammer
+from stithy.hosts.runner import LocalRunner
+from stithy.run.context import Context
+from stithy.run.events import Event
+from stithy.run.executor import Outcome, execute
+from stithy.run.start import Tools, start_run
+from stithy.run.stop import Stop
+from support.running import write_study
+
+
+@dataclass
+class FakedRun:
+    """A study with candidates `a` and `b` below `root`, and what its run tells."""
+
+    root: Path
+    engine: FakeEngine = field(default_factory=FakeEngine)
+    hammer: FakeHammer = field(default_factory=FakeHammer)
+    clock: FakeClock = field(default_factory=FakeClock)
+    users: tuple[int, ...] = (1, 2)
+    events: list[Event] = field(default_factory=list)
+    stop: Stop = field(default_factory=Stop)
+    on_event: Callable[[Event], None] = lambda event: None
+
+    @property
+    def out(self) -> Path:
+        """The run directory."""
+        return self.root / "out"
+
+    def start(self) -> Context:
+        """Everything checked, nothing done."""
+        places = {"a": self.root / "a", "b": self.root / "b"}
+        study = write_study(self.root / "study.yaml", places, users=self.users)
+        tools = Tools(
+            clock=self.clock,
+            runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),
+            hammer=lambda runner: lambda url: self.hammer,
+            engine=lambda file, request: self.engine,
+            user=lambda: None,
+        )
+        return start_run(study, self.out, self.stop, self._hear, tools)
+
+    def run(self) -> Outcome:
+        """The whole run."""
+        return execute(self.start())
+
+    def _hear(self, event: Event) -> None:
+        self.events.append(event)
+        self.on_event(event)

@@ -1,0 +1,93 @@
+"""The register knows what each run has left, without the run's own files."""
+
+from pathlib import Path
+
+import pytest
+
+from fakes.clock import FakeClock
+from stithy.errors import PreconditionError
+from stithy.run.clean import clean, find_run
+from stithy.run.register import Register, all_registered, read_registered
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs register in a directory of the test's own."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
+
+
+def register(run_id: str = "r1") -> Register:
+    """An entered run."""
+    return Register(run_id, Path("/results"), FakeClock())
+
+
+def test_what_was_made_and_not_unmade_is_known(tmp_path: Path) -> None:
+    """In the order of its making."""
+    book = register()
+    first = book.making("directory", {"path": "/x"})
+    book.making("mark", {"path": "/x"})
+    book.unmade(first)
+    found = read_registered(book.path)
+    assert found is not None
+    assert (found.run_id, found.directory, found.kept) == ("r1", Path("/results"), False)
+    assert found.is_running
+    assert [(each.kind, each.facts) for each in found.makings] == [("mark", {"path": "/x"})]
+
+
+def test_a_run_that_left_nothing_is_forgotten() -> None:
+    """Its file goes with its end."""
+    book = register()
+    assert len(all_registered()) == 1
+    book.close(remove=True)
+    assert all_registered() == []
+
+
+def test_a_running_run_is_not_cleaned() -> None:
+    """Neither by `clean` nor by the next run."""
+    register()
+    [cleaned] = clean()
+    assert cleaned.running
+    assert len(all_registered()) == 1
+    assert find_run("r1") is None
+
+
+def test_a_kept_run_is_cleaned_even_while_its_process_writes_the_report(tmp_path: Path) -> None:
+    """It has ended as far as its instances are concerned."""
+    book = register()
+    (tmp_path / "x").mkdir()
+    book.making("directory", {"path": str(tmp_path / "x")})
+    book.keep()
+    [cleaned] = clean()
+    assert (cleaned.removed, cleaned.left, cleaned.running) == (1, (), False)
+    assert not (tmp_path / "x").exists()
+    assert all_registered() == []
+
+
+def test_only_the_named_run_is_cleaned() -> None:
+    """By the directory of its results."""
+    register().keep()
+    assert clean(Path("/elsewhere")) == []
+    assert len(clean(Path("/results"))) == 1
+
+
+def test_what_cannot_be_removed_stays_registered(tmp_path: Path) -> None:
+    """With the reason; the next `clean` tries again."""
+    book = register()
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x/mine").touch()
+    book.making("directory", {"path": str(tmp_path / "x")})
+    book.keep()
+    [cleaned] = clean()
+    assert [left.reason for left in cleaned.left] == ["Directory not empty"]
+    (tmp_path / "x/mine").unlink()
+    [again] = clean()
+    assert again.left == ()
+
+
+def test_a_register_that_cannot_be_written_is_told_before_anything_is_made(
+    tmp_path: Path,
+) -> None:
+    """With the variable that names another place."""
+    (tmp_path / "state").write_text("in the way")
+    with pytest.raises(PreconditionError, match="STITHY_STATE"):
+        register()

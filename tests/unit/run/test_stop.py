@@ -1,0 +1,52 @@
+"""The first signal asks, the second ends; cleaning up hears neither."""
+
+import os
+import signal
+
+import pytest
+
+from stithy.errors import Interrupted
+from stithy.run.stop import Stop
+
+
+def test_the_first_signal_only_asks() -> None:
+    """Whoever waits sees it; a step ends by itself."""
+    told: list[str] = []
+    stop = Stop(told.append)
+    stop.check()
+    stop.signal()
+    assert stop.asked.is_set()
+    assert told == ["finishing: cleaning up and writing the report; Ctrl-C again ends at once"]
+    with pytest.raises(Interrupted):
+        stop.check()
+
+
+def test_the_second_signal_ends_at_once() -> None:
+    """By an error where the program is."""
+    stop = Stop()
+    stop.signal()
+    with pytest.raises(Interrupted):
+        stop.signal()
+
+
+def test_cleaning_up_is_not_cut_short() -> None:
+    """Signals inside are answered, nothing more; a shield may hold another."""
+    told: list[str] = []
+    stop = Stop(told.append)
+    with stop.shield():
+        with stop.shield():
+            stop.signal()
+        stop.signal()
+    assert told == ["already cleaning up: wait a moment"] * 2
+    assert not stop.asked.is_set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_processs_signals_are_heard_inside_only(number: signal.Signals) -> None:
+    """Handlers of before come back."""
+    before = signal.getsignal(number)
+    stop = Stop()
+    with stop.installed():
+        os.kill(os.getpid(), number)
+        assert stop.asked.wait(5)
+    assert signal.getsignal(number) is before

@@ -1,0 +1,88 @@
+"""Each kind of making has its way back, which is idempotent and touches nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.hosts.processes import Identity
+from stithy.run.register import Making
+from stithy.run.undo import WAYS_BACK, undo
+from stithy.storage.marks import Mark, read_mark, write_mark
+
+DEAD = Identity("another boot", 1, 1)
+
+
+def undone(*makings: Making) -> tuple[list[int], list[str]]:
+    """Numbers of what was undone, and reasons of what was not."""
+    numbers: list[int] = []
+    left = undo("r1", makings, numbers.append, everything=False)
+    return numbers, [each.reason for each in left]
+
+
+def volume(root: Path, run_id: str = "r1") -> Path:
+    """A marked directory with a database in it."""
+    (root / "data/base").mkdir(parents=True)
+    (root / "data/base/1").touch()
+    write_mark(root, Mark(run_id, made_directory=True, owner=DEAD))
+    return root
+
+
+def makings(path: Path) -> tuple[Making, ...]:
+    """What a provision and a load write down."""
+    facts = {"path": str(path), "run_id": "r1"}
+    tree = {"volume": str(path), "name": "data", "run_id": "r1"}
+    return (
+        Making(0, "directory", facts),
+        Making(1, "mark", facts),
+        Making(2, "tree", tree),
+    )
+
+
+def test_things_are_unmade_in_the_reverse_order_and_again_without_harm(tmp_path: Path) -> None:
+    """Twice is as good as once."""
+    path = volume(tmp_path / "x")
+    assert undone(*makings(path)) == ([2, 1, 0], [])
+    assert not path.exists()
+    assert undone(*makings(path)) == ([2, 1, 0], [])
+
+
+def test_another_runs_volume_is_not_touched(tmp_path: Path) -> None:
+    """The mark decides, not the register."""
+    path = volume(tmp_path / "x", run_id="r2")
+    numbers, reasons = undone(*makings(path))
+    assert numbers == [2, 1]
+    assert reasons == ["Directory not empty"]
+    assert (path / "data/base/1").exists()
+    assert read_mark(path) is not None
+
+
+def test_a_scratch_directory_is_removed_only_where_stithy_makes_them(tmp_path: Path) -> None:
+    """A register that was tampered with must not remove a home."""
+    (tmp_path / "stithy-0000").mkdir()
+    undone(Making(0, "scratch", {"path": str(tmp_path / "stithy-0000")}))
+    assert (tmp_path / "stithy-0000").exists()
+
+
+def test_one_failure_does_not_stop_the_others(tmp_path: Path) -> None:
+    """Everything that can be removed is removed."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/mine").touch()
+    numbers, reasons = undone(
+        Making(0, "directory", {"path": str(tmp_path / "x")}),
+        Making(1, "directory", {"path": str(tmp_path / "full")}),
+        Making(2, "a kind of a later version", {}),
+    )
+    assert numbers == [0]
+    assert len(reasons) == 2
+
+
+@pytest.mark.parametrize("kind", WAYS_BACK)
+def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) -> None:
+    """A kill between the record and the making leaves just that."""
+    none = str(tmp_path / "none")
+    facts = {
+        "path": none, "run_id": "r1", "volume": none, "name": "data", "data": none,
+        "program": "no-such-program", "engine": "postgresql",
+    }  # fmt: skip
+    assert undone(Making(0, kind, facts)) == ([0], [])
