@@ -48,7 +48,7 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
 
     Shapes: `a` and `b` are (pairs,), same order, equal units, all greater than 0.
     Edge cases: no pair, or a value of 0, gives an effect with a reason; one pair gives no interval.
-    Source: reference/method.md, section 1.6, for a fixed number of blocks (no sequential looks).
+    Source: docs/explanation/method.md, "Intervals".
     """
     if len(a) != len(b):
         raise ValueError(f"{len(a)} windows of A do not pair with {len(b)} of B")

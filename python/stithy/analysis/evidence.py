@@ -114,7 +114,7 @@ class Evidence:
 
         Valid windows only; None where there is none. Percentiles are never averaged: where the
         windows could not be merged it is the value of the median window.
-        Source: reference/method.md, section 1.4.
+        Source: docs/explanation/method.md, "Intervals".
         """
         windows = self.valid_at(candidate, users)
         merged = self.merged.get((candidate, users), {}).get(transaction, {})
@@ -130,7 +130,7 @@ class Evidence:
         """Effect of candidate B against A at a level, over blocks in which both are valid.
 
         Edge cases: without such a block an effect with its reason.
-        Source: reference/method.md, section 1.6.
+        Source: docs/explanation/method.md, "Intervals".
         """
         of_b = {window.block: window.value(name) for window in self.valid_at(b, users)}
         pairs = [

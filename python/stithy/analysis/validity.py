@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
-"""Source: reference/method.md, section 1.1."""
+"""Source: docs/explanation/method.md, "Three times"."""
 
 COMMITS_MISSING_COUNT = 5
 """Own: the counters are read once all backends have handed theirs over, so this is mere caution."""
@@ -161,7 +161,7 @@ def judge(
 
     `window`, `conditions`, `restore` are the window's rows of the tables of those names;
     `gaps` names collectors with missing samples.
-    Source: DESIGN, "A number that may be wrong is not printed"; reference/method.md section 1.1.
+    Source: docs/explanation/method.md, "Proof that the work was done" and "Three times".
     """
     if window["missing_because"] is not None:
         return (Reason(Flag.NO_NUMBERS, {"because": _clause(window["missing_because"])}),)

@@ -3,7 +3,7 @@
 Two groups of facts: of the machine, and of the storage under a directory, from its file system down
 to the last device. What cannot be read is null with the reason. Serial numbers, host names and
 addresses are left out: a report is meant to be published.
-Source of what to record: reference/method.md 4.3.
+Source of what to record: docs/explanation/method.md.
 """
 
 import os

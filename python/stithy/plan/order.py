@@ -2,7 +2,7 @@
 
 A block is one window of every candidate at one level. Candidates are compared inside blocks, so
 that what drifts during a run (heat, fill, neighbours) meets all of them alike; the random order
-also removes what being first or last does. Source: reference/method.md, section 1.6.
+also removes what being first or last does. Source: docs/explanation/method.md, "Blocks".
 """
 
 from collections.abc import Sequence

@@ -141,7 +141,7 @@ def comparability(
 ) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
     """What must be equal for the numbers of two runs to be comparable, storage apart.
 
-    Source: reference/method.md 4.3.
+    Source: docs/explanation/method.md.
     """
     return {
         "workload": workload.name,

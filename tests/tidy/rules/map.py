@@ -8,6 +8,7 @@ from tidy.project import Finding, Project, Rule
 
 MAP = "ARCHITECTURE.md"
 NAMED_PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w.-]+)?)`")
+NAMED_DOCUMENT = re.compile(r"\b(?:[\w.-]+/)+[\w.-]+\.md\b")
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 
 ROOT_FILES = {
@@ -35,6 +36,16 @@ def links_lead_somewhere(project: Project) -> Iterator[Finding]:
                     yield source.found(number, f"the link {link} leads nowhere", "correct it")
 
 
+def named_documents_exist(project: Project) -> Iterator[Finding]:
+    """Every document that the code names by its path is there."""
+    for source in project.under("python/", "crates/", "tools/", "benches/"):
+        if source.path.endswith((".py", ".rs", ".sql")):
+            for number, line in enumerate(source.lines, 1):
+                for path in NAMED_DOCUMENT.findall(line):
+                    if not project.has(path):
+                        yield source.found(number, f"{path} is not there", "name what is")
+
+
 def the_root_is_clean(project: Project) -> Iterator[Finding]:
     """Only known files lie in the root."""
     for path in sorted(project.root_files - ROOT_FILES):
@@ -54,6 +65,12 @@ RULES = (
         links_lead_somewhere,
         breaks={"docs/a.md": "[b](b.md)\n"},
         keeps={"docs/a.md": "[b](../b.md#top) [c](https://example.org/c)\n", "b.md": "x"},
+    ),
+    Rule(
+        "named documents exist",
+        named_documents_exist,
+        breaks={"python/stithy/a.py": '"""Source: gone/method.md, 1."""\n'},
+        keeps={"python/stithy/a.py": '"""See docs/a.md."""\n', "docs/a.md": "x"},
     ),
     Rule(
         "the root is clean",
