@@ -75,12 +75,14 @@ def beside(charts: Sequence[Spec]) -> Spec:
     return charts[0] if len(charts) == 1 else {"hconcat": list(charts)}
 
 
-def above(charts: Sequence[Spec], *, spacing: int | None = None) -> Spec:
+def above(charts: Sequence[Spec]) -> Spec:
     """Charts from top to bottom."""
-    if len(charts) == 1:
-        return charts[0]
-    document: Spec = {"vconcat": list(charts)}
-    return document if spacing is None else {**document, "spacing": spacing}
+    return charts[0] if len(charts) == 1 else {"vconcat": list(charts)}
+
+
+def stacked(charts: Sequence[Spec], *, spacing: int) -> Spec:
+    """Charts from top to bottom at fixed steps, so that neighbouring stacks stay level."""
+    return {"vconcat": list(charts), "bounds": "flush", "spacing": spacing}
 
 
 def grid(charts: Sequence[Spec], columns: int) -> Spec:

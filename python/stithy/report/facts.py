@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import DASH, duration
-from stithy.results.manifest import Fact, Manifest
+from stithy.results.manifest import CandidateFacts, Fact, Manifest
 from stithy.units import format_size
 
 Pair = tuple[str, str]
@@ -18,7 +18,7 @@ Pair = tuple[str, str]
 def tables(manifest: Manifest) -> list[PageTable]:
     """All tables of facts, in the order of the page."""
     return [
-        _table("candidates", "Candidates", _candidates(manifest)),
+        _candidates(manifest),
         _table("load", "Workload and load", _load(manifest)),
         _table("database", "Database", _database(manifest)),
         _table("environment", "Environment of the host", list(_pairs("", manifest.environment))),
@@ -33,12 +33,27 @@ def _table(name: str, caption: str, pairs: list[Pair]) -> PageTable:
     )
 
 
-def _candidates(manifest: Manifest) -> list[Pair]:
-    return [
-        pair
-        for candidate in manifest.candidates
-        for pair in _pairs(candidate.name, _fields(candidate, leave={"name"}))
-    ]
+def _candidates(manifest: Manifest) -> PageTable:
+    """The candidates side by side: one row a fact, one column a candidate."""
+    by_name = {each.name: _candidate(each) for each in manifest.candidates}
+    facts = list(dict.fromkeys(fact for known in by_name.values() for fact in known))
+    columns: dict[str, list[str | None]] = {
+        f"value:{name}": [known.get(fact) for fact in facts] for name, known in by_name.items()
+    }
+    schema = {"fact": pl.String, **dict.fromkeys(columns, pl.String)}
+    shows = [Show(f"value:{name}", name) for name in by_name]
+    return PageTable(
+        "facts-candidates",
+        "Candidates",
+        (Show("fact", "Fact"), *shows),
+        pl.DataFrame({"fact": facts, **columns}, schema=schema),
+    )
+
+
+def _candidate(candidate: CandidateFacts) -> dict[str, str]:
+    """What is known of a candidate and its volume; what the machine tells does not say it twice."""
+    own = dict(_pairs("", _fields(candidate, leave={"name", "environment"})))
+    return {**own, **{k: v for k, v in _pairs("", candidate.environment) if k not in own}}
 
 
 def _load(manifest: Manifest) -> list[Pair]:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from stithy.analysis.findings import MAIN, findings
 from stithy.analysis.validity import commit_rule
+from stithy.errors import InfrastructureError
 from stithy.registry import plugins
 from stithy.report import answer, draw, facts, page_tables, palette
 from stithy.report.context import Context, context_of
@@ -58,13 +59,20 @@ class Page:
 def write_report(run_directory: Path) -> Path:
     """Write `report.html` and `report/` of a run; returns the page's path.
 
-    Raises UserError where `run_directory` holds no run. Missing or damaged pieces are told on the
-    page, not raised.
+    Raises UserError where `run_directory` holds no run, InfrastructureError where the report cannot
+    be written. Missing or damaged pieces of the results are told on the page, not raised.
     """
     page = build(context_of(read_run(run_directory)))
     where = RunDirectory(run_directory)
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
-    _write_files(where.report, page, drawings)
+    try:
+        _write_files(where.report, page, drawings)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the report cannot be written: {error.strerror or error}",
+            where=str(error.filename or where.report),
+            remedy="make room there, or make the run directory writable",
+        ) from error
     write_durably(where.page, render(page, drawings).encode())
     return where.page
 

@@ -143,8 +143,8 @@ def _named(ids: list[str], windows: int) -> str:
     """The windows in few words: a handful by name, many by number."""
     if len(ids) == windows and windows > 1:
         return f"all {windows}"
-    shown = ", ".join(ids[:4])
-    return shown if len(ids) <= 4 else f"{shown} and {len(ids) - 4} more"
+    shown = "\n".join(ids[:4])
+    return shown if len(ids) <= 4 else f"{shown}\nand {len(ids) - 4} more"
 
 
 PROOF = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from stithy.errors import InfrastructureError
 from stithy.report import draw
 from stithy.report.context import context_of
 from stithy.report.page import build, render, write_report
@@ -292,6 +293,15 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     for piece in ("manifest.json", "study.yaml", "seconds.parquet"):
         assert piece in named
     assert str(tmp_path) not in named
+
+
+def test_a_report_that_cannot_be_written_says_where_and_what_to_do(tmp_path: Path) -> None:
+    """A file in the place of the folder, as an example of a place that refuses."""
+    run = build_run(tmp_path, Shape(users=(1,), duration_s=3, series=False))
+    run.report.write_text("in the way")
+    with pytest.raises(InfrastructureError, match="the report cannot be written") as caught:
+        write_report(tmp_path)
+    assert str(run.report) in caught.value.where
 
 
 def test_several_blocks_give_intervals(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.report import metrics, palette
 from stithy.report.chart import NUMBERS, WIDTH, Domain, domain_of
-from stithy.report.compose import Drawing, Rows, Spec, above, grid, layer, unit
+from stithy.report.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -192,7 +192,8 @@ def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.Da
                     quantity == present[0], quantity == present[-1],
                 )
             )  # fmt: skip
-        stacks.append(above([_strip(context, drawing, strip) for strip in strips], spacing=6))
+        charts = [_strip(context, drawing, strip) for strip in strips]
+        stacks.append(stacked(charts, spacing=18))
     return grid(stacks, columns)
 
 
