@@ -5,8 +5,10 @@ that is missing the test is skipped with the reason, or fails if `--require` nam
 """
 
 import os
+import shutil
 import subprocess
-from collections.abc import Generator
+import tempfile
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +85,18 @@ def accept_golden(pytestconfig: pytest.Config) -> bool:
 def root() -> Path:
     """The project's own directory."""
     return ROOT
+
+
+@pytest.fixture
+def disk_place() -> Iterator[Path]:
+    """A directory on a disk, where the machine has one; pytest's own may lie in memory.
+
+    Other users may enter it; pytest's own are closed to them.
+    """
+    path = Path(tempfile.mkdtemp(prefix="stithy-test-", dir="/var/tmp"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,3 @@ def place() -> Iterator[Path]:
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)
-
-
-@pytest.fixture
-def disk_place() -> Iterator[Path]:
-    """The same on a disk, where the machine has one."""
-    path = Path(tempfile.mkdtemp(prefix="stithy-test-", dir="/var/tmp"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)

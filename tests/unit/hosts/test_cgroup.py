@@ -94,14 +94,14 @@ def test_kills_for_want_of_memory_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs_cgroup
-def test_a_limit_holds_for_a_program_and_its_page_cache(tmp_path: Path) -> None:
-    """Writing four times the limit never uses more than the limit."""
+def test_a_limit_holds_for_a_program_and_its_page_cache(disk_place: Path) -> None:
+    """Writing four times the limit never uses more than the limit, where a disk takes the pages."""
     runner = LocalRunner()
     limit = make_group("stithy-test-holds", LIMIT, runner=runner, record=lambda _: None)
     group = limit.group
     assert group is not None
     try:
-        big = tmp_path / "big"
+        big = disk_place / "big"
         words = ["dd", "if=/dev/zero", f"of={big}", "bs=1M", "count=256"]
         assert runner.run(Command(words, memory_cgroup=group.path)).code == 0
         peak = group.peak_bytes()

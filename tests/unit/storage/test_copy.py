@@ -74,9 +74,9 @@ def test_links_are_refused(tmp_path: Path) -> None:
         contents_of(tmp_path)
 
 
-def test_pages_are_dropped_once_they_are_on_the_disk(tmp_path: Path) -> None:
+def test_pages_are_dropped_once_they_are_on_the_disk(disk_place: Path) -> None:
     """Written pages are in memory, evicted ones are not (unless the disk is memory)."""
-    root = make_tree(tmp_path / "tree")
+    root = make_tree(disk_place / "tree")
     sync_filesystem(root)
     if evict_tree(root):
         pytest.skip("the directory for tests is on a file system in memory")
