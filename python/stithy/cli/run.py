@@ -38,7 +38,7 @@ def run(
     study
         The study file.
     out
-        Directory for the results, missing or empty; default: runs/<study>-<UTC time>.
+        Directory for the results, missing or empty; default: runs/STUDY-TIME.
     keep
         Leave the database instances running, and print how to reach them; `stithy clean` ends them.
     json
