@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.hosts.processes import pids_inside
+from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from support.running import (
     PATIENCE_S,
@@ -83,18 +83,32 @@ def test_ctrl_c_ends_a_run_cleanly_with_a_report_of_what_there_is(
     assert stithy.registered() == []
 
 
-def test_a_server_that_is_killed_costs_its_window_only(stithy: Stithy, place: Path) -> None:
+def hammer_of(out: Path) -> int:
+    """Process id of the hammer of a run."""
+    [first] = entries(out, "run-started")
+    names = {pid: Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"])}
+    [found] = [pid for pid, comm in names.items() if comm.read_text().startswith("stithy-hammer")]
+    return found
+
+
+def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
+    stithy: Stithy, place: Path
+) -> None:
     """The window is invalid with the reason, the run goes on, nothing is left."""
-    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1, 2], duration="3 s")
+    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1, 2, 3], duration="3 s")
     out = place / "out"
     process = stithy.start("run", study, "--out", out)
     wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
     os.kill(postmaster(place / "a/data"), signal.SIGKILL)
+    wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, process)
+    os.kill(hammer_of(out), signal.SIGKILL)
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, stderr
-    killed, other = window_row(out, "w-a-u1-b0"), window_row(out, "w-a-u2-b0")
-    assert not killed["complete"]
-    assert "the server was ended by SIGKILL" in killed["missing_because"]
+    server, hammer, other = (window_row(out, f"w-a-u{users}-b0") for users in (1, 2, 3))
+    assert not server["complete"]
+    assert "the server was ended by SIGKILL" in server["missing_because"]
+    assert not hammer["complete"]
+    assert "was ended by SIGKILL without a summary" in hammer["missing_because"]
     assert other["complete"]
     assert left_by(out) == []
 

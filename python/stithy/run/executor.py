@@ -14,6 +14,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.context import Context
 from stithy.run.events import Note, RunStarted, StepFinished, StepStarted
+from stithy.run.forecast import Forecast
 from stithy.run.loading import check, prepare, snapshot
 from stithy.run.manifest import ManifestFile
 from stithy.run.register import read_registered
@@ -67,17 +68,21 @@ def _started(context: Context) -> RunStarted:
 
 def _do_steps(context: Context, manifest: ManifestFile, *, keep: bool) -> None:
     steps = [step for step in context.plan.steps if not (keep and step.kind == "tear-down")]
+    forecast = Forecast()
     for number, step in enumerate(steps, start=1):
         context.stop.check()
-        left_s = sum(each.cost.time_s for each in steps[number - 1 :])
+        left_s = forecast.left_s(steps[number - 1 :])
         context.tell(StepStarted(step, number, len(steps), left_s))
-        do_step(context, step)
+        forecast.learn(step, do_step(context, step))
         manifest.write()
     context.stop.check()
 
 
-def do_step(context: Context, step: Step) -> None:
-    """Journal, do, journal. Raises what the step raises, after it was written down."""
+def do_step(context: Context, step: Step) -> float:
+    """Journal, do, journal; returns the seconds it took.
+
+    Raises what the step raises, after it was written down.
+    """
     began_s = context.clock.monotonic_s()
     context.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
     try:
@@ -88,6 +93,7 @@ def do_step(context: Context, step: Step) -> None:
     duration_s = context.clock.monotonic_s() - began_s
     context.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)
     context.tell(StepFinished(step, duration_s, result))
+    return duration_s
 
 
 def provision(context: Context, step: Step) -> str:

@@ -23,6 +23,7 @@ from stithy.run.clean import clean_run, find_run
 from stithy.run.context import Context, State
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
+from stithy.run.log import logging
 from stithy.run.preflight import check_candidates, check_directory
 from stithy.run.register import Register
 from stithy.run.scratch import make_scratch
@@ -99,7 +100,7 @@ def start_run(
         user=user,
         scratch=scratch,
         stop=stop,
-        tell=tell,
+        tell=logging(directory.log, clock, tell),
         state=State(),
     )
 

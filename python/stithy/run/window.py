@@ -169,12 +169,13 @@ def _sampled(
 
 
 def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
-    """How the server ended by itself, and whether its memory was the cause."""
+    """How the server ended by itself, or that it lost processes for want of memory."""
     ended = instance.ended_by()
-    if ended is None:
-        return None
     killed = group.killed() if group else None
-    cause = " for want of memory" if killed else ""
+    lost = f" ({killed} of its processes were killed)"
+    if ended is None:
+        return f"the server ran out of memory{lost}" if killed else None
+    cause = f" for want of memory{lost}" if killed else ""
     return f"the server {ended}{cause}: {instance.last_words()}"
 
 
