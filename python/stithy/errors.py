@@ -10,6 +10,10 @@
 Everything else that escapes is a bug and ends with exit code 1.
 """
 
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from stithy.exits import Exit
@@ -62,3 +66,34 @@ class Interrupted(StithyError):
     """A person stopped the run."""
 
     exit = Exit.INTERRUPTED
+
+
+REMEDIES = {
+    errno.ENOSPC: "make room there",
+    errno.EDQUOT: "raise the quota there, or make room",
+    errno.EIO: "look for errors of the device in the kernel's log",
+    errno.EROFS: "look in the kernel's log why it became read-only",
+    errno.ENOMEM: "free memory",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "raise the machine's limit of open files (fs.file-max)",
+    errno.EAGAIN: "raise the limit of processes (ulimit -u)",
+}
+"""What can fail in any call at any time, for no fault of Stithy's; other numbers are bugs."""
+
+
+@contextmanager
+def failures_of_the_machine(where: str) -> Iterator[None]:
+    """Inside, a full disk or a machine at its limits is an InfrastructureError, not a bug.
+
+    `where` is told where the failed call names no file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        raise InfrastructureError(
+            os.strerror(error.errno).lower(),
+            where=str(error.filename or where),
+            remedy=f"{REMEDIES[error.errno]}, then run again",
+        ) from error

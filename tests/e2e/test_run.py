@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -29,6 +30,11 @@ pytestmark = pytest.mark.needs_postgresql
 def postmaster(data: Path) -> int:
     """Process id of the server on a data directory."""
     return int((data / "postmaster.pid").read_text().splitlines()[0])
+
+
+def program_of(pid: int) -> str:
+    """The program's file."""
+    return os.readlink(f"/proc/{pid}/exe")
 
 
 def test_a_small_study_goes_from_its_file_to_its_report(
@@ -109,6 +115,38 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     assert "the server was ended by SIGKILL" in server["missing_because"]
     assert not hammer["complete"]
     assert "was ended by SIGKILL without a summary" in hammer["missing_because"]
+    assert other["complete"]
+    assert left_by(out) == []
+
+
+def test_a_closed_terminal_ends_a_run_cleanly(stithy: Stithy, place: Path) -> None:
+    """As Ctrl-C does: SIGHUP must not leave servers behind."""
+    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="60 s")
+    out = place / "out"
+    process = stithy.start("run", study, "--out", out)
+    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
+    assert process.stderr is not None
+    process.stderr.close()
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(PATIENCE_S) == 130
+    assert manifest(out)["end"] == "interrupted"
+    assert left_by(out) == []
+
+
+def test_a_hammer_that_is_held_costs_its_window_only(stithy: Stithy, place: Path) -> None:
+    """SIGSTOP must not hold the run for ever."""
+    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1, 2], duration="3 s")
+    out = place / "out"
+    process = stithy.start("run", study, "--out", out)
+    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
+    [run_id] = [entry.facts["run_id"] for entry in entries(out, "run-started")]
+    hammers = [pid for pid in pids_of_run(run_id) if "stithy-hammer" in program_of(pid)]
+    for pid in hammers:
+        os.kill(pid, signal.SIGSTOP)
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, stderr
+    held, other = window_row(out, "w-a-u1-b0"), window_row(out, "w-a-u2-b0")
+    assert "was held by a signal" in held["missing_because"]
     assert other["complete"]
     assert left_by(out) == []
 
@@ -214,3 +252,30 @@ def test_a_disk_that_runs_full_ends_the_run_with_its_name(
     assert (out / "report.html").exists()
     assert left_by(out) == []
     assert [path.name for path in small_volume.iterdir()] == ["filler"]
+
+
+@pytest.mark.needs_root
+def test_a_full_disk_under_the_results_ends_the_run_with_its_name(
+    stithy: Stithy, place: Path
+) -> None:
+    """It is no bug of Stithy's, and the candidates are cleaned all the same."""
+    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="30 s")
+    results = place / "results"
+    results.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=8m,mode=755"]
+    subprocess.run(["mount", *options, "tmpfs", str(results)], check=True)
+    try:
+        out = results / "out"
+        process = stithy.start("run", study, "--out", out)
+        wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
+        with suppress(OSError), (results / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(512))
+        stdout, stderr = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 4, stderr
+        assert "make room" in stderr
+        assert "bug" not in stderr
+        assert left_by(out) == []
+        assert stithy.registered() == []
+    finally:
+        subprocess.run(["umount", str(results)], check=True)

@@ -51,7 +51,7 @@ class AnsweringRunner:
         self.programs = [AnsweringProgram(messages) for messages in answers]
         self.commands: list[Command] = []
 
-    def start(self, command: Command, *, stderr: Path | None = None) -> Running:
+    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
         """The next program."""
         self.commands.append(command)
         return self.programs[len(self.commands) - 1]

@@ -1,10 +1,11 @@
 """The tree of errors: each leads to its own exit code, all carry a remedy."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from stithy.errors import StithyError
+from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.exits import Exit
 from stithy.study.problems import StudyError, StudyProblem
 
@@ -48,3 +49,23 @@ def test_every_error_but_the_root_has_an_exit_code_that_is_not_a_bugs(
 ) -> None:
     """1 is for what Stithy did not foresee."""
     assert kind.exit is not Exit.BUG
+
+
+def test_a_full_disk_is_no_bug_wherever_it_shows() -> None:
+    """It names the file, or the step where the call named none."""
+    with (
+        pytest.raises(InfrastructureError, match="/x/y: no space left on device: make room there"),
+        failures_of_the_machine("step w"),
+    ):
+        raise OSError(errno.ENOSPC, "whatever", "/x/y")
+    with (
+        pytest.raises(InfrastructureError, match="step w: too many open files: raise the limit"),
+        failures_of_the_machine("step w"),
+    ):
+        raise OSError(errno.EMFILE, "whatever")
+
+
+def test_a_missing_file_is_a_bug() -> None:
+    """Only what a machine can refuse at any time is the machine's failure."""
+    with pytest.raises(FileNotFoundError), failures_of_the_machine("step w"):
+        raise FileNotFoundError(errno.ENOENT, "whatever", "/x")

@@ -1,21 +1,32 @@
 """What all commands share when they show something: talk, tables, JSON."""
 
+import errno
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 Align = Literal["left", "right"]
 
 
 def say(text: str) -> None:
-    """Talk to the person: standard error, so that standard output stays data."""
-    print(text, file=sys.stderr)
+    """Talk to the person: standard error, so that standard output stays data.
+
+    A terminal that was closed, or a log's full disk, ends the talk and not the work.
+    """
+    with suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def show(text: str) -> None:
-    """Data for people: standard output."""
-    print(text)
+    """Data for people: standard output. Raises BrokenPipeError where nobody reads any more."""
+    try:
+        print(text)
+    except OSError as error:
+        if error.errno == errno.EIO:  # a terminal that was closed says so in this way
+            raise BrokenPipeError from error
+        raise
 
 
 def show_json(value: object) -> None:

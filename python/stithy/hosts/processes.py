@@ -32,15 +32,16 @@ class Identity:
 
 def identity_of(pid: int) -> Identity | None:
     """The identity of the process that has this id now; None where there is none (or a zombie)."""
-    try:
-        text = (PROC / str(pid) / "stat").read_text()
-    except OSError:
-        return None
-    # The name in parentheses may hold anything, also parentheses; fields count from the last one.
-    fields = text.rpartition(")")[2].split()
-    if fields[0] in ("Z", "X"):
+    fields = _stat(pid)
+    if fields is None or fields[0] in ("Z", "X"):
         return None
     return Identity(boot_id(), pid, int(fields[19]))
+
+
+def is_held(pid: int) -> bool:
+    """Whether a signal or a debugger holds the process, so that it does nothing."""
+    fields = _stat(pid)
+    return fields is not None and fields[0] in ("T", "t")
 
 
 def own_identity() -> Identity:
@@ -124,6 +125,16 @@ def _read(pid: int, name: str) -> bytes:
         return (PROC / str(pid) / name).read_bytes()
     except OSError:
         return b""
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields of /proc/<pid>/stat from the state on; None where there is no such process."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return None
+    # The name in parentheses may hold anything, also parentheses; fields count from the last one.
+    return text.rpartition(")")[2].split()
 
 
 def _link(pid: int, name: str) -> str:

@@ -72,7 +72,7 @@ class Runner(Protocol):
         """Run to the end and return what it wrote; a code other than 0 is not an error here."""
         ...
 
-    def start(self, command: Command, *, stderr: Path | None = None) -> Running:
+    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
         """Start and return at once; standard error goes to the file `stderr` or is discarded."""
         ...
 
@@ -105,11 +105,11 @@ class LocalRunner:
                 ) from error
         return Finished(process.returncode, stdout, stderr)
 
-    def start(self, command: Command, *, stderr: Path | None = None) -> Running:
+    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
         """Start and return at once; standard error is appended to `stderr` or discarded."""
         pipe = subprocess.DEVNULL if command.detached else subprocess.PIPE
-        if stderr is None:
-            return self._popen(command, pipe, pipe, subprocess.DEVNULL)
+        if not isinstance(stderr, Path):
+            return self._popen(command, pipe, pipe, stderr or subprocess.DEVNULL)
         with stderr.open("ab") as file:
             return self._popen(command, pipe, pipe, file)
 

@@ -5,9 +5,10 @@ says how it ended, and the results so far are whole.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
-from stithy.errors import InfrastructureError, Interrupted, StithyError
+from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.cost import total_s
 from stithy.plan.steps import Step, StepKind
 from stithy.results.layout import RunDirectory
@@ -19,6 +20,7 @@ from stithy.run.loading import check, prepare, snapshot
 from stithy.run.manifest import ManifestFile
 from stithy.run.register import read_registered
 from stithy.run.restore import restore_step
+from stithy.run.stop import interrupted
 from stithy.run.undo import Left, undo
 from stithy.run.window import window_step
 
@@ -42,23 +44,37 @@ class Outcome:
 def execute(context: Context, *, keep: bool = False) -> Outcome:
     """Do all steps of the plan; errors of the run are in the outcome, bugs are raised."""
     manifest = ManifestFile(context)
-    manifest.write()
-    context.tell(_started(context))
     error: StithyError | None = None
     try:
+        manifest.write()
+        context.tell(_started(context))
         _do_steps(context, manifest, keep=keep)
         kept = keep_running(context) if keep else {}
+    except Interrupted:
+        error, kept = interrupted(), {}
     except StithyError as raised:
         error, kept = raised, {}
     except BaseException:
         _take_down(context, keep=False)
-        manifest.write("failed", "a bug in Stithy")
+        with suppress(StithyError):  # the bug is what must be told
+            manifest.write("failed", "a bug in Stithy")
         raise
     left = _take_down(context, keep=bool(kept))
-    end = _end_of(error)
-    context.journal.write("run-ended", end=end, because=str(error) if error else None)
-    manifest.write(end, str(error) if error else None)
-    return Outcome(context.directory, end, error, left, kept)
+    error = _write_end(context, manifest, error)
+    return Outcome(context.directory, _end_of(error), error, left, kept)
+
+
+def _write_end(
+    context: Context, manifest: ManifestFile, error: StithyError | None
+) -> StithyError | None:
+    """Write down how the run ended; its error, or the one of writing where it had none."""
+    end, because = _end_of(error), str(error) if error else None
+    try:
+        context.journal.write("run-ended", end=end, because=because)
+        manifest.write(end, because)
+    except StithyError as refused:
+        return error or refused
+    return error
 
 
 def _started(context: Context) -> RunStarted:
@@ -86,9 +102,11 @@ def do_step(context: Context, step: Step) -> float:
     began_s = context.clock.monotonic_s()
     context.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
     try:
-        result = ACTIONS[step.kind](context, step)
+        with failures_of_the_machine(f"step {step.id}"):
+            result = ACTIONS[step.kind](context, step)
     except StithyError as error:
-        context.journal.write("step-failed", id=step.id, error=str(error))
+        with suppress(StithyError):  # the first error explains the second
+            context.journal.write("step-failed", id=step.id, error=str(error))
         raise
     duration_s = context.clock.monotonic_s() - began_s
     context.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)

@@ -3,9 +3,11 @@
 A torn last line, from a crash in the middle of a write, is left out when reading.
 """
 
+import errno
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,8 +77,20 @@ class Journal:
             sync_directory(self.path.parent)
             if _is_torn(self.path):
                 line = b"\n" + line
-        os.write(self._fd, line)
-        os.fsync(self._fd)
+        _write_whole(self._fd, line)
+
+
+def _write_whole(fd: int, line: bytes) -> None:
+    """All of the line or none: a full disk may take a part, and the next line must not join it."""
+    before_bytes = os.fstat(fd).st_size
+    try:
+        if os.write(fd, line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(fd)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(fd, before_bytes)
+        raise
 
 
 def read_journal(path: Path) -> list[Entry]:

@@ -1,6 +1,8 @@
 """The first and the second Ctrl-C: finish cleanly, or end at once.
 
-SIGTERM counts the same, so that a service manager or a job scheduler can stop a run cleanly.
+SIGTERM counts the same, so that a service manager or a job scheduler can stop a run cleanly; so
+does SIGHUP, which tells that the terminal is gone, unless the run was started to survive that
+(nohup).
 """
 
 import signal
@@ -11,7 +13,7 @@ from types import FrameType
 
 from stithy.errors import Interrupted
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stop:
@@ -22,6 +24,7 @@ class Stop:
         self.asked = threading.Event()
         self._tell = tell
         self._shielded = False
+        self._ending = False
 
     def check(self) -> None:
         """Raise Interrupted if a person asked to stop."""
@@ -30,9 +33,11 @@ class Stop:
 
     def signal(self) -> None:
         """One more signal came. Raises Interrupted for the second, unless shielded."""
-        if self._shielded:
+        if self._shielded or self._ending:
             self._tell("already cleaning up: wait a moment")
         elif self.asked.is_set():
+            # Once only: a third signal must not cut the way from here to the shield short.
+            self._ending = True
             raise interrupted()
         else:
             self.asked.set()
@@ -54,7 +59,9 @@ class Stop:
         def handle(_: int, __: FrameType | None) -> None:
             self.signal()
 
-        before = {number: signal.signal(number, handle) for number in SIGNALS}
+        survives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        heard = [each for each in SIGNALS if not (survives and each is signal.SIGHUP)]
+        before = {number: signal.signal(number, handle) for number in heard}
         try:
             yield
         finally:
@@ -65,5 +72,5 @@ class Stop:
 def interrupted() -> Interrupted:
     """The error of a run that a person stopped."""
     return Interrupted(
-        "stopped by a signal", where="the run", remedy="run the study again for the rest of it"
+        "stopped by a signal", where="the run", remedy="run the study again to measure all of it"
     )

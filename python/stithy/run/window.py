@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from stithy.collect.collector import Reading, Scope
 from stithy.collect.sampler import Sampler
 from stithy.database.instance import CommitCounters, Instance, MaintenanceCounters
-from stithy.errors import InfrastructureError, StithyError
+from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.hosts.cgroup import MemoryGroup
 from stithy.plan.ids import derive_seed
 from stithy.plan.steps import Step, WindowPlan
@@ -55,7 +55,8 @@ def window_step(context: Context, step: Step) -> str:
     assert step.window is not None  # the plan gives every window step its window
     measured = Measured(step.window)
     try:
-        _measure(context, measured)
+        with failures_of_the_machine(f"window {step.window.id}"):
+            _measure(context, measured)
     except StithyError as error:
         measured.missing_because = _reason(measured, error)
     directory = context.directory.window(step.window.id)

@@ -36,12 +36,9 @@ from stithy.wire.messages import (
     WarmUpSummary,
     parse_message,
 )
+from stithy.wire.watchman import Watchman, watched
 
 OnMessage = Callable[[AnyMessage], None]
-
-STOP_PATIENCE_S = 30.0
-"""How long a program may take to answer SIGINT before it is killed: a drain waits for the answers
-under way, and a stalled drive may hold those for many seconds."""
 
 EXIT_PATIENCE_S = 10.0
 """How long a program may live after it closed its output."""
@@ -57,25 +54,28 @@ def run_program(
     on_message: OnMessage | None = None,
     raw_output: Path | None = None,
     stop: threading.Event | None = None,
+    silence_s: float | None = None,
 ) -> Summary:
     """Run `job` to its end and return its summary, the last message.
 
     Every line is appended to `raw_output` as it comes, before it is parsed; `on_message` gets each
-    message, the summary too. When `stop` is set the program gets SIGINT, and SIGKILL
-    `STOP_PATIENCE_S` later.
+    message, the summary too. When `stop` is set the program gets SIGINT, and SIGKILL when that does
+    not help (see `watchman`). One that says nothing for `silence_s`, or that somebody holds
+    (SIGSTOP), is killed, so that everything ends.
     Raises what a `failure` message says; InfrastructureError for a program that dies or babbles.
     """
     with ExitStack() as stack:
-        errors = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "stderr"
+        # Without a name: nothing is left of it where this process is killed.
+        errors = stack.enter_context(tempfile.TemporaryFile())
         raw = stack.enter_context(_raw_file(raw_output))
         program = runner.start(Command(argv=argv), stderr=errors)
         stack.enter_context(_ended(program))
-        stack.enter_context(_stopped_by(stop, program))
+        watch = stack.enter_context(watched(program, stop, silence_s))
         _feed(program, job)
-        summary = _read(program, raw, on_message or _ignore, errors)
+        summary = _read(program, raw, watch, on_message or _ignore, errors)
         code = _wait(program, EXIT_PATIENCE_S)
         if summary is None:
-            raise _died(argv, code, errors)
+            raise _died(argv, watch.killed_because or _end_of(code), errors)
         return summary
 
 
@@ -93,12 +93,13 @@ def _feed(program: Running, job: AnyJob) -> None:
 
 
 def _read(
-    program: Running, raw: IO[str] | None, on_message: OnMessage, errors: Path
+    program: Running, raw: IO[str] | None, watch: Watchman, on_message: OnMessage, errors: IO[bytes]
 ) -> Summary | None:
     """Read to the end of the output; the summary, or None where none came."""
     assert program.stdout is not None  # as in _feed
     summary: Summary | None = None
     for line in program.stdout:
+        watch.heard()
         if raw is not None:
             raw.write(line)
             raw.flush()
@@ -113,7 +114,7 @@ def _read(
     return summary
 
 
-def _parse(line: str, errors: Path) -> AnyMessage:
+def _parse(line: str, errors: IO[bytes]) -> AnyMessage:
     try:
         return parse_message(line)
     except ValidationError as error:
@@ -136,9 +137,9 @@ def failure_error(failure: Failure) -> StithyError:
     return kind(failure.problem, where=failure.where, remedy=failure.remedy)
 
 
-def _died(argv: Sequence[str], code: int | None, errors: Path) -> InfrastructureError:
+def _died(argv: Sequence[str], end: str, errors: IO[bytes]) -> InfrastructureError:
     return InfrastructureError(
-        f"the program {_end_of(code)} without a summary{_tail(errors)}",
+        f"the program {end} without a summary{_tail(errors)}",
         where=Path(argv[0]).name,
         remedy="read its last lines; free memory if it was killed; repeat the step",
     )
@@ -150,12 +151,10 @@ def _end_of(code: int | None) -> str:
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
 
 
-def _tail(errors: Path) -> str:
+def _tail(errors: IO[bytes]) -> str:
     """The last lines of standard error, as the end of a sentence; `` where there are none."""
-    try:
-        lines = errors.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        return ""
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").strip().splitlines()
     return ": " + " | ".join(lines[-STDERR_LINES:]) if lines else ""
 
 
@@ -208,30 +207,3 @@ def _wait(program: Running, patience_s: float) -> int | None:
             return code
         pause.wait(0.01)
     return program.poll()
-
-
-@contextmanager
-def _stopped_by(stop: threading.Event | None, program: Running) -> Iterator[None]:
-    """A thread that hands `stop` on to the program as SIGINT, then as SIGKILL."""
-    if stop is None:
-        yield
-        return
-    done = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(stop, done, program), daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-
-
-def _watch(stop: threading.Event, done: threading.Event, program: Running) -> None:
-    while not stop.wait(timeout=0.1):
-        if done.is_set():
-            return
-    if done.is_set() or program.poll() is not None:
-        return
-    program.send_signal(signal.SIGINT)
-    if not done.wait(timeout=STOP_PATIENCE_S) and program.poll() is None:
-        program.send_signal(signal.SIGKILL)

@@ -36,6 +36,10 @@ from stithy.wire.messages import (
 )
 from stithy.wire.program import OnMessage, run_program
 
+SILENCE_S = 300.0
+"""How long a window may be silent. It tells every second; before and after it, single questions to
+the server may wait for a device that stalls."""
+
 S = TypeVar("S", PrepareSummary, WarmUpSummary, RunSummary, CheckSummary)
 
 
@@ -149,7 +153,7 @@ class Hammer:
                 warnings.append(message)
 
         job = run_job(self._url, workload, request)
-        summary = _expect(RunSummary, self._do(job, watch, gather))
+        summary = _expect(RunSummary, self._do(job, watch, gather, SILENCE_S))
         return Driven(tuple(seconds), tuple(warnings), summary)
 
     def check(
@@ -173,6 +177,7 @@ class Hammer:
         job: AnyJob,
         watch: Watch,
         gather: Callable[[AnyMessage], None],
+        silence_s: float | None = None,
     ) -> Summary:
         def both(message: AnyMessage) -> None:
             gather(message)
@@ -186,6 +191,7 @@ class Hammer:
             on_message=both,
             raw_output=watch.raw_output,
             stop=watch.stop,
+            silence_s=silence_s,
         )
 
 

@@ -1,6 +1,9 @@
 """What commands share when they show something."""
 
+import errno
 import json
+import os
+import sys
 
 import pytest
 
@@ -14,6 +17,23 @@ def test_data_go_to_standard_output_and_talk_to_standard_error(
     show("data")
     say("talk")
     assert capsys.readouterr() == ("data\n", "talk\n")
+
+
+class Closed:
+    """A terminal that was closed."""
+
+    def write(self, text: str) -> int:
+        """Refuse, as the kernel does."""
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_a_closed_terminal_ends_the_talk_and_not_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data that nobody reads any more end the program quietly, talk does not even that."""
+    monkeypatch.setattr(sys, "stderr", Closed())
+    monkeypatch.setattr(sys, "stdout", Closed())
+    say("talk")
+    with pytest.raises(BrokenPipeError):
+        show("data")
 
 
 def test_json_is_one_document_that_keeps_its_letters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """The journal keeps every whole line, whatever a crash did to the last one."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,20 @@ def test_a_line_that_cannot_be_written_is_an_error_with_its_place(tmp_path: Path
     journal = Journal(tmp_path / "gone/journal", FakeClock())
     with pytest.raises(InfrastructureError, match="gone/journal: the journal could not be written"):
         journal.write("event")
+
+
+def test_a_line_of_which_a_full_disk_takes_only_a_part_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next line would join it, and both be lost."""
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, FakeClock())
+    journal.write("first")
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda fd, line: write(fd, line[:7]))
+        with pytest.raises(InfrastructureError, match="No space left on device: make room"):
+            journal.write("lost")
+    assert journal.write("second") == 1
+    journal.close()
+    assert [each.event for each in read_journal(path)] == ["first", "second"]

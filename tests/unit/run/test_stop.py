@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -50,3 +51,39 @@ def test_the_processs_signals_are_heard_inside_only(number: signal.Signals) -> N
         os.kill(os.getpid(), number)
         assert stop.asked.wait(5)
     assert signal.getsignal(number) is before
+
+
+@pytest.fixture
+def hang_up() -> Iterator[None]:
+    """The process's own answer to SIGHUP, put back afterwards."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_a_third_signal_does_not_cut_the_end_short() -> None:
+    """Between the second and the cleaning up it is answered, nothing more."""
+    told: list[str] = []
+    stop = Stop(told.append)
+    stop.signal()
+    with pytest.raises(Interrupted):
+        stop.signal()
+    stop.signal()
+    assert told[-1] == "already cleaning up: wait a moment"
+
+
+def test_a_terminal_that_is_closed_stops_the_run_cleanly(hang_up: None) -> None:
+    """SIGHUP counts as Ctrl-C."""
+    stop = Stop()
+    with stop.installed():
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert stop.asked.is_set()
+
+
+def test_a_run_under_nohup_survives_its_terminal(hang_up: None) -> None:
+    """What was ignored at the start stays ignored."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    stop = Stop()
+    with stop.installed():
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert not stop.asked.is_set()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.errors import InfrastructureError
 from stithy.hosts.processes import Identity
 from stithy.run.register import Making
 from stithy.run.undo import WAYS_BACK, undo
@@ -86,3 +87,19 @@ def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) 
         "program": "no-such-program", "engine": "postgresql",
     }  # fmt: skip
     assert undone(Making(0, kind, facts)) == ([0], [])
+
+
+def test_a_full_disk_under_the_register_does_not_keep_anything_from_being_removed(
+    tmp_path: Path,
+) -> None:
+    """It is the removing that makes room."""
+    made = [tmp_path / "a", tmp_path / "a/b"]
+    for path in made:
+        path.mkdir()
+    makings = [Making(n, "directory", {"path": str(path)}) for n, path in enumerate(made)]
+
+    def refuse(number: int) -> None:
+        raise InfrastructureError("full", where="register", remedy="make room")
+
+    assert undo("0123", makings, refuse, everything=False) == []
+    assert not made[0].exists()

@@ -1,5 +1,6 @@
 """The live display of a run on a terminal: the current step moves, finished ones go above it."""
 
+from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console
@@ -40,10 +41,15 @@ class Live:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._live.stop()
+        with suppress(OSError):
+            self._live.stop()
 
     def show(self, event: Event) -> None:
-        """Show one event."""
+        """Show one event; a terminal that was closed ends the display and not the run."""
+        with suppress(OSError):
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
         match event:
             case RunStarted() | Note():
                 self._above(line_of(event) or "")
