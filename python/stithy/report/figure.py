@@ -25,6 +25,7 @@ class Figure:
 
     `name` is the stem of its files. `title` is the finding, not the axes. `description` says in
     words what the drawing shows, for those who cannot see it. `spec` is Vega-Lite with its data.
+    `ratio` is the one that the title states, if it states one that `table` does not hold.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Figure:
     footer: str
     spec: dict[str, Any]
     table: PageTable
+    ratio: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse a figure without the texts and data that make it readable."""

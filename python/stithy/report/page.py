@@ -87,9 +87,10 @@ def build(context: Context) -> Page:
         for each in section.drawn
         if isinstance(each, Absent)
     ]
+    figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
-        page_tables.summary(context), page_tables.windows(context), page_tables.reasons(context),
-        page_tables.driver(context),
+        page_tables.titles(figures), page_tables.summary(context), page_tables.windows(context),
+        page_tables.reasons(context), page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
         page_tables.missing(absent, context), answer.table(found),

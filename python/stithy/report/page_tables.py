@@ -9,6 +9,7 @@ import polars as pl
 from stithy.analysis import identities
 from stithy.analysis.evidence import Evidence, Window
 from stithy.report.context import Context
+from stithy.report.figure import Figure
 from stithy.report.tables import PageTable, Show
 
 Row = Mapping[str, Any]
@@ -248,6 +249,17 @@ def restores(context: Context) -> PageTable:
         ),
         frame,
     )  # fmt: skip
+
+
+def titles(figures: Iterable[Figure]) -> PageTable:
+    """The titles of the figures with the ratios that they state; written beside the page only."""
+    rows = [{"figure": each.name, "title": each.title, "ratio": each.ratio} for each in figures]
+    return PageTable(
+        "titles",
+        "Titles of the figures",
+        (Show("figure", "Figure"), Show("title", "Title"), Show("ratio", "Ratio", "ratio")),
+        pl.DataFrame(rows, schema={"figure": pl.String, "title": pl.String, "ratio": pl.Float64}),
+    )
 
 
 def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:

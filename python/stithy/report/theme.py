@@ -24,7 +24,10 @@ def config() -> dict[str, Any]:
             "tickColor": palette.AXIS[0], "titlePadding": 8, "labelPadding": 4,
         },
         "axisY": {"domain": False, "ticks": False},
-        "legend": {**text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13, "padding": 0},
+        "legend": {
+            **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13, "padding": 0,
+            "labelLimit": 260,
+        },
         "header": {
             **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13,
             "labelFontWeight": 600,

@@ -145,6 +145,24 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
             assert number.rstrip(".,") in written, (number, text)
 
 
+def test_numbers_of_the_titles_are_in_the_files(run: RunDirectory, page: PrintedPage) -> None:
+    """In the figure's own data, or as the ratio kept with the title."""
+    from stithy.report.wording import count, percent, times
+
+    titles = pl.read_parquet(run.report / "tables" / "titles.parquet").to_dicts()
+    assert len(titles) == page.count("figure")
+    for row in titles:
+        data = pl.read_parquet(run.report / "figures" / f"{row['figure']}.parquet")
+        stored = [row["ratio"]] if row["ratio"] else []
+        for column in data.get_columns():
+            if column.dtype.is_numeric():
+                stored += column.drop_nulls().to_list()
+        written = {say(value).split()[0] for value in stored for say in (count, percent, times)}
+        written |= {"95th", "5"} | {str(users) for users in (1, 4, 13)}
+        for number in re.findall(r"\d[\d,.]*(?:th)?", row["title"]):
+            assert number.rstrip(".,") in written, (row["title"], number)
+
+
 def test_every_figure_has_title_words_and_data(run: RunDirectory, page: PrintedPage) -> None:
     """In the page and as files, so that it can be read, heard and used elsewhere."""
     figures = page.count("figure")

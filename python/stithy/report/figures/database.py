@@ -78,10 +78,11 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
     panel = Panel(lines, points, domain_of(points, log=False), height=240)
     return Figure(
         name=curve.name,
-        title=title,
+        title=title.text,
+        ratio=title.ratio,
         caption=curve.caption,
-        description=f"{title}. Line chart of {curve.noun} against virtual users, one line for each "
-        "candidate.",
+        description=f"{title.text}. Line chart of {curve.noun} against virtual users, one line "
+        "for each candidate.",
         footer=context.footer,
         spec=drawing.spec(by_users(context, drawing, Axis(curve.axis), panel)),
         table=PageTable(

@@ -11,7 +11,7 @@ from stithy.report.compose import Drawing, Rows, Spec, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import compare_title
+from stithy.report.titles import Title, compare_title
 from stithy.report.wording import listing
 
 NAME = "device"
@@ -111,10 +111,11 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
     drawing = Drawing()
     return Figure(
         name=family.name,
-        title=title,
+        title=title.text,
+        ratio=title.ratio,
         caption=family.caption + _without(context, rows),
-        description=f"{title}. Line charts against virtual users, one for each kind of operation "
-        f"({', '.join(filled)}), one line for each candidate.",
+        description=f"{title.text}. Line charts against virtual users, one for each kind of "
+        f"operation ({', '.join(filled)}), one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(_charts(context, drawing, family, filled)),
         table=_table(family, rows),
@@ -139,13 +140,13 @@ def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels)
     return grid(charts, len(charts))
 
 
-def _title(context: Context, family: _Family, panels: Panels) -> str:
+def _title(context: Context, family: _Family, panels: Panels) -> Title:
     operation, rows = max(panels.items(), key=lambda item: max(r["value"] for r in item[1]))
     noun = family.noun + (f" ({operation})" if len(panels) > 1 else "")
     lines = _lines(rows)
     if len({row["candidate"] for row in lines}) > 1:
         return compare_title(context, lines, noun)
-    return f"{family.noun[0].upper()}{family.noun[1:]} against virtual users"
+    return Title(f"{family.noun[0].upper()}{family.noun[1:]} against virtual users")
 
 
 def _without(context: Context, rows: Rows) -> str:

@@ -33,11 +33,12 @@ def _together(context: Context) -> Drawn:
     drawing = Drawing()
     return Figure(
         name="response-by-users",
-        title=title,
+        title=title.text,
+        ratio=title.ratio,
         caption="Response time over all transaction types, from the moment a user meant to act to "
         "the answer, retries and waiting included. Logarithmic axis.",
-        description=f"{title}. Three line charts of response time against virtual users: median, "
-        "95th and 99th percentile, one line for each candidate.",
+        description=f"{title.text}. Three line charts of response time against virtual users: "
+        "median, 95th and 99th percentile, one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(_row(context, drawing, "", series, height=270, last=True)),
         table=_table("response-by-users", "Response time by percentile", rows, "percentile"),

@@ -92,17 +92,18 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
     name = f"seconds-{users}-users"
     title = f"{plural(users, 'user')}: {_swing(here, context)}"
     drawing = Drawing()
+    mine = marks.filter(pl.col("users") == users)
     return Figure(
         name=name,
         title=title,
         caption="Every second of the windows, the ramp-up shaded. One column for each candidate, "
         f"one line for each block, dotted where the window is invalid. "
-        f"{_checkpoint_text(context, users)}",
+        f"{_checkpoint_text(context, users, not mine.is_empty())}",
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
         footer=context.footer,
         spec=drawing.spec(
-            _strips(context, drawing, here, marks.filter(pl.col("users") == users))
+            _strips(context, drawing, here, mine)
         ),
         table=PageTable(
             name,
@@ -139,10 +140,12 @@ def _swing(here: pl.DataFrame, context: Context) -> str:
         mine = tpm.filter(pl.col("candidate") == name)["value"].to_list()
         if mine:
             parts.append(f"{name} between {count(min(mine))} and {count(max(mine))} TPM")
+    if len(parts) > 3:
+        return "throughput, response time and device rate by second"
     return "; ".join(parts) if parts else "no valid window"
 
 
-def _checkpoint_text(context: Context, users: int) -> str:
+def _checkpoint_text(context: Context, users: int, marked: bool) -> str:
     texts = []
     for name in context.evidence.candidates:
         rows = [window.row["checkpoints_inside"] for window in context.evidence.at(name, users)]
@@ -151,10 +154,8 @@ def _checkpoint_text(context: Context, users: int) -> str:
             texts.append(f"{sum(counts)} with {name}")
     if not texts:
         return "Whole checkpoints were not counted."
-    return (
-        f"Whole checkpoints inside the measurements: {listing(texts)}. Vertical lines mark where "
-        "one began."
-    )
+    counted = f"Whole checkpoints inside the measurements: {listing(texts)}."
+    return f"{counted} Vertical lines mark where one began." if marked else counted
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,12 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     )
     return Figure(
         name=measure.name,
-        title=title,
+        title=title.text,
+        ratio=title.ratio,
         caption=f"{measure.caption} Points are windows, lines join the levels; hollow points are "
         "invalid windows and support no claim.",
-        description=f"{title}. Line chart of {measure.noun} against virtual users, one line for "
-        f"each candidate: {', '.join(context.evidence.candidates)}.",
+        description=f"{title.text}. Line chart of {measure.noun} against virtual users, one line "
+        f"for each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
         spec=drawing.spec(chart),
         table=_table(measure, points),
