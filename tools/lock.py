@@ -25,11 +25,7 @@ def compile_lock(*arguments: str) -> str:
 
 
 def only(package: str, lock: str) -> str:
-    """The lines of one package; empty when the lock does not name it.
-
-    >>> only("b", "a==1\\\\\\n    --hash=x\\nb==2\\\\\\n    --hash=y\\n")
-    'b==2\\\\\\n    --hash=y\\n'
-    """
+    """The lines of one package; empty when the lock does not name it."""
     lines: list[str] = []
     inside = False
     for line in lock.splitlines(keepends=True):
