@@ -19,6 +19,8 @@ class FakeEngine:
         """All starts work but those in `broken_starts`."""
         self._broken = broken_starts
         self.starts: list[Start] = []
+        self.stops: list[bool] = []
+        """Of each stop, whether it was to be at once."""
 
     def check(self) -> Installation:
         """Always there."""
@@ -35,7 +37,7 @@ class FakeEngine:
         self.starts.append(start)
         if len(self.starts) in self._broken:
             raise InfrastructureError("it fell over", where="fake server", remedy="none")
-        return FakeInstance(start)
+        return FakeInstance(start, self.stops)
 
 
 class FakeInstance:
@@ -44,9 +46,10 @@ class FakeInstance:
     pid = 2**22 + 1
     url = Secret("postgresql://nobody:secret@/none?host=/nowhere")
 
-    def __init__(self, start: Start) -> None:
-        """A server on `start.data`."""
+    def __init__(self, start: Start, stops: list[bool]) -> None:
+        """A server on `start.data`; `stops` gets what `stop` was asked."""
         self._start = start
+        self._stops = stops
         self._checkpoints = 0
         with (start.data / "log").open("a") as log:
             log.write("started\n")
@@ -85,3 +88,4 @@ class FakeInstance:
 
     def stop(self, *, at_once: bool = False) -> None:
         """Nothing runs."""
+        self._stops.append(at_once)

@@ -137,10 +137,14 @@ class Context:
         with self.making("server", facts):
             instance = self.engine.start(start)
             with self.making("shared-memory", self.memory_facts(candidate, instance)):
+                failed = True
                 try:
                     yield instance
+                    failed = False
                 finally:
-                    instance.stop(at_once=self.stop.asked.is_set())
+                    # A server in trouble may never end the ordinary way (asked while it recovers
+                    # from a crash it waits for ever), and every window begins with a fresh copy.
+                    instance.stop(at_once=failed or self.stop.asked.is_set())
 
     def memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
         """What a killed server would leave in memory, and which engine can remove it."""

@@ -19,11 +19,14 @@ from stithy.hosts.processes import (
 )
 from stithy.hosts.runner import Command, LocalRunner, Running
 
+RUN = f"r-test-{os.getpid()}x"
+"""The tests may run twice at once on one machine."""
+
 
 @pytest.fixture
 def sleeper(tmp_path: Path) -> Iterator[Running]:
-    """A process of run `r-test`, working in `tmp_path`."""
-    runner = LocalRunner({"STITHY_RUN": "r-test"})
+    """A process of run `RUN`, working in `tmp_path`."""
+    runner = LocalRunner({"STITHY_RUN": RUN})
     running = runner.start(Command(["sleep", "60"], directory=tmp_path, detached=True))
     yield running
     if running.poll() is None:
@@ -50,8 +53,8 @@ def test_a_process_that_is_not_there_has_no_identity() -> None:
 
 def test_the_processes_of_a_run_are_found_by_their_mark(sleeper: Running) -> None:
     """Neither other runs nor this process are found."""
-    assert pids_of_run("r-test") == [sleeper.pid]
-    assert pids_of_run("r-tes") == []
+    assert pids_of_run(RUN) == [sleeper.pid]
+    assert pids_of_run(RUN[:-1]) == []
 
 
 def test_a_server_is_found_by_program_and_directory(sleeper: Running, tmp_path: Path) -> None:

@@ -89,6 +89,14 @@ def test_a_failing_window_is_written_down_and_the_run_goes_on(tmp_path: Path) ->
     assert rows[0]["errors"] is None
 
 
+def test_a_server_in_trouble_is_not_asked_to_end_the_ordinary_way(tmp_path: Path) -> None:
+    """One that recovers from a crash would wait for ever; those of good windows end as they do."""
+    engine = FakeEngine()
+    FakedRun(tmp_path, engine=engine, hammer=FakeHammer({"run": fault()})).run()
+    # Loading, the check after it, four windows; in between, two checks at the candidates' ends.
+    assert sorted(engine.stops) == [False] * 4 + [True] * 4
+
+
 def test_a_hammer_that_gives_up_makes_its_window_incomplete(tmp_path: Path) -> None:
     """The reason is its most frequent error."""
     errors = (ErrorCount(sqlstate="XX000", text="what\na mess", count=3),)
