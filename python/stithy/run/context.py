@@ -12,7 +12,6 @@ from stithy.database.engine import Engine, Installation, Start
 from stithy.database.instance import Instance, ServerFacts
 from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
-from stithy.plan.cost import space_by_candidate
 from stithy.plan.steps import Plan
 from stithy.results.layout import RunDirectory
 from stithy.run.events import Observer
@@ -83,10 +82,6 @@ class Context:
     def volume(self, candidate: str) -> Volume:
         """The candidate's volume, which its provision step made."""
         return self.state.volumes[candidate]
-
-    def held_bytes(self, candidate: str) -> int:
-        """The most that the plan expects on the candidate's volume."""
-        return space_by_candidate(self.plan)[candidate]
 
     def record(self, kind: str, facts: Mapping[str, str]) -> Making:
         """Write down, durably and in both books, what is about to be made."""

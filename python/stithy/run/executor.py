@@ -71,6 +71,7 @@ def _write_end(
     end, because = _end_of(error), str(error) if error else None
     try:
         context.journal.write("run-ended", end=end, because=because)
+        context.journal.close()
         manifest.write(end, because)
     except StithyError as refused:
         return error or refused

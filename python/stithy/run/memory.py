@@ -41,16 +41,17 @@ def limit_of(context: Context, candidate: str) -> tuple[int, str | None]:
     """The limit in bytes, and how it was widened.
 
     Pages of a volume in memory are charged to whoever writes them, so the limit grows by what the
-    volume may hold: else the server would be killed for its own files.
+    server's files may come to: else the server would be killed for its own files. The master copy
+    is not among them, the server never writes it.
     """
     memory_bytes = context.file.study.database.memory_bytes
     volume = context.volume(candidate)
     if not volume.memory_backed:
         return memory_bytes, None
-    held = context.held_bytes(candidate)
+    held = context.plan.database_bytes + context.plan.growth_bytes
     return memory_bytes + held, (
-        f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, what the "
-        f"volume may hold, because the pages of {volume.filesystem} are memory"
+        f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, what its "
+        f"files may come to, because the pages of {volume.filesystem} are memory"
     )
 
 
