@@ -19,7 +19,7 @@ def clean(
     *,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Remove what runs left behind that were killed, or kept with --keep.
+    """Remove what a killed run left behind, or what `stithy run --keep` kept.
 
     Ends their servers and removes their databases, directories, sockets and memory groups: all that
     Stithy wrote down before it made it, and only that. It removes no results, and leaves alone what

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from stithy.wire.jobs import WorkloadSize
     from stithy.workload.hammer import Hammer
 
-COMMAND = cyclopts.App(help="The load driver by itself, against any PostgreSQL by URL.")
+COMMAND = cyclopts.App(help="The load driver by itself, against any PostgreSQL server by URL.")
 
 Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
 Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
-Json = Annotated[bool, Parameter(name="--json", negative="", help="One JSON document.")]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document at the end.")]
 On = Parameter(negative="")
 
 
@@ -33,7 +33,11 @@ def prepare(
 
     Refuses a database that holds tables of these names already. It does not create the database.
 
-    Example: `stithy hammer prepare postgresql://me@/test?host=/run/postgresql --warehouses 10`
+    Example:
+
+    ```
+    stithy hammer prepare postgresql://me:secret@localhost/test --warehouses 10
+    ```
 
     Parameters
     ----------
@@ -75,11 +79,15 @@ def run(
 ) -> Exit:
     """Drive a loaded database with virtual users, and tell how it did.
 
-    Users act back to back. Each second gives a line on standard error, the end a table on standard
-    output. The numbers are as good as the machine is quiet: this command judges nothing, it only
-    measures.
+    Users act back to back. A line a second goes to standard error, a table at the end to standard
+    output. This command only measures and judges nothing: the numbers are as good as the machine
+    is quiet.
 
-    Example: `stithy hammer run postgresql://me@/test?host=/run/postgresql --users 16`
+    Example:
+
+    ```
+    stithy hammer run postgresql://me:secret@localhost/test --users 16
+    ```
 
     Parameters
     ----------
@@ -88,7 +96,7 @@ def run(
     seed
         Seed of every draw of the users.
     ramp_up
-        Time before the measurement, such as 5s.
+        Time under load before the measurement, such as 5s.
     duration
         Time measured, such as 20s or 2min.
     plain_sql
@@ -96,7 +104,7 @@ def run(
     isolation
         Transaction isolation.
     error_limit
-        Unexpected errors after which the run gives up.
+        Unexpected errors of the database after which the run is given up.
     hlog
         Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
         HLOG.late.hlog.
@@ -140,7 +148,11 @@ def check(
 
     The exit code is 5 where a condition is broken.
 
-    Example: `stithy hammer check postgresql://me@/test?host=/run/postgresql`
+    Example:
+
+    ```
+    stithy hammer check postgresql://me:secret@localhost/test
+    ```
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`stithy plan`: what a study would do, how long it takes and how much room it needs."""
+"""`stithy plan`: what a study would do, how long it takes and how much space it needs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def plan(study: Path, /, *, json: bool = False) -> None:
-    """Print the steps of a study, with the time and room that they need.
+    """Print the steps of a study, with the time and space that they need.
 
     Nothing is started, made or measured, and the machine is not looked at: times are estimates for
-    a small machine with an ordinary solid-state drive. Room and memory are bounds.
+    a small machine with an ordinary solid-state drive. Space and memory are bounds.
 
     Examples:
 
@@ -70,7 +70,7 @@ def as_text(study: "Study", plan: "Plan") -> str:
 
 
 def _steps(plan: "Plan") -> str:
-    header = ["step", "what", "users", "block", "likely", "at most", "room"]
+    header = ["step", "what", "users", "block", "likely", "at most", "space"]
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
     sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
     return table(["", *header], rows, sides)
@@ -115,12 +115,12 @@ def _candidates(study: "Study", plan: "Plan") -> str:
     from stithy.units import format_size
 
     rows = []
-    for name, room in space_by_candidate(plan).items():
+    for name, space in space_by_candidate(plan).items():
         candidate = study.candidates[name]
         place = as_yaml(candidate.spec.model_dump(mode="json", exclude_defaults=True))
         master = "with the master copy" if name == plan.master_candidate else ""
-        rows.append([name, place, format_size(room), master])
-    return table(["candidate", "made of", "room", ""], rows, ["left", "left", "right", "left"])
+        rows.append([name, place, format_size(space), master])
+    return table(["candidate", "made of", "space", ""], rows, ["left", "left", "right", "left"])
 
 
 def _totals(plan: "Plan") -> str:

@@ -23,10 +23,10 @@ def run(
     """Run a study: make the candidates, load the database, measure, and write the report.
 
     Everything that can be checked is checked before anything starts: the study, the candidates'
-    directories and their room, the server programs and their settings. Afterwards everything that
+    directories and their space, the server programs and their settings. Afterwards everything that
     was made is removed again; results stay. Ctrl-C stops the run cleanly: the report then tells
-    what there is. A second Ctrl-C ends at once, and still cleans up. It does not install anything,
-    and it never touches a directory that is neither empty nor Stithy's own.
+    what there is. A second Ctrl-C ends at once, and still cleans up. Nothing is installed,
+    and no directory is touched that is neither empty nor Stithy's own.
 
     Examples:
 
