@@ -65,6 +65,23 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
     instance.drop_database(&url);
 }
 
+/// Plain SQL under load: several users, batches that wait for each other's locks, and every condition
+/// holds as with procedures.
+#[tokio::test]
+async fn a_run_of_plain_sql_leaves_exactly_what_it_acknowledged() {
+    let instance = support::shared();
+    let url = loaded(&instance, 2).await;
+    let job = RunJob {
+        procedures: false,
+        ..jobs::run(&url, 2, 6, 3.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
+    assert_orders_agree(&summary.order_numbers);
+    assert_all_conditions_hold(&url, 2).await;
+    instance.drop_database(&url);
+}
+
 /// The seconds follow each other without gaps, and those of the measurement add up to the summary.
 #[tokio::test]
 async fn the_seconds_of_a_run_add_up_to_its_summary() {

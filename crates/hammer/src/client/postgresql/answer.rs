@@ -130,6 +130,30 @@ impl<'a> Row<'a> {
             ref eight => Some(i64::from_be_bytes(eight.try_into().ok()?)),
         }
     }
+
+    /// A `numeric` in hundredths, further decimals cut; None where it is null or not a number.
+    ///
+    /// Source: `numeric_send`: count of digits, weight of the first, sign, scale, then the digits in
+    /// base 10000.
+    pub fn cents(&self, index: usize) -> Option<i64> {
+        let mut bytes = self.bytes(index)?;
+        let (count, weight, sign) = (bytes.get_u16(), bytes.get_i16(), bytes.get_u16());
+        bytes.advance(2);
+        let mut ten_thousandths = 0_i64;
+        for place in (-1..=weight).rev() {
+            let at = i32::from(weight) - i32::from(place);
+            let more = at < i32::from(count);
+            let digit = if more { bytes.get_u16() } else { 0 };
+            ten_thousandths = ten_thousandths
+                .checked_mul(10_000)?
+                .checked_add(digit.into())?;
+        }
+        match sign {
+            0x0000 => Some(ten_thousandths / 100),
+            0x4000 => Some(-ten_thousandths / 100),
+            _ => None,
+        }
+    }
 }
 
 /// The number at the end of a command's tag, such as `UPDATE 3`; 0 where it has none.
@@ -173,6 +197,28 @@ mod tests {
         assert!(answer.first(1).is_none());
         assert_eq!((1, 12), (answer.affected(0), answer.affected(1)));
         assert!(answer.in_transaction());
+    }
+
+    /// A numeric as the server sends it: 0, 0.05, 12.34, 10000.50, -9999.99, 123456789.
+    #[test]
+    fn numerics_are_read_in_hundredths() {
+        let cases: [(&[u16], i64); 6] = [
+            (&[0, 0, 0, 2], 0),
+            (&[1, 0xffff, 0, 2, 500], 5),
+            (&[2, 0, 0, 2, 12, 3400], 1_234),
+            (&[3, 1, 0, 2, 1, 0, 5000], 1_000_050),
+            (&[2, 0, 0x4000, 2, 9999, 9900], -999_999),
+            (&[3, 2, 0, 0, 1, 2345, 6789], 12_345_678_900),
+        ];
+        for (words, expected) in cases {
+            let value: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            let columns = [&(value.len() as i32).to_be_bytes()[..], &value].concat();
+            assert_eq!(
+                Some(expected),
+                Row { columns: &columns }.cents(0),
+                "{words:?}"
+            );
+        }
     }
 
     /// However the bytes arrive, the answer is the same.

@@ -60,8 +60,13 @@ impl<'a> Params<'a> {
 
     /// A `text` or `varchar`.
     pub fn text(&mut self, value: &str) {
+        self.bytes(value.as_bytes());
+    }
+
+    /// The bytes of a `text` as another answer gave them.
+    pub fn bytes(&mut self, value: &[u8]) {
         self.begin(value.len());
-        self.out.put_slice(value.as_bytes());
+        self.out.put_slice(value);
     }
 
     /// A `numeric` with two decimals, from 0.00 to 9999.99, in hundredths.

@@ -167,6 +167,11 @@ impl Session {
         }
     }
 
+    /// The answers to the last batch.
+    pub fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
     /// Whether a transaction block is open, failed or not.
     pub fn in_transaction(&self) -> bool {
         self.answer.in_transaction()

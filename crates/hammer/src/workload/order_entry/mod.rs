@@ -10,6 +10,7 @@ mod load;
 pub mod loaded;
 pub mod order_book;
 mod order_numbers;
+pub mod plain;
 mod prepare;
 pub mod procedures;
 pub mod random;
@@ -21,6 +22,7 @@ mod tally;
 mod terminal;
 pub mod text;
 mod warm_up;
+pub mod way;
 
 use stithy_wire::{
     CheckJob, CheckSummary, PrepareJob, PrepareSummary, RunJob, RunSummary, WarmUpJob,

@@ -12,9 +12,9 @@ use super::input::{Draws, NAMES};
 use super::loaded::Loaded;
 use super::order_book::OrderBook;
 use super::order_numbers;
-use super::procedures::Procedures;
 use super::random::NurandConstants;
 use super::terminal::Terminal;
+use super::way::Way;
 use crate::client::postgresql::{Session, Target};
 use crate::connections;
 use crate::error::HammerError;
@@ -62,7 +62,7 @@ async fn seat(
     let clock = SystemClock::start();
     let mut users = Vec::with_capacity(sessions.len());
     for (user, mut session) in (0..).zip(sessions) {
-        let way = Procedures::prepare(&mut session).await;
+        let way = Way::prepare(&mut session, job.procedures).await;
         let way = way.map_err(|e| connections::failed(target, "preparing statements", e))?;
         let draws = Draws::new(job.seed, user, constants, job.workload.warehouses);
         users.push((

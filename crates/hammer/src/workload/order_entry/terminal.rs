@@ -7,7 +7,7 @@ use stithy_measure::{Clock, Outcome, SystemClock};
 
 use super::input::{Draws, Input};
 use super::order_book::{OrderBook, OrderKey};
-use super::procedures::Procedures;
+use super::way::Way;
 use crate::client::postgresql::{Session, SessionError};
 use crate::script::Script;
 
@@ -17,7 +17,7 @@ pub struct Terminal {
     draws: Draws,
     book: Arc<OrderBook>,
     clock: SystemClock,
-    way: Procedures,
+    way: Way,
     input: Option<Input>,
     date_us: i64,
 }
@@ -29,7 +29,7 @@ impl Terminal {
         draws: Draws,
         book: Arc<OrderBook>,
         clock: SystemClock,
-        way: Procedures,
+        way: Way,
     ) -> Self {
         Terminal {
             user,

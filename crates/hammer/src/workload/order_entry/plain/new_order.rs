@@ -1,0 +1,117 @@
+//! A new order (clause 2.4) in two batches: what it takes, then what it writes.
+
+use stithy_measure::Outcome;
+
+use super::super::input::NewOrder;
+use super::step::Step;
+use super::{put_district, Plain};
+use crate::client::postgresql::{Session, SessionError};
+
+/// What the first batch learned.
+struct Taken {
+    o_id: i32,
+    /// Of each line: amount and text of the district; None where an item is unused.
+    lines: Option<Vec<(u32, Vec<u8>)>>,
+}
+
+/// Places of the answers in the first batch: begin, number, rates, then price and stock a line.
+const NUMBER_AT: u16 = 1;
+const LINES_AT: u16 = 3;
+
+impl Plain {
+    pub(super) async fn new_order(
+        &self,
+        session: &mut Session,
+        order: &NewOrder,
+        date_us: i64,
+    ) -> Result<Outcome, SessionError> {
+        self.queue_taking(session, order);
+        session.exchange().await?;
+        let taken = read_taken(session, order)?;
+        let Some(lines) = taken.lines else {
+            session.roll_back().await?;
+            return Ok(Outcome::RolledBack);
+        };
+        self.queue_order(session, order, taken.o_id, date_us);
+        for (number, (amount_cents, dist_info)) in (0..).zip(&lines) {
+            self.queue_line(session, order, taken.o_id, number, *amount_cents, dist_info);
+        }
+        self.queue_bare(session, Step::Commit);
+        session.exchange().await?;
+        Ok(Outcome::Committed)
+    }
+
+    fn queue_taking(&self, session: &mut Session, order: &NewOrder) {
+        self.queue_bare(session, Step::Begin);
+        self.queue(session, Step::TakeNumber, |params| {
+            put_district(params, order.district);
+        });
+        self.queue(session, Step::Rates, |params| {
+            put_district(params, order.district);
+            params.int4(order.c_id);
+        });
+        for line in &order.lines {
+            self.queue(session, Step::Price, |params| params.int4(line.i_id));
+            self.queue(session, Step::TakeStock, |params| {
+                params.int4(line.supply_w_id);
+                params.int4(line.i_id);
+                params.int2(line.quantity);
+                params.int4((line.supply_w_id != order.district.w_id).into());
+                params.int2(order.district.d_id);
+            });
+        }
+    }
+
+    fn queue_order(&self, session: &mut Session, order: &NewOrder, o_id: i32, date_us: i64) {
+        self.queue(session, Step::WriteOrder, |params| {
+            put_district(params, order.district);
+            params.int4(o_id);
+            params.int4(order.c_id);
+            params.int8(date_us);
+            params.int2(order.lines.len() as i16);
+            params.int2(order.all_local().into());
+        });
+        self.queue(session, Step::WriteWaiting, |params| {
+            put_district(params, order.district);
+            params.int4(o_id);
+        });
+    }
+
+    fn queue_line(
+        &self,
+        session: &mut Session,
+        order: &NewOrder,
+        o_id: i32,
+        number: usize,
+        amount_cents: u32,
+        dist_info: &[u8],
+    ) {
+        let line = order.lines[number];
+        self.queue(session, Step::WriteLine, |params| {
+            put_district(params, order.district);
+            params.int4(o_id);
+            params.int2(number as i16 + 1);
+            params.int4(line.i_id);
+            params.int4(line.supply_w_id);
+            params.int2(line.quantity);
+            params.cents(amount_cents);
+            params.bytes(dist_info);
+        });
+    }
+}
+
+fn read_taken(session: &Session, order: &NewOrder) -> Result<Taken, SessionError> {
+    let answer = session.answer();
+    let number = answer.first(NUMBER_AT).and_then(|row| row.integer(0));
+    let o_id = number.and_then(|o_id| i32::try_from(o_id).ok());
+    let lines = (LINES_AT..).step_by(2).zip(&order.lines).map(|(at, line)| {
+        let price_cents = answer.first(at)?.cents(0)?;
+        let dist_info = answer.first(at + 1)?.bytes(0)?;
+        let amount_cents = u32::try_from(price_cents).ok()? * line.quantity.unsigned_abs() as u32;
+        Some((amount_cents, dist_info.to_vec()))
+    });
+    Ok(Taken {
+        o_id: o_id.ok_or(SessionError::Unexpected("a district is missing"))?,
+        lines: lines.collect(),
+    })
+}

@@ -1,0 +1,164 @@
+//! The statements of the transactions, one a step.
+
+/// A step of a transaction; its number is its place in [`STEPS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Begin,
+    Commit,
+    TakeNumber,
+    Rates,
+    Price,
+    TakeStock,
+    WriteOrder,
+    WriteWaiting,
+    WriteLine,
+    FindByName,
+    Labels,
+    Pay,
+    PayDistrict,
+    PayWarehouse,
+    WriteHistory,
+    Balance,
+    LastOrder,
+    Lines,
+    TakeOldest,
+    Carry,
+    DateLines,
+    Credit,
+    CountLowStock,
+}
+
+/// Every step and its statement, in the order of the steps.
+pub(super) const STEPS: [(Step, &str); 23] = [
+    (Step::Begin, "BEGIN"),
+    (Step::Commit, "COMMIT"),
+    (
+        Step::TakeNumber,
+        "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
+         RETURNING d_next_o_id - 1, d_tax",
+    ),
+    (
+        Step::Rates,
+        "SELECT c_discount, w_tax FROM customer, warehouse \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 AND w_id = $1",
+    ),
+    (Step::Price, "SELECT i_price FROM item WHERE i_id = $1"),
+    (
+        Step::TakeStock,
+        "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= $3::smallint + 10 \
+         THEN s_quantity - $3::smallint ELSE s_quantity - $3::smallint + 91 END, \
+         s_ytd = s_ytd + $3::smallint, s_order_cnt = s_order_cnt + 1, \
+         s_remote_cnt = s_remote_cnt + $4::integer \
+         WHERE s_w_id = $1 AND s_i_id = $2 \
+         RETURNING CASE $5::smallint \
+         WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
+         WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 \
+         WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 \
+         ELSE s_dist_10 END",
+    ),
+    (
+        Step::WriteOrder,
+        "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    ),
+    (
+        Step::WriteWaiting,
+        "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)",
+    ),
+    (
+        Step::WriteLine,
+        "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, \
+         ol_supply_w_id, ol_quantity, ol_amount, ol_dist_info) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    ),
+    (
+        Step::FindByName,
+        "SELECT c_id FROM customer \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first",
+    ),
+    (
+        Step::Labels,
+        "SELECT w_name, d_name FROM warehouse, district \
+         WHERE w_id = $1 AND d_w_id = $1 AND d_id = $2",
+    ),
+    (
+        Step::Pay,
+        "UPDATE customer SET c_balance = c_balance - $4::numeric, \
+         c_ytd_payment = c_ytd_payment + $4::numeric, c_payment_cnt = c_payment_cnt + 1, \
+         c_data = CASE c_credit WHEN 'BC' THEN left(concat_ws(' ', c_id, c_d_id, c_w_id, \
+         $6::smallint, $5::integer, $4::numeric) || ' | ' || c_data, 500) \
+         ELSE c_data END \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 RETURNING c_balance",
+    ),
+    (
+        Step::PayDistrict,
+        "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2",
+    ),
+    (
+        Step::PayWarehouse,
+        "UPDATE warehouse SET w_ytd = w_ytd + $2 WHERE w_id = $1",
+    ),
+    (
+        Step::WriteHistory,
+        "INSERT INTO history (h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount, \
+         h_data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    ),
+    (
+        Step::Balance,
+        "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
+    ),
+    (
+        Step::LastOrder,
+        "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
+         WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 ORDER BY o_id DESC LIMIT 1",
+    ),
+    (
+        Step::Lines,
+        "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d \
+         FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3",
+    ),
+    (
+        Step::TakeOldest,
+        "DELETE FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 AND no_o_id = \
+         (SELECT no_o_id FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 \
+         ORDER BY no_o_id LIMIT 1) RETURNING no_o_id",
+    ),
+    (
+        Step::Carry,
+        "UPDATE orders SET o_carrier_id = $4 WHERE o_w_id = $1 AND o_d_id = $2 AND o_id = $3 \
+         RETURNING o_c_id",
+    ),
+    (
+        Step::DateLines,
+        "UPDATE order_line SET ol_delivery_d = $4 \
+         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3",
+    ),
+    (
+        Step::Credit,
+        "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1, c_balance = c_balance + \
+         (SELECT sum(ol_amount) FROM order_line \
+         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $4) \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
+    ),
+    (
+        Step::CountLowStock,
+        "SELECT count(DISTINCT s_i_id) FROM district \
+         JOIN order_line ON ol_w_id = d_w_id AND ol_d_id = d_id \
+         AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id \
+         JOIN stock ON s_w_id = d_w_id AND s_i_id = ol_i_id \
+         WHERE d_w_id = $1 AND d_id = $2 AND s_quantity < $3",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Statements are looked up by the step's number.
+    #[test]
+    fn every_step_stands_at_its_own_number() {
+        for (number, step) in STEPS.iter().enumerate() {
+            assert_eq!(number, step.0 as usize);
+        }
+    }
+}

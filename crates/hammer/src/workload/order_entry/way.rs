@@ -1,0 +1,43 @@
+//! How the transactions are done: as server-side procedures or as plain prepared SQL.
+
+use stithy_measure::Outcome;
+
+use super::input::Input;
+use super::plain::Plain;
+use super::procedures::Procedures;
+use crate::client::postgresql::{Session, SessionError};
+
+/// The prepared statements of one session, in one of two ways that leave the same rows.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// Server-side procedures.
+    Procedures(Procedures),
+    /// Plain prepared SQL.
+    Plain(Plain),
+}
+
+impl Way {
+    /// Prepares the statements of one way.
+    pub async fn prepare(session: &mut Session, procedures: bool) -> Result<Self, SessionError> {
+        Ok(if procedures {
+            Way::Procedures(Procedures::prepare(session).await?)
+        } else {
+            Way::Plain(Plain::prepare(session).await?)
+        })
+    }
+
+    /// Does one transaction; `date_us` is its date, microseconds since the start of 2000.
+    ///
+    /// An error of the server may leave a failed transaction block open.
+    pub async fn act(
+        &self,
+        session: &mut Session,
+        input: &Input,
+        date_us: i64,
+    ) -> Result<Outcome, SessionError> {
+        match self {
+            Way::Procedures(way) => way.act(session, input, date_us).await,
+            Way::Plain(way) => way.act(session, input, date_us).await,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Procedures and plain SQL do the same: the same transactions leave the same rows in every table.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "outside #[test] functions too: a test that cannot go on fails"
+)]
+
+mod support;
+
+use stithy_hammer::client::postgresql::{Session, Target};
+use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
+use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
+use stithy_hammer::workload::order_entry::random::NurandConstants;
+use stithy_hammer::workload::order_entry::way::Way;
+use stithy_measure::Outcome;
+use support::{jobs, Instance};
+
+const WAREHOUSES: u32 = 2;
+const TABLES: &str = "warehouse district customer history new_order orders order_line item stock";
+
+/// Every kind of row, and those that chance may miss: an item ordered three times, a customer of
+/// bad credit paying until the data are cut.
+fn inputs() -> Vec<Input> {
+    let constants = NurandConstants::for_run(9, 100);
+    let mut draws = Draws::new(9, 0, constants, WAREHOUSES);
+    let mut inputs: Vec<Input> = (0..1_200).map(|_| draws.next_input()).collect();
+    let district = District { w_id: 2, d_id: 7 };
+    let line = |i_id, quantity| Line {
+        supply_w_id: 1,
+        i_id,
+        quantity,
+    };
+    let lines = vec![
+        line(5, 3),
+        line(77, 1),
+        line(77, 9),
+        line(77, 10),
+        line(78, 2),
+    ];
+    inputs.push(Input::NewOrder(NewOrder {
+        district,
+        c_id: 3,
+        lines,
+        unused_item: false,
+    }));
+    for round in 0..5 {
+        inputs.extend((1..=30).map(|c_id| {
+            Input::Payment(Payment {
+                district,
+                customer_district: District { w_id: 1, d_id: 1 },
+                customer: Customer::Id(c_id),
+                amount_cents: 100 + round,
+            })
+        }));
+    }
+    inputs
+}
+
+/// Does all inputs one after the other; gives how each ended.
+async fn act(url: &str, procedures: bool) -> Vec<Outcome> {
+    let target = Target::parse(url).unwrap();
+    let mut session = Session::open(&target, &[]).await.unwrap();
+    let way = Way::prepare(&mut session, procedures).await.unwrap();
+    let mut outcomes = Vec::new();
+    for (date_us, input) in (850_000_000_000_000..).zip(inputs()) {
+        outcomes.push(way.act(&mut session, &input, date_us).await.unwrap());
+        assert!(!session.in_transaction());
+    }
+    session.close().await;
+    outcomes
+}
+
+/// Rows and a sum over their texts, of every table.
+fn fingerprints(instance: &Instance, url: &str) -> Vec<String> {
+    let of = |table| {
+        let sum = format!("sum(hashtextextended({table}::text, 0)::numeric)");
+        instance.sql_at(
+            url,
+            &format!("SELECT '{table}', count(*), {sum} FROM {table}"),
+        )
+    };
+    TABLES.split(' ').map(of).collect()
+}
+
+/// The same seeded transactions through both ways: the same outcomes, the same rows, and all
+/// conditions hold.
+#[tokio::test]
+async fn procedures_and_plain_sql_leave_the_same_rows() {
+    let instance = support::shared();
+    let (first, second) = (instance.new_database(), instance.new_database());
+    for url in [&first, &second] {
+        jobs::done(&jobs::prepare(url, WAREHOUSES, 2)).await;
+    }
+
+    let outcomes = act(&first, true).await;
+    assert_eq!(outcomes, act(&second, false).await);
+    assert!(outcomes.contains(&Outcome::RolledBack));
+    assert_eq!(
+        fingerprints(&instance, &first),
+        fingerprints(&instance, &second)
+    );
+    let check = jobs::check(&second, WAREHOUSES, false, false);
+    assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
+    instance.drop_database(&first);
+    instance.drop_database(&second);
+}
+
+/// An item ordered three times changes its stock three times, one after the other.
+#[tokio::test]
+async fn an_item_ordered_three_times_is_taken_three_times() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    jobs::done(&jobs::prepare(&url, 1, 2)).await;
+    instance.sql_at(&url, "UPDATE stock SET s_quantity = 15 WHERE s_i_id = 77");
+    let target = Target::parse(&url).unwrap();
+    let mut session = Session::open(&target, &[]).await.unwrap();
+    let way = Way::prepare(&mut session, true).await.unwrap();
+    let line = |quantity| Line {
+        supply_w_id: 1,
+        i_id: 77,
+        quantity,
+    };
+    let order = NewOrder {
+        district: District { w_id: 1, d_id: 1 },
+        c_id: 1,
+        lines: vec![line(3), line(5), line(10)],
+        unused_item: false,
+    };
+    way.act(&mut session, &Input::NewOrder(order), 1)
+        .await
+        .unwrap();
+    session.close().await;
+    // 15 - 3 = 12; 12 is below 5 + 10, so 12 - 5 + 91 = 98; 98 - 10 = 88.
+    let stock = "SELECT s_quantity, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_i_id = 77";
+    assert_eq!("88|18|3|0", instance.sql_at(&url, stock));
+    instance.drop_database(&url);
+}
