@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
@@ -46,6 +47,9 @@ SLOWNESS = {
     "stock-level": 1.4,
 }
 STATES = ("user", "system", "nice", "irq", "iowait", "idle", "steal")
+CURVES = ("block", "cgroup", "cpu", "database", "pressure")
+"""The collectors whose samples are made up with care; the others have a value each."""
+
 Row = dict[str, Any]
 
 
@@ -337,7 +341,7 @@ class _Load:
             ("database", "IO", "waiting_backends", "", self.busy * self.place.users * 0.5),
             ("database", "LWLock", "waiting_backends", "", self.busy * self.place.users * 0.2),
         ]
-        return samples
+        return samples + _without_curve(wobble)
 
     def _device_samples(self, wobble: float) -> list[tuple[str, str, str, str, float]]:
         return [
@@ -359,6 +363,16 @@ class _Load:
             _condition(self.place.candidate, self.place.window_id, "window", number)
             for number in (1, 2, 3, 4)
         ]
+
+
+def _without_curve(value: float) -> list[tuple[str, str, str, str, float]]:
+    """A value for each metric of all other collectors, so that a figure of a new one is drawn."""
+    return [
+        (name, "", metric.name, metric.unit, value)
+        for name, module in plugins("collector").items()
+        if name not in CURVES
+        for metric in module.METRICS
+    ]
 
 
 def _condition(candidate: str, window: str | None, moment: str, number: int) -> Row:

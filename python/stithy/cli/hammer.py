@@ -21,7 +21,7 @@ COMMAND = cyclopts.App(help="The load driver by itself, against any PostgreSQL s
 
 Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
 Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document at the end.")]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
 On = Parameter(negative="")
 
 
