@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stithy.analysis.effect import Effect, paired_ratio
 from stithy.report.context import Context
 from stithy.report.wording import plural, times
 
@@ -21,23 +22,40 @@ class Title:
     ratio: float | None = None
 
 
-def compare_title(context: Context, lines: Sequence[Row], noun: str) -> Title:
+def compare_title(
+    context: Context, lines: Sequence[Row], points: Sequence[Row], noun: str
+) -> Title:
     """Which candidate had most of `noun` at the highest level at which at least two have a value.
 
-    With fewer than two candidates to compare it only names what is drawn.
+    `lines`, `points`: as a `Panel` has them. With fewer than two candidates to compare it only
+    names what is drawn; where the blocks cannot tell two candidates apart it says so.
     """
     pair = _farthest(context, lines)
     if pair is None:
         return Title(f"{noun[0].upper()}{noun[1:]} against virtual users")
     low, high, users = pair
-    at = f"At {plural(users, 'user')}"
+    at, names = f"At {plural(users, 'user')}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
-    if high["value"] / low["value"] < CLOSE_FACTOR:
-        return Title(f"{at}, {low['candidate']} and {high['candidate']} are close in {noun}")
     ratio = high["value"] / low["value"]
+    told_apart = _paired(points, low["candidate"], high["candidate"], users).distinguishable
+    if told_apart is False:
+        return Title(f"{at}, {names} are not distinguishable in {noun}")
+    if told_apart is None and ratio < CLOSE_FACTOR:
+        return Title(f"{at}, {names} are close in {noun}")
     claim = f"{high['candidate']} has {times(ratio)} times the {noun} of {low['candidate']}"
     return Title(f"{at}, {claim}", ratio)
+
+
+def _paired(points: Sequence[Row], low: str, high: str, users: int) -> Effect:
+    """The effect over blocks with a valid point of both; of several devices the busiest counts."""
+    blocks: dict[str, dict[int, float]] = {low: {}, high: {}}
+    for point in points:
+        if point["valid"] and point["users"] == users and point["candidate"] in blocks:
+            known = blocks[point["candidate"]]
+            known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
+    shared = sorted(blocks[low].keys() & blocks[high].keys())
+    return paired_ratio([blocks[low][b] for b in shared], [blocks[high][b] for b in shared])
 
 
 def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | None:

@@ -73,7 +73,7 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         for row in chosen.to_dicts()
     ]  # fmt: skip
     lines = _level_means(points)
-    title = compare_title(context, lines, curve.noun)
+    title = compare_title(context, lines, points, curve.noun)
     drawing = Drawing()
     panel = Panel(lines, points, domain_of(points, log=False), height=240)
     return Figure(

@@ -145,7 +145,7 @@ def _title(context: Context, family: _Family, panels: Panels) -> Title:
     noun = family.noun + (f" ({operation})" if len(panels) > 1 else "")
     lines = _lines(rows)
     if len({row["candidate"] for row in lines}) > 1:
-        return compare_title(context, lines, noun)
+        return compare_title(context, lines, rows, noun)
     return Title(f"{family.noun[0].upper()}{family.noun[1:]} against virtual users")
 
 

@@ -82,13 +82,20 @@ def _title(rows: Rows, first: str) -> str:
     names = {row["candidate"] for row in rows}
     if len(names) > 1 or len(rows) < 2:
         return f"New orders per minute relative to {first}"
-    low = min(rows, key=lambda row: (row["value"], row["users"]))
-    high = max(rows, key=lambda row: (row["value"], -row["users"]))
-    return (
-        f"{rows[0]['candidate']} against {first}: {times(low['value'])} times at "
-        f"{plural(low['users'], 'user')}, {times(high['value'])} times at "
-        f"{plural(high['users'], 'user')}"
-    )
+    told_apart = [row for row in rows if not _holds_one(row)]
+    name = rows[0]["candidate"]
+    if not told_apart:
+        return f"{name} and {first} are not distinguishable at any level"
+    low = min(told_apart, key=lambda row: (row["value"], row["users"]))
+    high = max(told_apart, key=lambda row: (row["value"], -row["users"]))
+    ends = [low] if low is high else [low, high]
+    parts = [f"{times(row['value'])} times at {plural(row['users'], 'user')}" for row in ends]
+    return f"{name} against {first}: {', '.join(parts)}"
+
+
+def _holds_one(row: dict[str, Any]) -> bool:
+    """Whether there is an interval and it includes 1."""
+    return row["low"] is not None and row["low"] <= 1 <= row["high"]
 
 
 def _certainty(rows: Rows) -> str:
@@ -118,7 +125,7 @@ def _chart(context: Context, drawing: Drawing, rows: Rows) -> Spec:
 
 
 _WIDE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
-_NARROW = (0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 1.7)
+_NARROW = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5)
 
 
 def _ratio_axis(rows: Rows) -> alt.Y:
@@ -127,7 +134,7 @@ def _ratio_axis(rows: Rows) -> alt.Y:
     domain = [min(1.0, *shown) / 1.15, max(1.0, *shown) * 1.15]
     ticks = [
         tick
-        for tick in (_WIDE if domain[1] / domain[0] > 2 else _NARROW)
+        for tick in (_WIDE if domain[1] / domain[0] > 5 else _NARROW)
         if domain[0] <= tick <= domain[1]
     ]
     return alt.Y(

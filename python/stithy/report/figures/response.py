@@ -29,7 +29,7 @@ def _together(context: Context) -> Drawn:
     rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
         return Absent("response-by-users", "response times", "no window has response times")
-    title = compare_title(context, series["p95"][0], "95th percentile of response time")
+    title = compare_title(context, *series["p95"], "95th percentile of response time")
     drawing = Drawing()
     return Figure(
         name="response-by-users",

@@ -54,7 +54,7 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     lines, points = window_rows(context, measure.metric, divide_by_users=measure.each_user)
     if not points:
         return Absent(measure.name, measure.noun, "no window has numbers")
-    title = compare_title(context, lines, measure.noun)
+    title = compare_title(context, lines, points, measure.noun)
     drawing = Drawing()
     chart = by_users(
         context, drawing, Axis(measure.axis), Panel(lines, points, domain_of(points, log=False))

@@ -1,6 +1,7 @@
 """Two candidates at one level: direction, size, and how sure; never beyond the evidence."""
 
-from stithy.analysis.effect import Effect
+from dataclasses import dataclass
+
 from stithy.analysis.findings import Comparison
 from stithy.report.wording import count, duration, plural, times
 
@@ -10,76 +11,82 @@ CLOSE_SHARE = 0.10
 """One window each says nothing about differences below a tenth: windows alone vary that much."""
 
 
+@dataclass(frozen=True)
+class _Turned:
+    """The comparison turned so that its factor is 1 or more: `more` against `less`."""
+
+    more: str
+    less: str
+    top: float
+    bottom: float
+    factor: float
+    low: float | None
+    high: float | None
+
+
 def say(finding: Comparison) -> str:
     """The comparison in one sentence."""
+    turned = _turn(finding)
     level = f"At {plural(finding.users, 'user')}"
-    if not finding.highest and finding.effect.ratio is not None:
+    if turned is None:
+        reason = finding.effect.missing_because or "a value is missing"
+        return f"{level}, {finding.a} and {finding.b} cannot be compared: {reason}."
+    if not finding.highest:
         level += ", the highest level with valid windows of both"
-    if finding.effect.ratio is None or finding.value_a is None or finding.value_b is None:
-        return (
-            f"{level}, {finding.a} and {finding.b} cannot be compared: "
-            f"{finding.effect.missing_because or 'a value is missing'}."
-        )
-    high = _b_is_higher(finding)
-    return f"{level}, {_claim(finding, high)}{_certainty(finding.effect, high)}."
+    return f"{level}, {_claim(finding, turned)}{_certainty(finding, turned)}."
 
 
-def _b_is_higher(finding: Comparison) -> bool:
-    return finding.effect.ratio is not None and finding.effect.ratio >= 1
+def _turn(finding: Comparison) -> _Turned | None:
+    a, b, effect = finding.value_a, finding.value_b, finding.effect
+    if a is None or b is None or effect.ratio is None:
+        return None
+    if effect.ratio >= 1:
+        return _Turned(finding.b, finding.a, b, a, effect.ratio, effect.low, effect.high)
+    low = None if effect.high is None else 1 / effect.high
+    high = None if effect.low is None else 1 / effect.low
+    return _Turned(finding.a, finding.b, a, b, 1 / effect.ratio, low, high)
 
 
-def _claim(finding: Comparison, b_is_higher: bool) -> str:
-    more, less = (finding.b, finding.a) if b_is_higher else (finding.a, finding.b)
-    top, bottom = finding.value_b, finding.value_a
-    if not b_is_higher:
-        top, bottom = bottom, top
-    ratio = finding.effect.ratio or 1.0
-    factor = ratio if b_is_higher else 1 / ratio
-    if _cannot_tell(finding.effect, factor):
-        return f"{_noun(finding.metric)} of {finding.a} and {finding.b} {_alike(finding)}"
+def _claim(finding: Comparison, turned: _Turned) -> str:
+    top, bottom = _value(finding, turned.top), _value(finding, turned.bottom)
+    if _cannot_tell(finding, turned):
+        alike = "not distinguishable" if turned.low is not None else "too close to tell apart"
+        both = f"{turned.more} and {turned.less}"
+        return f"{_noun(finding)} of {both} were {alike} ({top} and {bottom})"
     if finding.metric == "nopm":
-        return (
-            f"{more} completed {times(factor)} times as many new orders per minute as {less} "
-            f"({_value(finding.metric, top)} against {_value(finding.metric, bottom)})"
+        claim = (
+            f"{turned.more} completed {times(turned.factor)} times as many new orders per minute "
+            f"as {turned.less}"
         )
-    return (
-        f"the 95th percentile of response time of {more} was {times(factor)} times that of {less} "
-        f"({_value(finding.metric, top)} against {_value(finding.metric, bottom)})"
-    )
+    else:
+        claim = (
+            f"the 95th percentile of response time of {turned.more} was {times(turned.factor)} "
+            f"times that of {turned.less}"
+        )
+    return f"{claim} ({top} against {bottom})"
 
 
-def _cannot_tell(effect: Effect, factor: float) -> bool:
-    if effect.distinguishable is None:
-        return factor < 1 + CLOSE_SHARE
-    return not effect.distinguishable
-
-
-def _alike(finding: Comparison) -> str:
-    values = (
-        f"{_value(finding.metric, finding.value_a)} and {_value(finding.metric, finding.value_b)}"
-    )
+def _cannot_tell(finding: Comparison, turned: _Turned) -> bool:
     if finding.effect.distinguishable is None:
-        return f"were too close to tell apart ({values})"
-    return f"were not distinguishable ({values})"
+        return turned.factor < 1 + CLOSE_SHARE
+    return not finding.effect.distinguishable
 
 
-def _noun(metric: str) -> str:
-    return (
-        "the new orders per minute" if metric == "nopm" else "the 95th percentiles of response time"
-    )
+def _noun(finding: Comparison) -> str:
+    if finding.metric == "nopm":
+        return "the new orders per minute"
+    return "the 95th percentiles of response time"
 
 
-def _value(metric: str, value: float | None) -> str:
-    if value is None:
-        return "unknown"
-    return count(value) if metric == "nopm" else duration(value)
+def _value(finding: Comparison, value: float) -> str:
+    return count(value) if finding.metric == "nopm" else duration(value)
 
 
-def _certainty(effect: Effect, b_is_higher: bool) -> str:
-    if effect.low is None or effect.high is None:
+def _certainty(finding: Comparison, turned: _Turned) -> str:
+    if turned.low is None or turned.high is None:
         return ", in one window each; no interval"
-    low, high = effect.low, effect.high
-    if not b_is_higher:
-        low, high = 1 / high, 1 / low
-    blocks = plural(effect.pairs, "block")
-    return f"; ratio within {times(low)} to {times(high)} (95 % interval, {blocks})"
+    blocks = plural(finding.effect.pairs, "block")
+    return (
+        f"; ratio of {turned.more} to {turned.less} within {times(turned.low)} to "
+        f"{times(turned.high)} (95 % interval, {blocks})"
+    )
