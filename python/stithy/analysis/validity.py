@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from stithy.units import format_duration, format_size
+from stithy.units import format_duration
 
 Row = Mapping[str, Any]
 
@@ -303,17 +303,6 @@ def _autovacuum(window: Row) -> Reason | None:
     if not runs:
         return None
     return Reason(Flag.AUTOVACUUM, {"runs": "once" if runs == 1 else f"{runs} times"})
-
-
-def memory_text(window: Row) -> str:
-    """The memory limit of a window in a few words, for tables and footers.
-
-    Own: `1 GiB`, `1 GiB, not enforced`, `no limit recorded`.
-    """
-    limit = window["memory_limit_bytes"]
-    if limit is None:
-        return "no limit recorded"
-    return format_size(limit) + ("" if window["memory_limit_enforced"] else ", not enforced")
 
 
 def _clause(text: str) -> str:

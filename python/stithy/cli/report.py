@@ -52,6 +52,7 @@ def report(
 
 
 def _open(page: Path) -> None:
+    # The person's own browser, and no process of ours: nothing waits for it or depends on it.
     import webbrowser
 
     webbrowser.open(page.resolve().as_uri())

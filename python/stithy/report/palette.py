@@ -26,7 +26,6 @@ GRID = ("#e3e6ea", "#2c323a")
 AXIS = ("#a9b0b9", "#5c6672")
 PAPER = ("#fdfdfe", "#15181c")
 MARK = ("#8a6d1f", "#d8b65a")
-LIMIT = ("#b03a48", "#f07f8c")
 
 # Stacked shares: dark where the machine works, pale where it does nothing.
 STATE_COLOURS = {
@@ -75,7 +74,7 @@ def roles() -> tuple[tuple[str, str], ...]:
     """Every (light, dark) pair that a figure may use."""
     return (
         *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS.values(), OTHER_WAIT,
-        INK, MUTED, GRID, AXIS, PAPER, MARK, LIMIT,
+        INK, MUTED, GRID, AXIS, PAPER, MARK,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ A `PageTable` knows how its cells are shown; `write` puts its data beside the pa
 CSV, so that each printed number can be found with full precision.
 """
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +74,11 @@ class PageTable:
 
     def write(self, folder: Path) -> None:
         """Write `<name>.parquet` and `<name>.csv` to `folder`."""
-        # No statistics or metadata of the writer: equal data give equal bytes.
-        self.frame.write_parquet(folder / f"{self.name}.parquet", compression="zstd")
-        self.frame.write_csv(folder / f"{self.name}.csv")
+        # Through memory, so that a full disk is an OSError as everywhere else.
+        content = io.BytesIO()
+        self.frame.write_parquet(content, compression="zstd")
+        (folder / f"{self.name}.parquet").write_bytes(content.getvalue())
+        (folder / f"{self.name}.csv").write_text(self.frame.write_csv(), encoding="utf-8")
 
 
 def _cell(value: Any, kind: str) -> Cell:

@@ -5,15 +5,7 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.validity import (
-    Flag,
-    Reason,
-    commit_bounds,
-    commit_rule,
-    is_valid,
-    judge,
-    memory_text,
-)
+from stithy.analysis.validity import Flag, Reason, commit_bounds, commit_rule, is_valid, judge
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 
@@ -127,10 +119,3 @@ def test_the_rule_in_words_has_the_numbers_of_the_bounds() -> None:
     assert least <= 1000 < most
     base = commit_bounds(1000, 0.0, users=0, autovacuum_runs=0)[1] - 1000
     assert commit_rule().startswith(f"{base}, ")
-
-
-def test_the_memory_limit_is_told_in_few_words(good: Row) -> None:
-    """The limit, and whether it held."""
-    assert memory_text(good) == "1 GiB"
-    assert memory_text({**good, "memory_limit_enforced": False}) == "1 GiB, not enforced"
-    assert memory_text({**good, "memory_limit_bytes": None}) == "no limit recorded"
