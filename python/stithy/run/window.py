@@ -79,6 +79,9 @@ def _measure(context: Context, measured: Measured) -> None:
             finally:
                 measured.server_ended = _ended(instance, group)
                 measured.peak_bytes = group.peak_bytes() if group else None
+            if measured.driven is not None and not measured.driven.summary.complete:
+                # Whatever held the transactions back would hold back the ordinary end, too.
+                instance.stop(at_once=True)
 
 
 def _use(

@@ -97,6 +97,13 @@ def test_a_server_in_trouble_is_not_asked_to_end_the_ordinary_way(tmp_path: Path
     assert sorted(engine.stops) == [False] * 4 + [True] * 4
 
 
+def test_a_server_that_held_its_answers_back_is_ended_at_once(tmp_path: Path) -> None:
+    """What held them back would hold back an ordinary end for minutes, too."""
+    engine = FakeEngine()
+    FakedRun(tmp_path, engine=engine, hammer=FakeHammer(complete=False)).run()
+    assert engine.stops.count(True) == 4
+
+
 def test_a_hammer_that_gives_up_makes_its_window_incomplete(tmp_path: Path) -> None:
     """The reason is its most frequent error."""
     errors = (ErrorCount(sqlstate="XX000", text="what\na mess", count=3),)
