@@ -193,7 +193,8 @@ def bars_by_users(
 ) -> Spec:
     """Stacked bars, one for each level, one chart for each candidate.
 
-    `rows`: with `users`, `candidate`, `part`, `order`, `value`.
+    `rows`: with `users`, `candidate`, `part`, `order`, `value`. A level without
+    rows keeps its place.
     """
     names = [n for n in context.evidence.candidates if any(row["candidate"] == n for row in rows)]
     columns = min(len(names), 3)
@@ -203,7 +204,10 @@ def bars_by_users(
             alt.Chart(drawing.add(row for row in rows if row["candidate"] == name), title=name)
         .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
         .encode(
-            x=alt.X("users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False)),
+            x=alt.X(
+                "users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False),
+                scale=alt.Scale(domain=list(context.evidence.levels)),
+            ),
             y=alt.Y(
                 "value:Q", title=stack.axis.title if index % columns == 0 else None, stack="zero",
                 scale=alt.Scale(domain=list(stack.domain), nice=False),

@@ -120,7 +120,7 @@ def _memory(row: Mapping[str, object]) -> str:
     limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
     if not row["memory_limit_enforced"]:
         return f"MEMORY LIMIT NOT ENFORCED: {note or 'reason not known'}"
-    if note:
-        return f"{row['candidate']}: {note}"
     size = format_size(limit) if isinstance(limit, int) else "of unknown size"
+    if note:
+        return f"memory limit {size} with {row['candidate']}, its files in memory included"
     return f"memory limit {size}, page cache included"

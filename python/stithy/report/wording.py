@@ -21,9 +21,9 @@ def times(ratio: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 as per cent: `97 %`, `0.4 %`."""
-    value = share * 100
-    return f"{value:.1f} %" if abs(value) < 1 and value else f"{value:.0f} %"
+    """A share of 1 as per cent: `97 %`, `0.4 %`; what would round to nothing is `0 %`."""
+    value = round(share * 100, 1) or 0.0  # never -0
+    return f"{value:.1f} %" if 0 < abs(value) < 1 else f"{value:.0f} %"
 
 
 def duration(seconds: float) -> str:

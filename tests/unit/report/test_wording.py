@@ -19,10 +19,18 @@ def test_counts_have_their_thousands_set_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "said"), [(0.97, "97 %"), (0.004, "0.4 %"), (0.0, "0 %"), (-0.004, "-0.4 %")]
+    ("share", "said"),
+    [
+        (0.97, "97 %"),
+        (0.004, "0.4 %"),
+        (0.0, "0 %"),
+        (0.0003, "0 %"),
+        (-0.004, "-0.4 %"),
+        (-0.0003, "0 %"),
+    ],
 )
 def test_shares_are_per_cent(share: float, said: str) -> None:
-    """Small shares keep a decimal, zero does not."""
+    """Small shares keep a decimal; zero, and what rounds to it, does not."""
     assert percent(share) == said
 
 

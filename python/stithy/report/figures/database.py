@@ -32,22 +32,30 @@ class _Curve:
 CURVES = (
     _Curve(
         "wal-by-users", metrics.WAL_BYTES, 1e6, "write-ahead log volume",
-        "Write-ahead log (MB a second)",
-        "Write-ahead log inserted by the server, megabytes (10⁶ bytes) a second. After a "
+        "Write-ahead log (MB per second)",
+        "Write-ahead log inserted by the server, megabytes (10⁶ bytes) per second. After a "
         "checkpoint the first change of a page logs the whole page.",
     ),
     _Curve(
         "wal-syncs-by-users", metrics.WAL_SYNCS, 1.0, "syncs of the write-ahead log",
-        "Log syncs a second",
-        "Syncs of the write-ahead log a second: fewer than commits where one sync serves several.",
+        "Log syncs per second",
+        "Syncs of the write-ahead log per second: fewer than commits where one sync serves "
+        "several.",
     ),
     _Curve(
         "blocks-read-by-users", metrics.BLOCKS_READ, 1.0, "blocks read into the server's cache",
-        "Blocks read a second",
+        "Blocks read per second",
         "Blocks of 8 KiB that were not in the server's own cache; the page cache may have had "
         "them.",
     ),
 )  # fmt: skip
+
+WAIT_WORDS = {
+    "IO": "reads and writes (IO)",
+    "Lock": "locks of other transactions (Lock)",
+    "LWLock": "internal locks of the server (LWLock)",
+}
+"""What the commonest types of wait are, beside the server's own names for them."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -131,8 +139,8 @@ def _waits(context: Context) -> Drawn:
         name="waits-by-users",
         title=title,
         caption="Mean number of active sessions by what they wait for, sampled once a second; CPU "
-        "stands for sessions that wait for nothing. Valid windows only. Short waits are seen as "
-        "often as they last.",
+        "stands for sessions that wait for nothing. Valid windows only. The types are the "
+        "server's own; short waits are seen as often as they last.",
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
         "each number of virtual users, one chart for each candidate.",
         footer=context.footer,
@@ -154,4 +162,4 @@ def _wait_title(frame: pl.DataFrame) -> str:
     if waits.is_empty():
         return "Active sessions were not seen waiting"
     first = waits.sort(["value", "part"], descending=[True, False])["part"][0]
-    return f"Apart from the CPU, sessions waited most for {first}"
+    return f"Apart from the CPU, sessions waited most for {WAIT_WORDS.get(first, first)}"

@@ -35,8 +35,8 @@ class _Family:
 
 
 RATE = _Family(
-    "device-rate", "operations a second of the device", Axis("Operations a second"), "rate",
-    "Completed operations a second of each block device under the volumes, mean over the window.",
+    "device-rate", "operations per second of the device", Axis("Operations per second"), "rate",
+    "Completed operations per second of each block device under the volumes, mean over the window.",
 )  # fmt: skip
 LATENCY = _Family(
     "device-latency", "mean latency of the device", Axis("Mean latency (ms)", log=True), "duration",
@@ -44,8 +44,8 @@ LATENCY = _Family(
     "weighted by its operations. Logarithmic axis.", 1000.0,
 )  # fmt: skip
 BYTES = _Family(
-    "device-bytes", "megabytes a second of the device", Axis("MB a second"), "rate",
-    "Megabytes (10⁶ bytes) a second, mean over the window.",
+    "device-bytes", "megabytes per second of the device", Axis("MB per second"), "rate",
+    "Megabytes (10⁶ bytes) per second, mean over the window.",
 )  # fmt: skip
 USE = _Family(
     "device-use", "share of time that the device was busy",

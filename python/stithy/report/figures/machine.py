@@ -55,7 +55,7 @@ def _pressure_title(panels: dict[str, Rows]) -> str:
 def _memory(context: Context) -> Drawn:
     panels = {
         "in use within the limit": _points(context, metrics.CGROUP, metrics.CGROUP_USED, None),
-        "of it page cache": _points(context, metrics.CGROUP, metrics.CGROUP_CACHE, None),
+        "page cache alone": _points(context, metrics.CGROUP, metrics.CGROUP_CACHE, None),
     }
     panels = {words: points for words, points in panels.items() if points}
     if not panels:

@@ -112,7 +112,7 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("second", "second", "count"), Show("tpm", "TPM", "count"),
                 Show("p95", "response p95", "duration"),
-                Show("device", "device operations a second", "rate"),
+                Show("device", "device operations per second", "rate"),
             ),
             _wide(here),
         ),

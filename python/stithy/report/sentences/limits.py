@@ -20,18 +20,19 @@ def say(finding: Limits) -> str:
 
 def _full(finding: Limits) -> list[str]:
     """For each resource that was full, its use with each candidate."""
-    uses: dict[str, list[str]] = {}
+    uses: dict[str, dict[str, list[str]]] = {}
     for name, found in finding.of:
         for limit in found:
-            uses.setdefault(limit.what, []).append(f"{percent(limit.use_share)} of it with {name}")
-    return [f"{what} {_verb(what)} busy {_share(parts)}" for what, parts in uses.items()]
+            shares = uses.setdefault(limit.what, {})
+            shares.setdefault(percent(limit.use_share), []).append(name)
+    return [f"{what} {_verb(what)} busy {_shares(shares)}" for what, shares in uses.items()]
 
 
-def _share(parts: list[str]) -> str:
-    """`95 % of the time with disk and 97 % with memory`."""
-    first, *others = parts
-    rest = [part.replace(" of it", "", 1) for part in others]
-    return listing([first.replace(" of it", " of the time", 1), *rest])
+def _shares(shares: dict[str, list[str]]) -> str:
+    """`95 % of the time with disk and 97 % with memory`; candidates of equal shares together."""
+    (first, names), *others = shares.items()
+    rest = [f"{share} with {listing(found)}" for share, found in others]
+    return listing([f"{first} of the time with {listing(names)}", *rest])
 
 
 def _verb(what: str) -> str:

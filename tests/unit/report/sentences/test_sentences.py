@@ -110,6 +110,16 @@ def test_limits_say_what_was_full_and_where_nothing_was() -> None:
     )
 
 
+def test_candidates_of_one_share_are_named_together() -> None:
+    """The same number is not said twice."""
+    full = [Limit("the CPUs of the host", share) for share in (0.999, 0.998, 0.95)]
+    said = _say(Limits(13, (("disk", (full[0],)), ("memory", (full[1],)), ("tape", (full[2],)))))
+    assert said == (
+        "At 13 users, the CPUs of the host were busy 100 % of the time with disk and memory and "
+        "95 % with tape."
+    )
+
+
 def test_no_answer_says_why() -> None:
     """A run without valid windows answers nothing."""
     assert _say(Nothing("no window is valid")) == ("This run gives no answer: no window is valid.")
