@@ -43,7 +43,7 @@ class FakeHammer:
         self._complete = complete
         self._errors = errors
         self._broken = broken
-        self._before_run = before_run
+        self.before_run = before_run
         self.runs: list[RunRequest] = []
 
     def prepare(
@@ -64,7 +64,7 @@ class FakeHammer:
     def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
         """One second with ten of each."""
         self._fail("run")
-        self._before_run()
+        self.before_run()
         self.runs.append(request)
         second = Second(second=0, at_s=START_S, phase=Phase.MEASURE, transactions=_second())
         if watch.on_message:

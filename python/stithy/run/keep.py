@@ -1,6 +1,7 @@
 """Instances that go on after their run, for a person to look at, until `stithy clean`."""
 
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from stithy.database.engine import Start
 from stithy.run.context import Context, own
@@ -34,16 +35,13 @@ def keep_instances(context: Context) -> dict[str, str]:
 
 def _url(context: Context, candidate: str, url: Secret) -> str:
     """The URL with a file in place of the password."""
-    from urllib.parse import parse_qs, unquote, urlsplit
-
     parts = urlsplit(url.reveal())
-    sockets = parse_qs(parts.query)["host"][0]
-    password = unquote(parts.password or "")
-    file = _password_file(context, Path(sockets), password)
+    sockets = context.sockets(candidate)
+    file = _password_file(sockets, unquote(parts.password or ""))
     return f"postgresql://{parts.username}@{parts.path}?host={sockets}&passfile={file}"
 
 
-def _password_file(context: Context, sockets: Path, password: str) -> Path:
+def _password_file(sockets: Path, password: str) -> Path:
     file = sockets / "pgpass"
     file.touch(mode=0o600)
     escaped = password.replace("\\", "\\\\").replace(":", "\\:")
