@@ -209,6 +209,8 @@ def test_kept_instances_go_on_until_clean(stithy: Stithy, place: Path) -> None:
     for path in out.rglob("*"):
         assert not path.is_file() or password.encode() not in path.read_bytes()
     assert pids_inside(place / "a/data", "postgres")
+    checked = stithy.run("hammer", "check", line.rpartition("running: ")[2])
+    assert checked.returncode == 0, checked.stdout + checked.stderr
     refused = stithy.run("run", study, "--out", place / "second")
     assert refused.returncode == 3
     assert "stithy clean" in refused.stderr

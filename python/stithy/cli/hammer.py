@@ -176,11 +176,12 @@ def check(
 
 
 def _hammer(url: str) -> "Hammer":
+    from stithy.database.engines.postgresql.passfile import with_password
     from stithy.hosts.runner import LocalRunner
     from stithy.secrets import Secret
     from stithy.workload.hammer import Hammer
 
-    return Hammer(LocalRunner(), Secret(url))
+    return Hammer(LocalRunner(), with_password(Secret(url)))
 
 
 def _size(warehouses: int) -> "WorkloadSize":
@@ -193,10 +194,11 @@ def _size(warehouses: int) -> "WorkloadSize":
 def _loaded(url: str) -> int:
     from stithy.database.engines.postgresql.connection import parse_url
     from stithy.database.engines.postgresql.loaded import loaded_warehouses
+    from stithy.database.engines.postgresql.passfile import with_password
     from stithy.secrets import Secret
 
     say("looking for what was loaded")
-    if (found := loaded_warehouses(Secret(url))) is None:
+    if (found := loaded_warehouses(with_password(Secret(url)))) is None:
         raise PreconditionError(
             "nothing was loaded into this database",
             where=parse_url(Secret(url)).place,

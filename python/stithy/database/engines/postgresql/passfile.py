@@ -1,0 +1,97 @@
+"""Passwords that a URL does not hold but names a file for: `?passfile=…`, in libpq's form.
+
+`stithy run --keep` prints such URLs. psql reads the file by itself; the hammer and Stithy's own
+connections get the password put in.
+Source: PostgreSQL's manual, "The Password File".
+"""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from stithy.database.engines.postgresql.connection import Target, parse_url
+from stithy.errors import UserError
+from stithy.secrets import Secret
+
+OPTION = "passfile"
+
+
+def with_password(url: Secret) -> Secret:
+    """The URL with the password of its `passfile` in it; as it is where it names none.
+
+    Raises UserError for a file that cannot be read, that others may read, or that has no password
+    for what the URL names.
+    """
+    parts = urlsplit(url.reveal())
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    named = [value for name, value in options if name == OPTION]
+    if not named:
+        return url
+    rest = urlencode([each for each in options if each[0] != OPTION], quote_via=quote, safe="/")
+    if parts.password is not None:
+        return Secret(parts._replace(query=rest).geturl())
+    target = parse_url(url)
+    password = quote(_password(Path(named[-1]), target), safe="")
+    _, _, place = parts.netloc.rpartition("@")
+    where = f"{quote(target.user, safe='')}:{password}@{place}"
+    # Written by hand: with an empty host, as for a socket, urlunsplit would leave out the slashes.
+    return Secret(f"{parts.scheme}://{where}{parts.path}?{rest}")
+
+
+def _password(path: Path, target: Target) -> str:
+    for line in _lines(path):
+        fields = _split(line)
+        if len(fields) == 5 and all(_fits(*each) for each in _pairs(fields, target)):
+            return fields[4]
+    raise UserError(
+        f"it has no password for user {target.user} of {target.place}",
+        where=str(path),
+        remedy="add a line host:port:database:user:password, or put the password into the URL",
+    )
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise UserError(
+                "other users may read this password file",
+                where=str(path),
+                remedy=f"close it: chmod 600 {path}",
+            )
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise UserError(
+            f"the password file cannot be read: {error.strerror}",
+            where=str(path),
+            remedy="correct `passfile` in the URL, or put the password into it",
+        ) from error
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _pairs(fields: list[str], target: Target) -> Iterator[tuple[str, str]]:
+    """What a line says and what the URL names: host, port, database, user."""
+    named = (target.host, str(target.port), target.database, target.user)
+    return zip(fields, named, strict=False)
+
+
+def _fits(said: str, named: str) -> bool:
+    return said in ("*", named)
+
+
+def _split(line: str) -> list[str]:
+    r"""Fields between colons; a backslash keeps the colon or backslash after it.
+
+    >>> _split(r"*:5432:a\:b:me:x\\y")
+    ['*', '5432', 'a:b', 'me', 'x\\y']
+    """
+    fields, escaped = [""], False
+    for character in line:
+        if escaped or character not in "\\:":
+            fields[-1] += character
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        else:
+            fields.append("")
+    return fields
