@@ -161,7 +161,7 @@ class Load(BaseModel):
         le=1000,
         description=(
             "Blocks at each level. A block is one window of every candidate, in random order. An "
-            "interval around a ratio needs at least 2."
+            "interval around a ratio needs at least 2; over 5 it is useful."
         ),
         examples=[3],
     )

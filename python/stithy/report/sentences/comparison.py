@@ -87,6 +87,6 @@ def _certainty(finding: Comparison, turned: _Turned) -> str:
         return ", in one window each; no interval"
     blocks = plural(finding.effect.pairs, "block")
     return (
-        f"; ratio of {turned.more} to {turned.less} within {times(turned.low)} to "
+        f"; ratio of {turned.more} to {turned.less} between {times(turned.low)} and "
         f"{times(turned.high)} (95 % interval, {blocks})"
     )

@@ -35,7 +35,9 @@ def test_the_direction_is_turned_so_that_the_factor_is_above_one() -> None:
 def test_an_interval_is_given_with_its_blocks() -> None:
     """With blocks the interval is part of the sentence, turned with the direction."""
     said = _say(_nopm(Effect(0.5, 0.4, 0.625, 6), 4000, 2000))
-    assert said.endswith("; ratio of disk to memory within 1.60 to 2.5 (95 % interval, 6 blocks).")
+    assert said.endswith(
+        "; ratio of disk to memory between 1.60 and 2.5 (95 % interval, 6 blocks)."
+    )
 
 
 def test_an_interval_that_holds_one_is_not_distinguishable() -> None:
@@ -43,7 +45,7 @@ def test_an_interval_that_holds_one_is_not_distinguishable() -> None:
     said = _say(_nopm(Effect(1.3, 0.9, 1.9, 3), 1000, 1300))
     assert said.startswith(
         "At 13 users, the new orders per minute of memory and disk were not distinguishable "
-        "(1,300 and 1,000); ratio of memory to disk within 0.90 to 1.90"
+        "(1,300 and 1,000); ratio of memory to disk between 0.90 and 1.90"
     )
     assert "times as many" not in said
 
