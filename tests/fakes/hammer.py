@@ -19,6 +19,7 @@ from stithy.wire.messages import (
     TransactionSecond,
     TransactionTotal,
     WarmUpSummary,
+    Warning,
 )
 from stithy.workload.hammer import NOBODY, Checked, Driven, RunRequest, Watch
 
@@ -36,9 +37,11 @@ class FakeHammer:
         complete: bool = True,
         errors: tuple[ErrorCount, ...] = (),
         broken: bool = False,
+        warnings: tuple[str, ...] = (),
         before_run: Callable[[], None] = lambda: None,
     ) -> None:
         """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds."""
+        self._warnings = tuple(Warning(code="fake", text=text) for text in warnings)
         self._faults = faults or {}
         self._complete = complete
         self._errors = errors
@@ -69,7 +72,7 @@ class FakeHammer:
         second = Second(second=0, at_s=START_S, phase=Phase.MEASURE, transactions=_second())
         if watch.on_message:
             watch.on_message(second)
-        return Driven((second,), (), self._summary(request))
+        return Driven((second,), self._warnings, self._summary(request))
 
     def check(
         self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from stithy.units import format_duration
+from stithy.units import format_duration, format_size
 
 Row = Mapping[str, Any]
 
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
 """Source: docs/explanation/method.md, "Three times"."""
+
+STILL_CACHED_SHARE = 0.01
+"""Own: of the restored bytes; less cannot be told from the noise of a cache."""
 
 COMMITS_MISSING_COUNT = 5
 """Own: the counters are read once all backends have handed theirs over, so this is mere caution."""
@@ -44,6 +47,7 @@ class Flag(Enum):
     CONDITIONS_UNKNOWN = "consistency not verified"
     MEMORY_LIMIT = "memory limit not enforced"
     MEMORY_LIMIT_WIDENED = "memory limit widened"
+    STILL_CACHED = "restored files still cached"
     NO_CHECKPOINT = "no checkpoint inside"
     COLLECTOR = "collector stopped"
     AUTOVACUUM = "autovacuum ran"
@@ -113,6 +117,11 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
         "About the memory limit: {because}.",
         "Keep it in mind when comparing with other runs.",
     ),
+    Flag.STILL_CACHED: (
+        "{size} of the restored {whole} were still in the page cache at the start, outside of the "
+        "memory limit.",
+        "End what else has these files open; reads of them may not have reached the storage.",
+    ),
     Flag.NO_CHECKPOINT: (
         "No whole checkpoint fell into the measurement, so write-back was not measured.",
         "Make the window longer than a checkpoint cycle, or lower checkpoint_timeout.",
@@ -174,6 +183,7 @@ def judge(
         _conditions(conditions),
         _restore(restore),
         _memory_limit(window),
+        _still_cached(restore),
         _checkpoint(window),
         _gaps(gaps),
         _autovacuum(window),
@@ -278,6 +288,17 @@ def _conditions(conditions: Sequence[Row]) -> Reason | None:
 
 def _restore(restore: Row | None) -> Reason | None:
     return Reason(Flag.RESTORE) if restore is not None and not restore["identical"] else None
+
+
+def _still_cached(restore: Row | None) -> Reason | None:
+    """Pages that could not be evicted; on a file system in memory that is known beforehand."""
+    if restore is None or restore.get("resident_bytes") is None:
+        return None
+    cached, whole = restore["resident_bytes"], restore["size_bytes"]
+    if cached <= STILL_CACHED_SHARE * whole:
+        return None
+    texts = {"size": format_size(cached), "whole": format_size(whole)}
+    return Reason(Flag.STILL_CACHED, texts)
 
 
 def _memory_limit(window: Row) -> Reason | None:

@@ -52,6 +52,10 @@ def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
             remedy="name another one: results are never overwritten",
         )
     there = existing_part(directory)
+    if not there.is_dir():
+        raise UserError(
+            f"{there} is not a directory", where="--out", remedy="name another directory with --out"
+        )
     if not os.access(there, os.W_OK | os.X_OK):
         raise PreconditionError(
             f"{there} is not writable for this user",

@@ -27,6 +27,7 @@ from stithy.workload.hammer import Checked, Driven, Program, RunRequest, Watch
 WARM_UP_PER_WAREHOUSE = 500
 WARM_UP_MAX = 20_000
 NO_SPACE = "No space left on device"
+SHARED_MEMORY = "shared memory segment"
 
 
 @dataclass
@@ -191,8 +192,8 @@ def _reason(measured: Measured, error: StithyError) -> str:
 def _stop_when_full(context: Context, directory: WindowDirectory, measured: Measured) -> None:
     """Raise if the volume is full: by the server's log, or by the hammer's errors."""
     errors = measured.driven.summary.errors if measured.driven else ()
-    told = any(error.sqlstate == "53100" for error in errors)
-    if not told and not _log_says(directory, NO_SPACE):
+    told = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)
+    if not told and not _log_tells_of_a_full_disk(directory):
         return
     volume = context.volume(measured.window.candidate)
     raise InfrastructureError(
@@ -202,8 +203,10 @@ def _stop_when_full(context: Context, directory: WindowDirectory, measured: Meas
     )
 
 
-def _log_says(directory: WindowDirectory, words: str) -> bool:
+def _log_tells_of_a_full_disk(directory: WindowDirectory) -> bool:
+    """Whether the server met a full file system; memory that it shares lies on another one."""
     try:
-        return words in directory.server_log.read_text(errors="replace")
+        lines = directory.server_log.read_text(errors="replace").splitlines()
     except OSError:
         return False
+    return any(NO_SPACE in line and SHARED_MEMORY not in line for line in lines)

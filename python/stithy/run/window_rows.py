@@ -106,7 +106,8 @@ def _cut_short(context: Context, measured: "Measured") -> str:
     if summary.errors:
         worst = max(summary.errors, key=lambda error: error.count)
         return f"the hammer gave up: {_plain(worst.text)} ({worst.count} times)"
-    return "the hammer ended before its time"
+    told = [warning.text for warning in measured.driven.warnings]
+    return _plain(told[-1]) if told else "the hammer ended before its time"
 
 
 def _plain(text: str) -> str:

@@ -66,8 +66,9 @@ def foreign_entries(directory: Path) -> list[str]:
 def _missing(path: Path, where: str) -> Use:
     parent = path.parent
     if not parent.is_dir():
-        state = "is not a directory" if parent.exists() else "does not exist"
-        raise _refuse(f"{parent} {state}", where, f"make it: mkdir -p {parent}")
+        if parent.exists():
+            raise _refuse(f"{parent} is not a directory", where, _another())
+        raise _refuse(f"{parent} does not exist", where, f"make it: mkdir -p {parent}")
     _need_writable(parent, where)
     return Use.MISSING
 

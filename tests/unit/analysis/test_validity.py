@@ -69,6 +69,17 @@ def test_what_must_be_known_only_annotates_the_window(good: Row, flag: Flag, cha
     assert is_valid(reasons)
 
 
+def test_restored_files_that_stayed_in_the_page_cache_are_told(good: Row) -> None:
+    """They are outside of the memory limit; a file system in memory has no such number."""
+    size_bytes = 100 * 2**20
+    restored = {"identical": True, "size_bytes": size_bytes}
+    [reason] = judge(good, HELD, {**restored, "resident_bytes": size_bytes // 2})
+    assert (reason.flag, reason.invalidates) == (Flag.STILL_CACHED, False)
+    assert reason.sentence.startswith("50 MiB of the restored 100 MiB were still in the page cache")
+    assert judge(good, HELD, {**restored, "resident_bytes": 4096}) == ()
+    assert judge(good, HELD, {**restored, "resident_bytes": None}) == ()
+
+
 def test_conditions_restores_and_collectors_are_judged_too(good: Row) -> None:
     """What belongs to a window from other tables counts as its own columns do."""
     broken = [{"number": 3, "holds": False}, {"number": 1, "holds": True}]

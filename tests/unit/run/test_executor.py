@@ -114,6 +114,22 @@ def test_a_hammer_that_gives_up_makes_its_window_incomplete(tmp_path: Path) -> N
     assert row["nopm"] is not None
 
 
+def test_a_hammer_that_ended_early_says_why(tmp_path: Path) -> None:
+    """By its last warning, where nothing else explains it."""
+    late = ("something else", "answers were still missing a minute after the end")
+    FakedRun(tmp_path, hammer=FakeHammer(complete=False, warnings=late)).run()
+    row = window_row(tmp_path / "out", "w-a-u1-b0")
+    assert row["missing_because"] == "answers were still missing a minute after the end"
+
+
+def test_shared_memory_that_ran_full_is_not_the_candidates_disk(tmp_path: Path) -> None:
+    """The server's words are the same, but /dev/shm is another file system."""
+    text = 'could not resize shared memory segment "/x" to 9 bytes: No space left on device'
+    errors = (ErrorCount(sqlstate="53100", text=text, count=1),)
+    outcome = FakedRun(tmp_path, hammer=FakeHammer(complete=False, errors=errors)).run()
+    assert outcome.end == "finished"
+
+
 def test_a_full_disk_ends_the_run_after_its_window_is_written(tmp_path: Path) -> None:
     """Later windows would meet it too."""
     errors = (ErrorCount(sqlstate="53100", text="No space left on device", count=1),)

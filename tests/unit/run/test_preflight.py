@@ -56,7 +56,10 @@ def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_pa
     (tmp_path / "out").mkdir()
     check_directory(tmp_path / "out", providers)
     (tmp_path / "out/x").touch()
-    for wrong in (tmp_path / "out", tmp_path / "out/x", tmp_path / "a/out", tmp_path):
+    for wrong in (
+        *(tmp_path / "out", tmp_path / "out/x", tmp_path / "out/x/y", tmp_path / "a/out"),
+        tmp_path,
+    ):
         with pytest.raises(UserError):
             check_directory(wrong, providers)
 

@@ -80,7 +80,7 @@ def test_a_directory_of_a_living_run_is_refused(tmp_path: Path) -> None:
         ("/tmp", "is shared by all users"),
         ("/etc/passwd", "is not a directory"),
         ("relative/path", "is a relative path"),
-        ("/etc/passwd/below", "is not a directory"),
+        ("/etc/passwd/below", "/etc/passwd is not a directory: name another directory"),
         ("/proc", "it holds"),
     ],
 )

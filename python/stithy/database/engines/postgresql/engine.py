@@ -18,6 +18,7 @@ from stithy.database.engines.postgresql.settings import (
     Questions,
     complete,
     configuration,
+    message,
     words,
 )
 from stithy.database.engines.postgresql.shared_memory import remove_segment
@@ -78,11 +79,7 @@ class PostgreSQL:
         finally:
             password.unlink(missing_ok=True)
         if finished.code != 0:
-            raise InfrastructureError(
-                f"initdb failed: {finished.stderr.strip()}",
-                where=str(data),
-                remedy="mend what it names, then run again",
-            )
+            raise _initdb_failed(data, message(finished.stderr))
         (data / "postgresql.conf").write_text(configuration(self._settings()))
 
     def start(self, start: Start) -> Server:
@@ -142,6 +139,13 @@ class PostgreSQL:
             file.write(self._request.password.reveal())
         if user := self._request.user:
             os.chown(path, user.uid, user.gid)
+
+
+def _initdb_failed(data: Path, said: str) -> InfrastructureError:
+    remedy = "mend what it names, then run again"
+    if "shared memory" in said:
+        remedy = "give /dev/shm more room (containers: --shm-size=1g), then run again"
+    return InfrastructureError(f"initdb failed: {said}", where=str(data), remedy=remedy)
 
 
 def _wait_until_ready(server: Server) -> None:

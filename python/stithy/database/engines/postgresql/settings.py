@@ -141,7 +141,7 @@ def message(stderr: str) -> str:
         for tag in ("FATAL:  ", "HINT:  "):
             if tag in line:
                 parts.append(line.partition(tag)[2].rstrip("."))
-    return ", ".join(parts) or stderr.strip() or "no message"
+    return ", ".join(parts) or " | ".join(stderr.strip().splitlines()) or "no message"
 
 
 def _refused(refused: Mapping[str, str]) -> UserError:
