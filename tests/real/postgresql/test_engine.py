@@ -57,8 +57,10 @@ def server(place: Path) -> Iterator[Server]:
     postgresql = engine({"work_mem": "5MB"})
     postgresql.initialise(place / "data", place)
     started = postgresql.start(start(place, loading=True))
+    memory = started.shared_memory()
     yield started
     started.stop(at_once=True)
+    remove_segment(memory)
 
 
 def start(place: Path, *, loading: bool = False) -> Start:
