@@ -37,11 +37,10 @@ impl<S: Script, P: Pace> User<S, P> {
         while !self.record.finishing().requested() {
             let kind = self.script.draw();
             let due = self.pace.due(done, kind);
-            if !self.wait_until(due).await {
+            let Some(started) = self.wait_until(due).await else {
                 break;
-            }
-            let started = self.record.now();
-            let ended = self.act().await;
+            };
+            let ended = self.act(started).await;
             done = ended.done;
             self.record.add(&Sample {
                 kind,
@@ -63,24 +62,25 @@ impl<S: Script, P: Pace> User<S, P> {
         self.session.close().await;
     }
 
-    /// False when the run finishes before.
-    async fn wait_until(&mut self, due: Moment) -> bool {
-        if due <= self.record.now() {
-            return true;
+    /// The moment at which it is over; None when the run finishes before.
+    async fn wait_until(&mut self, due: Moment) -> Option<Moment> {
+        let now = self.record.now();
+        if due <= now {
+            return Some(now);
         }
         let instant = self.record.clock.instant(due);
         let mut finishing = self.record.finishing().clone();
         tokio::select! {
-            () = tokio::time::sleep_until(instant.into()) => true,
-            () = finishing.wait() => false,
+            () = tokio::time::sleep_until(instant.into()) => Some(self.record.now()),
+            () = finishing.wait() => None,
         }
     }
 
     /// Tries the drawn transaction until it ends in another way than by a conflict.
-    async fn act(&mut self) -> Ended {
+    async fn act(&mut self, started: Moment) -> Ended {
         let mut retries = 0;
+        let mut sent = started;
         loop {
-            let sent = self.record.now();
             let result = self.script.attempt(&mut self.session).await;
             let done = self.record.now();
             let ended = |outcome, lost| Ended {
@@ -103,6 +103,7 @@ impl<S: Script, P: Pace> User<S, P> {
                 return ended(Outcome::Failed, lost);
             }
             retries += 1;
+            sent = self.record.now();
         }
     }
 

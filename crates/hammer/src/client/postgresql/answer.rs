@@ -1,14 +1,15 @@
 //! The answers to one batch: rows by statement, read where they lie.
 
-use bytes::{Buf, BytesMut};
+use bytes::Buf;
 
 use super::message::{server_error, whole_message, HEAD_BYTES};
 use super::session::{ServerError, SessionError};
+use super::stream::Input;
 
 /// The answers to a batch, and the bytes under them.
 #[derive(Debug, Default)]
 pub struct Answer {
-    input: BytesMut,
+    input: Input,
     read: usize,
     rows: Vec<RowAt>,
     affected: Vec<u64>,
@@ -39,7 +40,7 @@ impl Answer {
         self.error = None;
     }
 
-    pub(super) fn input(&mut self) -> &mut BytesMut {
+    pub(super) fn input(&mut self) -> &mut Input {
         &mut self.input
     }
 
@@ -53,7 +54,7 @@ impl Answer {
 
     /// Reads every message that is whole; true when the server is ready for the next batch.
     pub(super) fn read_messages(&mut self) -> Result<bool, SessionError> {
-        while let Some((tag, end)) = whole_message(&self.input, self.read)? {
+        while let Some((tag, end)) = whole_message(self.input.bytes(), self.read)? {
             let body = self.read + HEAD_BYTES;
             self.read = end;
             match tag {
@@ -61,15 +62,20 @@ impl Answer {
                     step: self.affected.len() as u16,
                     start: body as u32,
                 }),
-                b'C' => self.affected.push(affected_rows(&self.input[body..end])),
+                b'C' => self
+                    .affected
+                    .push(affected_rows(&self.input.bytes()[body..end])),
                 b'E' => {
                     self.error = self
                         .error
                         .take()
-                        .or(Some(server_error(&self.input[body..end])))
+                        .or(Some(server_error(&self.input.bytes()[body..end])))
                 }
                 b'Z' => {
-                    self.status = self.input[body..end].first().copied().unwrap_or(b'I');
+                    self.status = self.input.bytes()[body..end]
+                        .first()
+                        .copied()
+                        .unwrap_or(b'I');
                     return Ok(true);
                 }
                 // Parse and bind complete, notices, changed parameters: nothing to learn.
@@ -103,7 +109,7 @@ impl Answer {
     fn row_at(&self, row: RowAt) -> Row<'_> {
         // Two bytes tell the number of columns.
         Row {
-            columns: &self.input[row.start as usize + 2..],
+            columns: &self.input.bytes()[row.start as usize + 2..],
         }
     }
 }
@@ -180,7 +186,7 @@ mod tests {
     fn answer(input: &[u8]) -> Answer {
         let mut answer = Answer::default();
         answer.begin(2);
-        answer.input().extend_from_slice(input);
+        answer.input().append(input);
         answer
     }
 
@@ -227,7 +233,7 @@ mod tests {
         for cut in 0..TWO_STEPS.len() {
             let mut answer = answer(&TWO_STEPS[..cut]);
             assert!(!answer.read_messages().unwrap(), "cut at {cut}");
-            answer.input().extend_from_slice(&TWO_STEPS[cut..]);
+            answer.input().append(&TWO_STEPS[cut..]);
             assert!(answer.read_messages().unwrap());
             assert_eq!(12, answer.affected(1));
             assert_eq!(Some(7), answer.first(0).unwrap().integer(0));

@@ -2,18 +2,10 @@
 //!
 //! Source: PostgreSQL documentation, "Message Formats".
 
-use bytes::{Buf, Bytes, BytesMut};
-
 use super::session::{ServerError, SessionError};
 
 /// Bytes before a message's body: its tag, and its length with the length's own four bytes.
 pub(super) const HEAD_BYTES: usize = 5;
-
-/// One message, taken out of the input.
-pub(super) struct Frame {
-    pub(super) tag: u8,
-    pub(super) body: Bytes,
-}
 
 /// Tag and end of the message that begins at `at`, or None while it is not whole.
 #[inline]
@@ -27,16 +19,6 @@ pub(super) fn whole_message(input: &[u8], at: usize) -> Result<Option<(u8, usize
     }
     let end = at + 1 + length;
     Ok((end <= input.len()).then_some((head[0], end)))
-}
-
-/// Takes the next message out of the input, or None while it is not whole.
-pub(super) fn next_message(input: &mut BytesMut) -> Result<Option<Frame>, SessionError> {
-    let Some((tag, end)) = whole_message(input, 0)? else {
-        return Ok(None);
-    };
-    let mut body = input.split_to(end).freeze();
-    body.advance(HEAD_BYTES);
-    Ok(Some(Frame { tag, body }))
 }
 
 /// Reads an ErrorResponse: fields of one letter and a text that ends with a zero byte.
@@ -71,21 +53,19 @@ mod tests {
         assert!(server_error(b"VFATAL\0C57P01\0Mbye\0\0").ends_session);
     }
 
-    /// A message is only taken when all of it is there.
+    /// A message is only read when all of it is there.
     #[test]
-    fn a_message_is_taken_only_when_whole() {
-        let mut input = BytesMut::from(&b"Z\0\0\0\x05"[..]);
-        assert!(next_message(&mut input).unwrap().is_none());
-        input.extend_from_slice(b"IC");
-        let frame = next_message(&mut input).unwrap().unwrap();
-        assert_eq!((b'Z', &b"I"[..]), (frame.tag, &frame.body[..]));
-        assert_eq!(b"C", &input[..]);
+    fn a_message_is_read_only_when_whole() {
+        let input = b"..Z\0\0\0\x05IC";
+        for end in 2..8 {
+            assert_eq!(None, whole_message(&input[..end], 2).unwrap());
+        }
+        assert_eq!(Some((b'Z', 8)), whole_message(input, 2).unwrap());
     }
 
     /// A length that cannot be is an error, not an endless loop.
     #[test]
     fn an_impossible_length_is_refused() {
-        let mut input = BytesMut::from(&b"Z\0\0\0\x03I"[..]);
-        assert!(next_message(&mut input).is_err());
+        assert!(whole_message(b"Z\0\0\0\x03I", 0).is_err());
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Why not tokio-postgres here, which loading and checking use: each of its requests passes a channel
 //! to another task and back. A batch here is one write and, mostly, one read, in the user's own task,
-//! in buffers that are kept. Figures: `benches/README.md`.
+//! in buffers that are kept. Eight users reading single rows, one thread, side by side: 5.6 µs of CPU a
+//! round trip with tokio-postgres (its connection in a task of its own or in the same one), 4.2 µs so,
+//! 4.6 µs for pgbench.
 
 use std::io;
 use std::time::Duration;

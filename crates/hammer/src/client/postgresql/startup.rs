@@ -6,9 +6,9 @@ use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256, SCRAM
 use postgres_protocol::message::frontend;
 use tokio_postgres::Config;
 
-use super::message::{next_message, server_error, Frame};
+use super::message::{server_error, whole_message, HEAD_BYTES};
 use super::session::SessionError;
-use super::stream::Stream;
+use super::stream::{Input, Stream};
 
 /// A setting of the session, sent with the start.
 pub type Setting = (&'static str, &'static str);
@@ -34,14 +34,20 @@ pub(super) async fn start(
     frontend::startup_message(parameters.iter().chain(settings).copied(), &mut out)?;
     stream.send(&out).await?;
 
-    let mut input = BytesMut::new();
+    let mut input = Input::default();
+    let mut read = 0;
     let mut scram = None;
     loop {
-        let frame = receive(stream, &mut input).await?;
+        let Some((tag, end)) = whole_message(input.bytes(), read)? else {
+            stream.receive(&mut input).await?;
+            continue;
+        };
+        let body = &input.bytes()[read + HEAD_BYTES..end];
+        read = end;
         out.clear();
-        match frame.tag {
-            b'R' => answer_authentication(&frame.body, user, password, &mut scram, &mut out)?,
-            b'E' => return Err(SessionError::Server(server_error(&frame.body))),
+        match tag {
+            b'R' => answer_authentication(body, user, password, &mut scram, &mut out)?,
+            b'E' => return Err(SessionError::Server(server_error(body))),
             b'Z' => return Ok(()),
             // Parameters, the key for cancelling, notices: of no use here.
             _ => {}
@@ -49,15 +55,6 @@ pub(super) async fn start(
         if !out.is_empty() {
             stream.send(&out).await?;
         }
-    }
-}
-
-async fn receive(stream: &mut Stream, input: &mut BytesMut) -> Result<Frame, SessionError> {
-    loop {
-        if let Some(frame) = next_message(input)? {
-            return Ok(frame);
-        }
-        stream.receive(input).await?;
     }
 }
 
