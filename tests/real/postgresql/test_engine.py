@@ -161,3 +161,14 @@ def test_a_killed_servers_shared_memory_is_removed(server: Server) -> None:
     assert not is_gone(facts)
     remove_segment(facts)
     assert is_gone(facts)
+
+
+def test_a_server_that_is_held_is_ended_all_the_same(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGSTOP: it cannot hear any request to end, and its children go with it."""
+    monkeypatch.setattr("stithy.database.engines.postgresql.server.AT_ONCE_PATIENCE_S", 0.2)
+    os.kill(server.pid, signal.SIGSTOP)
+    server.stop(at_once=True)
+    assert server.ended_by() == "was ended by SIGKILL"
+    assert pids_inside(server.data, "postgres") == []

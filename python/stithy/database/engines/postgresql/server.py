@@ -31,6 +31,9 @@ DATABASE = "stithy"
 STOP_PATIENCE_S = 300.0
 """How long a fast shutdown may take: it writes all dirty pages to the device under test."""
 
+AT_ONCE_PATIENCE_S = 20.0
+"""How long an immediate shutdown may take: it writes nothing, and kills its children after 5 s."""
+
 ANSWER_PATIENCE_S = 86_400.0
 """A vacuum or a checkpoint on a slow device takes as long as it takes."""
 
@@ -140,9 +143,11 @@ class Server:
 
     def stop(self, *, at_once: bool = False) -> None:
         """Fast shutdown, or immediate; SIGKILL for whatever is left. Idempotent."""
-        first = signal.SIGQUIT if at_once else signal.SIGINT
+        first, patience_s = (
+            (signal.SIGQUIT, AT_ONCE_PATIENCE_S) if at_once else (signal.SIGINT, STOP_PATIENCE_S)
+        )
         if self._running.poll() is None:
-            end([self.pid], first, STOP_PATIENCE_S)
+            end([self.pid], first, patience_s)
             self._running.poll()
         # Children of a postmaster that was killed end by themselves, but not at once.
         end(pids_inside(self.data, PROGRAM), signal.SIGQUIT)
