@@ -171,9 +171,7 @@ async fn a_database_that_was_not_loaded_so_is_refused() {
     let url = instance.loaded_database();
     let differs = jobs::failed(&jobs::check(&url, 2, true, false)).await;
     assert!(
-        differs
-            .problem
-            .contains("1 warehouses were loaded, the job says 2"),
+        differs.problem.contains("1 loaded, 2 in the job"),
         "{differs}"
     );
     assert_eq!("size-differs", code(differs));

@@ -87,7 +87,7 @@ def time_text(seconds: float | None) -> str:
 
 def prepared(summary: "PrepareSummary") -> str:
     """Rows of each table, and how long it took."""
-    rows: list[list[str]] = [[each.table, f"{each.rows}"] for each in summary.tables]
+    rows: list[list[str]] = [[each.table, f"{each.rows:,}"] for each in summary.tables]
     took = (
         f"loaded in {time_text(summary.duration_s)}: rows {time_text(summary.copy_s)}, "
         f"indexes, keys and procedures {time_text(summary.index_s)}"
@@ -131,7 +131,7 @@ def outcome_text(outcome: Outcome) -> str:
     rows = [
         [
             row["transaction"],
-            *(f"{row[name]}" for name in ("committed", "rolled_back", "errors", "retries")),
+            *(f"{row[name]:,}" for name in ("committed", "rolled_back", "errors", "retries")),
             *(time_text(row[f"response_{name}_s"]) for name in times),
         ]
         for row in outcome.rows
@@ -142,8 +142,9 @@ def outcome_text(outcome: Outcome) -> str:
 def _totals(outcome: Outcome) -> Iterable[str]:
     numbers, summary = outcome.numbers, outcome.driven.summary
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
+    users = "user" if summary.users == 1 else "users"
     state = "complete" if summary.complete else "CUT SHORT"
-    yield f"{summary.users} users, measured for {measured}, {state}"
+    yield f"{summary.users} {users}, measured for {measured}, {state}"
     yield f"NOPM {_rate(numbers['nopm'])}   TPM {_rate(numbers['tpm'])}"
     done = numbers["transactions"]
     cost = summary.driver.cpu_s / done if done else None
@@ -161,11 +162,11 @@ def _orders_text(outcome: Outcome) -> str:
     grown = orders.after - orders.before
     expected = orders.acknowledged + (orders.in_doubt_found or 0)
     verdict = "agree" if grown == expected else "DISAGREE"
-    return f"order numbers {verdict}: grown by {grown}, acknowledged {expected}"
+    return f"order numbers {verdict}: grown by {grown:,}, acknowledged {expected:,}"
 
 
 def _rate(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
+    return "-" if value is None else f"{value:,.0f}"
 
 
 def conditions_text(conditions: Iterable["Condition"]) -> str:

@@ -41,7 +41,7 @@ def test_prepare_shows_rows_and_times(
     assert app.run(["hammer", "prepare", URL, "--warehouses", "10", "--seed", "5"]) == 0
     shown = capsys.readouterr()
     assert "loading rows: 3 of 10" in shown.err
-    assert "order_line  2999417" in shown.out
+    assert "order_line  2,999,417" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, PrepareJob)
     assert (job.seed, job.loaders, job.workload.warehouses) == (5, 2, 10)
@@ -67,7 +67,7 @@ def test_run_shows_a_line_a_second_and_a_table(
     shown = capsys.readouterr()
     assert "new-order p95  18.5 ms" in shown.err
     assert "warning: 4 of 13 connections were lost" in shown.err
-    assert "NOPM 24720   TPM 24963" in shown.out
+    assert "NOPM 24,720   TPM 24,963" in shown.out
     assert "order numbers agree" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, RunJob)

@@ -61,6 +61,13 @@ impl Target {
                 "the URL names neither a host nor a socket directory".into(),
             ));
         }
+        // The library would look up the empty name for every second connection.
+        if config.get_hosts().contains(&Host::Tcp(String::new())) {
+            return Err(invalid(
+                "the URL has a port where it has no host; a socket's port is written &port=5433"
+                    .into(),
+            ));
+        }
         if config.get_user().is_none() {
             return Err(invalid("the URL names no user".into()));
         }

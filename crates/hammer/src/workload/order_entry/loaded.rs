@@ -58,7 +58,7 @@ impl Loaded {
         Err(HammerError::precondition(
             "size-differs",
             format!(
-                "{} warehouses were loaded, the job says {}",
+                "the number of warehouses differs: {} loaded, {} in the job",
                 self.warehouses, job.warehouses
             ),
             target.place(),
