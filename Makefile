@@ -36,7 +36,7 @@ rust-test:
 python-test:
 	@$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))
 
-golden: setup ## accept the texts, plans and figures as they are now; read the diff
+golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
 bench: setup ## measure the hammer beside its references, and what the collectors cost

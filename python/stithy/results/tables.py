@@ -145,7 +145,7 @@ SERIES = Table(
         _r("at_s", "s", "Unix time at which the sampled interval ended"),
         _r("second", "s", "the same, in seconds since the users started (may be negative)", null=True),
         _t("collector", "name of the collector"),
-        _t("subject", "what was sampled: a device, an interface, a CPU set; `` for the whole machine"),
+        _t("subject", "what was sampled: a device, an interface, a CPU set; empty for the whole machine"),
         _t("metric", "name of the metric, as the collector declares it"),
         _t("unit", "unit of the value"),
         _r("value", "", "the value", null=True),

@@ -69,7 +69,7 @@ def _value(key: dict[str, Any]) -> str:
     if "pattern" in key:
         return "a duration" if "min" in key["pattern"] else "a size"
     if key["type"] == "array":
-        return f"a list of {_bounded(key['items'])} each"
+        return f"a list; each entry is {_bounded(key['items'])}"
     return _bounded(key)
 
 
