@@ -7,11 +7,15 @@ known from the server's own list of them, which is itself one of the files.
 
 import ctypes
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 SHM = Path("/dev/shm")
+PATIENCE_S = 5.0
+"""How long the memory of killed processes may take to be unmapped."""
+
 _IPC_RMID = 0
 _NAME = "PostgreSQL."
 
@@ -33,10 +37,13 @@ def segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
 def remove_segment(facts: Mapping[str, str]) -> None:
     """Remove what `segment_facts` named, and all that its list of files names. Idempotent.
 
-    Does nothing while any process uses the System V segment: the server lives, or its last children
-    do. Without that segment in the facts nobody can tell, so nothing is removed.
+    Does nothing while any process uses the System V segment, so that a living server keeps it; but
+    waits a while, because processes that were just killed still hold it when they can no longer be
+    found. Without that segment in the facts nobody can tell, so nothing is removed.
     """
-    attached = _attached(facts) if "shmid" in facts else 1
+    if "shmid" not in facts:
+        return
+    attached = _attached_at_last(facts)
     if attached:
         return
     for name in facts.get("files", "").split():
@@ -44,6 +51,14 @@ def remove_segment(facts: Mapping[str, str]) -> None:
             _remove_files(SHM / name)
     if attached == 0:
         ctypes.CDLL(None).shmctl(int(facts["shmid"]), _IPC_RMID, None)
+
+
+def _attached_at_last(facts: Mapping[str, str]) -> int | None:
+    """As `_attached`, once that is none, or when patience is over."""
+    until_s = time.monotonic() + PATIENCE_S
+    while (attached := _attached(facts)) and time.monotonic() < until_s:
+        time.sleep(0.02)
+    return attached
 
 
 def _remove_files(control: Path) -> None:
