@@ -219,7 +219,7 @@ def commit_rule() -> str:
     Own: from the constants, so that it cannot say anything else.
     """
     return (
-        f"{COMMITS_EXTRA_COUNT}, {COMMITS_EXTRA_PER_USER} for each user, "
+        f"{COMMITS_EXTRA_COUNT}, plus {COMMITS_EXTRA_PER_USER} for each user, "
         f"{COMMITS_EXTRA_PER_S:g} for each second and {COMMITS_EXTRA_PER_AUTOVACUUM} for each run "
         "of autovacuum"
     )

@@ -123,7 +123,8 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_text(name, each) for each in value) or "none"
     if name.endswith("_bytes") and isinstance(value, int | float):
-        return f"{format_size(value)} ({value:,} B)"
+        size, exact = format_size(value), f"{value:,} B"
+        return size if size == exact else f"{size} ({exact})"
     if name.endswith("_s") and isinstance(value, int | float):
         return duration(value)
     return str(value)

@@ -101,7 +101,7 @@ def driver(context: Context) -> PageTable:
             Show("window_id", "Window", "id"), Show("lateness_p99_s", "Late, p99", "duration"),
             Show("service_p50_s", "Service time, p50", "duration"),
             Show("driver_cpu_s", "CPU time", "duration"),
-            Show("cpu_per_transaction_s", "CPU time a transaction", "duration"),
+            Show("cpu_per_transaction_s", "CPU time per transaction", "duration"),
             Show("driver_run_queue_s", "Waited for a CPU", "duration"),
         ),
         frame,
@@ -197,6 +197,10 @@ def laws(context: Context) -> PageTable:
     )  # fmt: skip
 
 
+MOMENTS = {"load": 0, "window": 1, "end": 2}
+"""The moments at which consistency conditions are verified, in the order of a run."""
+
+
 def conditions(context: Context) -> PageTable:
     """Consistency conditions by candidate and moment: how many were verified, how many held."""
     frame = context.run.conditions.group_by("moment", "candidate", maintain_order=True).agg(
@@ -214,7 +218,7 @@ def conditions(context: Context) -> PageTable:
             Show("violations", "Rows that break one", "count"),
             Show("duration_s", "Time taken", "duration"),
         ),
-        frame.sort("moment", "candidate"),
+        frame.sort(pl.col("moment").replace_strict(MOMENTS, default=9), "candidate"),
     )  # fmt: skip
 
 

@@ -1,0 +1,21 @@
+"""The manifest as tables of facts."""
+
+from pathlib import Path
+
+from stithy.report import facts
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+
+def test_a_size_is_told_exactly_and_once(tmp_path: Path) -> None:
+    """A size that is exact in its short form is not repeated in bytes."""
+    build_run(tmp_path, Shape(users=(1,)))
+    manifest = read_run(tmp_path).manifest
+    assert manifest is not None
+    small = manifest.model_copy(
+        update={"memory": manifest.memory.model_copy(update={"limit_bytes": 512})}
+    )
+    for known, said in ((manifest, "1 GiB (1,073,741,824 B)"), (small, "512 B")):
+        database = next(each for each in facts.tables(known) if each.name == "facts-database")
+        told = dict(database.frame.iter_rows())
+        assert said in told.values()
