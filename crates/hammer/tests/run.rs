@@ -231,6 +231,18 @@ async fn a_request_to_stop_ends_in_an_incomplete_summary() {
     instance.drop_database(&url);
 }
 
+/// A request to stop before the first transaction is a failure: there is nothing to sum up.
+#[tokio::test]
+async fn a_request_to_stop_before_the_first_transaction_is_a_failure() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    let (stopper, stop) = stop_pair();
+    stopper.request();
+    let (_, result) = jobs::outcome(&Job::Run(jobs::run(&url, 1, 2, 1.0)), stop, |_| ()).await;
+    assert_eq!("interrupted", result.unwrap_err().code);
+    instance.drop_database(&url);
+}
+
 /// Unexpected errors are counted with their text; past the limit the run gives up.
 #[tokio::test]
 async fn errors_past_the_limit_end_the_run_and_are_shown() {

@@ -31,7 +31,9 @@ pub(super) async fn start(
         ),
         ("client_encoding", "UTF8"),
     ];
-    frontend::startup_message(parameters.iter().chain(settings).copied(), &mut out)?;
+    let options = config.get_options().map(|options| ("options", options));
+    let all = parameters.into_iter().chain(options);
+    frontend::startup_message(all.chain(settings.iter().copied()), &mut out)?;
     stream.send(&out).await?;
 
     let mut input = Input::default();

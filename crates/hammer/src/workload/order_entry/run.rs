@@ -21,11 +21,32 @@ use crate::error::HammerError;
 use crate::run::{drive, Plan, Window};
 use crate::workload::Context;
 
+/// Everything that stands ready before the first user acts.
+struct Ready {
+    target: Target,
+    constants: NurandConstants,
+    book: Arc<OrderBook>,
+    users: Vec<(Terminal, Session)>,
+    order_numbers_before: u64,
+}
+
 /// Drives the database for one window.
 ///
-/// Errors: those of [`Loaded::read`], of connecting and of [`connections::require`]; once users act,
-/// whatever happens ends in a summary.
+/// Errors: those of [`Loaded::read`], of connecting and of [`connections::require`], and
+/// `interrupted`; once users act, whatever happens ends in a summary.
 pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
+    let mut stop = context.stop.clone();
+    let ready = tokio::select! {
+        ready = make_ready(job) => ready?,
+        () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
+    };
+    let window = drive(ready.users, plan(job), context).await?;
+    let before = ready.order_numbers_before;
+    let order_numbers = order_numbers::compare(&ready.target, before, &ready.book).await;
+    Ok(summary(job, ready.constants, &window, order_numbers))
+}
+
+async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
@@ -34,11 +55,14 @@ pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, Hamme
     let sessions = connections::open(&target, job.users, job.isolation).await?;
     let book = Arc::new(OrderBook::new(job.users));
     let users = seat(job, &target, constants, &book, sessions).await?;
-    let before = order_numbers::sum(&target, &client).await?;
-    drop(client);
-    let window = drive(users, plan(job), context).await?;
-    let order_numbers = order_numbers::compare(&target, before, &book).await;
-    Ok(summary(job, constants, &window, order_numbers))
+    let order_numbers_before = order_numbers::sum(&target, &client).await?;
+    Ok(Ready {
+        target,
+        constants,
+        book,
+        users,
+        order_numbers_before,
+    })
 }
 
 fn plan(job: &RunJob) -> Plan {
