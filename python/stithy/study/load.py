@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from stithy.errors import UserError
 from stithy.study.document import Document, Place, position, printable, read_document
 from stithy.study.locate import locate
 from stithy.study.model import Study
@@ -25,7 +26,11 @@ class StudyFile:
 
 
 def read_study(path: Path) -> StudyFile:
-    """The study in a file. Raises StudyError with every problem in it, in the file's order."""
+    """The study in a file.
+
+    Raises StudyError with every problem in it, in the file's order; UserError where there is no
+    file to read.
+    """
     content = _read(path)
     return StudyFile(path, content, parse_study(printable(str(path)), content))
 
@@ -88,10 +93,9 @@ def _read(path: Path) -> bytes:
     return content
 
 
-def _unreadable(path: Path, problem: str, remedy: str) -> StudyError:
-    name = printable(str(path))
-    found = StudyProblem(printable(problem), where=f"{name}:1:1", remedy=printable(remedy))
-    return StudyError(name, [found])
+def _unreadable(path: Path, problem: str, remedy: str) -> UserError:
+    """What is wrong with the file itself; it has no lines to point at."""
+    return UserError(printable(problem), where=printable(str(path)), remedy=printable(remedy))
 
 
 def _other_file(path: Path) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.errors import UserError
 from stithy.study.load import SIZE_BYTES_MAX, read_study
 from stithy.study.problems import StudyError
 from support.studies import problems, study, study_text, write_study
@@ -12,10 +13,10 @@ from support.studies import problems, study, study_text, write_study
 
 def refusal(path: Path) -> str:
     """What is said of a file that cannot be read."""
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(UserError) as caught:
         read_study(path)
-    (problem,) = caught.value.problems
-    return str(problem)
+    assert not isinstance(caught.value, StudyError), "no file, so no problems in it"
+    return str(caught.value)
 
 
 def test_a_study_is_kept_with_its_bytes(tmp_path: Path) -> None:
