@@ -214,3 +214,25 @@ fn put_parameters(out: &mut BytesMut, write: impl FnOnce(&mut Params<'_>)) {
     let count = params.count();
     out[at..at + 2].copy_from_slice(&count.to_be_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(sqlstate: &str) -> ServerError {
+        ServerError {
+            sqlstate: sqlstate.into(),
+            text: String::new(),
+            ends_session: false,
+        }
+    }
+
+    /// Serialization failures and deadlocks are worth a retry, nothing else is.
+    #[test]
+    fn only_conflicts_are_retried() {
+        assert!(error("40001").is_retryable() && error("40P01").is_retryable());
+        for sqlstate in ["23505", "40002", "57014", "53100", ""] {
+            assert!(!error(sqlstate).is_retryable(), "{sqlstate}");
+        }
+    }
+}
