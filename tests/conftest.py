@@ -124,7 +124,8 @@ def unprivileged() -> Unprivileged:
     """
     if os.geteuid() != 0:
         return Unprivileged((), ROOT)
-    probe = [*DROP, str(ROOT / ".venv/bin/python"), "-c", ""]
+    # What setpriv itself starts is still found with root's rights; what `env` starts is not.
+    probe = [*DROP, "env", str(ROOT / ".venv/bin/python"), "-c", ""]
     if subprocess.run(probe, capture_output=True).returncode == 0:
         return Unprivileged(DROP, ROOT)
     place = Path("/mnt")

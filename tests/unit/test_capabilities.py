@@ -61,10 +61,9 @@ def test_an_unknown_capability_is_refused_with_the_known_ones(tmp_path: Path, ro
 
 
 @pytest.mark.needs_unprivileged
-def test_the_unprivileged_user_can_run_the_projects_python(unprivileged: Unprivileged) -> None:
+def test_the_unprivileged_user_can_run_stithy(unprivileged: Unprivileged) -> None:
     """Also where the project lies below a directory that only root may enter."""
-    python = unprivileged.project / ".venv/bin/python"
-    command = [*unprivileged.prefix, str(python), "-c", "import os; print(os.geteuid())"]
-    finished = subprocess.run(command, capture_output=True, text=True)
+    finished = subprocess.run(unprivileged.stithy("--version"), capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
-    assert int(finished.stdout) != 0
+    identity = [*unprivileged.prefix, "id", "-u"]
+    assert int(subprocess.run(identity, capture_output=True, text=True).stdout) != 0
