@@ -2,7 +2,7 @@
 //! workload.
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{Job, Message, Started, WorkloadSize, WIRE_VERSION};
+use stithy_wire::{DataShape, Job, Message, Started, WorkloadSize, WIRE_VERSION};
 
 use crate::error::HammerError;
 use crate::workload::{self, Context};
@@ -78,7 +78,10 @@ fn size(job: &Job) -> &WorkloadSize {
 fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
     within("workload.warehouses", size(job).warehouses, WAREHOUSES_MAX)?;
     match job {
-        Job::Prepare(job) => within("loaders", job.loaders, LOADERS_MAX),
+        Job::Prepare(job) => {
+            within("loaders", job.loaders, LOADERS_MAX)?;
+            refuse_wrong_shape(&job.data)
+        }
         Job::Run(job) => {
             within("users", job.users, USERS_MAX)?;
             seconds("ramp_up_s", job.ramp_up_s)?;
@@ -86,6 +89,23 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Letters and digits, the most random text there is here, compress by a quarter.
+const COMPRESSIBLE_MIN: u8 = 26;
+
+fn refuse_wrong_shape(data: &DataShape) -> Result<(), HammerError> {
+    let (key, value) = match (data.compressible_percent, data.duplicate_percent) {
+        (Some(value), _) if !(COMPRESSIBLE_MIN..=100).contains(&value) => ("compressible", value),
+        (_, value) if value > 100 => ("duplicate", value),
+        _ => return Ok(()),
+    };
+    let remedy = format!(
+        "give data.compressible_percent from {COMPRESSIBLE_MIN} to 100, or null for random letters \
+         and digits, and data.duplicate_percent from 0 to 100"
+    );
+    let problem = format!("data.{key}_percent is {value}");
+    Err(HammerError::usage("job-invalid", problem, "data", remedy))
 }
 
 fn seconds(key: &str, value_s: f64) -> Result<(), HammerError> {

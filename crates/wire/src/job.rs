@@ -44,6 +44,17 @@ pub enum Isolation {
     RepeatableRead,
 }
 
+/// What the generated text is like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataShape {
+    /// Share of the text's bytes that compression is to save, percent; null: random letters and
+    /// digits, as the specification has it, of which it saves about 25.
+    pub compressible_percent: Option<u8>,
+    /// Share of the text's values that are taken from a small pool, percent.
+    pub duplicate_percent: u8,
+}
+
 /// Create the schema, load the rows, then indexes, keys and procedures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +69,8 @@ pub struct PrepareJob {
     pub seed: u64,
     /// Parallel loading connections.
     pub loaders: u32,
+    /// What the generated text is like.
+    pub data: DataShape,
 }
 
 /// The same fixed, seeded, read-only pass before every window.

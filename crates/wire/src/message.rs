@@ -147,6 +147,21 @@ pub struct TableRows {
     pub rows: u64,
 }
 
+/// What a sample of the generated rows is like. Compressed is zstd, level 3, each 128 KiB by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSample {
+    /// Size of the sampled rows.
+    pub rows_bytes: u64,
+    /// Their size, compressed.
+    pub rows_compressed_bytes: u64,
+    /// Size of the text in them that the job may shape.
+    pub text_bytes: u64,
+    /// Its size, compressed.
+    pub text_compressed_bytes: u64,
+    /// Size of those of its values that occur more than once in the sample.
+    pub text_repeated_bytes: u64,
+}
+
 /// What loading did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrepareSummary {
@@ -160,6 +175,8 @@ pub struct PrepareSummary {
     pub tables: Vec<TableRows>,
     /// The constant of NURand for C_LAST while loading (0 to 255).
     pub c_last_load: u32,
+    /// What the rows are like, measured.
+    pub sample: DataSample,
 }
 
 /// What the warm-up pass did.

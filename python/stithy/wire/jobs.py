@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
+Percent = Annotated[int, Field(ge=0, le=100)]
 
 
 class Wire(BaseModel):
@@ -50,12 +51,24 @@ class _Task(Wire):
     workload: WorkloadSize
 
 
+class DataShape(Wire):
+    """What the generated text is like, in percent.
+
+    `compressible_percent` of its bytes are to be saved by compression; None is random letters and
+    digits. `duplicate_percent` of its values are taken from a small pool.
+    """
+
+    compressible_percent: Percent | None = None
+    duplicate_percent: Percent = 0
+
+
 class PrepareJob(_Task):
     """Create the schema, load the rows, then indexes, keys and procedures."""
 
     job: Literal["prepare"] = "prepare"
     seed: U64
     loaders: U32
+    data: DataShape = DataShape()
 
 
 class WarmUpJob(_Task):

@@ -100,6 +100,20 @@ class TableRows(Wire):
     rows: U64
 
 
+class DataSample(Wire):
+    """What a sample of the generated rows is like; compressed is zstd, level 3, by 128 KiB.
+
+    `text_*` is the part that a prepare job may shape; `text_repeated_bytes` are those of its values
+    that occur more than once in the sample.
+    """
+
+    rows_bytes: U64
+    rows_compressed_bytes: U64
+    text_bytes: U64
+    text_compressed_bytes: U64
+    text_repeated_bytes: U64
+
+
 class PrepareSummary(Wire):
     """What loading did; `copy_s` and `index_s` are parts of `duration_s`."""
 
@@ -109,6 +123,7 @@ class PrepareSummary(Wire):
     index_s: float
     tables: tuple[TableRows, ...]
     c_last_load: U32
+    sample: DataSample
 
 
 class WarmUpSummary(Wire):

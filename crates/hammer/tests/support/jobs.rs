@@ -4,8 +4,8 @@ use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
 use stithy_wire::{
-    CheckJob, Isolation, Job, Message, Pace, PrepareJob, RunJob, WarmUpJob, WorkloadSize,
-    WIRE_VERSION,
+    CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob, WarmUpJob,
+    WorkloadSize, WIRE_VERSION,
 };
 
 /// The order-entry workload.
@@ -30,6 +30,7 @@ pub fn prepare_with(url: &str, warehouses: u32, loaders: u32, seed: u64) -> Job 
         workload,
         seed,
         loaders,
+        data: DataShape::default(),
     })
 }
 

@@ -15,6 +15,7 @@ mod prepare;
 pub mod procedures;
 pub mod random;
 mod run;
+mod sample;
 mod schedule;
 pub mod schema;
 pub mod tables;
