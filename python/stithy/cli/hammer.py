@@ -27,7 +27,14 @@ On = Parameter(negative="")
 
 @COMMAND.command
 def prepare(
-    url: Url, *, warehouses: int, seed: int = 1, loaders: int = 2, json: Json = False
+    url: Url,
+    *,
+    warehouses: int,
+    seed: int = 1,
+    loaders: int = 2,
+    compressible: str | None = None,
+    duplicate: str = "0%",
+    json: Json = False,
 ) -> Exit:
     """Create the tables of the order-entry workload in an empty database and load them.
 
@@ -47,14 +54,24 @@ def prepare(
         Seed of every generated value: the same seed loads the same rows.
     loaders
         Connections that load in parallel.
+    compressible
+        Share of the text's bytes that compression saves, such as 50%, at least 26%. By default the
+        text is random letters and digits, of which it saves a quarter.
+    duplicate
+        Share of the text's values that have copies elsewhere in the table, such as 10%.
     """
+    from stithy.wire.jobs import DataShape
     from stithy.workload.hammer import Watch
 
     within_bounds(loaders=loaders, seed=seed)
+    data = DataShape(
+        compressible_percent=None if compressible is None else _percent(compressible),
+        duplicate_percent=_percent(duplicate),
+    )
     size = _size(warehouses)
     with until_interrupted() as stop:
         watch = Watch(on_message=hammer_view.progress_line(), stop=stop)
-        summary = _hammer(url).prepare(size, seed=seed, loaders=loaders, watch=watch)
+        summary = _hammer(url).prepare(size, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
         show_json(summary.model_dump(mode="json"))
     else:
@@ -227,6 +244,17 @@ def within_bounds(**numbers: int) -> None:
                 where=f"--{name.replace('_', '-')}",
                 remedy=f"give {least} to {greatest}",
             )
+
+
+def _percent(text: str) -> int:
+    from stithy.units import parse_percent
+
+    try:
+        return parse_percent(text)
+    except ValueError as error:
+        raise UserError(
+            f"{text!r} is not a percentage", where="stithy hammer prepare", remedy=str(error)
+        ) from error
 
 
 def _measured(duration: str) -> float:

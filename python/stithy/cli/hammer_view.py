@@ -92,7 +92,18 @@ def prepared(summary: "PrepareSummary") -> str:
         f"loaded in {time_text(summary.duration_s)}: rows {time_text(summary.copy_s)}, "
         f"indexes, keys and procedures {time_text(summary.index_s)}"
     )
-    return f"{table(['table', 'rows'], rows, ['left', 'right'])}\n\n{took}"
+    return f"{table(['table', 'rows'], rows, ['left', 'right'])}\n\n{took}\n{_sample(summary)}"
+
+
+def _sample(summary: "PrepareSummary") -> str:
+    from stithy.workload.hammer import text_percent
+
+    sample = summary.sample
+    saved, repeated = text_percent(sample)
+    rows = 100 - 100 * sample.rows_compressed_bytes / sample.rows_bytes
+    return (
+        f"zstd saves {saved:.0f}% of the text and {rows:.0f}% of the rows; {repeated:.0f}% repeats"
+    )
 
 
 def outcome(driven: "Driven", hlog_stem: Path) -> Outcome:

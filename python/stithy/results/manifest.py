@@ -76,6 +76,8 @@ class WorkloadFacts(_Facts):
 
     name: str
     warehouses: int
+    data_compressible_percent: int | None = None
+    data_duplicate_percent: int = 0
 
 
 class LoadFacts(_Facts):
@@ -146,6 +148,8 @@ def comparability(
     return {
         "workload": workload.name,
         "warehouses": workload.warehouses,
+        "data_compressible_percent": workload.data_compressible_percent,
+        "data_duplicate_percent": workload.data_duplicate_percent,
         "pace": load.pace,
         "procedures": load.procedures,
         "isolation": load.isolation,

@@ -16,6 +16,7 @@ from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import (
     AnyJob,
     CheckJob,
+    DataShape,
     Isolation,
     Pace,
     PrepareJob,
@@ -27,6 +28,7 @@ from stithy.wire.messages import (
     AnyMessage,
     CheckSummary,
     Condition,
+    DataSample,
     PrepareSummary,
     RunSummary,
     Second,
@@ -88,13 +90,20 @@ class Watch:
 
 
 NOBODY = Watch()
+RANDOM_TEXT = DataShape()
 
 
 class Program(Protocol):
     """A seam: the hammer in production, a fake in tests."""
 
     def prepare(
-        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        loaders: int,
+        data: DataShape = RANDOM_TEXT,
+        watch: Watch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows."""
         ...
@@ -126,10 +135,18 @@ class Hammer:
         self._program = program or find_program(HAMMER)
 
     def prepare(
-        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        loaders: int,
+        data: DataShape = RANDOM_TEXT,
+        watch: Watch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows; errors as in `run_program`."""
-        job = PrepareJob(url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders)
+        job = PrepareJob(
+            url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders, data=data
+        )
         return _expect(PrepareSummary, self._do(job, watch, _ignore))
 
     def warm_up(
@@ -211,6 +228,12 @@ def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
         # Absolute, because programs are started in another directory than the caller's.
         hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem.absolute()),
     )
+
+
+def text_percent(sample: DataSample) -> tuple[float, float]:
+    """Of a sample's text, the share that compression saves and the share that repeats, percent."""
+    saved = 1 - sample.text_compressed_bytes / sample.text_bytes
+    return 100 * saved, 100 * sample.text_repeated_bytes / sample.text_bytes
 
 
 def _ignore(_: AnyMessage) -> None:

@@ -15,6 +15,7 @@ from stithy.workload.hammer import Hammer
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
 URL = "postgresql://u:hush@/d?host=/nowhere"
+SHAPED = ("--compressible", "50%", "--duplicate", "10%")
 
 
 def examples(*names: str) -> list[AnyMessage]:
@@ -38,13 +39,21 @@ def test_prepare_shows_rows_and_times(
 ) -> None:
     """Progress is talk, the table is data."""
     runner = answering(monkeypatch, examples("started", "progress", "prepare-summary"))
-    assert app.run(["hammer", "prepare", URL, "--warehouses", "10", "--seed", "5"]) == 0
+    assert app.run(["hammer", "prepare", URL, "--warehouses", "10", "--seed", "5", *SHAPED]) == 0
     shown = capsys.readouterr()
     assert "loading rows: 3 of 10" in shown.err
     assert "order_line  2,999,417" in shown.out
+    assert "zstd saves 25% of the text and 40% of the rows; 0% repeats" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, PrepareJob)
     assert (job.seed, job.loaders, job.workload.warehouses) == (5, 2, 10)
+    assert (job.data.compressible_percent, job.data.duplicate_percent) == (50, 10)
+
+
+def test_a_share_without_percent_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """The option's unit is told."""
+    assert app.run(["hammer", "prepare", URL, "--warehouses", "1", "--duplicate", "0.5"]) == 2
+    assert "'0.5' is not a percentage" in capsys.readouterr().err
 
 
 def test_run_shows_a_line_a_second_and_a_table(
