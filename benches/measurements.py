@@ -96,6 +96,7 @@ def drive(instance: Instance, *, duration_s: float, seed: int, procedures: bool 
         isolation=Isolation.READ_COMMITTED,
         error_limit=10,
         hlog_stem=None,
+        ledger=None,
     )
     messages, _, cpu_s = _hammer(job)
     return _drive_of(messages[-1], cpu_s)

@@ -1,6 +1,7 @@
 """A hammer that strikes nothing: it answers at once, with small plausible numbers."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from stithy.errors import StithyError
 from stithy.wire.jobs import DataShape, WorkloadSize
@@ -10,6 +11,8 @@ from stithy.wire.messages import (
     DataSample,
     DriverCost,
     ErrorCount,
+    LedgerCounts,
+    LedgerSummary,
     OrderNumbers,
     Percentiles,
     Phase,
@@ -22,7 +25,15 @@ from stithy.wire.messages import (
     WarmUpSummary,
     Warning,
 )
-from stithy.workload.hammer import NOBODY, RANDOM_TEXT, Checked, Driven, RunRequest, Watch
+from stithy.workload.hammer import (
+    NOBODY,
+    RANDOM_TEXT,
+    Checked,
+    Driven,
+    LedgerVerified,
+    RunRequest,
+    Watch,
+)
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
 START_S = 1_800_000_000.0
@@ -97,6 +108,16 @@ class FakeHammer:
         self._fail("check")
         numbers = range(1, 5 if quick else 13)
         return Checked(tuple(self._condition(number) for number in numbers))
+
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Ten of each, and all are there."""
+        self._fail("verify-ledger")
+        names = LedgerCounts.model_fields
+        counts = LedgerCounts(**{**dict.fromkeys(names, 0), "acknowledged": 10})
+        summary = LedgerSummary(holds=True, orders=counts, payments=counts, torn_bytes=0)
+        return LedgerVerified((), summary)
 
     def _fail(self, job: str) -> None:
         if job in self._faults:

@@ -61,6 +61,7 @@ pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError>
         Job::Check(job) => Message::CheckSummary(workload.check(job, inner).await?),
         Job::WarmUp(job) => Message::WarmUpSummary(workload.warm_up(job, inner).await?),
         Job::Run(job) => Message::RunSummary(Box::new(workload.run(job, inner).await?)),
+        Job::VerifyLedger(job) => Message::LedgerSummary(workload.verify_ledger(job, inner).await?),
     };
     sink(summary);
     Ok(())
@@ -72,6 +73,7 @@ fn size(job: &Job) -> &WorkloadSize {
         Job::WarmUp(job) => &job.workload,
         Job::Run(job) => &job.workload,
         Job::Check(job) => &job.workload,
+        Job::VerifyLedger(job) => &job.workload,
     }
 }
 

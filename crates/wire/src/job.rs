@@ -14,6 +14,8 @@ pub enum Job {
     Run(RunJob),
     /// Verify the consistency conditions.
     Check(CheckJob),
+    /// Compare what a run wrote into its ledger with the database.
+    VerifyLedger(VerifyLedgerJob),
 }
 
 /// Which workload, at which size.
@@ -118,6 +120,9 @@ pub struct RunJob {
     /// Where the HdrHistogram interval logs go: `<stem>.response.hlog`, `<stem>.service.hlog`,
     /// `<stem>.late.hlog`. Absent: none are written.
     pub hlog_stem: Option<String>,
+    /// File, not there yet, for what is meant and what is acknowledged; it must not lie on a volume
+    /// under test. Absent: none is written.
+    pub ledger: Option<String>,
 }
 
 /// Verify the consistency conditions.
@@ -134,4 +139,18 @@ pub struct CheckJob {
     pub quick: bool,
     /// Nothing has run since loading: condition 11 is checked as well.
     pub after_load: bool,
+}
+
+/// Compare what a run wrote into its ledger with the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyLedgerJob {
+    /// [`crate::WIRE_VERSION`].
+    pub wire: u32,
+    /// Connection URL, password included.
+    pub url: String,
+    /// What was loaded.
+    pub workload: WorkloadSize,
+    /// The file that a run wrote.
+    pub ledger: String,
 }

@@ -26,6 +26,10 @@ pub enum Message {
     RunSummary(Box<RunSummary>),
     /// All conditions were verified.
     CheckSummary(CheckSummary),
+    /// A transaction for which ledger and database tell different things.
+    LedgerFinding(LedgerFinding),
+    /// The ledger was compared with the database.
+    LedgerSummary(LedgerSummary),
 }
 
 /// The job was read and begins.
@@ -308,6 +312,23 @@ pub struct RunSummary {
     pub connections: ConnectionCounts,
     /// The constants of NURand of this run: C_LAST, C_ID, OL_I_ID.
     pub nurand: [u32; 3],
+    /// What was written into the ledger; null where the job wanted none.
+    pub ledger: Option<LedgerWritten>,
+}
+
+/// What a run wrote into its ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LedgerWritten {
+    /// Acknowledgements that are durable.
+    pub acknowledged: u64,
+    /// Size of the entries.
+    pub size_bytes: u64,
+    /// Groups of entries, each synced by itself.
+    pub syncs: u64,
+    /// The longest that a group took to be written and synced, seconds; null where none was.
+    pub slowest_sync_s: Option<f64>,
+    /// Why the ledger ended early; null where it did not.
+    pub problem: Option<String>,
 }
 
 /// All conditions were verified.
@@ -317,4 +338,77 @@ pub struct CheckSummary {
     pub checked: u32,
     /// Numbers of those that do not hold.
     pub broken: Vec<u32>,
+}
+
+/// Which kept transaction a ledger's finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deal {
+    /// A new order.
+    Order,
+    /// A payment.
+    Payment,
+}
+
+/// What ledger and database tell differently, or what became of a doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LedgerFindingKind {
+    /// Acknowledged, and not in the database.
+    Lost,
+    /// Acknowledged, and otherwise in the database.
+    Differs,
+    /// Certainly not committed, and in the database all the same.
+    Returned,
+    /// Never answered; it was committed.
+    DoubtCommitted,
+    /// Never answered; it was not committed.
+    DoubtAbsent,
+    /// In the database, dated within the ledger's time, and not in the ledger.
+    Unknown,
+}
+
+/// A transaction for which ledger and database tell different things, or which was in doubt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerFinding {
+    /// Order or payment.
+    pub deal: Deal,
+    /// What is the matter.
+    pub kind: LedgerFindingKind,
+    /// Which one, in words.
+    pub text: String,
+}
+
+/// Orders or payments of a ledger, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerCounts {
+    /// Acknowledged as committed.
+    pub acknowledged: u64,
+    /// Of those, not in the database.
+    pub lost: u64,
+    /// Of those, otherwise in the database.
+    pub differing: u64,
+    /// Certainly not committed.
+    pub refused: u64,
+    /// Of those, in the database all the same.
+    pub returned: u64,
+    /// Never answered.
+    pub in_doubt: u64,
+    /// Of those, in the database.
+    pub in_doubt_found: u64,
+    /// In the database, dated within the ledger's time, and not in the ledger.
+    pub unknown: u64,
+}
+
+/// The ledger was compared with the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerSummary {
+    /// Whether everything acknowledged is there as it was acknowledged, and nothing refused is.
+    pub holds: bool,
+    /// Orders.
+    pub orders: LedgerCounts,
+    /// Payments.
+    pub payments: LedgerCounts,
+    /// Bytes at the ledger's end that are no whole group of entries.
+    pub torn_bytes: u64,
 }

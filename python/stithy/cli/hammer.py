@@ -92,6 +92,7 @@ def run(
     isolation: Literal["read-committed", "repeatable-read"] = "read-committed",
     error_limit: int = 100,
     hlog: Path | None = None,
+    ledger: Path | None = None,
     json: Json = False,
 ) -> Exit:
     """Drive a loaded database with virtual users, and tell how it did.
@@ -125,6 +126,9 @@ def run(
     hlog
         Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
         HLOG.late.hlog.
+    ledger
+        Keep in this file, which must not exist yet, what was meant and what was acknowledged, for
+        `stithy hammer verify-ledger`. It proves the more, the further it lies from the database.
     """
     from stithy.wire.jobs import Isolation
     from stithy.workload.hammer import RunRequest, Watch
@@ -142,6 +146,7 @@ def run(
             isolation=Isolation(isolation),
             error_limit=error_limit,
             hlog_stem=stem,
+            ledger=ledger,
         )
         watch = Watch(on_message=hammer_view.second_line(), stop=stop)
         driven = _hammer(url).run(size, request, watch=watch)
@@ -190,6 +195,37 @@ def check(
     else:
         show(hammer_view.conditions_text(checked.conditions))
     return Exit.INVALID if checked.broken else Exit.OK
+
+
+@COMMAND.command(name="verify-ledger")
+def verify_ledger(
+    url: Url, ledger: Path, *, warehouses: Warehouses = None, json: Json = False
+) -> Exit:
+    """Prove from a ledger that the database has lost nothing that it acknowledged.
+
+    Tells every order and payment that was acknowledged and is gone, or is otherwise than it was,
+    and what became of those that were never answered. Changes nothing. The exit code is 5 where
+    something is gone.
+
+    Example: `stithy hammer verify-ledger postgresql://me@/test?host=/run/postgresql run.ledger`
+
+    Parameters
+    ----------
+    ledger
+        The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
+    """
+    from stithy.workload.hammer import Watch
+
+    size = _size(warehouses or _loaded(url))
+    with until_interrupted() as stop:
+        watch = Watch(on_message=hammer_view.finding_line(), stop=stop)
+        verified = _hammer(url).verify_ledger(size, ledger, watch=watch)
+    if json:
+        findings = [each.model_dump(mode="json") for each in verified.findings]
+        show_json({**verified.summary.model_dump(mode="json"), "findings": findings})
+    else:
+        show(hammer_view.ledger_text(verified.summary))
+    return Exit.OK if verified.summary.holds else Exit.INVALID
 
 
 def _hammer(url: str) -> "Hammer":

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from stithy.cli.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, Condition, PrepareSummary, Second
+    from stithy.wire.messages import (
+        AnyMessage,
+        Condition,
+        LedgerSummary,
+        LedgerWritten,
+        PrepareSummary,
+        Second,
+    )
     from stithy.workload.hammer import Driven
 
 Show = Callable[["AnyMessage"], None]
@@ -162,6 +169,8 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     lateness = time_text(summary.lateness.p99_s)
     yield f"driver: {time_text(cost)} of CPU a transaction, lateness p99 {lateness}"
     yield _orders_text(outcome)
+    if summary.ledger is not None:
+        yield _written_text(summary.ledger)
     for error in summary.errors:
         yield f"error {error.sqlstate or ''} ({error.count} times): {error.text}"
 
@@ -174,6 +183,51 @@ def _orders_text(outcome: Outcome) -> str:
     expected = orders.acknowledged + (orders.in_doubt_found or 0)
     verdict = "agree" if grown == expected else "DISAGREE"
     return f"order numbers {verdict}: grown by {grown:,}, acknowledged {expected:,}"
+
+
+def _written_text(written: "LedgerWritten") -> str:
+    ended = f"; ENDED EARLY: {written.problem}" if written.problem else ""
+    slowest = time_text(written.slowest_sync_s)
+    return (
+        f"ledger: {written.acknowledged} acknowledgements durable, {written.syncs} syncs, "
+        f"slowest {slowest}{ended}"
+    )
+
+
+FINDINGS = {
+    "lost": "LOST",
+    "differs": "DIFFERS",
+    "returned": "ROLLED BACK, YET THERE",
+    "doubt-committed": "in doubt, committed",
+    "doubt-absent": "in doubt, not committed",
+    "unknown": "not in the ledger",
+}
+"""What each kind of finding is called."""
+
+
+def finding_line() -> Show:
+    """Shows a finding of a ledger as soon as it is made."""
+    from stithy.wire.messages import LedgerFinding
+
+    def tell(message: "AnyMessage") -> None:
+        if isinstance(message, LedgerFinding):
+            say(f"{FINDINGS[message.kind]}: {message.text}")
+
+    return tell
+
+
+def ledger_text(summary: "LedgerSummary") -> str:
+    """Orders and payments by what became of them, and the answer."""
+    kept = {"orders": summary.orders, "payments": summary.payments}
+    names = list(type(summary.orders).model_fields)
+    rows = [
+        [deal, *(f"{getattr(counts, name)}" for name in names)] for deal, counts in kept.items()
+    ]
+    head = ["", *(name.replace("_", " ") for name in names)]
+    align: list[Align] = ["left", *(["right"] * len(names))]  # type: ignore[list-item]  # of one Literal
+    answer = "✓ nothing acknowledged was lost" if summary.holds else "✗ ACKNOWLEDGED WORK IS GONE"
+    torn = f"; the ledger's last {summary.torn_bytes} bytes were never synced"
+    return f"{table(head, rows, align)}\n\n{answer}{torn if summary.torn_bytes else ''}"
 
 
 def _rate(value: float | None) -> str:

@@ -92,6 +92,7 @@ class LoadFacts(_Facts):
     procedures: bool
     isolation: str
     error_limit: int
+    ledger: bool = False
 
 
 class PlanFacts(_Facts):
@@ -153,6 +154,7 @@ def comparability(
         "pace": load.pace,
         "procedures": load.procedures,
         "isolation": load.isolation,
+        "ledger": load.ledger,
         "ramp_up_s": load.ramp_up_s,
         "duration_s": load.duration_s,
         "checkpoint": load.checkpoint,

@@ -99,6 +99,7 @@ class ManifestFile:
             procedures=load.procedures,
             isolation=load.isolation,
             error_limit=load.error_limit,
+            ledger=load.ledger,
         )
 
     def _database(self) -> DatabaseFacts:

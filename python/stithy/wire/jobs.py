@@ -80,7 +80,7 @@ class WarmUpJob(_Task):
 
 
 class RunJob(_Task):
-    """One window of load; `hlog_stem` None writes no latency logs."""
+    """One window of load; `hlog_stem` None writes no latency logs, `ledger` None no ledger."""
 
     job: Literal["run"] = "run"
     seed: U64
@@ -92,6 +92,7 @@ class RunJob(_Task):
     isolation: Isolation
     error_limit: U64
     hlog_stem: str | None
+    ledger: str | None
 
 
 class CheckJob(_Task):
@@ -102,7 +103,14 @@ class CheckJob(_Task):
     after_load: bool
 
 
-AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob
+class VerifyLedgerJob(_Task):
+    """Compare what a run wrote into the file `ledger` with the database."""
+
+    job: Literal["verify-ledger"] = "verify-ledger"
+    ledger: str
+
+
+AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob
 """One task for the hammer."""
 
 _JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])

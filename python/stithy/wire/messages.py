@@ -200,8 +200,24 @@ class ConnectionCounts(Wire):
     lost: U64
 
 
+class LedgerWritten(Wire):
+    """What a run wrote into its ledger; `acknowledged` are those that are durable.
+
+    `problem` says why the ledger ended early, None where it did not.
+    """
+
+    acknowledged: U64
+    size_bytes: U64
+    syncs: U64
+    slowest_sync_s: float | None
+    problem: str | None
+
+
 class RunSummary(Wire):
-    """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included."""
+    """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included.
+
+    `ledger` is None where the job wanted none.
+    """
 
     message: Literal["run-summary"] = "run-summary"
     started_at_s: float
@@ -219,6 +235,7 @@ class RunSummary(Wire):
     driver: DriverCost
     connections: ConnectionCounts
     nurand: tuple[U32, U32, U32]
+    ledger: LedgerWritten | None = None
 
 
 class CheckSummary(Wire):
@@ -229,10 +246,64 @@ class CheckSummary(Wire):
     broken: tuple[U32, ...]
 
 
-Summary = PrepareSummary | WarmUpSummary | RunSummary | CheckSummary
+class Deal(StrEnum):
+    """Which kept transaction a ledger's finding is about."""
+
+    ORDER = "order"
+    PAYMENT = "payment"
+
+
+class LedgerFindingKind(StrEnum):
+    """What ledger and database tell differently, or what became of a doubt."""
+
+    LOST = "lost"
+    DIFFERS = "differs"
+    RETURNED = "returned"
+    DOUBT_COMMITTED = "doubt-committed"
+    DOUBT_ABSENT = "doubt-absent"
+    UNKNOWN = "unknown"
+
+
+class LedgerFinding(Wire):
+    """A transaction, in words, for which ledger and database tell different things."""
+
+    message: Literal["ledger-finding"] = "ledger-finding"
+    deal: Deal
+    kind: LedgerFindingKind
+    text: str
+
+
+class LedgerCounts(Wire):
+    """Orders or payments of a ledger, counted.
+
+    Of those acknowledged some may be lost or differing, of those refused some may have returned,
+    of those in doubt some may be found. `unknown` are rows that the ledger does not know.
+    """
+
+    acknowledged: U64
+    lost: U64
+    differing: U64
+    refused: U64
+    returned: U64
+    in_doubt: U64
+    in_doubt_found: U64
+    unknown: U64
+
+
+class LedgerSummary(Wire):
+    """The ledger was compared; `torn_bytes` at its end are no whole group of entries."""
+
+    message: Literal["ledger-summary"] = "ledger-summary"
+    holds: bool
+    orders: LedgerCounts
+    payments: LedgerCounts
+    torn_bytes: U64
+
+
+Summary = PrepareSummary | WarmUpSummary | RunSummary | CheckSummary | LedgerSummary
 """The last message of a job that came to its end."""
 
-AnyMessage = Started | Progress | Second | Warning | Failure | Condition | Summary
+AnyMessage = Started | Progress | Second | Warning | Failure | Condition | LedgerFinding | Summary
 """One line of output."""
 
 _MESSAGE: TypeAdapter[AnyMessage] = TypeAdapter(

@@ -21,6 +21,7 @@ from stithy.wire.jobs import (
     Pace,
     PrepareJob,
     RunJob,
+    VerifyLedgerJob,
     WarmUpJob,
     WorkloadSize,
 )
@@ -29,6 +30,8 @@ from stithy.wire.messages import (
     CheckSummary,
     Condition,
     DataSample,
+    LedgerFinding,
+    LedgerSummary,
     PrepareSummary,
     RunSummary,
     Second,
@@ -42,12 +45,15 @@ SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
 
-S = TypeVar("S", PrepareSummary, WarmUpSummary, RunSummary, CheckSummary)
+S = TypeVar("S", PrepareSummary, WarmUpSummary, RunSummary, CheckSummary, LedgerSummary)
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One window of load, as the hammer needs it; `hlog_stem` None writes no latency logs."""
+    """One window of load, as the hammer needs it.
+
+    `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+    """
 
     seed: int
     users: int
@@ -57,6 +63,7 @@ class RunRequest:
     isolation: Isolation = Isolation.READ_COMMITTED
     error_limit: int = 100
     hlog_stem: Path | None = None
+    ledger: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,14 @@ class Checked:
     def broken(self) -> tuple[int, ...]:
         """Numbers of the conditions that do not hold."""
         return tuple(each.number for each in self.conditions if not each.holds)
+
+
+@dataclass(frozen=True)
+class LedgerVerified:
+    """What a ledger gave: the first findings of each kind, and all of them counted."""
+
+    findings: tuple[LedgerFinding, ...]
+    summary: LedgerSummary
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,12 @@ class Program(Protocol):
         self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
     ) -> Checked:
         """Verify the consistency conditions; broken ones are a result, not an error."""
+        ...
+
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Compare a ledger with the database; what was lost is a result, not an error."""
         ...
 
 
@@ -189,6 +210,21 @@ class Hammer:
         _expect(CheckSummary, self._do(job, watch, gather))
         return Checked(tuple(conditions))
 
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Compare a ledger with the database; errors as in `run_program`."""
+        findings: list[LedgerFinding] = []
+
+        def gather(message: AnyMessage) -> None:
+            if isinstance(message, LedgerFinding):
+                findings.append(message)
+
+        place = str(ledger.absolute())
+        job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
+        summary = _expect(LedgerSummary, self._do(job, watch, gather))
+        return LedgerVerified(tuple(findings), summary)
+
     def _do(
         self,
         job: AnyJob,
@@ -227,6 +263,7 @@ def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
         error_limit=request.error_limit,
         # Absolute, because programs are started in another directory than the caller's.
         hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem.absolute()),
+        ledger=None if request.ledger is None else str(request.ledger.absolute()),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from fakes.program import AnsweringRunner
 from stithy.cli import app, hammer, hammer_view
 from stithy.secrets import Secret
-from stithy.wire.jobs import PrepareJob, RunJob
+from stithy.wire.jobs import PrepareJob, RunJob, VerifyLedgerJob
 from stithy.wire.messages import AnyMessage, parse_message
 from stithy.workload.hammer import Hammer
 
@@ -71,6 +71,8 @@ def test_run_shows_a_line_a_second_and_a_table(
         "--warehouses",
         "10",
         "--plain-sql",
+        "--ledger",
+        "run.ledger",
     ]
     assert app.run(["hammer", "run", URL, *words]) == 0
     shown = capsys.readouterr()
@@ -78,9 +80,32 @@ def test_run_shows_a_line_a_second_and_a_table(
     assert "warning: 4 of 13 connections were lost" in shown.err
     assert "NOPM 24,720   TPM 24,963" in shown.out
     assert "order numbers agree" in shown.out
+    assert "ledger: 20039 acknowledgements durable, 2510 syncs, slowest 31.2 ms" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, RunJob)
     assert (job.users, job.ramp_up_s, job.duration_s, job.procedures) == (13, 5.0, 20.0, False)
+    assert job.ledger == str(Path("run.ledger").absolute())
+
+
+def test_a_ledger_is_verified_and_what_is_gone_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each finding as it is made, then a table; lost work has an exit code of its own."""
+    messages = examples("started", "ledger-finding", "ledger-summary")
+    runner = answering(monkeypatch, messages)
+    words = ["hammer", "verify-ledger", URL, "run.ledger", "--warehouses", "10"]
+    assert app.run(words) == 5
+    shown = capsys.readouterr()
+    assert "LOST: order 3017 of district 4 of warehouse 1" in shown.err
+    assert "✗ ACKNOWLEDGED WORK IS GONE; the ledger's last 168 bytes" in shown.out
+    job = runner.jobs[0]
+    assert isinstance(job, VerifyLedgerJob)
+    assert job.ledger == str(Path("run.ledger").absolute())
+    answering(monkeypatch, messages)
+    assert app.run([*words, "--json"]) == 5
+    document = json.loads(capsys.readouterr().out)
+    assert (document["holds"], document["orders"]["lost"]) == (False, 1)
+    assert document["findings"][0]["kind"] == "lost"
 
 
 def test_json_is_one_document_for_programs(
