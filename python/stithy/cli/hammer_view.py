@@ -189,7 +189,7 @@ def _written_text(written: "LedgerWritten") -> str:
     ended = f"; ENDED EARLY: {written.problem}" if written.problem else ""
     slowest = time_text(written.slowest_sync_s)
     return (
-        f"ledger: {written.acknowledged} acknowledgements durable, {written.syncs} syncs, "
+        f"ledger: {written.acknowledged:,} acknowledgements durable, {written.syncs:,} syncs, "
         f"slowest {slowest}{ended}"
     )
 
@@ -221,12 +221,12 @@ def ledger_text(summary: "LedgerSummary") -> str:
     kept = {"orders": summary.orders, "payments": summary.payments}
     names = list(type(summary.orders).model_fields)
     rows = [
-        [deal, *(f"{getattr(counts, name)}" for name in names)] for deal, counts in kept.items()
+        [deal, *(f"{getattr(counts, name):,}" for name in names)] for deal, counts in kept.items()
     ]
     head = ["", *(name.replace("_", " ") for name in names)]
     align: list[Align] = ["left", *(["right"] * len(names))]  # type: ignore[list-item]  # of one Literal
     answer = "✓ nothing acknowledged was lost" if summary.holds else "✗ ACKNOWLEDGED WORK IS GONE"
-    torn = f"; the ledger's last {summary.torn_bytes} bytes were never synced"
+    torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
     return f"{table(head, rows, align)}\n\n{answer}{torn if summary.torn_bytes else ''}"
 
 

@@ -80,7 +80,7 @@ def test_run_shows_a_line_a_second_and_a_table(
     assert "warning: 4 of 13 connections were lost" in shown.err
     assert "NOPM 24,720   TPM 24,963" in shown.out
     assert "order numbers agree" in shown.out
-    assert "ledger: 20039 acknowledgements durable, 2510 syncs, slowest 31.2 ms" in shown.out
+    assert "ledger: 20,039 acknowledgements durable, 2,510 syncs, slowest 31.2 ms" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, RunJob)
     assert (job.users, job.ramp_up_s, job.duration_s, job.procedures) == (13, 5.0, 20.0, False)
