@@ -23,6 +23,7 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 pub struct Ledger {
     shared: Arc<Shared>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    path: PathBuf,
 }
 
 #[derive(Debug)]
@@ -63,6 +64,7 @@ impl Ledger {
         Ok(Ledger {
             shared,
             writer: Mutex::new(Some(writer)),
+            path: path.into(),
         })
     }
 
@@ -104,9 +106,13 @@ impl Ledger {
 }
 
 impl Drop for Ledger {
-    /// A run that failed leaves no thread behind.
+    /// A run that failed leaves no thread behind, and one that never began no file.
     fn drop(&mut self) {
-        self.finish();
+        let written = self.finish();
+        if written.syncs == 0 && written.problem.is_none() {
+            // Whoever wants to write there again is told where it cannot be removed.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -199,4 +205,93 @@ fn refused(path: &Path, e: io::Error) -> HammerError {
         ),
     };
     HammerError::precondition(code, problem, place, remedy).caused_by(e)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::Deal;
+    use super::super::read::read;
+    use super::*;
+
+    fn place(name: &str) -> PathBuf {
+        let name = format!("stithy-test-{}-{name}.ledger", std::process::id());
+        std::env::temp_dir().join(name)
+    }
+
+    fn head() -> Head {
+        Head {
+            workload: "order-entry".into(),
+            warehouses: 1,
+            loaded_seed: 1,
+            run_seed: 2,
+            started_us: 3,
+        }
+    }
+
+    fn entry(stage: Stage, date_us: i64) -> Entry {
+        Entry {
+            deal: Deal::Payment,
+            stage,
+            d_id: 1,
+            w_id: 1,
+            number: 0,
+            amount_cents: 100,
+            date_us,
+        }
+    }
+
+    /// Many users at once: every entry is in the file, those of one user in their order.
+    #[test]
+    fn every_entry_is_kept_in_the_order_of_its_user() {
+        let path = place("kept");
+        let ledger = Ledger::create(&path, &head()).unwrap();
+        std::thread::scope(|scope| {
+            for user in 0..4 {
+                let ledger = &ledger;
+                scope.spawn(move || {
+                    for number in 0..5_000 {
+                        let date_us = user * 1_000_000 + number;
+                        assert!(ledger.note(entry(Stage::Sent, date_us)));
+                        assert!(ledger.note(entry(Stage::Acknowledged, date_us)));
+                    }
+                });
+            }
+        });
+        let written = ledger.finish();
+        drop(ledger);
+        let contents = read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(
+            (20_000, 40_000),
+            (written.acknowledged, contents.entries.len())
+        );
+        assert_eq!((head(), 0), (contents.head, contents.torn_bytes));
+        for user in 0..4 {
+            let own = contents
+                .entries
+                .iter()
+                .filter(|e| e.date_us / 1_000_000 == user);
+            let dates: Vec<i64> = own.map(|e| e.date_us).collect();
+            assert!(dates.is_sorted(), "user {user}");
+        }
+    }
+
+    /// A run that never began leaves no file in the way of the next one.
+    #[test]
+    fn a_ledger_without_entries_is_removed() {
+        let path = place("unused");
+        drop(Ledger::create(&path, &head()).unwrap());
+        assert!(!path.exists());
+    }
+
+    /// A ledger that cannot be written says so instead of taking more.
+    #[test]
+    fn a_ledger_that_cannot_be_written_takes_nothing_more() {
+        let path = place("failing");
+        let ledger = Ledger::create(&path, &head()).unwrap();
+        ledger.shared.lock().written.problem = Some("no space left".into());
+        assert!(!ledger.note(entry(Stage::Sent, 1)));
+        assert_eq!(Some("no space left"), ledger.finish().problem.as_deref());
+        std::fs::remove_file(&path).unwrap();
+    }
 }
