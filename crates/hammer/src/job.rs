@@ -4,6 +4,7 @@
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{DataShape, Job, Message, Started, WorkloadSize, WIRE_VERSION};
 
+use crate::calibrate::calibrate;
 use crate::error::HammerError;
 use crate::workload::{self, Context};
 
@@ -48,7 +49,10 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
 
 /// Does a job; the sink gets every message but a failure, which is the error.
 pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-    let workload = workload::find(&size(job).name)?;
+    if let Some(size) = size(job) {
+        workload::find(&size.name)?;
+        within("workload.warehouses", size.warehouses, WAREHOUSES_MAX)?;
+    }
     refuse_wrong_numbers(job)?;
     let Context { sink, stop } = context;
     sink(started());
@@ -56,30 +60,51 @@ pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError>
         sink: &mut *sink,
         stop,
     };
-    let summary = match job {
-        Job::Prepare(job) => Message::PrepareSummary(workload.prepare(job, inner).await?),
-        Job::Check(job) => Message::CheckSummary(workload.check(job, inner).await?),
-        Job::WarmUp(job) => Message::WarmUpSummary(workload.warm_up(job, inner).await?),
-        Job::Run(job) => Message::RunSummary(Box::new(workload.run(job, inner).await?)),
-        Job::VerifyLedger(job) => Message::LedgerSummary(workload.verify_ledger(job, inner).await?),
-    };
+    let summary = summary(job, inner).await?;
     sink(summary);
     Ok(())
 }
 
-fn size(job: &Job) -> &WorkloadSize {
+async fn summary<'a>(job: &'a Job, context: Context<'a>) -> Result<Message, HammerError> {
+    let workload = |size: &WorkloadSize| workload::find(&size.name);
+    Ok(match job {
+        Job::Prepare(job) => {
+            Message::PrepareSummary(workload(&job.workload)?.prepare(job, context).await?)
+        }
+        Job::Check(job) => {
+            Message::CheckSummary(workload(&job.workload)?.check(job, context).await?)
+        }
+        Job::WarmUp(job) => {
+            Message::WarmUpSummary(workload(&job.workload)?.warm_up(job, context).await?)
+        }
+        Job::Run(job) => {
+            Message::RunSummary(Box::new(workload(&job.workload)?.run(job, context).await?))
+        }
+        Job::VerifyLedger(job) => {
+            Message::LedgerSummary(workload(&job.workload)?.verify_ledger(job, context).await?)
+        }
+        Job::Calibrate(job) => Message::CalibrateSummary(calibrate(job, context).await?),
+    })
+}
+
+/// What the job works on; None where it needs no tables.
+fn size(job: &Job) -> Option<&WorkloadSize> {
     match job {
-        Job::Prepare(job) => &job.workload,
-        Job::WarmUp(job) => &job.workload,
-        Job::Run(job) => &job.workload,
-        Job::Check(job) => &job.workload,
-        Job::VerifyLedger(job) => &job.workload,
+        Job::Prepare(job) => Some(&job.workload),
+        Job::WarmUp(job) => Some(&job.workload),
+        Job::Run(job) => Some(&job.workload),
+        Job::Check(job) => Some(&job.workload),
+        Job::VerifyLedger(job) => Some(&job.workload),
+        Job::Calibrate(_) => None,
     }
 }
 
 fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
-    within("workload.warehouses", size(job).warehouses, WAREHOUSES_MAX)?;
     match job {
+        Job::Calibrate(job) => {
+            within("connections", job.connections, USERS_MAX)?;
+            seconds("trial_s", job.trial_s)
+        }
         Job::Prepare(job) => {
             within("loaders", job.loaders, LOADERS_MAX)?;
             refuse_wrong_shape(&job.data)

@@ -16,6 +16,8 @@ pub enum Job {
     Check(CheckJob),
     /// Compare what a run wrote into its ledger with the database.
     VerifyLedger(VerifyLedgerJob),
+    /// Find the highest rate at which the driver stays on time.
+    Calibrate(CalibrateJob),
 }
 
 /// Which workload, at which size.
@@ -153,4 +155,18 @@ pub struct VerifyLedgerJob {
     pub workload: WorkloadSize,
     /// The file that a run wrote.
     pub ledger: String,
+}
+
+/// Find the highest rate at which the driver stays on time with a transaction that does nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrateJob {
+    /// [`crate::WIRE_VERSION`].
+    pub wire: u32,
+    /// Connection URL, password included; the database may be empty.
+    pub url: String,
+    /// Virtual users, each with a connection of its own, among whom the rate is divided.
+    pub connections: u32,
+    /// Seconds for which each rate is tried.
+    pub trial_s: f64,
 }

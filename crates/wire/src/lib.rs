@@ -8,14 +8,14 @@ mod job;
 mod message;
 
 pub use job::{
-    CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, RunJob, VerifyLedgerJob, WarmUpJob,
-    WorkloadSize,
+    CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, RunJob, VerifyLedgerJob,
+    WarmUpJob, WorkloadSize,
 };
 pub use message::{
-    CheckSummary, Condition, ConnectionCounts, DataSample, Deal, DriverCost, ErrorCount, Failure,
-    LedgerCounts, LedgerFinding, LedgerFindingKind, LedgerSummary, LedgerWritten, Message,
-    OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary, Second, Started,
-    TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
+    CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts, DataSample, Deal,
+    DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding, LedgerFindingKind, LedgerSummary,
+    LedgerWritten, Message, OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary,
+    Second, Started, TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.

@@ -30,6 +30,8 @@ pub enum Message {
     LedgerFinding(LedgerFinding),
     /// The ledger was compared with the database.
     LedgerSummary(LedgerSummary),
+    /// The driver's highest rate was found.
+    CalibrateSummary(CalibrateSummary),
 }
 
 /// The job was read and begins.
@@ -411,4 +413,32 @@ pub struct LedgerSummary {
     pub payments: LedgerCounts,
     /// Bytes at the ledger's end that are no whole group of entries.
     pub torn_bytes: u64,
+}
+
+/// One rate that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Transactions due in a second.
+    pub rate_per_s: f64,
+    /// Whether all were done, and those of the 99th percentile begun in time.
+    pub on_time: bool,
+    /// Transactions done while measuring.
+    pub done: u64,
+    /// Start after the due time, 99th percentile, seconds; null where none was done.
+    pub lateness_p99_s: Option<f64>,
+    /// From sending to the answer, median, seconds; null where none was done.
+    pub service_p50_s: Option<f64>,
+    /// CPU time of the driver while measuring, seconds.
+    pub driver_cpu_s: f64,
+}
+
+/// The driver's highest rate was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CalibrateSummary {
+    /// Connections over which the rate was divided.
+    pub connections: u32,
+    /// The highest rate tried at which the driver was on time; null where it never was.
+    pub rate_per_s_max: Option<f64>,
+    /// Every rate tried, in the order of the search.
+    pub trials: Vec<Calibration>,
 }

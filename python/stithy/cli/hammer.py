@@ -228,6 +228,37 @@ def verify_ledger(
     return Exit.OK if verified.summary.holds else Exit.INVALID
 
 
+@COMMAND.command
+def calibrate(url: Url, *, connections: int = 32, trial: str = "2s", json: Json = False) -> Exit:
+    """Find the highest rate at which this driver, on this host, stays on time.
+
+    The transaction is one that does nothing, so that the driver and the way to the server are
+    measured, not the storage. A measurement should ask for less than half of the rate. The database
+    may be empty, and nothing is changed in it.
+
+    Example: `stithy hammer calibrate postgresql://me@/test?host=/run/postgresql`
+
+    Parameters
+    ----------
+    connections
+        Connections over which the rate is divided.
+    trial
+        Time for which each rate is tried, such as 2s.
+    """
+    from stithy.workload.hammer import Watch
+
+    within_bounds(connections=connections)
+    with until_interrupted() as stop:
+        watch = Watch(on_message=hammer_view.trial_line(), stop=stop)
+        trial_s = _measured(trial, "--trial")
+        summary = _hammer(url).calibrate(connections=connections, trial_s=trial_s, watch=watch)
+    if json:
+        show_json(summary.model_dump(mode="json"))
+    else:
+        show(hammer_view.calibrated(summary))
+    return Exit.OK if summary.rate_per_s_max else Exit.INVALID
+
+
 def _hammer(url: str) -> "Hammer":
     from stithy.database.engines.postgresql.passfile import with_password
     from stithy.hosts.runner import LocalRunner
@@ -264,6 +295,7 @@ BOUNDS = {
     "warehouses": (1, 100_000),
     "users": (1, 100_000),
     "loaders": (1, 1_000),
+    "connections": (1, 10_000),
     "seed": (0, 2**64 - 1),
     "error_limit": (0, 2**32 - 1),
 }
@@ -293,10 +325,10 @@ def _percent(text: str) -> int:
         ) from error
 
 
-def _measured(duration: str) -> float:
-    if (seconds := _seconds("--duration", duration)) > 0:
+def _measured(duration: str, option: str = "--duration") -> float:
+    if (seconds := _seconds(option, duration)) > 0:
         return seconds
-    raise UserError("nothing would be measured", where="--duration", remedy="give more than 0 s")
+    raise UserError("nothing would be measured", where=option, remedy="give more than 0 s")
 
 
 def _seconds(option: str, text: str) -> float:

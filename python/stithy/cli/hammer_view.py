@@ -10,6 +10,7 @@ from stithy.cli.render import Align, say, show, show_json, table
 if TYPE_CHECKING:
     from stithy.wire.messages import (
         AnyMessage,
+        CalibrateSummary,
         Condition,
         LedgerSummary,
         LedgerWritten,
@@ -228,6 +229,47 @@ def ledger_text(summary: "LedgerSummary") -> str:
     answer = "✓ nothing acknowledged was lost" if summary.holds else "✗ ACKNOWLEDGED WORK IS GONE"
     torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
     return f"{table(head, rows, align)}\n\n{answer}{torn if summary.torn_bytes else ''}"
+
+
+def trial_line() -> Show:
+    """Shows each rate that was tried."""
+    from stithy.wire.messages import Progress
+
+    def tell(message: "AnyMessage") -> None:
+        if isinstance(message, Progress):
+            say(message.stage)
+
+    return tell
+
+
+def calibrated(summary: "CalibrateSummary") -> str:
+    """A row a trial by rising rate, and the answer."""
+    head = [
+        "transactions a s",
+        "on time",
+        "lateness p99",
+        "service p50",
+        "driver CPU a transaction",
+    ]
+    rows = [
+        [
+            f"{trial.rate_per_s:,.0f}",
+            "yes" if trial.on_time else "NO",
+            time_text(trial.lateness_p99_s),
+            time_text(trial.service_p50_s),
+            time_text(trial.driver_cpu_s / trial.done if trial.done else None),
+        ]
+        for trial in sorted(summary.trials, key=lambda trial: trial.rate_per_s)
+    ]
+    most = summary.rate_per_s_max
+    over = f"over {summary.connections} connections"
+    answer = (
+        f"on time up to {most:,.0f} transactions a second {over}; ask for at most half of it"
+        if most
+        else f"late at every rate {over}: this host is busy, or too slow for the driver"
+    )
+    align: list[Align] = ["right", "left", "right", "right", "right"]
+    return f"{table(head, rows, align)}\n\n{answer}"
 
 
 def _rate(value: float | None) -> str:

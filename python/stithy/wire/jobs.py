@@ -110,7 +110,17 @@ class VerifyLedgerJob(_Task):
     ledger: str
 
 
-AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob
+class CalibrateJob(Wire):
+    """Find the highest rate at which the driver stays on time; it needs no tables."""
+
+    job: Literal["calibrate"] = "calibrate"
+    wire: U32 = WIRE_VERSION
+    url: str = Field(repr=False)
+    connections: U32
+    trial_s: float
+
+
+AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob
 """One task for the hammer."""
 
 _JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])

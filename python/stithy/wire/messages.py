@@ -300,7 +300,29 @@ class LedgerSummary(Wire):
     torn_bytes: U64
 
 
-Summary = PrepareSummary | WarmUpSummary | RunSummary | CheckSummary | LedgerSummary
+class Calibration(Wire):
+    """One rate that was tried; times are None where no transaction was done."""
+
+    rate_per_s: float
+    on_time: bool
+    done: U64
+    lateness_p99_s: float | None
+    service_p50_s: float | None
+    driver_cpu_s: float
+
+
+class CalibrateSummary(Wire):
+    """The driver's highest rate on time over so many connections, None where it never was."""
+
+    message: Literal["calibrate-summary"] = "calibrate-summary"
+    connections: U32
+    rate_per_s_max: float | None
+    trials: tuple[Calibration, ...]
+
+
+Summary = (
+    PrepareSummary | WarmUpSummary | RunSummary | CheckSummary | LedgerSummary | CalibrateSummary
+)
 """The last message of a job that came to its end."""
 
 AnyMessage = Started | Progress | Second | Warning | Failure | Condition | LedgerFinding | Summary

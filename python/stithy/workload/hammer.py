@@ -15,6 +15,7 @@ from stithy.secrets import Secret
 from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import (
     AnyJob,
+    CalibrateJob,
     CheckJob,
     DataShape,
     Isolation,
@@ -27,6 +28,7 @@ from stithy.wire.jobs import (
 )
 from stithy.wire.messages import (
     AnyMessage,
+    CalibrateSummary,
     CheckSummary,
     Condition,
     DataSample,
@@ -45,7 +47,15 @@ SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
 
-S = TypeVar("S", PrepareSummary, WarmUpSummary, RunSummary, CheckSummary, LedgerSummary)
+S = TypeVar(
+    "S",
+    PrepareSummary,
+    WarmUpSummary,
+    RunSummary,
+    CheckSummary,
+    LedgerSummary,
+    CalibrateSummary,
+)
 
 
 @dataclass(frozen=True)
@@ -224,6 +234,14 @@ class Hammer:
         job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
         summary = _expect(LedgerSummary, self._do(job, watch, gather))
         return LedgerVerified(tuple(findings), summary)
+
+    def calibrate(
+        self, *, connections: int, trial_s: float, watch: Watch = NOBODY
+    ) -> CalibrateSummary:
+        """Find the driver's highest rate on time; errors as in `run_program`."""
+        url = self._url.reveal()
+        job = CalibrateJob(url=url, connections=connections, trial_s=trial_s)
+        return _expect(CalibrateSummary, self._do(job, watch, _ignore))
 
     def _do(
         self,

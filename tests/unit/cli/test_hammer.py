@@ -9,7 +9,7 @@ import pytest
 from fakes.program import AnsweringRunner
 from stithy.cli import app, hammer, hammer_view
 from stithy.secrets import Secret
-from stithy.wire.jobs import PrepareJob, RunJob, VerifyLedgerJob
+from stithy.wire.jobs import CalibrateJob, PrepareJob, RunJob, VerifyLedgerJob
 from stithy.wire.messages import AnyMessage, parse_message
 from stithy.workload.hammer import Hammer
 
@@ -106,6 +106,20 @@ def test_a_ledger_is_verified_and_what_is_gone_is_named(
     document = json.loads(capsys.readouterr().out)
     assert (document["holds"], document["orders"]["lost"]) == (False, 1)
     assert document["findings"][0]["kind"] == "lost"
+
+
+def test_calibrate_tells_every_trial_and_the_rate_to_stay_below(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table rises; what is not known is a dash."""
+    runner = answering(monkeypatch, examples("started", "progress", "calibrate-summary"))
+    assert app.run(["hammer", "calibrate", URL, "--connections", "16", "--trial", "500ms"]) == 0
+    shown = capsys.readouterr().out
+    assert "on time up to 12,000 transactions a second over 32 connections" in shown
+    assert shown.index("NO") < shown.index("yes")
+    job = runner.jobs[0]
+    assert isinstance(job, CalibrateJob)
+    assert (job.connections, job.trial_s) == (16, 0.5)
 
 
 def test_json_is_one_document_for_programs(

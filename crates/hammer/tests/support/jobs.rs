@@ -4,8 +4,8 @@ use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
 use stithy_wire::{
-    CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob, VerifyLedgerJob,
-    WarmUpJob, WorkloadSize, WIRE_VERSION,
+    CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob,
+    VerifyLedgerJob, WarmUpJob, WorkloadSize, WIRE_VERSION,
 };
 
 /// The order-entry workload.
@@ -84,6 +84,16 @@ pub fn verify_ledger(url: &str, warehouses: u32, ledger: &str) -> Job {
         url: url.into(),
         workload,
         ledger: ledger.into(),
+    })
+}
+
+/// Finds the highest rate, with short trials.
+pub fn calibrate(url: &str, connections: u32, trial_s: f64) -> Job {
+    Job::Calibrate(CalibrateJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        connections,
+        trial_s,
     })
 }
 

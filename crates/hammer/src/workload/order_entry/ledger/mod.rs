@@ -13,6 +13,7 @@
 mod compare;
 pub mod format;
 pub mod read;
+mod tail;
 pub mod verify;
 pub mod write;
 

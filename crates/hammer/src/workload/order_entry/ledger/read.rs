@@ -12,7 +12,8 @@ pub struct Contents {
     pub head: Head,
     /// All whole entries, in the order in which they were written.
     pub entries: Vec<Entry>,
-    /// Bytes at the end that are no whole batch: the last group, which was not synced.
+    /// Bytes at the end that are no whole batch: the last group, which was not synced. Room that was
+    /// ready for more, all zeros, is not among them.
     pub torn_bytes: u64,
 }
 
@@ -58,7 +59,10 @@ pub fn parse(bytes: &[u8]) -> Result<Contents, &'static str> {
     Ok(Contents {
         head,
         entries,
-        torn_bytes: rest.len() as u64,
+        torn_bytes: rest
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |at| at as u64 + 1),
     })
 }
 
@@ -79,8 +83,10 @@ fn batch(bytes: &[u8]) -> Batch<'_> {
         |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
     match rest.split_at_checked(word(0) as usize) {
         Some((payload, after)) if checksum(payload) == word(4) => Batch::Whole(payload, after),
-        // A length of zero is a page that was allotted and never written.
-        Some((payload, after)) if !payload.is_empty() && !after.is_empty() => Batch::Damaged,
+        // After the last batch there is only room for more.
+        Some((payload, after)) if !payload.is_empty() && after.iter().any(|byte| *byte != 0) => {
+            Batch::Damaged
+        }
         _ => Batch::Torn,
     }
 }
@@ -149,17 +155,25 @@ mod tests {
         for cut in kept..whole.len() {
             let contents = parse(&whole[..cut]).unwrap();
             assert_eq!(first.to_vec(), contents.entries, "cut at {cut}");
-            assert_eq!((cut - kept) as u64, contents.torn_bytes);
+            assert!(contents.torn_bytes <= (cut - kept) as u64);
+            let with_room = [&whole[..cut], &[0; 4096]].concat();
+            // Where only zeros were cut off, the room puts them back.
+            let again = parse(&with_room).unwrap();
+            assert!(
+                again == contents || again == parse(&whole).unwrap(),
+                "cut at {cut}"
+            );
         }
         assert_eq!(3, parse(&whole).unwrap().entries.len());
     }
 
-    /// A file system may have made the file longer than what it wrote.
+    /// Room that was ready for more is no sign of anything lost.
     #[test]
-    fn zeros_at_the_end_are_a_torn_end() {
+    fn zeros_at_the_end_are_room() {
         let mut bytes = file(&[&[entry(Stage::Sent, 1)]]);
         bytes.extend([0; 4096]);
-        assert_eq!(4096, parse(&bytes).unwrap().torn_bytes);
+        let contents = parse(&bytes).unwrap();
+        assert_eq!((1, 0), (contents.entries.len(), contents.torn_bytes));
     }
 
     /// Any changed byte before the last batch is noticed; one in the last batch makes it torn, but for

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use stithy_wire::LedgerWritten;
 
 use super::format::{framed, Entry, Head, Stage, ENTRY_BYTES, MARK};
+use super::tail::Tail;
 use crate::error::HammerError;
 
 /// Entries of so much time are synced together: often enough that little is missing after a loss of
 /// power, seldom enough not to cost the machine anything.
-const GROUP_TIME: Duration = Duration::from_millis(10);
+const GROUP_TIME: Duration = Duration::from_millis(50);
 /// A ledger whose disk stands still gives up when so much waits, rather than hold up users.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
@@ -44,7 +45,7 @@ impl Ledger {
     ///
     /// Errors (precondition): `ledger-exists`, `ledger-failed`.
     pub fn create(path: &Path, head: &Head) -> Result<Self, HammerError> {
-        let file = create_file(path, head).map_err(|e| refused(path, e))?;
+        let tail = create_file(path, head).map_err(|e| refused(path, e))?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
                 waiting: Vec::new(),
@@ -60,7 +61,7 @@ impl Ledger {
             changed: Condvar::new(),
         });
         let writing = shared.clone();
-        let writer = std::thread::spawn(move || writing.write_until_closed(file));
+        let writer = std::thread::spawn(move || writing.write_until_closed(tail));
         Ok(Ledger {
             shared,
             writer: Mutex::new(Some(writer)),
@@ -122,12 +123,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_until_closed(&self, mut file: File) {
+    fn write_until_closed(&self, mut tail: Tail) {
         while let Some(group) = self.next_group() {
             let start = Instant::now();
-            let done = file
-                .write_all(&framed(&group))
-                .and_then(|()| file.sync_data());
+            let done = tail.append(&framed(&group));
             let mut state = self.lock();
             match done {
                 Ok(()) => state.written.add(&group, start.elapsed()),
@@ -137,6 +136,8 @@ impl Shared {
                 }
             }
         }
+        // Room that cannot be given back is zeros, which a reader takes for room.
+        let _ = tail.close();
     }
 
     /// The entries that came together; None when there will be no more.
@@ -173,14 +174,14 @@ impl Add for LedgerWritten {
 }
 
 /// The file with its head, both of them durable.
-fn create_file(path: &Path, head: &Head) -> io::Result<File> {
+fn create_file(path: &Path, head: &Head) -> io::Result<Tail> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(MARK)?;
-    file.write_all(&framed(&serde_json::to_vec(head)?))?;
+    let start = [&MARK[..], &framed(&serde_json::to_vec(head)?)].concat();
+    file.write_all(&start)?;
     file.sync_all()?;
     // A name is durable when its folder is.
     File::open(folder_of(path))?.sync_all()?;
-    Ok(file)
+    Ok(Tail::new(file, start.len() as u64))
 }
 
 fn folder_of(path: &Path) -> PathBuf {
