@@ -86,8 +86,8 @@ impl<'a> Params<'a> {
     pub fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
         self.array_head(INT2_OID, values.len(), 2);
         for value in values {
-            self.out.put_u32(2);
-            self.out.put_i16(value);
+            let [high, low] = value.to_be_bytes();
+            self.out.put_slice(&[0, 0, 0, 2, high, low]);
         }
     }
 
@@ -95,8 +95,8 @@ impl<'a> Params<'a> {
     pub fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
         self.array_head(INT4_OID, values.len(), 4);
         for value in values {
-            self.out.put_u32(4);
-            self.out.put_i32(value);
+            let [a, b, c, d] = value.to_be_bytes();
+            self.out.put_slice(&[0, 0, 0, 4, a, b, c, d]);
         }
     }
 

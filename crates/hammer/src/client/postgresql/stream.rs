@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream as BlockingUnixStream;
 use std::path::Path;
 use std::pin::Pin;
+use std::task::{ready, Context, Poll};
 
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest};
@@ -116,14 +117,18 @@ impl UnixSocket {
     }
 
     async fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_receive(cx, into)).await
+    }
+
+    fn poll_receive(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
-            let mut ready = self.0.readable_mut().await?;
+            let mut ready = ready!(self.0.poll_read_ready_mut(cx))?;
             let read = ready.try_io(|socket| socket.get_mut().read(into));
             let Ok(result) = read else { continue };
             if matches!(result, Ok(count) if count < into.len()) {
                 ready.clear_ready();
             }
-            return result;
+            return Poll::Ready(result);
         }
     }
 }

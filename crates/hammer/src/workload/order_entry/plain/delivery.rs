@@ -6,7 +6,7 @@ use stithy_measure::Outcome;
 use super::super::input::{Delivery, District};
 use super::step::Step;
 use super::{put_district, Plain};
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::postgresql::{Answer, Session, SessionError};
 
 /// An order that was taken for delivery.
 #[derive(Clone, Copy)]
@@ -40,38 +40,31 @@ impl Plain {
 
     /// Another delivery may take an order from under this one: the districts left are tried again,
     /// until none of them has an order, as in the procedure.
+    ///
+    /// All districts are taken by one statement, which sees one state of the queue: a delivery that
+    /// had to wait then holds nothing when it tries again. One statement a district would leave it
+    /// with some of the orders, and two such deliveries with each other's: a deadlock.
     async fn take_oldest(
         &self,
         session: &mut Session,
         w_id: i32,
     ) -> Result<Vec<Order>, SessionError> {
-        let mut left: Vec<District> = (1..=10).map(|d_id| District { w_id, d_id }).collect();
+        let mut left: Vec<i16> = (1..=10).collect();
         let mut orders = Vec::with_capacity(left.len());
         self.queue_bare(session, Step::Begin);
-        let mut first_at = 1;
+        let mut at = 1;
         loop {
-            for district in &left {
-                self.queue(session, Step::TakeOldest, |params| {
-                    put_district(params, *district);
-                });
-            }
-            let answer = session.exchange().await?;
-            let before = orders.len();
-            let mut at = first_at;
-            left.retain(|district| {
-                let o_id = answer.first(at).and_then(|row| row.integer(0));
-                at += 1;
-                let o_id = o_id.and_then(|o_id| i32::try_from(o_id).ok());
-                orders.extend(o_id.map(|o_id| Order {
-                    district: *district,
-                    o_id,
-                }));
-                o_id.is_none()
+            self.queue(session, Step::TakeOldest, |params| {
+                params.int4(w_id);
+                params.int2_array(left.iter().copied());
             });
+            let before = orders.len();
+            orders.extend(read_orders(session.exchange().await?, at, w_id)?);
+            left.retain(|d_id| orders.iter().all(|order| order.district.d_id != *d_id));
             if left.is_empty() || orders.len() == before {
                 return Ok(orders);
             }
-            first_at = 0;
+            at = 0;
         }
     }
 
@@ -103,4 +96,17 @@ impl Plain {
         let customers: Option<Vec<i32>> = customers.collect();
         customers.ok_or(SessionError::Unexpected("an order that waits is missing"))
     }
+}
+
+fn read_orders(answer: &Answer, at: u16, w_id: i32) -> Result<Vec<Order>, SessionError> {
+    let orders = answer.rows(at).map(|row| {
+        let d_id = i16::try_from(row.integer(0)?).ok()?;
+        let o_id = i32::try_from(row.integer(1)?).ok()?;
+        let district = District { w_id, d_id };
+        Some(Order { district, o_id })
+    });
+    let orders: Option<Vec<Order>> = orders.collect();
+    orders.ok_or(SessionError::Unexpected(
+        "an order that waits has no number",
+    ))
 }

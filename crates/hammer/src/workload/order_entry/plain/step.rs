@@ -119,9 +119,11 @@ pub(super) const STEPS: [(Step, &str); 23] = [
     ),
     (
         Step::TakeOldest,
-        "DELETE FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 AND no_o_id = \
-         (SELECT no_o_id FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 \
-         ORDER BY no_o_id LIMIT 1) RETURNING no_o_id",
+        "DELETE FROM new_order AS waiting USING unnest($2::smallint[]) AS district (id) \
+         WHERE no_w_id = $1 AND no_d_id = district.id AND no_o_id = \
+         (SELECT oldest.no_o_id FROM new_order AS oldest \
+         WHERE oldest.no_w_id = $1 AND oldest.no_d_id = district.id \
+         ORDER BY oldest.no_o_id LIMIT 1) RETURNING no_d_id, no_o_id",
     ),
     (
         Step::Carry,
