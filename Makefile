@@ -39,9 +39,10 @@ python-test:
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
-bench: setup ## measure the hammer beside its references, and what the collectors cost
+bench: setup ## measure the hammer beside its references; what collectors and a ledger cost
 	@$(PYTHON) benches/hammer.py
 	@$(PYTHON) benches/collectors.py
+	@$(PYTHON) benches/ledger.py
 
 lock: ## pin the newest allowed versions again (needs uv)
 	@tools/lock.py

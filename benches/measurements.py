@@ -81,7 +81,14 @@ def prepare(instance: Instance) -> float:
     return _hammer(PrepareJob(url=url, workload=WORKLOAD, seed=SEED, loaders=LOADERS))[1]
 
 
-def drive(instance: Instance, *, duration_s: float, seed: int, procedures: bool = True) -> Drive:
+def drive(
+    instance: Instance,
+    *,
+    duration_s: float,
+    seed: int,
+    procedures: bool = True,
+    ledger: Path | None = None,
+) -> Drive:
     """One run with the full mix, back to back."""
     instance.sql("CHECKPOINT")
     job = RunJob(
@@ -96,6 +103,7 @@ def drive(instance: Instance, *, duration_s: float, seed: int, procedures: bool 
         isolation=Isolation.READ_COMMITTED,
         error_limit=10,
         hlog_stem=None,
+        ledger=None if ledger is None else str(ledger),
     )
     messages, _, cpu_s = _hammer(job)
     return _drive_of(messages[-1], cpu_s)

@@ -23,6 +23,7 @@ BYTES_BY_UNIT = {
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
 }  # fmt: skip
 
+_PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
 _QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
 
 
@@ -46,6 +47,17 @@ def parse_size(text: object) -> int:
     if unit.lower() not in BYTES_BY_UNIT:
         raise ValueError(f"unknown unit of size {unit!r}: use KiB, MiB, GiB, TiB, kB, MB, GB or TB")
     return round(value * BYTES_BY_UNIT[unit.lower()])
+
+
+def parse_percent(text: object) -> int:
+    """Whole percent of a text such as `50%` or `50 %`, from 0 to 100.
+
+    Raises ValueError, with what would be right, for a bare number or one outside.
+    """
+    match = _PERCENT.match(text) if isinstance(text, str) else None
+    if match is None or int(match[1]) > 100:
+        raise ValueError("whole percent from 0% to 100% are needed, such as 50%")
+    return int(match[1])
 
 
 def _split(text: object, example: str) -> tuple[float, str]:
@@ -82,6 +94,16 @@ Seconds = Annotated[
     _as_text(SECONDS_BY_UNIT, "20 s"),
 ]
 """A duration in a study file; seconds once read."""
+
+_PERCENT_PARTS = (
+    BeforeValidator(_telling(parse_percent, "not a percentage")),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*\d{1,3}\s*%\s*$", "examples": ["50%"]}),
+)
+Percent = Annotated[int, *_PERCENT_PARTS]
+"""A share in a study file; whole percent once read."""
+
+PercentOrNone = Annotated[int | None, *_PERCENT_PARTS]
+"""The same where leaving it out has a meaning of its own."""
 
 Bytes = Annotated[
     int,

@@ -1,14 +1,18 @@
 """A hammer that strikes nothing: it answers at once, with small plausible numbers."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from stithy.errors import StithyError
-from stithy.wire.jobs import WorkloadSize
+from stithy.wire.jobs import DataShape, WorkloadSize
 from stithy.wire.messages import (
     Condition,
     ConnectionCounts,
+    DataSample,
     DriverCost,
     ErrorCount,
+    LedgerCounts,
+    LedgerSummary,
     OrderNumbers,
     Percentiles,
     Phase,
@@ -21,10 +25,25 @@ from stithy.wire.messages import (
     WarmUpSummary,
     Warning,
 )
-from stithy.workload.hammer import NOBODY, Checked, Driven, RunRequest, Watch
+from stithy.workload.hammer import (
+    NOBODY,
+    RANDOM_TEXT,
+    Checked,
+    Driven,
+    LedgerVerified,
+    RunRequest,
+    Watch,
+)
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
 START_S = 1_800_000_000.0
+_SAMPLE = DataSample(
+    rows_bytes=100,
+    rows_compressed_bytes=60,
+    text_bytes=80,
+    text_compressed_bytes=60,
+    text_repeated_bytes=0,
+)
 
 
 class FakeHammer:
@@ -50,12 +69,20 @@ class FakeHammer:
         self.runs: list[RunRequest] = []
 
     def prepare(
-        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        loaders: int,
+        data: DataShape = RANDOM_TEXT,
+        watch: Watch = NOBODY,
     ) -> PrepareSummary:
         """A hundred rows."""
         self._fail("prepare")
         rows = (TableRows(table="item", rows=100),)
-        return PrepareSummary(duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, c_last_load=1)
+        return PrepareSummary(
+            duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, c_last_load=1, sample=_SAMPLE
+        )
 
     def warm_up(
         self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
@@ -81,6 +108,16 @@ class FakeHammer:
         self._fail("check")
         numbers = range(1, 5 if quick else 13)
         return Checked(tuple(self._condition(number) for number in numbers))
+
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Ten of each, and all are there."""
+        self._fail("verify-ledger")
+        names = LedgerCounts.model_fields
+        counts = LedgerCounts(**{**dict.fromkeys(names, 0), "acknowledged": 10})
+        summary = LedgerSummary(holds=True, orders=counts, payments=counts, torn_bytes=0)
+        return LedgerVerified((), summary)
 
     def _fail(self, job: str) -> None:
         if job in self._faults:

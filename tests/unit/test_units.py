@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.units import format_duration, format_size, parse_duration, parse_size
+from stithy.units import (
+    format_duration,
+    format_size,
+    parse_duration,
+    parse_percent,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +97,16 @@ def test_a_shown_duration_of_whole_seconds_is_never_off_by_more_than_its_last_un
 def test_a_shown_size_is_right_to_three_digits(size_bytes: int) -> None:
     """Reading it back gives the value within its rounding."""
     assert parse_size(format_size(size_bytes)) == pytest.approx(size_bytes, rel=0.006)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("0%", 0), ("50 %", 50), (" 100% ", 100)])
+def test_a_percentage_becomes_whole_percent(text: str, expected: int) -> None:
+    """With or without a space."""
+    assert parse_percent(text) == expected
+
+
+@pytest.mark.parametrize("text", ["50", 50, "101%", "-1%", "2.5%", "%", True])
+def test_what_is_no_percentage_is_refused_with_an_example(text: object) -> None:
+    """A bare number could be a share or a percentage."""
+    with pytest.raises(ValueError, match=r"such as 50%"):
+        parse_percent(text)

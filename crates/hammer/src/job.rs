@@ -2,8 +2,9 @@
 //! workload.
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{Job, Message, Started, WorkloadSize, WIRE_VERSION};
+use stithy_wire::{DataShape, Job, Message, Started, WorkloadSize, WIRE_VERSION};
 
+use crate::calibrate::calibrate;
 use crate::error::HammerError;
 use crate::workload::{self, Context};
 
@@ -48,7 +49,10 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
 
 /// Does a job; the sink gets every message but a failure, which is the error.
 pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
-    let workload = workload::find(&size(job).name)?;
+    if let Some(size) = size(job) {
+        workload::find(&size.name)?;
+        within("workload.warehouses", size.warehouses, WAREHOUSES_MAX)?;
+    }
     refuse_wrong_numbers(job)?;
     let Context { sink, stop } = context;
     sink(started());
@@ -56,29 +60,55 @@ pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError>
         sink: &mut *sink,
         stop,
     };
-    let summary = match job {
-        Job::Prepare(job) => Message::PrepareSummary(workload.prepare(job, inner).await?),
-        Job::Check(job) => Message::CheckSummary(workload.check(job, inner).await?),
-        Job::WarmUp(job) => Message::WarmUpSummary(workload.warm_up(job, inner).await?),
-        Job::Run(job) => Message::RunSummary(Box::new(workload.run(job, inner).await?)),
-    };
+    let summary = summary(job, inner).await?;
     sink(summary);
     Ok(())
 }
 
-fn size(job: &Job) -> &WorkloadSize {
+async fn summary<'a>(job: &'a Job, context: Context<'a>) -> Result<Message, HammerError> {
+    let workload = |size: &WorkloadSize| workload::find(&size.name);
+    Ok(match job {
+        Job::Prepare(job) => {
+            Message::PrepareSummary(workload(&job.workload)?.prepare(job, context).await?)
+        }
+        Job::Check(job) => {
+            Message::CheckSummary(workload(&job.workload)?.check(job, context).await?)
+        }
+        Job::WarmUp(job) => {
+            Message::WarmUpSummary(workload(&job.workload)?.warm_up(job, context).await?)
+        }
+        Job::Run(job) => {
+            Message::RunSummary(Box::new(workload(&job.workload)?.run(job, context).await?))
+        }
+        Job::VerifyLedger(job) => {
+            Message::LedgerSummary(workload(&job.workload)?.verify_ledger(job, context).await?)
+        }
+        Job::Calibrate(job) => Message::CalibrateSummary(calibrate(job, context).await?),
+    })
+}
+
+/// What the job works on; None where it needs no tables.
+fn size(job: &Job) -> Option<&WorkloadSize> {
     match job {
-        Job::Prepare(job) => &job.workload,
-        Job::WarmUp(job) => &job.workload,
-        Job::Run(job) => &job.workload,
-        Job::Check(job) => &job.workload,
+        Job::Prepare(job) => Some(&job.workload),
+        Job::WarmUp(job) => Some(&job.workload),
+        Job::Run(job) => Some(&job.workload),
+        Job::Check(job) => Some(&job.workload),
+        Job::VerifyLedger(job) => Some(&job.workload),
+        Job::Calibrate(_) => None,
     }
 }
 
 fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
-    within("workload.warehouses", size(job).warehouses, WAREHOUSES_MAX)?;
     match job {
-        Job::Prepare(job) => within("loaders", job.loaders, LOADERS_MAX),
+        Job::Calibrate(job) => {
+            within("connections", job.connections, USERS_MAX)?;
+            seconds("trial_s", job.trial_s)
+        }
+        Job::Prepare(job) => {
+            within("loaders", job.loaders, LOADERS_MAX)?;
+            refuse_wrong_shape(&job.data)
+        }
         Job::Run(job) => {
             within("users", job.users, USERS_MAX)?;
             seconds("ramp_up_s", job.ramp_up_s)?;
@@ -86,6 +116,23 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Letters and digits, the most random text there is here, compress by a quarter.
+const COMPRESSIBLE_MIN: u8 = 26;
+
+fn refuse_wrong_shape(data: &DataShape) -> Result<(), HammerError> {
+    let (key, value) = match (data.compressible_percent, data.duplicate_percent) {
+        (Some(value), _) if !(COMPRESSIBLE_MIN..=100).contains(&value) => ("compressible", value),
+        (_, value) if value > 100 => ("duplicate", value),
+        _ => return Ok(()),
+    };
+    let remedy = format!(
+        "give data.compressible_percent from {COMPRESSIBLE_MIN} to 100, or null for random letters \
+         and digits, and data.duplicate_percent from 0 to 100"
+    );
+    let problem = format!("data.{key}_percent is {value}");
+    Err(HammerError::usage("job-invalid", problem, "data", remedy))
 }
 
 fn seconds(key: &str, value_s: f64) -> Result<(), HammerError> {

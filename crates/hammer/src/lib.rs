@@ -1,5 +1,7 @@
 //! The load driver: workloads, virtual users, clients.
 
+mod alarm;
+pub mod calibrate;
 pub mod client;
 mod conductor;
 pub mod connections;

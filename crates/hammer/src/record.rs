@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
 use stithy_wire::ErrorCount;
 
+use crate::alarm::Alarm;
 use crate::client::postgresql::SessionError;
 use crate::stop::{stop_pair, Stop, Stopper};
 
@@ -13,6 +14,8 @@ use crate::stop::{stop_pair, Stop, Stopper};
 pub struct Record {
     /// The run's clock.
     pub clock: SystemClock,
+    /// Wakes those who wait until they are due.
+    pub(crate) alarm: Alarm,
     recorder: Mutex<Recorder>,
     lost: AtomicU64,
     errors: Mutex<Errors>,
@@ -30,6 +33,7 @@ impl Record {
         let (give_up, giving_up) = stop_pair();
         Record {
             clock,
+            alarm: Alarm::default(),
             recorder: Mutex::new(recorder),
             lost: AtomicU64::new(0),
             errors: Mutex::new(Errors::default()),

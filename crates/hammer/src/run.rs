@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::client::postgresql::Session;
 use crate::conductor::Conductor;
 use crate::error::HammerError;
-use crate::pace::BackToBack;
+use crate::pace::{BackToBack, Pace};
 use crate::record::Record;
 use crate::script::Script;
 use crate::user::User;
@@ -56,11 +56,23 @@ pub struct Window {
     pub cpu: CpuUse,
 }
 
-/// Drives users, each with its script and session, for one window.
+/// Drives users, each with its script and session, back to back for one window.
 ///
-/// Errors: `hlog-failed` (precondition) before anything starts.
+/// Errors: as [`drive_paced`].
 pub async fn drive<S: Script>(
     users: Vec<(S, Session)>,
+    plan: Plan,
+    context: Context<'_>,
+) -> Result<Window, HammerError> {
+    let paced = |(script, session)| (script, BackToBack, session);
+    drive_paced(users.into_iter().map(paced).collect(), plan, context).await
+}
+
+/// Drives users, each with its script, pace and session, for one window.
+///
+/// Errors: `hlog-failed` (precondition) before anything starts.
+pub async fn drive_paced<S: Script, P: Pace + Send + 'static>(
+    users: Vec<(S, P, Session)>,
     plan: Plan,
     context: Context<'_>,
 ) -> Result<Window, HammerError> {
@@ -73,11 +85,11 @@ pub async fn drive<S: Script>(
     let recorder = Recorder::new(plan.names.len(), phases);
     let record = Arc::new(Record::new(clock, recorder, plan.error_limit));
     let mut tasks = JoinSet::new();
-    for (script, session) in users {
+    for (script, pace, session) in users {
         let record = record.clone();
         let user = User {
             script,
-            pace: BackToBack,
+            pace,
             session,
             record,
         };

@@ -71,7 +71,7 @@ impl<S: Script, P: Pace> User<S, P> {
         let instant = self.record.clock.instant(due);
         let mut finishing = self.record.finishing().clone();
         tokio::select! {
-            () = tokio::time::sleep_until(instant.into()) => Some(self.record.now()),
+            () = self.record.alarm.wait(instant) => Some(self.record.now()),
             () = finishing.wait() => None,
         }
     }

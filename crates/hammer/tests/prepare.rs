@@ -4,7 +4,7 @@ mod support;
 
 use stithy_hammer::client::postgresql::Target;
 use stithy_hammer::stop::stop_pair;
-use stithy_wire::{Job, Message, PrepareSummary};
+use stithy_wire::{DataShape, Job, Message, PrepareJob, PrepareSummary};
 use support::jobs;
 
 async fn load(job: &Job) -> PrepareSummary {
@@ -94,8 +94,45 @@ async fn loading_leaves_keys_and_statistics() {
         ON n.oid = relnamespace WHERE nspname = 'public' AND relkind = 'r' AND reltuples <= 0 \
         AND relname <> 'stithy_meta'";
     assert_eq!("", instance.sql_at(&url, unknown));
-    let meta = "SELECT workload, schema_version, warehouses, seed FROM stithy_meta";
-    assert_eq!("order-entry|1|1|42", instance.sql_at(&url, meta));
+    let meta = "SELECT workload, schema_version, warehouses, seed, \
+        data_compressible_percent IS NULL, data_duplicate_percent FROM stithy_meta";
+    assert_eq!("order-entry|2|1|42|t|0", instance.sql_at(&url, meta));
+}
+
+/// Text of another shape breaks no condition, is known to the database, and is measured.
+#[tokio::test]
+async fn the_shape_of_the_text_is_the_one_asked_for() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    let shaped = |compressible_percent| {
+        let Job::Prepare(job) = jobs::prepare(&url, 1, 2) else {
+            unreachable!("a prepare job is one");
+        };
+        let data = DataShape {
+            compressible_percent: Some(compressible_percent),
+            duplicate_percent: 20,
+        };
+        Job::Prepare(PrepareJob { data, ..job })
+    };
+    let refused = jobs::failed(&shaped(10)).await;
+    assert_eq!(("job-invalid", 2), (refused.code, refused.exit()));
+    let sample = load(&shaped(60)).await.sample;
+    let share = |part: u64| 100 * part / sample.text_bytes;
+    assert!(
+        (30..44).contains(&share(sample.text_compressed_bytes)),
+        "{sample:?}"
+    );
+    assert!(
+        (10..25).contains(&share(sample.text_repeated_bytes)),
+        "{sample:?}"
+    );
+    let meta = "SELECT data_compressible_percent, data_duplicate_percent FROM stithy_meta";
+    assert_eq!("60|20", instance.sql_at(&url, meta));
+    let same = "SELECT count(*) - count(DISTINCT s_dist_01) > 10000 FROM stock";
+    assert_eq!("t", instance.sql_at(&url, same));
+    let broken = jobs::broken(&jobs::check(&url, 1, false, true)).await;
+    assert_eq!(Vec::<u32>::new(), broken);
+    instance.drop_database(&url);
 }
 
 /// Rows that a table's only loader copied are frozen at once: a later vacuum need not write them.

@@ -110,22 +110,24 @@ async fn the_seconds_of_a_run_add_up_to_its_summary() {
     instance.drop_database(&url);
 }
 
-/// With snapshots, users of one warehouse conflict: conflicts are retried and counted, no error is
+/// With snapshots, users of one warehouse conflict, in both ways of doing transactions: conflicts are retried and counted, no error is
 /// left, and the conditions hold.
 #[tokio::test]
 async fn conflicts_of_repeatable_read_are_retried_and_counted() {
     let instance = support::shared();
     let url = loaded(&instance, 1).await;
-    let isolation = Isolation::RepeatableRead;
-    let job = RunJob {
-        isolation,
-        ..jobs::run(&url, 1, 8, 3.0)
-    };
-    let (_, summary) = run(job, |_| ()).await;
-    let retries: u64 = summary.transactions.iter().map(|t| t.retries).sum();
-    assert!(retries > 0 && summary.errors.is_empty(), "{summary:?}");
-    assert_orders_agree(&summary.order_numbers);
-    assert_all_conditions_hold(&url, 1).await;
+    for procedures in [true, false] {
+        let job = RunJob {
+            isolation: Isolation::RepeatableRead,
+            procedures,
+            ..jobs::run(&url, 1, 8, 3.0)
+        };
+        let (_, summary) = run(job, |_| ()).await;
+        let retries: u64 = summary.transactions.iter().map(|t| t.retries).sum();
+        assert!(retries > 0 && summary.errors.is_empty(), "{summary:?}");
+        assert_orders_agree(&summary.order_numbers);
+        assert_all_conditions_hold(&url, 1).await;
+    }
     instance.drop_database(&url);
 }
 

@@ -6,7 +6,7 @@ mod support;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use stithy_wire::{Failure, Job, Message};
+use stithy_wire::{Failure, Job, Message, WIRE_VERSION};
 use support::jobs;
 
 fn start(arguments: &[&str]) -> Child {
@@ -53,7 +53,9 @@ fn a_job_that_succeeds_ends_with_its_summary() {
     let url = instance.new_database();
     let (messages, status) = answer(&json(&jobs::prepare(&url, 1, 2)));
     assert_eq!(Some(0), status.code());
-    assert!(matches!(messages.first(), Some(Message::Started(started)) if started.wire == 1));
+    assert!(
+        matches!(messages.first(), Some(Message::Started(started)) if started.wire == WIRE_VERSION)
+    );
     assert!(matches!(messages.last(), Some(Message::PrepareSummary(_))));
     let (messages, status) = answer(&json(&jobs::check(&url, 1, true, true)));
     assert_eq!(Some(0), status.code());
@@ -74,7 +76,7 @@ fn a_wrong_job_is_refused() {
         ),
         (&good.replace("\"seed\"", "\"sead\""), "job-invalid", "sead"),
         (
-            &good.replace("\"wire\":1", "\"wire\":99"),
+            &good.replace("\"wire\":2", "\"wire\":99"),
             "wire-version",
             "99",
         ),

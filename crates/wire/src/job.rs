@@ -14,6 +14,10 @@ pub enum Job {
     Run(RunJob),
     /// Verify the consistency conditions.
     Check(CheckJob),
+    /// Compare what a run wrote into its ledger with the database.
+    VerifyLedger(VerifyLedgerJob),
+    /// Find the highest rate at which the driver stays on time.
+    Calibrate(CalibrateJob),
 }
 
 /// Which workload, at which size.
@@ -44,6 +48,17 @@ pub enum Isolation {
     RepeatableRead,
 }
 
+/// What the generated text is like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataShape {
+    /// Share of the text's bytes that compression is to save, percent; null: random letters and
+    /// digits, as the specification has it, of which it saves about 25.
+    pub compressible_percent: Option<u8>,
+    /// Share of the text's values that are taken from a small pool, percent.
+    pub duplicate_percent: u8,
+}
+
 /// Create the schema, load the rows, then indexes, keys and procedures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +73,8 @@ pub struct PrepareJob {
     pub seed: u64,
     /// Parallel loading connections.
     pub loaders: u32,
+    /// What the generated text is like.
+    pub data: DataShape,
 }
 
 /// The same fixed, seeded, read-only pass before every window.
@@ -105,6 +122,9 @@ pub struct RunJob {
     /// Where the HdrHistogram interval logs go: `<stem>.response.hlog`, `<stem>.service.hlog`,
     /// `<stem>.late.hlog`. Absent: none are written.
     pub hlog_stem: Option<String>,
+    /// File, not there yet, for what is meant and what is acknowledged; it must not lie on a volume
+    /// under test. Absent: none is written.
+    pub ledger: Option<String>,
 }
 
 /// Verify the consistency conditions.
@@ -121,4 +141,32 @@ pub struct CheckJob {
     pub quick: bool,
     /// Nothing has run since loading: condition 11 is checked as well.
     pub after_load: bool,
+}
+
+/// Compare what a run wrote into its ledger with the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyLedgerJob {
+    /// [`crate::WIRE_VERSION`].
+    pub wire: u32,
+    /// Connection URL, password included.
+    pub url: String,
+    /// What was loaded.
+    pub workload: WorkloadSize,
+    /// The file that a run wrote.
+    pub ledger: String,
+}
+
+/// Find the highest rate at which the driver stays on time with a transaction that does nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CalibrateJob {
+    /// [`crate::WIRE_VERSION`].
+    pub wire: u32,
+    /// Connection URL, password included; the database may be empty.
+    pub url: String,
+    /// Virtual users, each with a connection of its own, among whom the rate is divided.
+    pub connections: u32,
+    /// Seconds for which each rate is tried.
+    pub trial_s: f64,
 }

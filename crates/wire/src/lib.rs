@@ -7,12 +7,16 @@
 mod job;
 mod message;
 
-pub use job::{CheckJob, Isolation, Job, Pace, PrepareJob, RunJob, WarmUpJob, WorkloadSize};
+pub use job::{
+    CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, RunJob, VerifyLedgerJob,
+    WarmUpJob, WorkloadSize,
+};
 pub use message::{
-    CheckSummary, Condition, ConnectionCounts, DriverCost, ErrorCount, Failure, Message,
-    OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary, Second, Started,
-    TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
+    CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts, DataSample, Deal,
+    DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding, LedgerFindingKind, LedgerSummary,
+    LedgerWritten, Message, OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary,
+    Second, Started, TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
 };
 
-/// The version of the protocol. 1: prepare, warm-up, run and check.
-pub const WIRE_VERSION: u32 = 1;
+/// The version of the protocol. Its history is in `wire/README.md`.
+pub const WIRE_VERSION: u32 = 2;

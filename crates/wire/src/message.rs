@@ -26,6 +26,12 @@ pub enum Message {
     RunSummary(Box<RunSummary>),
     /// All conditions were verified.
     CheckSummary(CheckSummary),
+    /// A transaction for which ledger and database tell different things.
+    LedgerFinding(LedgerFinding),
+    /// The ledger was compared with the database.
+    LedgerSummary(LedgerSummary),
+    /// The driver's highest rate was found.
+    CalibrateSummary(CalibrateSummary),
 }
 
 /// The job was read and begins.
@@ -147,6 +153,21 @@ pub struct TableRows {
     pub rows: u64,
 }
 
+/// What a sample of the generated rows is like. Compressed is zstd, level 3, each 128 KiB by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSample {
+    /// Size of the sampled rows.
+    pub rows_bytes: u64,
+    /// Their size, compressed.
+    pub rows_compressed_bytes: u64,
+    /// Size of the text in them that the job may shape.
+    pub text_bytes: u64,
+    /// Its size, compressed.
+    pub text_compressed_bytes: u64,
+    /// Size of those of its values that occur more than once in the sample.
+    pub text_repeated_bytes: u64,
+}
+
 /// What loading did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrepareSummary {
@@ -160,6 +181,8 @@ pub struct PrepareSummary {
     pub tables: Vec<TableRows>,
     /// The constant of NURand for C_LAST while loading (0 to 255).
     pub c_last_load: u32,
+    /// What the rows are like, measured.
+    pub sample: DataSample,
 }
 
 /// What the warm-up pass did.
@@ -291,6 +314,23 @@ pub struct RunSummary {
     pub connections: ConnectionCounts,
     /// The constants of NURand of this run: C_LAST, C_ID, OL_I_ID.
     pub nurand: [u32; 3],
+    /// What was written into the ledger; null where the job wanted none.
+    pub ledger: Option<LedgerWritten>,
+}
+
+/// What a run wrote into its ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LedgerWritten {
+    /// Acknowledgements that are durable.
+    pub acknowledged: u64,
+    /// Size of the entries.
+    pub size_bytes: u64,
+    /// Groups of entries, each synced by itself.
+    pub syncs: u64,
+    /// The longest that a group took to be written and synced, seconds; null where none was.
+    pub slowest_sync_s: Option<f64>,
+    /// Why the ledger ended early; null where it did not.
+    pub problem: Option<String>,
 }
 
 /// All conditions were verified.
@@ -300,4 +340,105 @@ pub struct CheckSummary {
     pub checked: u32,
     /// Numbers of those that do not hold.
     pub broken: Vec<u32>,
+}
+
+/// Which kept transaction a ledger's finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deal {
+    /// A new order.
+    Order,
+    /// A payment.
+    Payment,
+}
+
+/// What ledger and database tell differently, or what became of a doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LedgerFindingKind {
+    /// Acknowledged, and not in the database.
+    Lost,
+    /// Acknowledged, and otherwise in the database.
+    Differs,
+    /// Certainly not committed, and in the database all the same.
+    Returned,
+    /// Never answered; it was committed.
+    DoubtCommitted,
+    /// Never answered; it was not committed.
+    DoubtAbsent,
+    /// In the database, dated within the ledger's time, and not in the ledger.
+    Unknown,
+}
+
+/// A transaction for which ledger and database tell different things, or which was in doubt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerFinding {
+    /// Order or payment.
+    pub deal: Deal,
+    /// What is the matter.
+    pub kind: LedgerFindingKind,
+    /// Which one, in words.
+    pub text: String,
+}
+
+/// Orders or payments of a ledger, counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerCounts {
+    /// Acknowledged as committed.
+    pub acknowledged: u64,
+    /// Of those, not in the database.
+    pub lost: u64,
+    /// Of those, otherwise in the database.
+    pub differing: u64,
+    /// Certainly not committed.
+    pub refused: u64,
+    /// Of those, in the database all the same.
+    pub returned: u64,
+    /// Never answered.
+    pub in_doubt: u64,
+    /// Of those, in the database.
+    pub in_doubt_found: u64,
+    /// In the database, dated within the ledger's time, and not in the ledger.
+    pub unknown: u64,
+}
+
+/// The ledger was compared with the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerSummary {
+    /// Whether everything acknowledged is there as it was acknowledged, and nothing refused is.
+    pub holds: bool,
+    /// Orders.
+    pub orders: LedgerCounts,
+    /// Payments.
+    pub payments: LedgerCounts,
+    /// Bytes at the ledger's end that are no whole group of entries.
+    pub torn_bytes: u64,
+}
+
+/// One rate that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Transactions due in a second.
+    pub rate_per_s: f64,
+    /// Whether all were done, and those of the 99th percentile begun in time.
+    pub on_time: bool,
+    /// Transactions done while measuring.
+    pub done: u64,
+    /// Start after the due time, 99th percentile, seconds; null where none was done.
+    pub lateness_p99_s: Option<f64>,
+    /// From sending to the answer, median, seconds; null where none was done.
+    pub service_p50_s: Option<f64>,
+    /// CPU time of the driver while measuring, seconds.
+    pub driver_cpu_s: f64,
+}
+
+/// The driver's highest rate was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CalibrateSummary {
+    /// Connections over which the rate was divided.
+    pub connections: u32,
+    /// The highest rate tried at which the driver was on time; null where it never was.
+    pub rate_per_s_max: Option<f64>,
+    /// Every rate tried, in the order of the search.
+    pub trials: Vec<Calibration>,
 }

@@ -75,11 +75,21 @@ fn every_message_example_is_rewritten_unchanged() {
 /// A new variant without an example would escape the other language's test.
 #[test]
 fn every_job_and_message_has_an_example() {
-    let jobs = ["check", "prepare", "run", "warm-up"];
+    let jobs = [
+        "calibrate",
+        "check",
+        "prepare",
+        "run",
+        "verify-ledger",
+        "warm-up",
+    ];
     let messages = [
+        "calibrate-summary",
         "check-summary",
         "condition",
         "failure",
+        "ledger-finding",
+        "ledger-summary",
         "prepare-summary",
         "progress",
         "run-summary",

@@ -27,7 +27,14 @@ On = Parameter(negative="")
 
 @COMMAND.command
 def prepare(
-    url: Url, *, warehouses: int, seed: int = 1, loaders: int = 2, json: Json = False
+    url: Url,
+    *,
+    warehouses: int,
+    seed: int = 1,
+    loaders: int = 2,
+    compressible: str | None = None,
+    duplicate: str = "0%",
+    json: Json = False,
 ) -> Exit:
     """Create the tables of the order-entry workload in an empty database and load them.
 
@@ -47,14 +54,24 @@ def prepare(
         Seed of every generated value: the same seed loads the same rows.
     loaders
         Connections that load in parallel.
+    compressible
+        Share of the text's bytes that compression saves, such as 50%, at least 26%. By default the
+        text is random letters and digits, of which it saves a quarter.
+    duplicate
+        Share of the text's values that have copies elsewhere in the table, such as 10%.
     """
+    from stithy.wire.jobs import DataShape
     from stithy.workload.hammer import Watch
 
     within_bounds(loaders=loaders, seed=seed)
+    data = DataShape(
+        compressible_percent=None if compressible is None else _percent(compressible),
+        duplicate_percent=_percent(duplicate),
+    )
     size = _size(warehouses)
     with until_interrupted() as stop:
         watch = Watch(on_message=hammer_view.progress_line(), stop=stop)
-        summary = _hammer(url).prepare(size, seed=seed, loaders=loaders, watch=watch)
+        summary = _hammer(url).prepare(size, seed=seed, loaders=loaders, data=data, watch=watch)
     if json:
         show_json(summary.model_dump(mode="json"))
     else:
@@ -75,6 +92,7 @@ def run(
     isolation: Literal["read-committed", "repeatable-read"] = "read-committed",
     error_limit: int = 100,
     hlog: Path | None = None,
+    ledger: Path | None = None,
     json: Json = False,
 ) -> Exit:
     """Drive a loaded database with virtual users, and tell how it did.
@@ -108,6 +126,9 @@ def run(
     hlog
         Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
         HLOG.late.hlog.
+    ledger
+        Keep in this file, which must not exist yet, what was meant and what was acknowledged, for
+        `stithy hammer verify-ledger`. It proves the more, the further it lies from the database.
     """
     from stithy.wire.jobs import Isolation
     from stithy.workload.hammer import RunRequest, Watch
@@ -125,6 +146,7 @@ def run(
             isolation=Isolation(isolation),
             error_limit=error_limit,
             hlog_stem=stem,
+            ledger=ledger,
         )
         watch = Watch(on_message=hammer_view.second_line(), stop=stop)
         driven = _hammer(url).run(size, request, watch=watch)
@@ -175,6 +197,68 @@ def check(
     return Exit.INVALID if checked.broken else Exit.OK
 
 
+@COMMAND.command(name="verify-ledger")
+def verify_ledger(
+    url: Url, ledger: Path, *, warehouses: Warehouses = None, json: Json = False
+) -> Exit:
+    """Prove from a ledger that the database has lost nothing that it acknowledged.
+
+    Tells every order and payment that was acknowledged and is gone, or is otherwise than it was,
+    and what became of those that were never answered. Changes nothing. The exit code is 5 where
+    something is gone.
+
+    Example: `stithy hammer verify-ledger postgresql://me@/test?host=/run/postgresql run.ledger`
+
+    Parameters
+    ----------
+    ledger
+        The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
+    """
+    from stithy.workload.hammer import Watch
+
+    size = _size(warehouses or _loaded(url))
+    with until_interrupted() as stop:
+        watch = Watch(on_message=hammer_view.finding_line(), stop=stop)
+        verified = _hammer(url).verify_ledger(size, ledger, watch=watch)
+    if json:
+        findings = [each.model_dump(mode="json") for each in verified.findings]
+        show_json({**verified.summary.model_dump(mode="json"), "findings": findings})
+    else:
+        show(hammer_view.ledger_text(verified.summary))
+    return Exit.OK if verified.summary.holds else Exit.INVALID
+
+
+@COMMAND.command
+def calibrate(url: Url, *, connections: int = 32, trial: str = "2s", json: Json = False) -> Exit:
+    """Find the highest rate at which this driver, on this host, stays on time.
+
+    The transaction is one that does nothing, so that the driver and the way to the server are
+    measured, not the storage. A measurement should ask for less than half of the rate. The database
+    may be empty, and nothing is changed in it.
+
+    Example: `stithy hammer calibrate postgresql://me@/test?host=/run/postgresql`
+
+    Parameters
+    ----------
+    connections
+        Connections over which the rate is divided.
+    trial
+        Time for which each rate is tried, such as 2s.
+    """
+    from stithy.workload.hammer import Watch
+
+    within_bounds(connections=connections)
+    with until_interrupted() as stop:
+        watch = Watch(on_message=hammer_view.trial_line(), stop=stop)
+        trial_s = _measured(trial, "--trial")
+        summary = _hammer(url).calibrate(connections=connections, trial_s=trial_s, watch=watch)
+    if json:
+        show_json(summary.model_dump(mode="json"))
+    else:
+        show(hammer_view.calibrated(summary))
+    return Exit.OK if summary.rate_per_s_max else Exit.INVALID
+
+
 def _hammer(url: str) -> "Hammer":
     from stithy.database.engines.postgresql.passfile import with_password
     from stithy.hosts.runner import LocalRunner
@@ -211,6 +295,7 @@ BOUNDS = {
     "warehouses": (1, 100_000),
     "users": (1, 100_000),
     "loaders": (1, 1_000),
+    "connections": (1, 10_000),
     "seed": (0, 2**64 - 1),
     "error_limit": (0, 2**32 - 1),
 }
@@ -229,10 +314,21 @@ def within_bounds(**numbers: int) -> None:
             )
 
 
-def _measured(duration: str) -> float:
-    if (seconds := _seconds("--duration", duration)) > 0:
+def _percent(text: str) -> int:
+    from stithy.units import parse_percent
+
+    try:
+        return parse_percent(text)
+    except ValueError as error:
+        raise UserError(
+            f"{text!r} is not a percentage", where="stithy hammer prepare", remedy=str(error)
+        ) from error
+
+
+def _measured(duration: str, option: str = "--duration") -> float:
+    if (seconds := _seconds(option, duration)) > 0:
         return seconds
-    raise UserError("nothing would be measured", where="--duration", remedy="give more than 0 s")
+    raise UserError("nothing would be measured", where=option, remedy="give more than 0 s")
 
 
 def _seconds(option: str, text: str) -> float:

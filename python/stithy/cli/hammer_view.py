@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from stithy.cli.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, Condition, PrepareSummary, Second
+    from stithy.wire.messages import (
+        AnyMessage,
+        CalibrateSummary,
+        Condition,
+        LedgerSummary,
+        LedgerWritten,
+        PrepareSummary,
+        Second,
+    )
     from stithy.workload.hammer import Driven
 
 Show = Callable[["AnyMessage"], None]
@@ -92,7 +100,18 @@ def prepared(summary: "PrepareSummary") -> str:
         f"loaded in {time_text(summary.duration_s)}: rows {time_text(summary.copy_s)}, "
         f"indexes, keys and procedures {time_text(summary.index_s)}"
     )
-    return f"{table(['table', 'rows'], rows, ['left', 'right'])}\n\n{took}"
+    return f"{table(['table', 'rows'], rows, ['left', 'right'])}\n\n{took}\n{_sample(summary)}"
+
+
+def _sample(summary: "PrepareSummary") -> str:
+    from stithy.workload.hammer import text_percent
+
+    sample = summary.sample
+    saved, repeated = text_percent(sample)
+    rows = 100 - 100 * sample.rows_compressed_bytes / sample.rows_bytes
+    return (
+        f"zstd saves {saved:.0f}% of the text and {rows:.0f}% of the rows; {repeated:.0f}% repeats"
+    )
 
 
 def outcome(driven: "Driven", hlog_stem: Path) -> Outcome:
@@ -151,6 +170,8 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     lateness = time_text(summary.lateness.p99_s)
     yield f"driver: {time_text(cost)} of CPU a transaction, lateness p99 {lateness}"
     yield _orders_text(outcome)
+    if summary.ledger is not None:
+        yield _written_text(summary.ledger)
     for error in summary.errors:
         yield f"error {error.sqlstate or ''} ({error.count} times): {error.text}"
 
@@ -163,6 +184,92 @@ def _orders_text(outcome: Outcome) -> str:
     expected = orders.acknowledged + (orders.in_doubt_found or 0)
     verdict = "agree" if grown == expected else "DISAGREE"
     return f"order numbers {verdict}: grown by {grown:,}, acknowledged {expected:,}"
+
+
+def _written_text(written: "LedgerWritten") -> str:
+    ended = f"; ENDED EARLY: {written.problem}" if written.problem else ""
+    slowest = time_text(written.slowest_sync_s)
+    return (
+        f"ledger: {written.acknowledged:,} acknowledgements durable, {written.syncs:,} syncs, "
+        f"slowest {slowest}{ended}"
+    )
+
+
+FINDINGS = {
+    "lost": "LOST",
+    "differs": "DIFFERS",
+    "returned": "ROLLED BACK, YET THERE",
+    "doubt-committed": "in doubt, committed",
+    "doubt-absent": "in doubt, not committed",
+    "unknown": "not in the ledger",
+}
+"""What each kind of finding is called."""
+
+
+def finding_line() -> Show:
+    """Shows a finding of a ledger as soon as it is made."""
+    from stithy.wire.messages import LedgerFinding
+
+    def tell(message: "AnyMessage") -> None:
+        if isinstance(message, LedgerFinding):
+            say(f"{FINDINGS[message.kind]}: {message.text}")
+
+    return tell
+
+
+def ledger_text(summary: "LedgerSummary") -> str:
+    """Orders and payments by what became of them, and the answer."""
+    kept = {"orders": summary.orders, "payments": summary.payments}
+    names = list(type(summary.orders).model_fields)
+    rows = [
+        [deal, *(f"{getattr(counts, name):,}" for name in names)] for deal, counts in kept.items()
+    ]
+    head = ["", *(name.replace("_", " ") for name in names)]
+    align: list[Align] = ["left", *(["right"] * len(names))]  # type: ignore[list-item]  # of one Literal
+    answer = "✓ nothing acknowledged was lost" if summary.holds else "✗ ACKNOWLEDGED WORK IS GONE"
+    torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
+    return f"{table(head, rows, align)}\n\n{answer}{torn if summary.torn_bytes else ''}"
+
+
+def trial_line() -> Show:
+    """Shows each rate that was tried."""
+    from stithy.wire.messages import Progress
+
+    def tell(message: "AnyMessage") -> None:
+        if isinstance(message, Progress):
+            say(message.stage)
+
+    return tell
+
+
+def calibrated(summary: "CalibrateSummary") -> str:
+    """A row a trial by rising rate, and the answer."""
+    head = [
+        "transactions a s",
+        "on time",
+        "lateness p99",
+        "service p50",
+        "driver CPU a transaction",
+    ]
+    rows = [
+        [
+            f"{trial.rate_per_s:,.0f}",
+            "yes" if trial.on_time else "NO",
+            time_text(trial.lateness_p99_s),
+            time_text(trial.service_p50_s),
+            time_text(trial.driver_cpu_s / trial.done if trial.done else None),
+        ]
+        for trial in sorted(summary.trials, key=lambda trial: trial.rate_per_s)
+    ]
+    most = summary.rate_per_s_max
+    over = f"over {summary.connections} connections"
+    answer = (
+        f"on time up to {most:,.0f} transactions a second {over}; ask for at most half of it"
+        if most
+        else f"late at every rate {over}: this host is busy, or too slow for the driver"
+    )
+    align: list[Align] = ["right", "left", "right", "right", "right"]
+    return f"{table(head, rows, align)}\n\n{answer}"
 
 
 def _rate(value: float | None) -> str:

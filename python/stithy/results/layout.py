@@ -13,6 +13,7 @@
     hammer.jsonl                raw output of the hammer
     warm-up.jsonl  check.jsonl  raw output of the passes before and after
     hammer.{response,service,late}.hlog
+    hammer.ledger               what was meant and acknowledged, where the study wants it
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     server.log
   report.html
@@ -38,6 +39,11 @@ class WindowDirectory:
     def hlog_stem(self) -> Path:
         """Stem of the three latency logs."""
         return self.root / "hammer"
+
+    @property
+    def ledger(self) -> Path:
+        """What the users meant to do and what was acknowledged."""
+        return self.root / "hammer.ledger"
 
     @property
     def warm_up_output(self) -> Path:

@@ -76,6 +76,8 @@ class WorkloadFacts(_Facts):
 
     name: str
     warehouses: int
+    data_compressible_percent: int | None = None
+    data_duplicate_percent: int = 0
 
 
 class LoadFacts(_Facts):
@@ -90,6 +92,7 @@ class LoadFacts(_Facts):
     procedures: bool
     isolation: str
     error_limit: int
+    ledger: bool = False
 
 
 class PlanFacts(_Facts):
@@ -146,9 +149,12 @@ def comparability(
     return {
         "workload": workload.name,
         "warehouses": workload.warehouses,
+        "data_compressible_percent": workload.data_compressible_percent,
+        "data_duplicate_percent": workload.data_duplicate_percent,
         "pace": load.pace,
         "procedures": load.procedures,
         "isolation": load.isolation,
+        "ledger": load.ledger,
         "ramp_up_s": load.ramp_up_s,
         "duration_s": load.duration_s,
         "checkpoint": load.checkpoint,

@@ -23,7 +23,7 @@ from stithy.secrets import Secret
 from stithy.storage.copy import Contents
 from stithy.storage.provider import Provider, Record, Volume
 from stithy.study.load import StudyFile
-from stithy.wire.jobs import WorkloadSize
+from stithy.wire.jobs import DataShape, WorkloadSize
 from stithy.workload.hammer import Program
 from stithy.workload.workload import Workload
 
@@ -78,6 +78,15 @@ class Context:
         """The workload as the hammer is told it."""
         asked = self.file.study.workload
         return WorkloadSize(name=asked.name, warehouses=asked.warehouses)
+
+    @property
+    def data(self) -> DataShape:
+        """What the generated text is to be like, as the hammer is told it."""
+        asked = self.file.study.workload.data
+        return DataShape(
+            compressible_percent=asked.compressible_percent,
+            duplicate_percent=asked.duplicate_percent,
+        )
 
     def volume(self, candidate: str) -> Volume:
         """The candidate's volume, which its provision step made."""

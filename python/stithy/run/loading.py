@@ -18,7 +18,7 @@ from stithy.storage.copy import contents_of, sync_filesystem
 from stithy.units import format_duration, format_size
 from stithy.wire.messages import AnyMessage, Started
 from stithy.wire.messages import Progress as HammerProgress
-from stithy.workload.hammer import Watch
+from stithy.workload.hammer import Watch, text_percent
 
 LOADERS_MAX = 8
 
@@ -34,11 +34,14 @@ def prepare(context: Context, step: Step) -> str:
             context.size,
             seed=derive_seed(context.plan.seed, "data"),
             loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.size.warehouses + 1),
+            data=context.data,
             watch=_watch(context, context.directory.prepare_output),
         )
         instance.finish_loading(context.plan.growth_bytes)
     rows = sum(table.rows for table in summary.tables)
-    return f"{rows:,} rows in {format_duration(summary.duration_s)}"
+    saved, repeated = text_percent(summary.sample)
+    text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"
+    return f"{rows:,} rows in {format_duration(summary.duration_s)}; {text}"
 
 
 def snapshot(context: Context, step: Step) -> str:

@@ -48,7 +48,7 @@ class ManifestFile:
     def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
         context = self._context
         study = context.file.study
-        workload = WorkloadFacts(name=study.workload.name, warehouses=study.workload.warehouses)
+        workload = self._workload()
         load, database, memory = self._load(), self._database(), self._memory()
         parts = comparability(workload, load, database, memory, stithy.__version__)
         return Manifest(
@@ -78,6 +78,15 @@ class ManifestFile:
         windows = tuple(step.id for step in plan.steps if step.kind == "window")
         return PlanFacts(windows=windows, master_candidate=plan.master_candidate)
 
+    def _workload(self) -> WorkloadFacts:
+        asked = self._context.file.study.workload
+        return WorkloadFacts(
+            name=asked.name,
+            warehouses=asked.warehouses,
+            data_compressible_percent=asked.data.compressible_percent,
+            data_duplicate_percent=asked.data.duplicate_percent,
+        )
+
     def _load(self) -> LoadFacts:
         load = self._context.file.study.load
         return LoadFacts(
@@ -90,6 +99,7 @@ class ManifestFile:
             procedures=load.procedures,
             isolation=load.isolation,
             error_limit=load.error_limit,
+            ledger=load.ledger,
         )
 
     def _database(self) -> DatabaseFacts:

@@ -136,6 +136,7 @@ def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
         isolation=Isolation(load.isolation),
         error_limit=load.error_limit,
         hlog_stem=directory.hlog_stem,
+        ledger=directory.ledger if load.ledger else None,
     )
 
     def on_message(message: AnyMessage) -> None:

@@ -79,4 +79,7 @@ def _plugin_keys(family: str, above: tuple[str, ...]) -> Iterator[Key]:
 
 def _keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) -> Iterator[Key]:
     for name, info in model.model_fields.items():
-        yield Key((*above, info.alias or name), info, plugin)
+        path = (*above, info.alias or name)
+        yield Key(path, info, plugin)
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            yield from _keys(info.annotation, path, plugin)

@@ -180,6 +180,15 @@ class Load(BaseModel):
         description="Transaction isolation.",
         examples=["repeatable-read"],
     )
+    ledger: bool = Field(
+        default=False,
+        description=(
+            "Whether each window keeps a ledger: what was meant and what was acknowledged, in a "
+            "file of the run's directory, which should lie on another device than the "
+            "candidates. `stithy hammer verify-ledger` proves from it that nothing was lost."
+        ),
+        examples=[True],
+    )
     error_limit: int = Field(
         default=100,
         ge=0,

@@ -41,6 +41,9 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
     yield _section("`database`", schema["$defs"]["Database"])
     for spec in top["workload"]["anyOf"]:
         yield _section(f"`workload` with the name `{spec['title']}`", spec)
+        for name, key in spec["properties"].items():
+            if "properties" in key:
+                yield _section(f"`workload.{name}` with the name `{spec['title']}`", key)
     yield _section("`load`", schema["$defs"]["Load"])
 
 
@@ -64,8 +67,10 @@ def _value(key: dict[str, Any]) -> str:
     if "enum" in key or "const" in key:
         choices = key.get("enum", [key.get("const")])
         return " or ".join(f"`{each}`" for each in choices)
-    if "$ref" in key or "anyOf" in key:
+    if "$ref" in key or "anyOf" in key or "properties" in key:
         return "keys of its own, see below"
+    if key.get("pattern", "").endswith(r"%\s*$"):
+        return "a percentage"
     if "pattern" in key:
         return "a duration" if "min" in key["pattern"] else "a size"
     if key["type"] == "array":

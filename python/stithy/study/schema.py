@@ -40,4 +40,14 @@ def _names(mapping: dict[str, Any], value: dict[str, Any]) -> None:
 
 def _specs(family: str) -> list[dict[str, Any]]:
     found = plugins(family).items()
-    return [{**module.Spec.model_json_schema(), "title": name} for name, module in found]
+    return [{**_inlined(module.Spec.model_json_schema()), "title": name} for name, module in found]
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """A plug-in's schema with what it refers to in its place: it becomes part of a larger one."""
+    definitions = schema.pop("$defs", {})
+    for name, key in schema["properties"].items():
+        if "$ref" in key:
+            kind = definitions[key.pop("$ref").rpartition("/")[2]]
+            schema["properties"][name] = {**kind, **key}
+    return schema

@@ -10,6 +10,20 @@ from stithy.registry import plugins
 from stithy.study.wrong import Wrong, refuse, wrong
 
 
+class TextShape(Protocol):
+    """What the generated text is like, in percent; see `stithy.wire.jobs.DataShape`."""
+
+    @property
+    def compressible_percent(self) -> int | None:
+        """Share of its bytes that compression saves; None is random letters and digits."""
+        ...
+
+    @property
+    def duplicate_percent(self) -> int:
+        """Share of its values that have copies."""
+        ...
+
+
 class WorkloadSpec(Protocol):
     """What every workload's section has."""
 
@@ -21,6 +35,11 @@ class WorkloadSpec(Protocol):
     @property
     def warehouses(self) -> int:
         """Its size."""
+        ...
+
+    @property
+    def data(self) -> TextShape:
+        """What its generated text is like."""
         ...
 
 

@@ -9,11 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
+Percent = Annotated[int, Field(ge=0, le=100)]
 
 
 class Wire(BaseModel):
@@ -50,12 +51,24 @@ class _Task(Wire):
     workload: WorkloadSize
 
 
+class DataShape(Wire):
+    """What the generated text is like, in percent.
+
+    `compressible_percent` of its bytes are to be saved by compression; None is random letters and
+    digits. `duplicate_percent` of its values are taken from a small pool.
+    """
+
+    compressible_percent: Percent | None = None
+    duplicate_percent: Percent = 0
+
+
 class PrepareJob(_Task):
     """Create the schema, load the rows, then indexes, keys and procedures."""
 
     job: Literal["prepare"] = "prepare"
     seed: U64
     loaders: U32
+    data: DataShape = DataShape()
 
 
 class WarmUpJob(_Task):
@@ -67,7 +80,7 @@ class WarmUpJob(_Task):
 
 
 class RunJob(_Task):
-    """One window of load; `hlog_stem` None writes no latency logs."""
+    """One window of load; `hlog_stem` None writes no latency logs, `ledger` None no ledger."""
 
     job: Literal["run"] = "run"
     seed: U64
@@ -79,6 +92,7 @@ class RunJob(_Task):
     isolation: Isolation
     error_limit: U64
     hlog_stem: str | None
+    ledger: str | None
 
 
 class CheckJob(_Task):
@@ -89,7 +103,24 @@ class CheckJob(_Task):
     after_load: bool
 
 
-AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob
+class VerifyLedgerJob(_Task):
+    """Compare what a run wrote into the file `ledger` with the database."""
+
+    job: Literal["verify-ledger"] = "verify-ledger"
+    ledger: str
+
+
+class CalibrateJob(Wire):
+    """Find the highest rate at which the driver stays on time; it needs no tables."""
+
+    job: Literal["calibrate"] = "calibrate"
+    wire: U32 = WIRE_VERSION
+    url: str = Field(repr=False)
+    connections: U32
+    trial_s: float
+
+
+AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob
 """One task for the hammer."""
 
 _JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])

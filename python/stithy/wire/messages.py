@@ -100,6 +100,20 @@ class TableRows(Wire):
     rows: U64
 
 
+class DataSample(Wire):
+    """What a sample of the generated rows is like; compressed is zstd, level 3, by 128 KiB.
+
+    `text_*` is the part that a prepare job may shape; `text_repeated_bytes` are those of its values
+    that occur more than once in the sample.
+    """
+
+    rows_bytes: U64
+    rows_compressed_bytes: U64
+    text_bytes: U64
+    text_compressed_bytes: U64
+    text_repeated_bytes: U64
+
+
 class PrepareSummary(Wire):
     """What loading did; `copy_s` and `index_s` are parts of `duration_s`."""
 
@@ -109,6 +123,7 @@ class PrepareSummary(Wire):
     index_s: float
     tables: tuple[TableRows, ...]
     c_last_load: U32
+    sample: DataSample
 
 
 class WarmUpSummary(Wire):
@@ -185,8 +200,24 @@ class ConnectionCounts(Wire):
     lost: U64
 
 
+class LedgerWritten(Wire):
+    """What a run wrote into its ledger; `acknowledged` are those that are durable.
+
+    `problem` says why the ledger ended early, None where it did not.
+    """
+
+    acknowledged: U64
+    size_bytes: U64
+    syncs: U64
+    slowest_sync_s: float | None
+    problem: str | None
+
+
 class RunSummary(Wire):
-    """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included."""
+    """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included.
+
+    `ledger` is None where the job wanted none.
+    """
 
     message: Literal["run-summary"] = "run-summary"
     started_at_s: float
@@ -204,6 +235,7 @@ class RunSummary(Wire):
     driver: DriverCost
     connections: ConnectionCounts
     nurand: tuple[U32, U32, U32]
+    ledger: LedgerWritten | None = None
 
 
 class CheckSummary(Wire):
@@ -214,10 +246,86 @@ class CheckSummary(Wire):
     broken: tuple[U32, ...]
 
 
-Summary = PrepareSummary | WarmUpSummary | RunSummary | CheckSummary
+class Deal(StrEnum):
+    """Which kept transaction a ledger's finding is about."""
+
+    ORDER = "order"
+    PAYMENT = "payment"
+
+
+class LedgerFindingKind(StrEnum):
+    """What ledger and database tell differently, or what became of a doubt."""
+
+    LOST = "lost"
+    DIFFERS = "differs"
+    RETURNED = "returned"
+    DOUBT_COMMITTED = "doubt-committed"
+    DOUBT_ABSENT = "doubt-absent"
+    UNKNOWN = "unknown"
+
+
+class LedgerFinding(Wire):
+    """A transaction, in words, for which ledger and database tell different things."""
+
+    message: Literal["ledger-finding"] = "ledger-finding"
+    deal: Deal
+    kind: LedgerFindingKind
+    text: str
+
+
+class LedgerCounts(Wire):
+    """Orders or payments of a ledger, counted.
+
+    Of those acknowledged some may be lost or differing, of those refused some may have returned,
+    of those in doubt some may be found. `unknown` are rows that the ledger does not know.
+    """
+
+    acknowledged: U64
+    lost: U64
+    differing: U64
+    refused: U64
+    returned: U64
+    in_doubt: U64
+    in_doubt_found: U64
+    unknown: U64
+
+
+class LedgerSummary(Wire):
+    """The ledger was compared; `torn_bytes` at its end are no whole group of entries."""
+
+    message: Literal["ledger-summary"] = "ledger-summary"
+    holds: bool
+    orders: LedgerCounts
+    payments: LedgerCounts
+    torn_bytes: U64
+
+
+class Calibration(Wire):
+    """One rate that was tried; times are None where no transaction was done."""
+
+    rate_per_s: float
+    on_time: bool
+    done: U64
+    lateness_p99_s: float | None
+    service_p50_s: float | None
+    driver_cpu_s: float
+
+
+class CalibrateSummary(Wire):
+    """The driver's highest rate on time over so many connections, None where it never was."""
+
+    message: Literal["calibrate-summary"] = "calibrate-summary"
+    connections: U32
+    rate_per_s_max: float | None
+    trials: tuple[Calibration, ...]
+
+
+Summary = (
+    PrepareSummary | WarmUpSummary | RunSummary | CheckSummary | LedgerSummary | CalibrateSummary
+)
 """The last message of a job that came to its end."""
 
-AnyMessage = Started | Progress | Second | Warning | Failure | Condition | Summary
+AnyMessage = Started | Progress | Second | Warning | Failure | Condition | LedgerFinding | Summary
 """One line of output."""
 
 _MESSAGE: TypeAdapter[AnyMessage] = TypeAdapter(

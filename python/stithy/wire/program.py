@@ -28,12 +28,8 @@ from stithy.hosts.runner import Command, Runner, Running
 from stithy.wire.jobs import AnyJob
 from stithy.wire.messages import (
     AnyMessage,
-    CheckSummary,
     Failure,
-    PrepareSummary,
-    RunSummary,
     Summary,
-    WarmUpSummary,
     parse_message,
 )
 from stithy.wire.watchman import Watchman, watched
@@ -109,7 +105,7 @@ def _read(
         if isinstance(message, Failure):
             raise failure_error(message)
         on_message(message)
-        if isinstance(message, PrepareSummary | WarmUpSummary | RunSummary | CheckSummary):
+        if isinstance(message, Summary):
             summary = message
     return summary
 

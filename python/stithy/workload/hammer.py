@@ -15,18 +15,25 @@ from stithy.secrets import Secret
 from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import (
     AnyJob,
+    CalibrateJob,
     CheckJob,
+    DataShape,
     Isolation,
     Pace,
     PrepareJob,
     RunJob,
+    VerifyLedgerJob,
     WarmUpJob,
     WorkloadSize,
 )
 from stithy.wire.messages import (
     AnyMessage,
+    CalibrateSummary,
     CheckSummary,
     Condition,
+    DataSample,
+    LedgerFinding,
+    LedgerSummary,
     PrepareSummary,
     RunSummary,
     Second,
@@ -40,12 +47,23 @@ SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
 
-S = TypeVar("S", PrepareSummary, WarmUpSummary, RunSummary, CheckSummary)
+S = TypeVar(
+    "S",
+    PrepareSummary,
+    WarmUpSummary,
+    RunSummary,
+    CheckSummary,
+    LedgerSummary,
+    CalibrateSummary,
+)
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One window of load, as the hammer needs it; `hlog_stem` None writes no latency logs."""
+    """One window of load, as the hammer needs it.
+
+    `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+    """
 
     seed: int
     users: int
@@ -55,6 +73,7 @@ class RunRequest:
     isolation: Isolation = Isolation.READ_COMMITTED
     error_limit: int = 100
     hlog_stem: Path | None = None
+    ledger: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,14 @@ class Checked:
 
 
 @dataclass(frozen=True)
+class LedgerVerified:
+    """What a ledger gave: the first findings of each kind, and all of them counted."""
+
+    findings: tuple[LedgerFinding, ...]
+    summary: LedgerSummary
+
+
+@dataclass(frozen=True)
 class Watch:
     """Who listens while a job runs: where raw lines go, who gets each message, who may stop it."""
 
@@ -88,13 +115,20 @@ class Watch:
 
 
 NOBODY = Watch()
+RANDOM_TEXT = DataShape()
 
 
 class Program(Protocol):
     """A seam: the hammer in production, a fake in tests."""
 
     def prepare(
-        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        loaders: int,
+        data: DataShape = RANDOM_TEXT,
+        watch: Watch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows."""
         ...
@@ -115,6 +149,12 @@ class Program(Protocol):
         """Verify the consistency conditions; broken ones are a result, not an error."""
         ...
 
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Compare a ledger with the database; what was lost is a result, not an error."""
+        ...
+
 
 class Hammer:
     """The native hammer against one database."""
@@ -126,10 +166,18 @@ class Hammer:
         self._program = program or find_program(HAMMER)
 
     def prepare(
-        self, workload: WorkloadSize, *, seed: int, loaders: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        loaders: int,
+        data: DataShape = RANDOM_TEXT,
+        watch: Watch = NOBODY,
     ) -> PrepareSummary:
         """Create the schema and load the rows; errors as in `run_program`."""
-        job = PrepareJob(url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders)
+        job = PrepareJob(
+            url=self._url.reveal(), workload=workload, seed=seed, loaders=loaders, data=data
+        )
         return _expect(PrepareSummary, self._do(job, watch, _ignore))
 
     def warm_up(
@@ -172,6 +220,29 @@ class Hammer:
         _expect(CheckSummary, self._do(job, watch, gather))
         return Checked(tuple(conditions))
 
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Compare a ledger with the database; errors as in `run_program`."""
+        findings: list[LedgerFinding] = []
+
+        def gather(message: AnyMessage) -> None:
+            if isinstance(message, LedgerFinding):
+                findings.append(message)
+
+        place = str(ledger.absolute())
+        job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
+        summary = _expect(LedgerSummary, self._do(job, watch, gather))
+        return LedgerVerified(tuple(findings), summary)
+
+    def calibrate(
+        self, *, connections: int, trial_s: float, watch: Watch = NOBODY
+    ) -> CalibrateSummary:
+        """Find the driver's highest rate on time; errors as in `run_program`."""
+        url = self._url.reveal()
+        job = CalibrateJob(url=url, connections=connections, trial_s=trial_s)
+        return _expect(CalibrateSummary, self._do(job, watch, _ignore))
+
     def _do(
         self,
         job: AnyJob,
@@ -210,7 +281,14 @@ def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
         error_limit=request.error_limit,
         # Absolute, because programs are started in another directory than the caller's.
         hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem.absolute()),
+        ledger=None if request.ledger is None else str(request.ledger.absolute()),
     )
+
+
+def text_percent(sample: DataSample) -> tuple[float, float]:
+    """Of a sample's text, the share that compression saves and the share that repeats, percent."""
+    saved = 1 - sample.text_compressed_bytes / sample.text_bytes
+    return 100 * saved, 100 * sample.text_repeated_bytes / sample.text_bytes
 
 
 def _ignore(_: AnyMessage) -> None:

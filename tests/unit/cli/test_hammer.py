@@ -9,12 +9,13 @@ import pytest
 from fakes.program import AnsweringRunner
 from stithy.cli import app, hammer, hammer_view
 from stithy.secrets import Secret
-from stithy.wire.jobs import PrepareJob, RunJob
+from stithy.wire.jobs import CalibrateJob, PrepareJob, RunJob, VerifyLedgerJob
 from stithy.wire.messages import AnyMessage, parse_message
 from stithy.workload.hammer import Hammer
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
 URL = "postgresql://u:hush@/d?host=/nowhere"
+SHAPED = ("--compressible", "50%", "--duplicate", "10%")
 
 
 def examples(*names: str) -> list[AnyMessage]:
@@ -38,13 +39,21 @@ def test_prepare_shows_rows_and_times(
 ) -> None:
     """Progress is talk, the table is data."""
     runner = answering(monkeypatch, examples("started", "progress", "prepare-summary"))
-    assert app.run(["hammer", "prepare", URL, "--warehouses", "10", "--seed", "5"]) == 0
+    assert app.run(["hammer", "prepare", URL, "--warehouses", "10", "--seed", "5", *SHAPED]) == 0
     shown = capsys.readouterr()
     assert "loading rows: 3 of 10" in shown.err
     assert "order_line  2,999,417" in shown.out
+    assert "zstd saves 25% of the text and 40% of the rows; 0% repeats" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, PrepareJob)
     assert (job.seed, job.loaders, job.workload.warehouses) == (5, 2, 10)
+    assert (job.data.compressible_percent, job.data.duplicate_percent) == (50, 10)
+
+
+def test_a_share_without_percent_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """The option's unit is told."""
+    assert app.run(["hammer", "prepare", URL, "--warehouses", "1", "--duplicate", "0.5"]) == 2
+    assert "'0.5' is not a percentage" in capsys.readouterr().err
 
 
 def test_run_shows_a_line_a_second_and_a_table(
@@ -62,6 +71,8 @@ def test_run_shows_a_line_a_second_and_a_table(
         "--warehouses",
         "10",
         "--plain-sql",
+        "--ledger",
+        "run.ledger",
     ]
     assert app.run(["hammer", "run", URL, *words]) == 0
     shown = capsys.readouterr()
@@ -69,9 +80,46 @@ def test_run_shows_a_line_a_second_and_a_table(
     assert "warning: 4 of 13 connections were lost" in shown.err
     assert "NOPM 24,720   TPM 24,963" in shown.out
     assert "order numbers agree" in shown.out
+    assert "ledger: 20,039 acknowledgements durable, 2,510 syncs, slowest 31.2 ms" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, RunJob)
     assert (job.users, job.ramp_up_s, job.duration_s, job.procedures) == (13, 5.0, 20.0, False)
+    assert job.ledger == str(Path("run.ledger").absolute())
+
+
+def test_a_ledger_is_verified_and_what_is_gone_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each finding as it is made, then a table; lost work has an exit code of its own."""
+    messages = examples("started", "ledger-finding", "ledger-summary")
+    runner = answering(monkeypatch, messages)
+    words = ["hammer", "verify-ledger", URL, "run.ledger", "--warehouses", "10"]
+    assert app.run(words) == 5
+    shown = capsys.readouterr()
+    assert "LOST: order 3017 of district 4 of warehouse 1" in shown.err
+    assert "✗ ACKNOWLEDGED WORK IS GONE; the ledger's last 168 bytes" in shown.out
+    job = runner.jobs[0]
+    assert isinstance(job, VerifyLedgerJob)
+    assert job.ledger == str(Path("run.ledger").absolute())
+    answering(monkeypatch, messages)
+    assert app.run([*words, "--json"]) == 5
+    document = json.loads(capsys.readouterr().out)
+    assert (document["holds"], document["orders"]["lost"]) == (False, 1)
+    assert document["findings"][0]["kind"] == "lost"
+
+
+def test_calibrate_tells_every_trial_and_the_rate_to_stay_below(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table rises; what is not known is a dash."""
+    runner = answering(monkeypatch, examples("started", "progress", "calibrate-summary"))
+    assert app.run(["hammer", "calibrate", URL, "--connections", "16", "--trial", "500ms"]) == 0
+    shown = capsys.readouterr().out
+    assert "on time up to 12,000 transactions a second over 32 connections" in shown
+    assert shown.index("NO") < shown.index("yes")
+    job = runner.jobs[0]
+    assert isinstance(job, CalibrateJob)
+    assert (job.connections, job.trial_s) == (16, 0.5)
 
 
 def test_json_is_one_document_for_programs(

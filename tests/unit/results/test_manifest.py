@@ -36,6 +36,11 @@ def test_the_key_changes_with_what_changes_numbers_and_not_with_the_candidates()
     assert key(manifest(replace(shape, users=(2,)))) == usual
     assert key(manifest(replace(shape, duration_s=21))) != usual
     assert key(manifest(replace(shape, memory_limit_enforced=False))) != usual
+    made = manifest(shape)
+    ledger = made.load.model_copy(update={"ledger": True})
+    assert key(made.model_copy(update={"load": ledger})) != usual
+    workload = made.workload.model_copy(update={"data_compressible_percent": 50})
+    assert key(made.model_copy(update={"workload": workload})) != usual
 
 
 @pytest.mark.parametrize(("version", "generation"), [("0.4.1", "0.4"), ("2.3.1", "2")])

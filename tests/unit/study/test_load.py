@@ -168,3 +168,12 @@ def test_what_is_not_utf_8_is_told_at_its_first_byte(content: bytes, place: str)
     """Another encoding, a program, UTF-16."""
     (problem,) = problems(content)
     assert str(problem) == f"study.yaml:{place}: not a text in UTF-8: save the study file as UTF-8"
+
+
+def test_the_shape_of_the_text_is_read_in_percent() -> None:
+    """Left out, the text is random letters and digits without copies."""
+    size = "warehouses: 2"
+    usual = study().workload.data
+    assert (usual.compressible_percent, usual.duplicate_percent) == (None, 0)
+    shaped = study((size, f"{size}, data: {{compressible: 50%, duplicate: 10 %}}")).workload.data
+    assert (shaped.compressible_percent, shaped.duplicate_percent) == (50, 10)

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use stithy_wire::{
-    CheckJob, CheckSummary, Message, PrepareJob, PrepareSummary, RunJob, RunSummary, WarmUpJob,
-    WarmUpSummary,
+    CheckJob, CheckSummary, LedgerSummary, Message, PrepareJob, PrepareSummary, RunJob, RunSummary,
+    VerifyLedgerJob, WarmUpJob, WarmUpSummary,
 };
 
 use crate::error::HammerError;
@@ -48,6 +48,13 @@ pub trait Workload: Sync {
 
     /// Verifies the consistency conditions.
     fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary>;
+
+    /// Compares a run's ledger with the database.
+    fn verify_ledger<'a>(
+        &'a self,
+        job: &'a VerifyLedgerJob,
+        context: Context<'a>,
+    ) -> Answer<'a, LedgerSummary>;
 }
 
 /// The workload of a name.

@@ -4,8 +4,8 @@ use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
 use stithy_wire::{
-    CheckJob, Isolation, Job, Message, Pace, PrepareJob, RunJob, WarmUpJob, WorkloadSize,
-    WIRE_VERSION,
+    CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob,
+    VerifyLedgerJob, WarmUpJob, WorkloadSize, WIRE_VERSION,
 };
 
 /// The order-entry workload.
@@ -30,6 +30,7 @@ pub fn prepare_with(url: &str, warehouses: u32, loaders: u32, seed: u64) -> Job 
         workload,
         seed,
         loaders,
+        data: DataShape::default(),
     })
 }
 
@@ -60,6 +61,7 @@ pub fn run(url: &str, warehouses: u32, users: u32, duration_s: f64) -> RunJob {
         isolation: Isolation::ReadCommitted,
         error_limit: 0,
         hlog_stem: None,
+        ledger: None,
     }
 }
 
@@ -71,6 +73,27 @@ pub fn warm_up(url: &str, warehouses: u32, transactions: u64) -> Job {
         workload: order_entry(warehouses),
         seed: 5,
         transactions,
+    })
+}
+
+/// Compares a ledger with the database.
+pub fn verify_ledger(url: &str, warehouses: u32, ledger: &str) -> Job {
+    let workload = order_entry(warehouses);
+    Job::VerifyLedger(VerifyLedgerJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        workload,
+        ledger: ledger.into(),
+    })
+}
+
+/// Finds the highest rate, with short trials.
+pub fn calibrate(url: &str, connections: u32, trial_s: f64) -> Job {
+    Job::Calibrate(CalibrateJob {
+        wire: WIRE_VERSION,
+        url: url.into(),
+        connections,
+        trial_s,
     })
 }
 

@@ -34,6 +34,9 @@ pub struct Instance {
     owner: Option<(u32, u32)>,
     /// A shell that ends the server when its standard input is closed: also when the tests die.
     guard: Child,
+    /// Those of servers that were started after a crash.
+    guards_again: Mutex<Vec<Child>>,
+    settings: Vec<String>,
     /// Whether the database [`LOADED`] was made.
     loaded: Mutex<bool>,
 }
@@ -64,6 +67,8 @@ impl Instance {
             directory,
             owner,
             guard,
+            guards_again: Mutex::default(),
+            settings: settings.iter().map(|each| each.to_string()).collect(),
             loaded: Mutex::new(false),
         };
         instance.wait_ready();
@@ -155,6 +160,19 @@ impl Instance {
         let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
+    /// Starts the server again after [`Instance::crash`]; it recovers.
+    pub fn start_again(&self) {
+        let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
+        let guard = spawn_server(&self.binaries, &self.directory, self.owner, &settings);
+        let mut guards = self
+            .guards_again
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        guards.push(guard);
+        drop(guards);
+        self.wait_ready();
+    }
+
     /// The directory of socket, data and log.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -184,8 +202,12 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        drop(self.guard.stdin.take());
-        let _ = self.guard.wait();
+        let again = self.guards_again.get_mut();
+        let again = again.unwrap_or_else(|poisoned| poisoned.into_inner());
+        for guard in again.iter_mut().chain([&mut self.guard]) {
+            drop(guard.stdin.take());
+            let _ = guard.wait();
+        }
         let _ = fs::remove_dir_all(&self.directory);
     }
 }

@@ -1,24 +1,70 @@
 """Order entry: the wholesale supplier's workload, derived from the TPC-C specification."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
+from stithy.units import Percent, PercentOrNone
 from stithy.workload.workload import TransactionType, Workload
 
 NAME = "order-entry"
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+COMPRESSIBLE_MIN_PERCENT = 26
+"""Letters and digits, however random, compress by a quarter."""
+
+
+def _compressible(value: int) -> int:
+    if value < COMPRESSIBLE_MIN_PERCENT:
+        right = f"at least {COMPRESSIBLE_MIN_PERCENT}%, or leave it out for random text"
+        raise PydanticCustomError("bound", "{what}: {right}", {"what": "too small", "right": right})
+    return value
+
+
+class Data(BaseModel):
+    """The text in the loaded rows: how well it compresses, how much of it repeats.
+
+    Names, by which rows are found and sorted, stay random. What a sample comes to is measured with
+    zstd while loading.
+    """
+
+    model_config = _STRICT
+
+    compressible_percent: Annotated[PercentOrNone, AfterValidator(_compressible)] = Field(
+        default=None,
+        alias="compressible",
+        json_schema_extra={"default": "that of random letters and digits"},
+        description=(
+            "Share of the text's bytes that compression saves, at least 26%. By default the text "
+            "is random letters and digits, as specified, of which it saves a quarter."
+        ),
+        examples=["50%"],
+    )
+    duplicate_percent: Percent = Field(
+        default=0,
+        alias="duplicate",
+        json_schema_extra={"default": "0%"},
+        description="Share of the text's values that have copies elsewhere in the table.",
+        examples=["10%"],
+    )
 
 
 class Spec(BaseModel):
     """The study's `workload` section for order entry."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = _STRICT
 
     name: Literal["order-entry"] = Field(
         description="Name of the workload.", examples=["order-entry"]
     )
     warehouses: int = Field(
         ge=1, le=100_000, description="Warehouses; each is about 100 MB on disk.", examples=[10]
+    )
+    data: Data = Field(
+        default_factory=Data,
+        json_schema_extra={"default": {}},
+        description="What the generated text is like.",
+        examples=[{"compressible": "50%", "duplicate": "0%"}],
     )
 
 

@@ -4,7 +4,7 @@
 //! used here. No value is boxed and no type is looked up: encoding costs little beside the copy.
 
 use super::random::Rng;
-use super::text::{self, Lengths};
+use super::text::{self, Lengths, Shape, Tap};
 
 /// What a copy starts with: signature, no flags, no extension.
 pub const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
@@ -16,9 +16,32 @@ pub const TRAILER: &[u8] = &[0xff, 0xff];
 pub struct Rows {
     bytes: Vec<u8>,
     count: u64,
+    shape: Shape,
+    tap: Option<Tap>,
 }
 
 impl Rows {
+    /// No rows yet; their text is to be of a shape.
+    pub fn new(shape: Shape) -> Self {
+        Rows {
+            shape,
+            ..Rows::default()
+        }
+    }
+
+    /// The same, keeping the text apart as well.
+    pub fn tapped(shape: Shape) -> Self {
+        Rows {
+            tap: Some(Tap::default()),
+            ..Rows::new(shape)
+        }
+    }
+
+    /// The text of the rows, where it was kept apart.
+    pub fn tap(&self) -> Option<&Tap> {
+        self.tap.as_ref()
+    }
+
     /// The encoded rows.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -88,10 +111,33 @@ impl Rows {
         self.bytes[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Random letters and digits of a random length.
+    /// Random letters and digits of a random length, whatever the shape of the text: what rows are
+    /// found and sorted by.
+    #[inline]
+    pub fn name(&mut self, rng: &mut Rng, lengths: Lengths) {
+        self.written(|out| text::push_text_of(out, rng, lengths));
+    }
+
+    /// Text of a random length, in the shape of these rows.
     #[inline]
     pub fn text(&mut self, rng: &mut Rng, lengths: Lengths) {
-        self.written(|out| text::push_text_of(out, rng, lengths));
+        self.shaped(|shape, out| shape.push_text_of(out, rng, lengths));
+    }
+
+    /// I_DATA or S_DATA, in the shape of these rows.
+    #[inline]
+    pub fn data(&mut self, rng: &mut Rng) {
+        self.shaped(|shape, out| shape.push_data(out, rng));
+    }
+
+    #[inline]
+    fn shaped(&mut self, write: impl FnOnce(&Shape, &mut Vec<u8>)) {
+        let shape = self.shape;
+        let at = self.bytes.len() + 4;
+        self.written(|out| write(&shape, out));
+        if let Some(tap) = &mut self.tap {
+            tap.take(&self.bytes[at..]);
+        }
     }
 
     /// A `numeric` with two decimals, in hundredths.

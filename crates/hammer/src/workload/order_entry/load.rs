@@ -196,7 +196,7 @@ impl Loader<'_> {
         let sink = self.client.copy_in::<_, Bytes>(&sql).await;
         let sink = sink.map_err(|e| self.shared.target.error(&doing, e))?;
         let mut sink = std::pin::pin!(sink);
-        let mut rows = Rows::default();
+        let mut rows = Rows::new(self.shared.population.shape);
         let (mut told_slices, mut told_rows) = (slices.start, 0);
         self.send(&mut sink, Bytes::from_static(HEADER), &doing)
             .await?;

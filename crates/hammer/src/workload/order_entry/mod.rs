@@ -6,6 +6,7 @@ pub mod binary;
 mod check;
 pub mod conditions;
 pub mod input;
+pub mod ledger;
 mod load;
 pub mod loaded;
 pub mod order_book;
@@ -15,6 +16,7 @@ mod prepare;
 pub mod procedures;
 pub mod random;
 mod run;
+mod sample;
 mod schedule;
 pub mod schema;
 pub mod tables;
@@ -25,8 +27,8 @@ mod warm_up;
 pub mod way;
 
 use stithy_wire::{
-    CheckJob, CheckSummary, PrepareJob, PrepareSummary, RunJob, RunSummary, WarmUpJob,
-    WarmUpSummary,
+    CheckJob, CheckSummary, LedgerSummary, PrepareJob, PrepareSummary, RunJob, RunSummary,
+    VerifyLedgerJob, WarmUpJob, WarmUpSummary,
 };
 
 use super::{Answer, Context, Workload};
@@ -61,5 +63,13 @@ impl Workload for OrderEntry {
 
     fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary> {
         Box::pin(check::check(job, context))
+    }
+
+    fn verify_ledger<'a>(
+        &'a self,
+        job: &'a VerifyLedgerJob,
+        context: Context<'a>,
+    ) -> Answer<'a, LedgerSummary> {
+        Box::pin(ledger::verify::verify(job, context))
     }
 }

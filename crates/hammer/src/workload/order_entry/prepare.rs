@@ -10,6 +10,7 @@ use tokio_postgres::Client;
 use super::load::{create_without_autovacuum, run_loader, Event, Shared};
 use super::loaded::present_tables;
 use super::procedures::PROCEDURES;
+use super::sample;
 use super::schedule::copied_whole;
 use super::schema::{self, META, META_TABLE, SCHEMA_VERSION};
 use super::tables::{Population, TABLES};
@@ -62,7 +63,7 @@ async fn fill(
     context: &mut Context<'_>,
 ) -> Result<PrepareSummary, HammerError> {
     let start = Instant::now();
-    let population = Population::new(job.seed);
+    let population = Population::shaped(job.seed, job.data);
     create_shared_tables(target, client, job.loaders).await?;
     let mut tally = Tally::new(job.workload.warehouses, start);
     load(job, target, population, &mut tally, context).await?;
@@ -74,6 +75,7 @@ async fn fill(
         index_s: duration_s - tally.copy_s,
         tables: tally.table_rows(),
         c_last_load: population.constants.c_last,
+        sample: sample::measure(&population)?,
     })
 }
 
@@ -198,16 +200,21 @@ async fn write_meta(
     c_last_load: u32,
 ) -> Result<(), HammerError> {
     let sql = format!(
-        "INSERT INTO {META_TABLE} (workload, schema_version, warehouses, seed, c_last_load) \
-         VALUES ($1, $2, $3, $4::text::numeric, $5)"
+        "INSERT INTO {META_TABLE} (workload, schema_version, warehouses, seed, c_last_load, \
+         data_compressible_percent, data_duplicate_percent) \
+         VALUES ($1, $2, $3, $4::text::numeric, $5, $6, $7)"
     );
     let (warehouses, c_last) = (job.workload.warehouses as i32, c_last_load as i32);
-    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 5] = [
+    let compressible = job.data.compressible_percent.map(i16::from);
+    let duplicate = i16::from(job.data.duplicate_percent);
+    let values: [&(dyn tokio_postgres::types::ToSql + Sync); 7] = [
         &job.workload.name,
         &SCHEMA_VERSION,
         &warehouses,
         &job.seed.to_string(),
         &c_last,
+        &compressible,
+        &duplicate,
     ];
     let written = client.execute(&sql, &values).await;
     written

@@ -37,6 +37,8 @@ pub enum Domain {
     User = 11,
     /// Draws of the warm-up pass.
     WarmUp = 12,
+    /// The pools of text that occurs more than once.
+    Duplicate = 13,
 }
 
 /// One stream of random numbers.

@@ -9,11 +9,13 @@ use stithy_wire::{
 };
 
 use super::input::{Draws, NAMES};
+use super::ledger::format::Head;
+use super::ledger::write::Ledger;
 use super::loaded::Loaded;
 use super::order_book::OrderBook;
 use super::order_numbers;
 use super::random::NurandConstants;
-use super::terminal::Terminal;
+use super::terminal::{Books, Terminal};
 use super::way::Way;
 use crate::client::postgresql::{Session, Target};
 use crate::connections;
@@ -25,7 +27,7 @@ use crate::workload::Context;
 struct Ready {
     target: Target,
     constants: NurandConstants,
-    book: Arc<OrderBook>,
+    books: Books,
     users: Vec<(Terminal, Session)>,
     order_numbers_before: u64,
 }
@@ -42,8 +44,12 @@ pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, Hamme
     };
     let window = drive(ready.users, plan(job), context).await?;
     let before = ready.order_numbers_before;
-    let order_numbers = order_numbers::compare(&ready.target, before, &ready.book).await;
-    Ok(summary(job, ready.constants, &window, order_numbers))
+    let order_numbers = order_numbers::compare(&ready.target, before, &ready.books.orders).await;
+    let ledger = ready.books.ledger.map(|ledger| ledger.finish());
+    Ok(RunSummary {
+        ledger,
+        ..summary(job, ready.constants, &window, order_numbers)
+    })
 }
 
 async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
@@ -53,15 +59,33 @@ async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
     connections::require(&target, &client, job.users).await?;
     let constants = NurandConstants::for_run(job.seed, loaded.c_last_load);
     let sessions = connections::open(&target, job.users, job.isolation).await?;
-    let book = Arc::new(OrderBook::new(job.users));
-    let users = seat(job, &target, constants, &book, sessions).await?;
+    let books = open_books(job, &loaded)?;
+    let users = seat(job, &target, constants, &books, sessions).await?;
     let order_numbers_before = order_numbers::sum(&target, &client).await?;
     Ok(Ready {
         target,
         constants,
-        book,
+        books,
         users,
         order_numbers_before,
+    })
+}
+
+fn open_books(job: &RunJob, loaded: &Loaded) -> Result<Books, HammerError> {
+    let orders = Arc::new(OrderBook::new(job.users));
+    let unix_us = SystemClock::start().unix_start().as_micros() as i64;
+    let head = Head {
+        workload: job.workload.name.clone(),
+        warehouses: loaded.warehouses,
+        loaded_seed: loaded.seed,
+        run_seed: job.seed,
+        started_us: orders.unique_date(unix_us),
+    };
+    let create = |path: &String| Ledger::create(path.as_ref(), &head);
+    let ledger = job.ledger.as_ref().map(create).transpose()?;
+    Ok(Books {
+        orders,
+        ledger: ledger.map(Arc::new),
     })
 }
 
@@ -80,7 +104,7 @@ async fn seat(
     job: &RunJob,
     target: &Target,
     constants: NurandConstants,
-    book: &Arc<OrderBook>,
+    books: &Books,
     sessions: Vec<Session>,
 ) -> Result<Vec<(Terminal, Session)>, HammerError> {
     let clock = SystemClock::start();
@@ -90,7 +114,7 @@ async fn seat(
         let way = way.map_err(|e| connections::failed(target, "preparing statements", e))?;
         let draws = Draws::new(job.seed, user, constants, job.workload.warehouses);
         users.push((
-            Terminal::new(user, draws, book.clone(), clock, way),
+            Terminal::new(user, draws, books.clone(), clock, way),
             session,
         ));
     }
@@ -127,6 +151,7 @@ fn summary(
             lost: window.lost,
         },
         nurand: constants.as_array(),
+        ledger: None,
     }
 }
 

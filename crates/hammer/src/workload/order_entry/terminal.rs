@@ -6,16 +6,27 @@ use std::sync::Arc;
 use stithy_measure::{Clock, Outcome, SystemClock};
 
 use super::input::{Draws, Input};
+use super::ledger::format::{Deal, Entry, Stage};
+use super::ledger::write::Ledger;
 use super::order_book::{OrderBook, OrderKey};
 use super::way::Way;
 use crate::client::postgresql::{Session, SessionError};
 use crate::script::Script;
 
+/// Where all users of a run account for what they do.
+#[derive(Clone)]
+pub struct Books {
+    /// Orders acknowledged and in doubt.
+    pub orders: Arc<OrderBook>,
+    /// The ledger, where the run has one.
+    pub ledger: Option<Arc<Ledger>>,
+}
+
 /// One virtual user.
 pub struct Terminal {
     user: u32,
     draws: Draws,
-    book: Arc<OrderBook>,
+    books: Books,
     clock: SystemClock,
     way: Way,
     input: Option<Input>,
@@ -24,17 +35,11 @@ pub struct Terminal {
 
 impl Terminal {
     /// A user who has not drawn yet. The clock dates orders and payments.
-    pub fn new(
-        user: u32,
-        draws: Draws,
-        book: Arc<OrderBook>,
-        clock: SystemClock,
-        way: Way,
-    ) -> Self {
+    pub fn new(user: u32, draws: Draws, books: Books, clock: SystemClock, way: Way) -> Self {
         Terminal {
             user,
             draws,
-            book,
+            books,
             clock,
             way,
             input: None,
@@ -48,12 +53,46 @@ impl Terminal {
     }
 }
 
+impl Terminal {
+    /// Leaves in the ledger what is about to be sent; None where it is not kept.
+    ///
+    /// Errors: the ledger has failed, so that nothing more may be sent.
+    fn note_sent(&self, input: &Input) -> Result<Option<Entry>, SessionError> {
+        let Some(ledger) = &self.books.ledger else {
+            return Ok(None);
+        };
+        let entry = Entry::sent(input, self.date_us);
+        if entry.is_some_and(|entry| !ledger.note(entry)) {
+            return Err(SessionError::Unexpected("the ledger could not be written"));
+        }
+        Ok(entry)
+    }
+
+    /// Leaves in the ledger what became of it; a lost answer leaves it in doubt.
+    fn note_outcome(&self, sent: Entry, result: &Result<Outcome, SessionError>, session: &Session) {
+        let Some(ledger) = &self.books.ledger else {
+            return;
+        };
+        let (stage, number) = match result {
+            Ok(Outcome::Committed) => (Stage::Acknowledged, self.way.order_number(session)),
+            Err(SessionError::Lost(_)) => return,
+            _ => (Stage::Refused, None),
+        };
+        // A ledger that has failed refuses the next transaction, and the summary says so.
+        ledger.note(Entry {
+            stage,
+            number: number.filter(|_| sent.deal == Deal::Order).unwrap_or(0),
+            ..sent
+        });
+    }
+}
+
 impl Script for Terminal {
     fn draw(&mut self) -> usize {
         let input = self.draws.next_input();
         let kind = input.kind();
         self.input = Some(input);
-        self.date_us = self.book.unique_date(self.unix_us());
+        self.date_us = self.books.orders.unique_date(self.unix_us());
         kind
     }
 
@@ -66,15 +105,22 @@ impl Script for Terminal {
                 district: order.district,
                 entry_us: self.date_us,
             };
-            self.book.send(self.user, key);
+            self.books.orders.send(self.user, key);
         }
+        let entry = self.note_sent(input)?;
         let result = self.way.act(session, input, self.date_us).await;
         if let Input::NewOrder(_) = input {
             match &result {
-                Ok(outcome) => self.book.answer(self.user, *outcome == Outcome::Committed),
+                Ok(outcome) => self
+                    .books
+                    .orders
+                    .answer(self.user, *outcome == Outcome::Committed),
                 Err(SessionError::Lost(_)) => {}
-                Err(_) => self.book.answer(self.user, false),
+                Err(_) => self.books.orders.answer(self.user, false),
             }
+        }
+        if let Some(entry) = entry {
+            self.note_outcome(entry, &result, session);
         }
         result
     }

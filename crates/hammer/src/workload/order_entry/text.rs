@@ -1,9 +1,14 @@
 //! Random strings of the order-entry workload, fast enough not to be what loading waits for.
 //!
-//! Letters and digits are drawn from 62 symbols: the data neither compresses nor deduplicates well,
-//! as that of a real application would not flatter a drive that does either.
+//! Letters and digits are drawn from 62 symbols: the data neither compresses nor deduplicates well, so
+//! that it does not flatter a drive that does either. Where a study wants data that does, its text
+//! has another [`Shape`].
 
-use super::random::Rng;
+use std::collections::HashMap;
+
+use stithy_wire::DataShape;
+
+use super::random::{Domain, Rng};
 
 const SYMBOLS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const LETTERS: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -48,8 +53,18 @@ fn eight_symbols(bits: u64) -> [u8; 8] {
 /// Appends letters and digits of a random length.
 #[inline]
 pub fn push_text_of(out: &mut Vec<u8>, rng: &mut Rng, lengths: Lengths) {
-    let length = rng.uniform(*lengths.start(), *lengths.end()) as usize;
+    let length = draw_length(rng, lengths);
     push_text(out, rng, length);
+}
+
+/// A length that is fixed takes no draw.
+#[inline]
+fn draw_length(rng: &mut Rng, lengths: Lengths) -> usize {
+    let (least, most) = lengths.into_inner();
+    match least == most {
+        true => least as usize,
+        false => rng.uniform(least, most) as usize,
+    }
 }
 
 /// Appends `length` digits.
@@ -75,15 +90,102 @@ pub fn push_zip(out: &mut Vec<u8>, rng: &mut Rng) {
     out.extend_from_slice(b"11111");
 }
 
-/// Appends I_DATA or S_DATA: 26 to 50 symbols, a tenth of them with ORIGINAL somewhere inside.
+/// What the text of the rows is like. The same shape and stream give the same text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shape {
+    seed: u64,
+    data: DataShape,
+}
+
+/// Compressed size of random letters and digits: close to 6 bits each, as 2^6 is close to 62.
+const RANDOM_BITS: f64 = 5.97;
+/// What a compressor spends on telling where a stretch of filling begins and ends. Both figures were
+/// measured with zstd, level 3; a test holds the result to them.
+const FILLING_BITS: f64 = 12.0;
+const FILLING: u8 = b'x';
+
+/// The different values of a length that repeat fill so many bytes: twice what file systems compress
+/// at once, or the copies would show as compressibility.
+const POOL_BYTES: u32 = 256 << 10;
+
+impl Shape {
+    /// The shape that a job asks for; `seed` is that of the rows.
+    pub fn new(seed: u64, data: DataShape) -> Self {
+        Shape { seed, data }
+    }
+
+    /// Appends text of a random length.
+    #[inline]
+    pub fn push_text_of(&self, out: &mut Vec<u8>, rng: &mut Rng, lengths: Lengths) {
+        self.pooled(rng, *lengths.end(), |rng| {
+            let length = draw_length(rng, lengths);
+            self.push_text(out, rng, length);
+        });
+    }
+
+    /// Appends I_DATA or S_DATA: 26 to 50 symbols, a tenth of them with ORIGINAL somewhere inside.
+    #[inline]
+    pub fn push_data(&self, out: &mut Vec<u8>, rng: &mut Rng) {
+        let start = out.len();
+        self.push_text_of(out, rng, 26..=50);
+        if rng.chance(10) {
+            let last = (out.len() - start - ORIGINAL.len()) as u32;
+            let at = start + rng.uniform(0, last) as usize;
+            out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+        }
+    }
+
+    /// Lets `make` draw from the row's own stream, or from that of a value of the pool.
+    #[inline]
+    fn pooled(&self, rng: &mut Rng, length_max: u32, make: impl FnOnce(&mut Rng)) {
+        let percent = self.data.duplicate_percent;
+        if percent == 0 || !rng.chance(percent.into()) {
+            return make(rng);
+        }
+        let value = rng.uniform(1, POOL_BYTES / length_max);
+        let (major, minor) = (length_max.into(), value.into());
+        make(&mut Rng::new(self.seed, Domain::Duplicate, major, minor));
+    }
+
+    /// Random symbols, then as much filling as makes a compressor save the share that was asked for.
+    #[inline]
+    fn push_text(&self, out: &mut Vec<u8>, rng: &mut Rng, length: usize) {
+        let Some(percent) = self.data.compressible_percent else {
+            return push_text(out, rng, length);
+        };
+        let random = random_symbols(length, percent);
+        push_text(out, rng, random);
+        out.resize(out.len() + length - random, FILLING);
+    }
+}
+
+/// How many symbols of a text must be random for a compressor to save `percent` of it.
 #[inline]
-pub fn push_data(out: &mut Vec<u8>, rng: &mut Rng) {
-    let start = out.len();
-    push_text_of(out, rng, 26..=50);
-    if rng.chance(10) {
-        let last = (out.len() - start - ORIGINAL.len()) as u32;
-        let at = start + rng.uniform(0, last) as usize;
-        out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+fn random_symbols(length: usize, percent: u8) -> usize {
+    let compressed_bits = 8.0 * length as f64 * (1.0 - f64::from(percent) / 100.0);
+    let random = ((compressed_bits - FILLING_BITS) / RANDOM_BITS).round();
+    (random.max(0.0) as usize).min(length)
+}
+
+/// Text kept apart, to be measured.
+#[derive(Debug, Default)]
+pub struct Tap {
+    /// All of it.
+    pub bytes: Vec<u8>,
+    /// Size of the values that occur more than once.
+    pub repeated_bytes: u64,
+    seen: HashMap<Vec<u8>, u32>,
+}
+
+impl Tap {
+    /// Takes note of one value.
+    pub fn take(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        let times = self.seen.entry(value.to_vec()).or_default();
+        *times += 1;
+        // The second time the first one is known to be repeated, too.
+        let found = [0, 2].get(*times as usize - 1).copied().unwrap_or(1);
+        self.repeated_bytes += found * value.len() as u64;
     }
 }
 
@@ -155,7 +257,7 @@ mod tests {
         let mut original = 0;
         for _ in 0..20_000 {
             let mut out = Vec::new();
-            push_data(&mut out, &mut rng);
+            Shape::default().push_data(&mut out, &mut rng);
             assert!((26..=50).contains(&out.len()));
             if let Some(at) = out.windows(8).position(|w| w == ORIGINAL) {
                 original += 1;

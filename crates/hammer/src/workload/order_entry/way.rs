@@ -40,4 +40,11 @@ impl Way {
             Way::Plain(way) => way.act(session, input, date_us).await,
         }
     }
+
+    /// The number that the database gave the new order which was just committed: in both ways the
+    /// first value of the last batch.
+    pub fn order_number(&self, session: &Session) -> Option<u32> {
+        let row = session.answer().first(0)?;
+        u32::try_from(row.integer(0)?).ok()
+    }
 }

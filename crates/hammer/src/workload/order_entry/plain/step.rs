@@ -59,7 +59,7 @@ pub(super) const STEPS: [(Step, &str); 23] = [
     (
         Step::WriteOrder,
         "INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING o_id",
     ),
     (
         Step::WriteWaiting,

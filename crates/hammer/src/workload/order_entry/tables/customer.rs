@@ -57,7 +57,7 @@ fn write_row(p: &Population, warehouse: u32, district: u32, id: u32, rows: &mut 
     rows.cents(10 * 100);
     rows.str(if rng.chance(10) { b"BC" } else { b"GC" });
     rows.str(random::last_name(last_name_number(p, id, &mut rng)).as_bytes());
-    rows.text(&mut rng, 8..=16);
+    rows.name(&mut rng, 8..=16);
     rows.str(b"OE");
     address::write(&mut rng, rows);
     rows.written(|out| text::push_digits(out, &mut rng, 16));

@@ -39,6 +39,6 @@ fn write_row(population: &Population, warehouse: u32, district: u32, rows: &mut 
     rows.int2(district as i16);
     rows.ten_thousandths(rng.uniform(0, 2_000) as u16);
     rows.cents(30_000 * 100);
-    rows.text(&mut rng, 6..=10);
+    rows.name(&mut rng, 6..=10);
     address::write(&mut rng, rows);
 }

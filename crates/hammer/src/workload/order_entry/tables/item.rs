@@ -2,7 +2,6 @@
 
 use super::super::binary::Rows;
 use super::super::random::Domain;
-use super::super::text;
 use super::{Population, Table, ITEMS};
 
 const ROWS_PER_SLICE: u32 = 1_000;
@@ -42,6 +41,6 @@ fn write_row(population: &Population, id: u32, rows: &mut Rows) {
     rows.int4(id);
     rows.int4(rng.uniform(1, 10_000));
     rows.cents(i64::from(rng.uniform(100, 10_000)));
-    rows.text(&mut rng, 14..=24);
-    rows.written(|out| text::push_data(out, &mut rng));
+    rows.name(&mut rng, 14..=24);
+    rows.data(&mut rng);
 }

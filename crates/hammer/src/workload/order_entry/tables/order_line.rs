@@ -2,7 +2,6 @@
 
 use super::super::binary::Rows;
 use super::super::random::{Domain, Rng};
-use super::super::text;
 use super::{district_row, in_warehouse, orders, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, LOADED_AT_US};
 
@@ -68,5 +67,5 @@ fn write_line(rng: &mut Rng, order: (u32, u32, u32), number: u32, rows: &mut Row
     } else {
         i64::from(rng.uniform(1, 999_999))
     });
-    rows.written(|out| text::push_text(out, rng, 24));
+    rows.text(rng, 24..=24);
 }

@@ -2,7 +2,6 @@
 
 use super::super::binary::Rows;
 use super::super::random::Domain;
-use super::super::text;
 use super::{in_warehouse, Population, Table, DISTRICTS, ITEMS};
 
 const ROWS_PER_SLICE: u32 = 500;
@@ -47,7 +46,7 @@ fn write_row(population: &Population, warehouse: u32, item: u32, rows: &mut Rows
     rows.int4(0);
     rows.int2(rng.uniform(10, 100) as i16);
     for _ in 0..DISTRICTS {
-        rows.written(|out| text::push_text(out, &mut rng, 24));
+        rows.text(&mut rng, 24..=24);
     }
-    rows.written(|out| text::push_data(out, &mut rng));
+    rows.data(&mut rng);
 }

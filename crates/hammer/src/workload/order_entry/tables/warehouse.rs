@@ -31,7 +31,7 @@ impl Table for Warehouse {
         rows.int4(warehouse);
         rows.ten_thousandths(rng.uniform(0, 2_000) as u16);
         rows.cents(300_000 * 100);
-        rows.text(&mut rng, 6..=10);
+        rows.name(&mut rng, 6..=10);
         address::write(&mut rng, rows);
     }
 }

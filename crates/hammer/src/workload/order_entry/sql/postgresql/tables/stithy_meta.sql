@@ -5,5 +5,7 @@ CREATE TABLE stithy_meta (
     schema_version integer NOT NULL,
     warehouses integer NOT NULL,
     seed numeric(20,0) NOT NULL,
-    c_last_load integer NOT NULL
+    c_last_load integer NOT NULL,
+    data_compressible_percent smallint,
+    data_duplicate_percent smallint NOT NULL
 );

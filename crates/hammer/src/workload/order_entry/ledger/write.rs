@@ -1,0 +1,298 @@
+//! Writing a ledger: users leave entries and go on; a thread of its own syncs them in groups.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use stithy_wire::LedgerWritten;
+
+use super::format::{framed, Entry, Head, Stage, ENTRY_BYTES, MARK};
+use super::tail::Tail;
+use crate::error::HammerError;
+
+/// Entries of so much time are synced together: often enough that little is missing after a loss of
+/// power, seldom enough not to cost the machine anything.
+const GROUP_TIME: Duration = Duration::from_millis(50);
+/// A ledger whose disk stands still gives up when so much waits, rather than hold up users.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// A ledger being written.
+#[derive(Debug)]
+pub struct Ledger {
+    shared: Arc<Shared>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    waiting: Vec<u8>,
+    closed: bool,
+    written: LedgerWritten,
+}
+
+impl Ledger {
+    /// Makes the file, with its head synced.
+    ///
+    /// Errors (precondition): `ledger-exists`, `ledger-failed`.
+    pub fn create(path: &Path, head: &Head) -> Result<Self, HammerError> {
+        let tail = create_file(path, head).map_err(|e| refused(path, e))?;
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                waiting: Vec::new(),
+                closed: false,
+                written: LedgerWritten {
+                    acknowledged: 0,
+                    size_bytes: 0,
+                    syncs: 0,
+                    slowest_sync_s: None,
+                    problem: None,
+                },
+            }),
+            changed: Condvar::new(),
+        });
+        let writing = shared.clone();
+        let writer = std::thread::spawn(move || writing.write_until_closed(tail));
+        Ok(Ledger {
+            shared,
+            writer: Mutex::new(Some(writer)),
+            path: path.into(),
+        })
+    }
+
+    /// Leaves an entry; false when the ledger has failed and nothing more should be sent.
+    pub fn note(&self, entry: Entry) -> bool {
+        let mut state = self.shared.lock();
+        if state.written.problem.is_some() {
+            return false;
+        }
+        if state.waiting.len() >= WAITING_BYTES_MAX {
+            state.written.problem = Some("its disk stands still".into());
+            return false;
+        }
+        let first = state.waiting.is_empty();
+        state.waiting.extend_from_slice(&entry.to_bytes());
+        drop(state);
+        if first {
+            self.shared.changed.notify_one();
+        }
+        true
+    }
+
+    /// Syncs what is left and tells what was written.
+    pub fn finish(&self) -> LedgerWritten {
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_one();
+        let writer = self
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let panicked = writer.is_some_and(|writer| writer.join().is_err());
+        let mut written = self.shared.lock().written.clone();
+        if panicked {
+            written.problem = Some("its thread panicked".into());
+        }
+        written
+    }
+}
+
+impl Drop for Ledger {
+    /// A run that failed leaves no thread behind, and one that never began no file.
+    fn drop(&mut self) {
+        let written = self.finish();
+        if written.syncs == 0 && written.problem.is_none() {
+            // Whoever wants to write there again is told where it cannot be removed.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Shared {
+    /// A thread that panicked has not harmed the state: it is only changed in whole steps.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_until_closed(&self, mut tail: Tail) {
+        while let Some(group) = self.next_group() {
+            let start = Instant::now();
+            let done = tail.append(&framed(&group));
+            let mut state = self.lock();
+            match done {
+                Ok(()) => state.written.add(&group, start.elapsed()),
+                Err(e) => {
+                    state.written.problem = Some(e.to_string());
+                    return;
+                }
+            }
+        }
+        // Room that cannot be given back is zeros, which a reader takes for room.
+        let _ = tail.close();
+    }
+
+    /// The entries that came together; None when there will be no more.
+    fn next_group(&self) -> Option<Vec<u8>> {
+        let idle = |state: &mut State| state.waiting.is_empty() && !state.closed;
+        let open = |state: &mut State| !state.closed;
+        let state = self.changed.wait_while(self.lock(), idle);
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        let gathered = self.changed.wait_timeout_while(state, GROUP_TIME, open);
+        let (mut state, _) = gathered.unwrap_or_else(PoisonError::into_inner);
+        let group = std::mem::take(&mut state.waiting);
+        (!group.is_empty()).then_some(group)
+    }
+}
+
+/// What a group adds to the account.
+trait Add {
+    fn add(&mut self, group: &[u8], took: Duration);
+}
+
+impl Add for LedgerWritten {
+    fn add(&mut self, group: &[u8], took: Duration) {
+        let acknowledged = |entry: &[u8]| {
+            let entry = entry.first_chunk().and_then(Entry::from_bytes);
+            entry.is_some_and(|entry| entry.stage == Stage::Acknowledged)
+        };
+        let entries = group.chunks_exact(ENTRY_BYTES);
+        self.acknowledged += entries.filter(|entry| acknowledged(entry)).count() as u64;
+        self.size_bytes += group.len() as u64;
+        self.syncs += 1;
+        let slowest_s = self.slowest_sync_s.unwrap_or(0.0);
+        self.slowest_sync_s = Some(slowest_s.max(took.as_secs_f64()));
+    }
+}
+
+/// The file with its head, both of them durable.
+fn create_file(path: &Path, head: &Head) -> io::Result<Tail> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let start = [&MARK[..], &framed(&serde_json::to_vec(head)?)].concat();
+    file.write_all(&start)?;
+    file.sync_all()?;
+    // A name is durable when its folder is.
+    File::open(folder_of(path))?.sync_all()?;
+    Ok(Tail::new(file, start.len() as u64))
+}
+
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.into(),
+        _ => ".".into(),
+    }
+}
+
+fn refused(path: &Path, e: io::Error) -> HammerError {
+    let place = path.display().to_string();
+    let (code, problem, remedy) = match e.kind() {
+        io::ErrorKind::AlreadyExists => (
+            "ledger-exists",
+            "the ledger's file exists already".into(),
+            "name a file that does not exist: a ledger belongs to one run",
+        ),
+        _ => (
+            "ledger-failed",
+            format!("the ledger cannot be written: {e}"),
+            "name a file in a folder that exists and can be written to",
+        ),
+    };
+    HammerError::precondition(code, problem, place, remedy).caused_by(e)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::format::Deal;
+    use super::super::read::read;
+    use super::*;
+
+    fn place(name: &str) -> PathBuf {
+        let name = format!("stithy-test-{}-{name}.ledger", std::process::id());
+        std::env::temp_dir().join(name)
+    }
+
+    fn head() -> Head {
+        Head {
+            workload: "order-entry".into(),
+            warehouses: 1,
+            loaded_seed: 1,
+            run_seed: 2,
+            started_us: 3,
+        }
+    }
+
+    fn entry(stage: Stage, date_us: i64) -> Entry {
+        Entry {
+            deal: Deal::Payment,
+            stage,
+            d_id: 1,
+            w_id: 1,
+            number: 0,
+            amount_cents: 100,
+            date_us,
+        }
+    }
+
+    /// Many users at once: every entry is in the file, those of one user in their order.
+    #[test]
+    fn every_entry_is_kept_in_the_order_of_its_user() {
+        let path = place("kept");
+        let ledger = Ledger::create(&path, &head()).unwrap();
+        std::thread::scope(|scope| {
+            for user in 0..4 {
+                let ledger = &ledger;
+                scope.spawn(move || {
+                    for number in 0..5_000 {
+                        let date_us = user * 1_000_000 + number;
+                        assert!(ledger.note(entry(Stage::Sent, date_us)));
+                        assert!(ledger.note(entry(Stage::Acknowledged, date_us)));
+                    }
+                });
+            }
+        });
+        let written = ledger.finish();
+        drop(ledger);
+        let contents = read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(
+            (20_000, 40_000),
+            (written.acknowledged, contents.entries.len())
+        );
+        assert_eq!((head(), 0), (contents.head, contents.torn_bytes));
+        for user in 0..4 {
+            let own = contents
+                .entries
+                .iter()
+                .filter(|e| e.date_us / 1_000_000 == user);
+            let dates: Vec<i64> = own.map(|e| e.date_us).collect();
+            assert!(dates.is_sorted(), "user {user}");
+        }
+    }
+
+    /// A run that never began leaves no file in the way of the next one.
+    #[test]
+    fn a_ledger_without_entries_is_removed() {
+        let path = place("unused");
+        drop(Ledger::create(&path, &head()).unwrap());
+        assert!(!path.exists());
+    }
+
+    /// A ledger that cannot be written says so instead of taking more.
+    #[test]
+    fn a_ledger_that_cannot_be_written_takes_nothing_more() {
+        let path = place("failing");
+        let ledger = Ledger::create(&path, &head()).unwrap();
+        ledger.shared.lock().written.problem = Some("no space left".into());
+        assert!(!ledger.note(entry(Stage::Sent, 1)));
+        assert_eq!(Some("no space left"), ledger.finish().problem.as_deref());
+        std::fs::remove_file(&path).unwrap();
+    }
+}

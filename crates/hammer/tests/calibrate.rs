@@ -1,0 +1,43 @@
+//! Finding the driver's highest rate on a real PostgreSQL.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "outside #[test] functions too: a test that cannot go on fails"
+)]
+
+mod support;
+
+use stithy_wire::{CalibrateSummary, Message};
+use support::jobs;
+
+/// The search ends, every rate is told, and the answer is the highest that was on time. How high it
+/// is depends on the machine and is not tested.
+#[tokio::test]
+async fn the_highest_rate_on_time_is_told_with_every_trial() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    let messages = jobs::done(&jobs::calibrate(&url, 8, 0.2)).await;
+    let Some(Message::CalibrateSummary(summary)) = messages.last() else {
+        panic!("the last message is no summary");
+    };
+    let CalibrateSummary {
+        rate_per_s_max,
+        trials,
+        ..
+    } = summary;
+    let on_time = trials.iter().filter(|trial| trial.on_time);
+    let highest = on_time.map(|trial| trial.rate_per_s).max_by(f64::total_cmp);
+    assert_eq!(highest, *rate_per_s_max);
+    assert!(trials.iter().all(|trial| trial.done > 0), "{trials:?}");
+    assert!(
+        !trials.last().unwrap().on_time || trials.len() > 4,
+        "{trials:?}"
+    );
+}
+
+/// A job that could not be is refused before it connects.
+#[tokio::test]
+async fn wrong_numbers_are_refused() {
+    let none = jobs::failed(&jobs::calibrate("postgresql://u@/d?host=/nowhere", 0, 1.0)).await;
+    assert_eq!(("job-invalid", 2), (none.code, none.exit()));
+}

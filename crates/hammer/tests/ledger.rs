@@ -1,0 +1,221 @@
+//! The ledger of a run on a real PostgreSQL: what was acknowledged is found, and what is gone is named.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "outside #[test] functions too: a test that cannot go on fails"
+)]
+
+mod support;
+
+use std::path::PathBuf;
+
+use stithy_hammer::stop::stop_pair;
+use stithy_hammer::workload::order_entry::ledger::format::{Deal, Stage};
+use stithy_hammer::workload::order_entry::ledger::read::{outcomes, read};
+use stithy_wire::{
+    Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary,
+};
+use support::{jobs, Instance};
+
+/// A ledger's place that is removed with its file.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let name = format!("stithy-test-{}-{name}.ledger", std::process::id());
+        Place(std::env::temp_dir().join(name))
+    }
+
+    fn text(&self) -> String {
+        self.0.display().to_string()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+async fn run(job: RunJob, seen: impl FnMut(&Message)) -> RunSummary {
+    let (_stopper, stop) = stop_pair();
+    let (mut messages, result) = jobs::outcome(&Job::Run(job), stop, seen).await;
+    result.unwrap();
+    match messages.pop() {
+        Some(Message::RunSummary(summary)) => *summary,
+        other => panic!("the last message is no run summary: {other:?}"),
+    }
+}
+
+async fn verified(url: &str, place: &Place) -> (Vec<LedgerFinding>, LedgerSummary) {
+    let mut messages = jobs::done(&jobs::verify_ledger(url, 1, &place.text())).await;
+    let Some(Message::LedgerSummary(summary)) = messages.pop() else {
+        panic!("the last message is no ledger summary");
+    };
+    let findings = messages.into_iter().filter_map(|message| match message {
+        Message::LedgerFinding(finding) => Some(finding),
+        _ => None,
+    });
+    (findings.collect(), summary)
+}
+
+fn job(url: &str, place: &Place) -> RunJob {
+    RunJob {
+        ledger: Some(place.text()),
+        ..jobs::run(url, 1, 4, 1.5)
+    }
+}
+
+/// In both ways of doing transactions every acknowledgement is in the ledger with the number that
+/// the database gave, and is found again.
+#[tokio::test]
+async fn what_was_acknowledged_is_in_ledger_and_database() {
+    let instance = support::shared();
+    for procedures in [true, false] {
+        let url = instance.loaded_database();
+        let place = Place::new(&format!("agrees-{procedures}"));
+        let run_job = RunJob {
+            procedures,
+            ..job(&url, &place)
+        };
+        let summary = run(run_job, |_| ()).await;
+        let written = summary.ledger.unwrap();
+        let (findings, ledger) = verified(&url, &place).await;
+        assert!(
+            ledger.holds && findings.is_empty(),
+            "{ledger:?} {findings:?}"
+        );
+        let orders = summary.order_numbers.acknowledged;
+        let payments = instance.sql_at(&url, "SELECT count(*) - 30000 FROM history");
+        assert_eq!(orders, ledger.orders.acknowledged);
+        assert_eq!(payments, ledger.payments.acknowledged.to_string());
+        assert_eq!(orders + ledger.payments.acknowledged, written.acknowledged);
+        assert!(orders > 0 && written.syncs > 1 && written.problem.is_none());
+        assert!(
+            ledger.orders.refused > 0,
+            "one order in a hundred is rolled back"
+        );
+        instance.drop_database(&url);
+    }
+}
+
+/// An order and a payment that are deleted are named; one that is changed is told with both sides.
+#[tokio::test]
+async fn what_is_gone_or_changed_is_named() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let place = Place::new("gone");
+    run(job(&url, &place), |_| ()).await;
+    let entries = read(&place.0).unwrap().entries;
+    let (orders, payments) = (
+        outcomes(&entries, Deal::Order),
+        outcomes(&entries, Deal::Payment),
+    );
+    let order = orders
+        .iter()
+        .find(|e| e.stage == Stage::Acknowledged)
+        .unwrap();
+    let (d_id, number) = (order.d_id, order.number);
+    let delete = format!("DELETE FROM orders WHERE o_d_id = {d_id} AND o_id = {number}");
+    instance.sql_at(&url, &delete);
+    let newest = "WHERE h_date = (SELECT max(h_date) FROM history)";
+    instance.sql_at(
+        &url,
+        &format!("UPDATE history SET h_amount = 0.01 {newest}"),
+    );
+    let oldest =
+        "WHERE h_date = (SELECT min(h_date) FROM history WHERE h_date > '2026-01-01 00:00Z')";
+    instance.sql_at(&url, &format!("DELETE FROM history {oldest}"));
+    let (findings, summary) = verified(&url, &place).await;
+    assert!(!summary.holds);
+    assert_eq!(
+        (1, 1, 1),
+        (
+            summary.orders.lost,
+            summary.payments.lost,
+            summary.payments.differing
+        )
+    );
+    let named = |kind| {
+        findings
+            .iter()
+            .filter(move |f| f.kind == kind)
+            .map(|f| f.text.as_str())
+    };
+    let lost: Vec<&str> = named(LedgerFindingKind::Lost).collect();
+    assert!(lost[0].starts_with(&format!("order {number} of district {d_id} of warehouse 1")));
+    let cents = payments[0].amount_cents;
+    let amount = format!("a payment of {}.{:02}", cents / 100, cents % 100);
+    assert!(lost[1].starts_with(&amount), "{} in {lost:?}", amount);
+    let differs = named(LedgerFindingKind::Differs).next().unwrap();
+    assert!(
+        differs.contains("in the database a payment of 0.01"),
+        "{differs}"
+    );
+    instance.drop_database(&url);
+}
+
+/// A database with acknowledged commits in memory alone loses them in a crash, and the ledger proves
+/// it, order by order; what was never answered is told as well.
+#[tokio::test]
+async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
+    let settings = [
+        "synchronous_commit=off",
+        "wal_writer_delay=10s",
+        "wal_buffers=64MB",
+    ];
+    let instance = Instance::start(&settings);
+    let url = instance.loaded_database();
+    instance.sql_at(&url, "CHECKPOINT");
+    let place = Place::new("crash");
+    let run_job = RunJob {
+        error_limit: 100,
+        duration_s: 60.0,
+        ..job(&url, &place)
+    };
+    let summary = run(run_job, |message| {
+        if matches!(message, Message::Second(second) if second.second == 2) {
+            instance.crash();
+        }
+    })
+    .await;
+    assert!(!summary.complete);
+    instance.start_again();
+    let (findings, ledger) = verified(&url, &place).await;
+    assert!(
+        !ledger.holds && ledger.orders.lost + ledger.payments.lost > 0,
+        "{ledger:?}"
+    );
+    let doubts = ledger.orders.in_doubt + ledger.payments.in_doubt;
+    assert!(
+        (1..=4).contains(&doubts),
+        "each of 4 users has at most one: {ledger:?}"
+    );
+    let lost = findings
+        .iter()
+        .filter(|f| f.kind == LedgerFindingKind::Lost);
+    let told = lost.count() as u64;
+    let all = ledger.orders.lost.min(100) + ledger.payments.lost.min(100);
+    assert_eq!(all, told, "each is named, up to a hundred a table");
+}
+
+/// A ledger belongs to one run and one load; whatever else is refused with a remedy.
+#[tokio::test]
+async fn a_ledger_that_cannot_be_right_is_refused() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let place = Place::new("refused");
+    let missing = jobs::failed(&jobs::verify_ledger(&url, 1, &place.text())).await;
+    assert_eq!("ledger-unreadable", missing.code);
+    std::fs::write(&place.0, "no ledger").unwrap();
+    let damaged = jobs::failed(&jobs::verify_ledger(&url, 1, &place.text())).await;
+    assert_eq!(("ledger-damaged", 3), (damaged.code, damaged.exit()));
+    let exists = jobs::failed(&Job::Run(job(&url, &place))).await;
+    assert_eq!(("ledger-exists", 3), (exists.code, exists.exit()));
+    std::fs::remove_file(&place.0).unwrap();
+    run(job(&url, &place), |_| ()).await;
+    instance.sql_at(&url, "UPDATE stithy_meta SET seed = 1");
+    let other = jobs::failed(&jobs::verify_ledger(&url, 1, &place.text())).await;
+    assert_eq!("ledger-of-other-data", other.code);
+    instance.drop_database(&url);
+}
