@@ -9,7 +9,7 @@ from pathlib import Path
 from instance import Instance
 from processes import run, run_together
 from stithy.wire.find import HAMMER, find_program
-from stithy.wire.jobs import AnyJob, CheckJob, Isolation, Pace, PrepareJob, RunJob, WorkloadSize
+from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, WorkloadSize
 
 USERS = 8
 WAREHOUSES = 5
@@ -96,7 +96,6 @@ def drive(
         workload=WORKLOAD,
         seed=seed,
         users=USERS,
-        pace=Pace.NONE,
         ramp_up_s=3.0,
         duration_s=duration_s,
         procedures=procedures,

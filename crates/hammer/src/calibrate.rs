@@ -52,6 +52,9 @@ pub async fn calibrate<'a>(
     Ok(CalibrateSummary {
         connections: job.connections,
         rate_per_s_max,
+        think_s: job.think_s,
+        users_max: None,
+        users_limit_reached: false,
         trials: bench.trials,
     })
 }
@@ -143,6 +146,7 @@ fn judged(rate_per_s: f64, trial_s: f64, window: &Window) -> Calibration {
         .map_or(0.0, |p50_s| (LATE_MOST_SHARE * p50_s).max(LATE_MOST_S));
     let kept_up = service.count as f64 >= KEPT_UP_SHARE * rate_per_s * trial_s;
     Calibration {
+        users: None,
         rate_per_s,
         on_time: kept_up && late.p99_s.is_some_and(|late_s| late_s <= allowed_s),
         done: service.count,

@@ -184,6 +184,7 @@ impl<'a> Conductor<'a> {
             second,
             at_s: self.record.clock.unix_s(start),
             phase: self.record.recorder().phases().at(start),
+            waiting: 0,
             transactions: transactions(self.plan.names, interval),
         }
     }

@@ -16,7 +16,7 @@ pub enum Job {
     Check(CheckJob),
     /// Compare what a run wrote into its ledger with the database.
     VerifyLedger(VerifyLedgerJob),
-    /// Find the highest rate at which the driver stays on time.
+    /// Find the highest rate and number of users with which the driver stays on time.
     Calibrate(CalibrateJob),
 }
 
@@ -30,12 +30,47 @@ pub struct WorkloadSize {
     pub warehouses: u32,
 }
 
-/// How a virtual user waits between transactions.
+/// When virtual users act.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pace {
+    /// Closed loop, back to back: each transaction is due when the one before is answered.
+    None,
+    /// Closed loop with the keying and think times that the workload specifies.
+    Keyed,
+    /// Closed loop with think times of a negative exponential law, cut at ten times the mean.
+    Think {
+        /// Their mean.
+        mean_s: f64,
+    },
+    /// Open loop: transactions are due at a rate, whoever is answered or not.
+    Rate {
+        /// Transactions due in a second, over all users.
+        per_s: f64,
+        /// How they follow each other.
+        arrivals: Arrivals,
+    },
+}
+
+/// How the due times of an open loop follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pace {
-    /// Back to back.
-    None,
+pub enum Arrivals {
+    /// Independent of each other, as those of many people.
+    Poisson,
+    /// At equal intervals.
+    Constant,
+}
+
+/// Which mix and which keys virtual users draw.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// As specified: skewed keys, 45 new orders in a hundred transactions.
+    #[default]
+    Specification,
+    /// As HammerDB: uniform keys, 10 new orders in 23 transactions.
+    Hammerdb,
 }
 
 /// Transaction isolation of the run.
@@ -91,6 +126,8 @@ pub struct WarmUpJob {
     pub seed: u64,
     /// Read-only transactions to do.
     pub transactions: u64,
+    /// Only rows of the first so many warehouses are read. Null: of all.
+    pub warehouses_touched: Option<u32>,
 }
 
 /// One window of load.
@@ -107,8 +144,20 @@ pub struct RunJob {
     pub seed: u64,
     /// Virtual users.
     pub users: u32,
-    /// How a user waits between transactions.
+    /// Connections that the users share, each for one transaction at a time. Null: each user has its
+    /// own; in an open loop there are as many as users.
+    pub connections: Option<u32>,
+    /// When users act.
     pub pace: Pace,
+    /// Mix and keys.
+    pub profile: Profile,
+    /// Users that are bound to each warehouse, one district after the other, the first warehouse
+    /// first. Null: each transaction draws its warehouse and district.
+    pub users_per_warehouse: Option<u32>,
+    /// Only the first so many warehouses are touched. Null: all.
+    pub warehouses_touched: Option<u32>,
+    /// Deliveries are queued and done behind the users' backs, who go on at once.
+    pub deferred_delivery: bool,
     /// Seconds before the measurement starts.
     pub ramp_up_s: f64,
     /// Seconds measured.
@@ -119,8 +168,11 @@ pub struct RunJob {
     pub isolation: Isolation,
     /// Unexpected errors after which the run gives up.
     pub error_limit: u64,
+    /// While no connection can be opened, this long is waited for the server to come back, seconds;
+    /// then the run gives up.
+    pub reconnect_limit_s: f64,
     /// Where the HdrHistogram interval logs go: `<stem>.response.hlog`, `<stem>.service.hlog`,
-    /// `<stem>.late.hlog`. Absent: none are written.
+    /// `<stem>.late.hlog`, and with a pool `<stem>.pool-wait.hlog`. Absent: none are written.
     pub hlog_stem: Option<String>,
     /// File, not there yet, for what is meant and what is acknowledged; it must not lie on a volume
     /// under test. Absent: none is written.
@@ -157,7 +209,8 @@ pub struct VerifyLedgerJob {
     pub ledger: String,
 }
 
-/// Find the highest rate at which the driver stays on time with a transaction that does nothing.
+/// Find the highest rate, and the highest number of users, with which the driver stays on time with a
+/// transaction that does nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalibrateJob {
@@ -165,8 +218,10 @@ pub struct CalibrateJob {
     pub wire: u32,
     /// Connection URL, password included; the database may be empty.
     pub url: String,
-    /// Virtual users, each with a connection of its own, among whom the rate is divided.
+    /// Connections, shared by all users.
     pub connections: u32,
-    /// Seconds for which each rate is tried.
+    /// Seconds for which each rate, and each number of users, is tried.
     pub trial_s: f64,
+    /// Mean time between two transactions of a user, in the search for the number of users; seconds.
+    pub think_s: f64,
 }

@@ -8,15 +8,16 @@ mod job;
 mod message;
 
 pub use job::{
-    CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, RunJob, VerifyLedgerJob,
-    WarmUpJob, WorkloadSize,
+    Arrivals, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, Profile, RunJob,
+    VerifyLedgerJob, WarmUpJob, WorkloadSize,
 };
 pub use message::{
     CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts, DataSample, Deal,
     DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding, LedgerFindingKind, LedgerSummary,
     LedgerWritten, Message, OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary,
-    Second, Started, TableRows, TransactionSecond, TransactionTotal, WarmUpSummary, Warning,
+    Second, Started, TableRows, Touched, TransactionSecond, TransactionTotal, WarmUpSummary,
+    Warning,
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.
-pub const WIRE_VERSION: u32 = 2;
+pub const WIRE_VERSION: u32 = 3;

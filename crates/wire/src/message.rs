@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Profile;
+
 /// One line of output; `message` in the JSON names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
@@ -30,7 +32,7 @@ pub enum Message {
     LedgerFinding(LedgerFinding),
     /// The ledger was compared with the database.
     LedgerSummary(LedgerSummary),
-    /// The driver's highest rate was found.
+    /// The driver's highest rate and number of users were found.
     CalibrateSummary(CalibrateSummary),
 }
 
@@ -77,6 +79,9 @@ pub struct Second {
     pub at_s: f64,
     /// Ramp-up, measure or drain.
     pub phase: Phase,
+    /// Transactions that were due and not yet begun when the second ended: waiting for a connection,
+    /// or as deferred deliveries.
+    pub waiting: u64,
     /// One entry a transaction type, always all, in the workload's order.
     pub transactions: Vec<TransactionSecond>,
 }
@@ -234,6 +239,9 @@ pub struct TransactionTotal {
     pub response: Percentiles,
     /// From sending the last attempt to the answer.
     pub service: Percentiles,
+    /// Waiting for a connection, or in the queue of deferred deliveries; null where a type never
+    /// waits.
+    pub pool_wait: Option<Percentiles>,
 }
 
 /// Whether the database holds as many orders as it acknowledged, over the whole job.
@@ -270,15 +278,35 @@ pub struct DriverCost {
     /// Time its threads waited for a CPU during the measurement (schedstat), seconds; null where
     /// the kernel does not tell.
     pub run_queue_delay_s: Option<f64>,
+    /// Its priority: -20 is served first, 19 last; null where the kernel does not tell.
+    pub nice: Option<i32>,
 }
 
 /// Connections of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionCounts {
     /// Opened at the start.
     pub opened: u64,
     /// Lost on the way.
     pub lost: u64,
+    /// Opened again after a loss.
+    pub reopened: u64,
+    /// From the first loss to the first transaction that came to an end over a connection opened
+    /// after it, seconds; null where none was lost, or none came back.
+    pub first_success_s: Option<f64>,
+}
+
+/// How much of the data the users can reach, and what the server keeps in memory by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touched {
+    /// Warehouses in reach.
+    pub warehouses: u32,
+    /// Warehouses in all.
+    pub warehouses_total: u32,
+    /// Size of the database at the start; null where it could not be read.
+    pub database_bytes: Option<u64>,
+    /// The server's shared buffers; null where it could not be read.
+    pub shared_buffers_bytes: Option<u64>,
 }
 
 /// What one window gave.
@@ -296,6 +324,10 @@ pub struct RunSummary {
     pub complete: bool,
     /// Virtual users.
     pub users: u32,
+    /// Mix and keys.
+    pub profile: Profile,
+    /// How much of the data is in reach.
+    pub touched: Touched,
     /// Every transaction type, in the workload's order, over the measurement.
     pub transactions: Vec<TransactionTotal>,
     /// Commits over the whole job, ramp-up and drain included (server commits expected).
@@ -304,6 +336,11 @@ pub struct RunSummary {
     pub rollbacks: u64,
     /// Start of an attempt after its due time.
     pub lateness: Percentiles,
+    /// Transactions that users would have begun at their usual pace while answers that took over ten
+    /// times the median of their type held them up; null in an open loop, where all are begun.
+    pub missed_starts: Option<u64>,
+    /// Transactions that were due in the measurement and not begun by its end.
+    pub unserved: u64,
     /// Proof that orders were counted rightly.
     pub order_numbers: OrderNumbers,
     /// Unexpected errors over the whole job.
@@ -415,9 +452,11 @@ pub struct LedgerSummary {
     pub torn_bytes: u64,
 }
 
-/// One rate that was tried.
+/// One rate, or one number of users, that was tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
+    /// Virtual users, with think times; null where the rate itself was set.
+    pub users: Option<u32>,
     /// Transactions due in a second.
     pub rate_per_s: f64,
     /// Whether all were done, and those of the 99th percentile begun in time.
@@ -432,13 +471,19 @@ pub struct Calibration {
     pub driver_cpu_s: f64,
 }
 
-/// The driver's highest rate was found.
+/// The driver's highest rate and number of users were found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CalibrateSummary {
     /// Connections over which the rate was divided.
     pub connections: u32,
     /// The highest rate tried at which the driver was on time; null where it never was.
     pub rate_per_s_max: Option<f64>,
-    /// Every rate tried, in the order of the search.
+    /// Mean time between two transactions of a user, seconds.
+    pub think_s: f64,
+    /// The highest number of users tried with whom the driver was on time; null where it never was.
+    pub users_max: Option<u32>,
+    /// Whether more users were not tried because the search ends there.
+    pub users_limit_reached: bool,
+    /// Everything tried, in the order of the search.
     pub trials: Vec<Calibration>,
 }

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-WIRE_VERSION = 2
+WIRE_VERSION = 3
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -23,10 +23,49 @@ class Wire(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Pace(StrEnum):
-    """How a virtual user waits between transactions."""
+class BackToBack(Wire):
+    """Closed loop: each transaction is due when the one before is answered."""
 
-    NONE = "none"
+    kind: Literal["none"] = "none"
+
+
+class Keyed(Wire):
+    """Closed loop with the keying and think times that the workload specifies."""
+
+    kind: Literal["keyed"] = "keyed"
+
+
+class Think(Wire):
+    """Closed loop with exponential think times of mean `mean_s`, cut at ten times it."""
+
+    kind: Literal["think"] = "think"
+    mean_s: float
+
+
+class Arrivals(StrEnum):
+    """How the due times of an open loop follow each other."""
+
+    POISSON = "poisson"
+    CONSTANT = "constant"
+
+
+class Rate(Wire):
+    """Open loop: `per_s` transactions are due in a second, whoever is answered or not."""
+
+    kind: Literal["rate"] = "rate"
+    per_s: float
+    arrivals: Arrivals = Arrivals.POISSON
+
+
+Pace = Annotated[BackToBack | Keyed | Think | Rate, Field(discriminator="kind")]
+"""When virtual users act."""
+
+
+class Profile(StrEnum):
+    """Which mix and which keys virtual users draw."""
+
+    SPECIFICATION = "specification"
+    HAMMERDB = "hammerdb"
 
 
 class Isolation(StrEnum):
@@ -77,20 +116,32 @@ class WarmUpJob(_Task):
     job: Literal["warm-up"] = "warm-up"
     seed: U64
     transactions: U64
+    warehouses_touched: U32 | None = None
 
 
 class RunJob(_Task):
-    """One window of load; `hlog_stem` None writes no latency logs, `ledger` None no ledger."""
+    """One window of load; `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+
+    `connections` None gives each user its own, `users_per_warehouse` None binds nobody to a
+    warehouse, `warehouses_touched` None touches all. While no connection can be opened,
+    `reconnect_limit_s` is waited for the server to come back.
+    """
 
     job: Literal["run"] = "run"
     seed: U64
     users: U32
-    pace: Pace
+    connections: U32 | None = None
+    pace: Pace = BackToBack()
+    profile: Profile = Profile.SPECIFICATION
+    users_per_warehouse: U32 | None = None
+    warehouses_touched: U32 | None = None
+    deferred_delivery: bool = False
     ramp_up_s: float
     duration_s: float
     procedures: bool
     isolation: Isolation
     error_limit: U64
+    reconnect_limit_s: float = 10.0
     hlog_stem: str | None
     ledger: str | None
 
@@ -111,13 +162,17 @@ class VerifyLedgerJob(_Task):
 
 
 class CalibrateJob(Wire):
-    """Find the highest rate at which the driver stays on time; it needs no tables."""
+    """Find the highest rate and number of users with which the driver stays on time.
+
+    It needs no tables. `think_s` is the mean time between two transactions of a user.
+    """
 
     job: Literal["calibrate"] = "calibrate"
     wire: U32 = WIRE_VERSION
     url: str = Field(repr=False)
     connections: U32
     trial_s: float
+    think_s: float = 21.0
 
 
 AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob

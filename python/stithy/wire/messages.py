@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from stithy.wire.jobs import U32, U64, Wire
+from stithy.wire.jobs import U32, U64, Profile, Wire
 
 
 class Phase(StrEnum):
@@ -58,6 +58,7 @@ class Second(Wire):
     second: U64
     at_s: float
     phase: Phase
+    waiting: U64 = 0
     transactions: tuple[TransactionSecond, ...]
 
 
@@ -152,7 +153,8 @@ class TransactionTotal(Wire):
     """One transaction type over the measurement, ramp-up apart.
 
     `response` counts from the moment the user meant to act, retries included; `service` from
-    sending the last attempt.
+    sending the last attempt. `pool_wait` is the wait for a connection, or in the queue of deferred
+    deliveries; None where a type never waits.
     """
 
     name: str
@@ -162,6 +164,7 @@ class TransactionTotal(Wire):
     retries: U64
     response: Percentiles
     service: Percentiles
+    pool_wait: Percentiles | None = None
 
 
 class OrderNumbers(Wire):
@@ -187,17 +190,39 @@ class ErrorCount(Wire):
 
 
 class DriverCost(Wire):
-    """What the driver itself cost during the measurement, seconds."""
+    """What the driver itself cost during the measurement, seconds.
+
+    `nice` is its priority, -20 is served first; None where the kernel does not tell.
+    """
 
     cpu_s: float
     run_queue_delay_s: float | None
+    nice: int | None = None
 
 
 class ConnectionCounts(Wire):
-    """Connections of a run."""
+    """Connections of a run.
+
+    `first_success_s` is the time from the first loss to the first transaction that ended over a
+    connection opened after it; None where none was lost, or none came back.
+    """
 
     opened: U64
     lost: U64
+    reopened: U64 = 0
+    first_success_s: float | None = None
+
+
+class Touched(Wire):
+    """How much of the data the users can reach, and what the server keeps in memory by itself.
+
+    Sizes are None where they could not be read.
+    """
+
+    warehouses: U32
+    warehouses_total: U32
+    database_bytes: U64 | None
+    shared_buffers_bytes: U64 | None
 
 
 class LedgerWritten(Wire):
@@ -216,7 +241,10 @@ class LedgerWritten(Wire):
 class RunSummary(Wire):
     """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included.
 
-    `ledger` is None where the job wanted none.
+    `missed_starts` are the transactions that users would have begun at their usual pace while
+    answers over ten times the median of their type held them up; None in an open loop. `unserved`
+    were due in the measurement and not begun by its end. `ledger` is None where the job wanted
+    none.
     """
 
     message: Literal["run-summary"] = "run-summary"
@@ -226,10 +254,14 @@ class RunSummary(Wire):
     ended_at_s: float
     complete: bool
     users: U32
+    profile: Profile = Profile.SPECIFICATION
+    touched: Touched | None = None
     transactions: tuple[TransactionTotal, ...]
     commits: U64
     rollbacks: U64
     lateness: Percentiles
+    missed_starts: U64 | None = None
+    unserved: U64 = 0
     order_numbers: OrderNumbers
     errors: tuple[ErrorCount, ...]
     driver: DriverCost
@@ -301,8 +333,12 @@ class LedgerSummary(Wire):
 
 
 class Calibration(Wire):
-    """One rate that was tried; times are None where no transaction was done."""
+    """One rate, or one number of users, that was tried.
 
+    `users` is None where the rate itself was set; times are None where no transaction was done.
+    """
+
+    users: U32 | None = None
     rate_per_s: float
     on_time: bool
     done: U64
@@ -312,11 +348,18 @@ class Calibration(Wire):
 
 
 class CalibrateSummary(Wire):
-    """The driver's highest rate on time over so many connections, None where it never was."""
+    """The driver's highest rate and number of users on time over so many connections.
+
+    Each is None where it was never on time; `users_limit_reached` says that more users were not
+    tried. `think_s` is the mean time between two transactions of a user.
+    """
 
     message: Literal["calibrate-summary"] = "calibrate-summary"
     connections: U32
     rate_per_s_max: float | None
+    think_s: float = 21.0
+    users_max: U32 | None = None
+    users_limit_reached: bool = False
     trials: tuple[Calibration, ...]
 
 

@@ -4,7 +4,7 @@ use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
 use stithy_wire::{
-    CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, RunJob,
+    CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, Profile, RunJob,
     VerifyLedgerJob, WarmUpJob, WorkloadSize, WIRE_VERSION,
 };
 
@@ -54,12 +54,18 @@ pub fn run(url: &str, warehouses: u32, users: u32, duration_s: f64) -> RunJob {
         workload: order_entry(warehouses),
         seed: 5,
         users,
+        connections: None,
         pace: Pace::None,
+        profile: Profile::Specification,
+        users_per_warehouse: None,
+        warehouses_touched: None,
+        deferred_delivery: false,
         ramp_up_s: 1.0,
         duration_s,
         procedures: true,
         isolation: Isolation::ReadCommitted,
         error_limit: 0,
+        reconnect_limit_s: 0.0,
         hlog_stem: None,
         ledger: None,
     }
@@ -73,6 +79,7 @@ pub fn warm_up(url: &str, warehouses: u32, transactions: u64) -> Job {
         workload: order_entry(warehouses),
         seed: 5,
         transactions,
+        warehouses_touched: None,
     })
 }
 
@@ -94,6 +101,7 @@ pub fn calibrate(url: &str, connections: u32, trial_s: f64) -> Job {
         url: url.into(),
         connections,
         trial_s,
+        think_s: 5.0,
     })
 }
 

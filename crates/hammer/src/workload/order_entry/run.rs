@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stithy_measure::{percentiles, Clock, SystemClock};
 use stithy_wire::{
-    ConnectionCounts, DriverCost, OrderNumbers, RunJob, RunSummary, TransactionTotal,
+    ConnectionCounts, DriverCost, OrderNumbers, RunJob, RunSummary, Touched, TransactionTotal,
 };
 
 use super::input::{Draws, NAMES};
@@ -136,6 +136,15 @@ fn summary(
         ended_at_s: unix_s(window.ended),
         complete: window.complete,
         users: job.users,
+        profile: job.profile,
+        touched: Touched {
+            warehouses: job.workload.warehouses,
+            warehouses_total: job.workload.warehouses,
+            database_bytes: None,
+            shared_buffers_bytes: None,
+        },
+        missed_starts: None,
+        unserved: 0,
         transactions: totals(window),
         commits: whole.committed,
         rollbacks: whole.rolled_back + whole.errors + whole.retries,
@@ -145,10 +154,13 @@ fn summary(
         driver: DriverCost {
             cpu_s: window.cpu.cpu.as_secs_f64(),
             run_queue_delay_s: window.cpu.run_queue_delay.map(|delay| delay.as_secs_f64()),
+            nice: None,
         },
         connections: ConnectionCounts {
             opened: job.users.into(),
             lost: window.lost,
+            reopened: 0,
+            first_success_s: None,
         },
         nurand: constants.as_array(),
         ledger: None,
@@ -166,6 +178,7 @@ fn totals(window: &Window) -> Vec<TransactionTotal> {
             retries: record.counts.retries,
             response: percentiles(&record.response),
             service: percentiles(&record.service),
+            pool_wait: None,
         })
         .collect()
 }
