@@ -14,7 +14,8 @@ import polars as pl
 
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.latency import ALL, Merged
-from stithy.analysis.validity import Reason, is_valid, judge
+from stithy.analysis.validity.judge import is_valid, judge
+from stithy.analysis.validity.reason import Reason
 from stithy.results.tables import STOPPED
 
 Row = Mapping[str, Any]

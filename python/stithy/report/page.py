@@ -16,7 +16,7 @@ import jinja2
 from markupsafe import Markup
 
 from stithy.analysis.findings import MAIN, findings
-from stithy.analysis.validity import commit_rule
+from stithy.analysis.validity.proof import commit_rule
 from stithy.errors import InfrastructureError
 from stithy.registry import plugins
 from stithy.report import answer, draw, facts, page_tables, palette

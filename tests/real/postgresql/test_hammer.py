@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.analysis.validity import commit_bounds
+from stithy.analysis.validity.proof import commit_bounds
 from stithy.cli import app
 from stithy.collect.collector import Scope
 from stithy.collect.rows import series_rows

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.validity import Flag, Reason, commit_bounds, commit_rule, is_valid, judge
+from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.judge import is_valid, judge
+from stithy.analysis.validity.proof import commit_bounds, commit_rule
+from stithy.analysis.validity.reason import Reason
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 

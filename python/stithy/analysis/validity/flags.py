@@ -1,0 +1,36 @@
+"""What can be wrong with a window, or must be known of it."""
+
+from enum import Enum
+
+
+class Flag(Enum):
+    """What can be wrong with a window, or must be known of it."""
+
+    NO_NUMBERS = "no numbers"
+    INCOMPLETE = "incomplete"
+    ERRORS = "errors"
+    DRIVER_LATE = "driver late"
+    ORDER_NUMBERS = "order numbers disagree"
+    ORDER_NUMBERS_UNKNOWN = "order numbers not verified"
+    COMMITS = "commit counters disagree"
+    CONDITIONS = "consistency broken"
+    RESTORE = "restore not identical"
+    COMMITS_UNKNOWN = "commit counters not verified"
+    CONDITIONS_UNKNOWN = "consistency not verified"
+    MEMORY_LIMIT = "memory limit not enforced"
+    MEMORY_LIMIT_WIDENED = "memory limit widened"
+    STILL_CACHED = "restored files still cached"
+    NO_CHECKPOINT = "no checkpoint inside"
+    COLLECTOR = "collector stopped"
+    AUTOVACUUM = "autovacuum ran"
+
+    @property
+    def invalidates(self) -> bool:
+        """Whether a window with this flag supports no claim."""
+        return self in _INVALIDATING
+
+
+_INVALIDATING = frozenset({
+    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.ORDER_NUMBERS,
+    Flag.ORDER_NUMBERS_UNKNOWN, Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
+})  # fmt: skip

@@ -1,0 +1,54 @@
+"""All reasons that hold for a window, and whether it supports a claim.
+
+Every reason is a value: a flag, the numbers seen, a sentence and an advice. Some flags make a
+window invalid: it is drawn hollow and supports no claim. The others only annotate it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stithy.analysis.validity import driving, proof, surroundings
+from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reason import Reason, clause
+
+Row = Mapping[str, Any]
+
+
+def judge(
+    window: Row,
+    conditions: Sequence[Row] = (),
+    restore: Row | None = None,
+    gaps: Iterable[str] = (),
+) -> tuple[Reason, ...]:
+    """All reasons that hold for one window, those that invalidate first.
+
+    `window`, `conditions`, `restore` are the window's rows of the tables of those names;
+    `gaps` names collectors with missing samples.
+    Source: docs/explanation/method.md, "Proof that the work was done" and "Three times".
+    """
+    if window["missing_because"] is not None:
+        return (Reason(Flag.NO_NUMBERS, {"because": clause(window["missing_because"])}),)
+    found = [
+        driving.incomplete(window),
+        driving.errors(window),
+        driving.driver_late(window),
+        proof.order_numbers(window),
+        proof.commits(window),
+        proof.conditions(conditions),
+        proof.restore(restore),
+        surroundings.memory_limit(window),
+        surroundings.still_cached(restore),
+        surroundings.checkpoint(window),
+        surroundings.gaps(gaps),
+        surroundings.autovacuum(window),
+    ]
+    reasons = [reason for reason in found if reason is not None]
+    return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
+
+
+def is_valid(reasons: Iterable[Reason]) -> bool:
+    """Whether a window with these reasons supports a claim.
+
+    Own: one invalidating reason is enough.
+    """
+    return not any(reason.invalidates for reason in reasons)
