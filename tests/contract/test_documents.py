@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from stithy.cli import app
+from stithy import cli
+from stithy.cli.commands import command_modules
 from stithy.study.load import parse_study, read_study
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/how-to/*.md"))]
@@ -47,7 +48,7 @@ def test_every_example_study_is_a_study(study: Path) -> None:
 def test_every_command_in_a_document_exists(document: Path) -> None:
     """`stithy something` in a block of commands is a command of the program."""
     named = {name for text in _blocks(document, "") for name in COMMAND.findall(text)}
-    assert named <= app.command_modules().keys()
+    assert named <= command_modules(cli).keys()
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_id)

@@ -8,19 +8,17 @@ Command files import what is heavy (polars, altair, pydantic) inside their funct
 `stithy --help` stays quick. Modules here without `COMMAND` are helpers of commands.
 """
 
-import importlib
 import io
 import os
-import pkgutil
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 
 import cyclopts
 
 import stithy
 from stithy import cli
 from stithy.cli import failures
+from stithy.cli.commands import command_modules
 from stithy.exits import Exit
 
 EPILOGUE = (
@@ -67,19 +65,9 @@ def build() -> cyclopts.App:
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    for name, module in command_modules().items():
+    for name, module in command_modules(cli).items():
         app.command(module.COMMAND, name=name)
     return app
-
-
-def command_modules() -> dict[str, ModuleType]:
-    """The modules of this package that define a command, by the command's name."""
-    found = {}
-    for info in sorted(pkgutil.iter_modules(cli.__path__), key=lambda each: each.name):
-        module = importlib.import_module(f"{cli.__name__}.{info.name}")
-        if hasattr(module, "COMMAND"):
-            found[info.name.replace("_", "-")] = module
-    return found
 
 
 def _default_shown(value: object) -> str | None:

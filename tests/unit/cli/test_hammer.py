@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fakes.program import AnsweringRunner
-from stithy.cli import app, hammer, hammer_view
+from stithy.cli import app
+from stithy.cli.hammer import options, outcome
 from stithy.secrets import Secret
 from stithy.wire.jobs import CalibrateJob, PrepareJob, RunJob, VerifyLedgerJob
 from stithy.wire.messages import AnyMessage, parse_message
@@ -30,7 +31,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, messages: Sequence[AnyMessage]) -
     def made(url: str) -> Hammer:
         return Hammer(runner, Secret(url), program=Path("/bin/stithy-hammer"))
 
-    monkeypatch.setattr(hammer, "_hammer", made)
+    monkeypatch.setattr(options, "hammer", made)
     return runner
 
 
@@ -192,6 +193,6 @@ def test_a_server_that_is_not_there_is_told_without_the_password(
 def test_a_second_without_transactions_has_a_line_too() -> None:
     """A stall must be seen as it happens."""
     [second] = examples("second.ramp-up")
-    text = hammer_view.second_text(second)  # type: ignore[arg-type]  # of a known example
+    text = outcome.second_text(second)  # type: ignore[arg-type]  # of a known example
     assert "0 transactions" in text
     assert "p95        -" in text

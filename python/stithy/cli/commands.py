@@ -1,0 +1,15 @@
+"""The commands of a package: one module each, found by walking it."""
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+
+def command_modules(package: ModuleType) -> dict[str, ModuleType]:
+    """The modules of `package` that define `COMMAND`, by the command's name."""
+    found = {}
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name):
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        if hasattr(module, "COMMAND"):
+            found[info.name.replace("_", "-")] = module
+    return found

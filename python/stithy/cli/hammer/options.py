@@ -1,0 +1,106 @@
+"""Options that the commands of `stithy hammer` share, and what is made of them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.render import say
+from stithy.errors import PreconditionError, UserError
+
+if TYPE_CHECKING:
+    from stithy.wire.jobs import WorkloadSize
+    from stithy.workload.hammer import Hammer
+
+Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
+Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
+On = Parameter(negative="")
+
+
+def hammer(url: str) -> "Hammer":
+    """The hammer against a database; a password may come from the password file."""
+    from stithy.database.engines.postgresql.passfile import with_password
+    from stithy.hosts.runner import LocalRunner
+    from stithy.secrets import Secret
+    from stithy.workload.hammer import Hammer
+
+    return Hammer(LocalRunner(), with_password(Secret(url)))
+
+
+def size(warehouses: int) -> "WorkloadSize":
+    """The workload at a size. Raises UserError for one out of bounds."""
+    from stithy.wire.jobs import WorkloadSize
+
+    within_bounds(warehouses=warehouses)
+    return WorkloadSize(name="order-entry", warehouses=warehouses)
+
+
+def loaded(url: str) -> int:
+    """How many warehouses the database holds. Raises PreconditionError where it holds none."""
+    from stithy.database.engines.postgresql.connection import parse_url
+    from stithy.database.engines.postgresql.loaded import loaded_warehouses
+    from stithy.database.engines.postgresql.passfile import with_password
+    from stithy.secrets import Secret
+
+    say("looking for what was loaded")
+    if (found := loaded_warehouses(with_password(Secret(url)))) is None:
+        raise PreconditionError(
+            "nothing was loaded into this database",
+            where=parse_url(Secret(url)).place,
+            remedy="load it with `stithy hammer prepare URL --warehouses N`",
+        )
+    return found
+
+
+BOUNDS = {
+    "warehouses": (1, 100_000),
+    "users": (1, 100_000),
+    "loaders": (1, 1_000),
+    "connections": (1, 10_000),
+    "seed": (0, 2**64 - 1),
+    "error_limit": (0, 2**32 - 1),
+}
+"""Least and greatest value of each numeric option."""
+
+
+def within_bounds(**numbers: int) -> None:
+    """Raise UserError for an option outside its bounds."""
+    for name, value in numbers.items():
+        least, greatest = BOUNDS[name]
+        if not least <= value <= greatest:
+            raise UserError(
+                f"{value} is too {'small' if value < least else 'large'}",
+                where=f"--{name.replace('_', '-')}",
+                remedy=f"give {least} to {greatest}",
+            )
+
+
+def percent(text: str) -> int:
+    """Whole percent of an option. Raises UserError."""
+    from stithy.units import parse_percent
+
+    try:
+        return parse_percent(text)
+    except ValueError as error:
+        raise UserError(
+            f"{text!r} is not a percentage", where="stithy hammer prepare", remedy=str(error)
+        ) from error
+
+
+def measured(duration: str, option: str = "--duration") -> float:
+    """Seconds of an option that must be more than 0. Raises UserError."""
+    if (duration_s := seconds(option, duration)) > 0:
+        return duration_s
+    raise UserError("nothing would be measured", where=option, remedy="give more than 0 s")
+
+
+def seconds(option: str, text: str) -> float:
+    """Seconds of an option. Raises UserError."""
+    from stithy.units import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UserError(
+            f"{text!r} is not a duration: {error}", where=option, remedy="write it as 5s or 2min"
+        ) from error

@@ -1,0 +1,109 @@
+"""`stithy hammer prepare`: load the tables of a workload into an empty database."""
+
+from typing import TYPE_CHECKING
+
+from stithy.cli.hammer import options
+from stithy.cli.hammer.options import Json, Url
+from stithy.cli.hammer.shown import Show, time_text
+from stithy.cli.render import say, show, show_json, table
+from stithy.cli.until_interrupted import until_interrupted
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.wire.messages import AnyMessage, PrepareSummary
+
+
+def prepare(
+    url: Url,
+    *,
+    warehouses: int,
+    seed: int = 1,
+    loaders: int = 2,
+    compressible: str | None = None,
+    duplicate: str = "0%",
+    json: Json = False,
+) -> Exit:
+    """Create the tables of the order-entry workload in an empty database and load them.
+
+    Refuses a database that holds tables of these names already. It does not create the database.
+
+    Example:
+
+    ```
+    stithy hammer prepare postgresql://me:secret@localhost/test --warehouses 10
+    ```
+
+    Parameters
+    ----------
+    warehouses
+        Warehouses to load; each takes about 100 MB on disk.
+    seed
+        Seed of every generated value: the same seed loads the same rows.
+    loaders
+        Connections that load in parallel.
+    compressible
+        Share of the text's bytes that compression saves, such as 50%, at least 26%. By default the
+        text is random letters and digits, of which it saves a quarter.
+    duplicate
+        Share of the text's values that have copies elsewhere in the table, such as 10%.
+    """
+    from stithy.wire.jobs import DataShape
+    from stithy.workload.hammer import Watch
+
+    options.within_bounds(loaders=loaders, seed=seed)
+    data = DataShape(
+        compressible_percent=None if compressible is None else options.percent(compressible),
+        duplicate_percent=options.percent(duplicate),
+    )
+    size = options.size(warehouses)
+    with until_interrupted() as stop:
+        watch = Watch(on_message=progress_line(), stop=stop)
+        driver = options.hammer(url)
+        summary = driver.prepare(size, seed=seed, loaders=loaders, data=data, watch=watch)
+    if json:
+        show_json(summary.model_dump(mode="json"))
+    else:
+        show(prepared(summary))
+    return Exit.OK
+
+
+def progress_line() -> Show:
+    """Shows how far a long job is, once for each change of the stage or the tenth part done."""
+    from stithy.wire.messages import Progress, Warning
+
+    shown: set[tuple[str, int]] = set()
+
+    def tell(message: "AnyMessage") -> None:
+        if isinstance(message, Progress):
+            mark = (message.stage, 10 * message.done // max(1, message.total))
+            if mark not in shown:
+                shown.add(mark)
+                say(f"{message.stage}: {message.done} of {message.total}")
+        elif isinstance(message, Warning):
+            say(f"warning: {message.text}")
+
+    return tell
+
+
+def prepared(summary: "PrepareSummary") -> str:
+    """Rows of each table, and how long it took."""
+    rows: list[list[str]] = [[each.table, f"{each.rows:,}"] for each in summary.tables]
+    took = (
+        f"loaded in {time_text(summary.duration_s)}: rows {time_text(summary.copy_s)}, "
+        f"indexes, keys and procedures {time_text(summary.index_s)}"
+    )
+    return f"{table(['table', 'rows'], rows, ['left', 'right'])}\n\n{took}\n{_sample(summary)}"
+
+
+def _sample(summary: "PrepareSummary") -> str:
+    from stithy.workload.hammer import text_percent
+
+    sample = summary.sample
+    saved, repeated = text_percent(sample)
+    rows = 100 - 100 * sample.rows_compressed_bytes / sample.rows_bytes
+    return (
+        f"zstd saves {saved:.0f}% of the text and {rows:.0f}% of the rows; {repeated:.0f}% repeats"
+    )
+
+
+COMMAND = prepare

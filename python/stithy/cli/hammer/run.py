@@ -1,0 +1,90 @@
+"""`stithy hammer run`: drive a database that is there, and tell how it did."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Literal
+
+from stithy.cli.hammer import options, outcome
+from stithy.cli.hammer.options import Json, On, Url, Warehouses
+from stithy.cli.until_interrupted import until_interrupted
+from stithy.exits import Exit
+
+
+def run(
+    url: Url,
+    *,
+    users: int = 8,
+    warehouses: Warehouses = None,
+    seed: int = 1,
+    ramp_up: str = "5s",
+    duration: str = "20s",
+    plain_sql: Annotated[bool, On] = False,
+    isolation: Literal["read-committed", "repeatable-read"] = "read-committed",
+    error_limit: int = 100,
+    hlog: Path | None = None,
+    ledger: Path | None = None,
+    json: Json = False,
+) -> Exit:
+    """Drive a loaded database with virtual users, and tell how it did.
+
+    Users act back to back. A line a second goes to standard error, a table at the end to standard
+    output. This command only measures and judges nothing: the numbers are as good as the machine
+    is quiet.
+
+    Example:
+
+    ```
+    stithy hammer run postgresql://me:secret@localhost/test --users 16
+    ```
+
+    Parameters
+    ----------
+    users
+        Virtual users, each with a connection of its own.
+    seed
+        Seed of every draw of the users.
+    ramp_up
+        Time under load before the measurement, such as 5s.
+    duration
+        Time measured, such as 20s or 2min.
+    plain_sql
+        Send plain prepared SQL instead of calling the server-side procedures.
+    isolation
+        Transaction isolation.
+    error_limit
+        Unexpected errors of the database after which the run is given up.
+    hlog
+        Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
+        HLOG.late.hlog.
+    ledger
+        Keep in this file, which must not exist yet, what was meant and what was acknowledged, for
+        `stithy hammer verify-ledger`. It proves the more, the further it lies from the database.
+    """
+    from stithy.wire.jobs import Isolation
+    from stithy.workload.hammer import RunRequest, Watch
+
+    options.within_bounds(users=users, seed=seed, error_limit=error_limit)
+    size = options.size(warehouses or options.loaded(url))
+    with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
+        stem = hlog or Path(scratch) / "hammer"
+        request = RunRequest(
+            seed=seed,
+            users=users,
+            ramp_up_s=options.seconds("--ramp-up", ramp_up),
+            duration_s=options.measured(duration),
+            procedures=not plain_sql,
+            isolation=Isolation(isolation),
+            error_limit=error_limit,
+            hlog_stem=stem,
+            ledger=ledger,
+        )
+        watch = Watch(on_message=outcome.second_line(), stop=stop)
+        driven = options.hammer(url).run(size, request, watch=watch)
+        shown = outcome.outcome(driven, stem)
+    outcome.show_outcome(shown, as_json=json)
+    if stop.is_set():
+        return Exit.INTERRUPTED
+    return Exit.OK if driven.summary.complete else Exit.INVALID
+
+
+COMMAND = run
