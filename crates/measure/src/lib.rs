@@ -8,6 +8,7 @@ mod cost;
 mod interval;
 mod interval_log;
 mod percentiles;
+pub mod priority;
 mod recorder;
 mod times;
 

@@ -132,6 +132,21 @@ fn the_exit_code_is_that_of_the_failure() {
     );
 }
 
+/// A run is served before others where that is permitted, and never after; it tells what it was.
+#[test]
+fn a_run_tells_how_early_it_was_served() {
+    let mine = stithy_measure::priority::nice().expect("Linux tells it");
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let (messages, _) = answer(&json(&Job::Run(jobs::run(&url, 1, 2, 1.0))));
+    let nice = match messages.last() {
+        Some(Message::RunSummary(summary)) => summary.driver.nice,
+        other => panic!("the last line is no summary: {other:?}"),
+    };
+    let asked = mine.min(stithy_measure::priority::DRIVER_NICE);
+    assert!([Some(mine), Some(asked)].contains(&nice), "{nice:?}");
+}
+
 /// SIGTERM in the middle of loading ends the program cleanly and leaves an empty database.
 #[test]
 fn a_signal_ends_a_load_cleanly() {

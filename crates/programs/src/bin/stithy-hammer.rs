@@ -10,7 +10,8 @@ use stithy_hammer::error::HammerError;
 use stithy_hammer::job;
 use stithy_hammer::stop::{stop_pair, Stopper};
 use stithy_hammer::workload::Context;
-use stithy_wire::Message;
+use stithy_measure::priority;
+use stithy_wire::{Job, Message};
 use tokio::signal::unix::{signal, SignalKind};
 
 const USAGE: &str = "\
@@ -33,8 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    let result = runtime().and_then(|runtime| runtime.block_on(read_and_execute()));
-    match result {
+    match read_and_execute() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             write_message(error.to_message());
@@ -50,12 +50,20 @@ fn runtime() -> Result<tokio::runtime::Runtime, HammerError> {
     runtime.map_err(|e| HammerError::bug(e.to_string(), "starting the program").caused_by(e))
 }
 
-async fn read_and_execute() -> Result<(), HammerError> {
+fn read_and_execute() -> Result<(), HammerError> {
+    let job = job::parse(&read_input()?)?;
+    if matches!(job, Job::Run(_) | Job::Calibrate(_)) {
+        // Before there is a second thread: each has its own priority, and takes that of its maker.
+        priority::raise(priority::DRIVER_NICE);
+    }
+    runtime()?.block_on(execute(&job))
+}
+
+async fn execute(job: &Job) -> Result<(), HammerError> {
     let (stopper, stop) = stop_pair();
     let watching = tokio::spawn(watch_signals(stopper));
-    let job = job::parse(&read_input()?)?;
     let result = job::execute(
-        &job,
+        job,
         Context {
             sink: &mut write_message,
             stop,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stithy_measure::{percentiles, Clock, SystemClock};
+use stithy_measure::{percentiles, priority, Clock, SystemClock};
 use stithy_wire::{
     ConnectionCounts, DriverCost, OrderNumbers, RunJob, RunSummary, Touched, TransactionTotal,
 };
@@ -154,7 +154,7 @@ fn summary(
         driver: DriverCost {
             cpu_s: window.cpu.cpu.as_secs_f64(),
             run_queue_delay_s: window.cpu.run_queue_delay.map(|delay| delay.as_secs_f64()),
-            nice: None,
+            nice: priority::nice(),
         },
         connections: ConnectionCounts {
             opened: job.users.into(),

@@ -1,0 +1,62 @@
+//! Whether this process is served before others when CPUs are short.
+//!
+//! A driver that waits for a CPU is late, and its lateness is not the database's.
+
+use std::fs;
+
+/// What the hammer asks for: before ordinary processes, and after those the kernel cannot do without.
+pub const DRIVER_NICE: i32 = -10;
+
+/// Asks that this thread, and all that it starts from now on, be served before others. Without the
+/// right to it, or where it is served as early already, everything stays as it is.
+///
+/// Why only the thread: Linux keeps a priority for each of them, and a new one takes its maker's.
+/// Source: setpriority(2), "C library/kernel differences".
+pub fn raise(nice: i32) {
+    if self::nice().is_some_and(|now| now <= nice) {
+        return;
+    }
+    // SAFETY: the call takes numbers only, and 0 names the calling thread.
+    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+}
+
+/// The priority of this thread, from -20, which is served first, to 19; None where the kernel does not
+/// tell.
+pub fn nice() -> Option<i32> {
+    parse_nice(&fs::read_to_string("/proc/thread-self/stat").ok()?)
+}
+
+/// Field 19 of a stat line; the name in field 2 may hold spaces and ends with the last parenthesis.
+fn parse_nice(text: &str) -> Option<i32> {
+    let (_, fields) = text.rsplit_once(')')?;
+    fields.split_whitespace().nth(16)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread's name with blanks and parentheses does not shift the fields.
+    #[test]
+    fn the_priority_is_read_from_a_stat_line() {
+        let line = "7 (a (b) c) S 1 7 7 0 -1 4194560 12 0 0 0 150 25 0 0 10 -10 1 0 9 9 9";
+        assert_eq!(Some(-10), parse_nice(line));
+        assert_eq!(None, parse_nice("7 (a) S 1"));
+    }
+
+    /// Whether permitted or not, asking never makes it later, and what a thread starts inherits it.
+    #[test]
+    fn asking_never_lowers_and_threads_inherit() {
+        let asking = std::thread::spawn(|| {
+            let before = nice().expect("Linux tells it");
+            raise(before - 1);
+            let raised = nice().expect("Linux tells it");
+            raise(19);
+            let inherited = std::thread::spawn(nice).join().expect("it only reads");
+            (before, raised, inherited)
+        });
+        let (before, raised, inherited) = asking.join().expect("it only asks");
+        assert!(raised == before || raised == before - 1);
+        assert_eq!(Some(raised), inherited);
+    }
+}
