@@ -24,6 +24,7 @@ BYTES_BY_UNIT = {
 }  # fmt: skip
 
 _PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
+_RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*([A-Za-z]+)\s*$")
 _QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
 
 
@@ -58,6 +59,17 @@ def parse_percent(text: object) -> int:
     if match is None or int(match[1]) > 100:
         raise ValueError("whole percent from 0% to 100% are needed, such as 50%")
     return int(match[1])
+
+
+def parse_rate(text: object) -> float:
+    """Times a second of a text such as `500/s` or `30000/min`.
+
+    Raises ValueError, with what would be right, for a bare number or an unknown unit.
+    """
+    match = _RATE.match(text) if isinstance(text, str) else None
+    if match is None or match[2].lower() not in SECONDS_BY_UNIT:
+        raise ValueError("a number by a unit of time is needed, such as 500/s or 30000/min")
+    return float(match[1]) / SECONDS_BY_UNIT[match[2].lower()]
 
 
 def _split(text: object, example: str) -> tuple[float, str]:
@@ -105,6 +117,15 @@ Percent = Annotated[int, *_PERCENT_PARTS]
 PercentOrNone = Annotated[int | None, *_PERCENT_PARTS]
 """The same where leaving it out has a meaning of its own."""
 
+PerSecondOrNone = Annotated[
+    float | None,
+    BeforeValidator(_telling(parse_rate, "not a rate")),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*/\s*(s|min|h)\s*$", "examples": ["500/s"]}
+    ),
+]
+"""A rate in a study file that may be left out; times a second once read."""
+
 Bytes = Annotated[
     int,
     BeforeValidator(_telling(parse_size, "not a size")),
@@ -138,6 +159,11 @@ def format_size(size_bytes: float) -> str:
             return f"{_three_digits(size_bytes)} {unit}"
         size_bytes /= 1024
     return f"{_three_digits(size_bytes)} TiB"
+
+
+def format_rate(per_s: float) -> str:
+    """A rate for people: `500/s`, `0.25/s`, `12,000/s`."""
+    return f"{per_s:,.0f}/s" if per_s >= 1000 else f"{per_s:.4g}/s"
 
 
 def _three_digits(value: float) -> str:

@@ -85,7 +85,13 @@ class FakeHammer:
         )
 
     def warm_up(
-        self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        transactions: int,
+        warehouses_touched: int | None = None,
+        watch: Watch = NOBODY,
     ) -> WarmUpSummary:
         """All of them."""
         self._fail("warm-up")
@@ -161,9 +167,17 @@ def _times() -> Percentiles:
 
 
 def _totals() -> tuple[TransactionTotal, ...]:
-    counts = {"committed": 10, "rolled_back": 0, "errors": 0, "retries": 0}
     return tuple(
-        TransactionTotal(name=name, **counts, response=_times(), service=_times()) for name in TYPES
+        TransactionTotal(
+            name=name,
+            committed=10,
+            rolled_back=0,
+            errors=0,
+            retries=0,
+            response=_times(),
+            service=_times(),
+        )
+        for name in TYPES
     )
 
 

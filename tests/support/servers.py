@@ -35,7 +35,7 @@ def _engine(settings: Mapping[str, str]) -> PostgreSQL:
             runner=LocalRunner(),
             settings=settings,
             memory_bytes=256 * 2**20,
-            users_max=8,
+            connections_max=8,
             user=server_user(),
             password=generate_password(),
         )

@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from stithy.units import (
     format_duration,
+    format_rate,
     format_size,
     parse_duration,
     parse_percent,
+    parse_rate,
     parse_size,
 )
 
@@ -110,3 +112,25 @@ def test_what_is_no_percentage_is_refused_with_an_example(text: object) -> None:
     """A bare number could be a share or a percentage."""
     with pytest.raises(ValueError, match=r"such as 50%"):
         parse_percent(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "shown"),
+    [
+        ("500/s", 500, "500/s"),
+        ("600 / min", 10, "10/s"),
+        ("0.25/s", 0.25, "0.25/s"),
+        ("12000/s", 12000, "12,000/s"),
+    ],
+)
+def test_a_rate_is_a_number_by_a_unit_of_time(text: str, expected: float, shown: str) -> None:
+    """Times a second once read; shown by the second."""
+    assert parse_rate(text) == pytest.approx(expected)
+    assert format_rate(parse_rate(text)) == shown
+
+
+@pytest.mark.parametrize("text", ["500", 500, "500/", "/s", "-5/s", "5/parsec", None])
+def test_what_is_no_rate_is_refused_with_an_example(text: object) -> None:
+    """A bare number could be by the second or by the minute."""
+    with pytest.raises(ValueError, match=r"such as 500/s"):
+        parse_rate(text)

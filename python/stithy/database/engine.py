@@ -20,7 +20,8 @@ from stithy.secrets import Secret
 
 @dataclass(frozen=True)
 class Request:
-    """What a study asks of its engine; `users_max` is the highest level.
+    """What a study asks of its engine; `connections_max` is the most
+    that the users of any level have.
 
     `memory_bytes` is all that the server and its page cache may use.
     """
@@ -28,7 +29,7 @@ class Request:
     runner: Runner
     settings: Mapping[str, str]
     memory_bytes: int
-    users_max: int
+    connections_max: int
     user: ServerUser | None
     password: Secret
 

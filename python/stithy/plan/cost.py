@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stithy.plan.steps import Cost, Plan
 from stithy.study.model import Study
 from stithy.study.sections import log_bytes
+from stithy.study.users import Load
 from stithy.workload.workload import Workload
 
 COPY_BYTES_PER_S = 120 * 2**20
@@ -19,6 +20,10 @@ TRANSACTIONS_PER_S_MAX = 10_000
 """Above what the machines do on which a study runs without other hosts; bounds the growth."""
 TRANSACTIONS_PER_S_USER_MAX = 1_000
 """One user back to back at 1 ms a transaction."""
+KEYED_S = 20.0
+"""Keying and thinking of a transaction come to 20.99 s at the specified mix."""
+UNEVEN = 1.2
+"""Arrivals by chance may be more in a window than on average."""
 CHECK_S_PER_WAREHOUSE = 0.8
 QUICK_CHECK_S_PER_WAREHOUSE = 0.05
 SLOWER = 4.0
@@ -44,7 +49,7 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
     """The sizes of a study's database."""
     data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
     window_s = study.load.ramp_up_s + study.load.duration_s
-    rate = min(TRANSACTIONS_PER_S_MAX, max(study.load.users) * TRANSACTIONS_PER_S_USER_MAX)
+    rate = transactions_per_s_max(study.load)
     return Sizes(
         data_bytes=data,
         database_bytes=data + log_bytes(study.database.engine, study.database.settings),
@@ -52,6 +57,21 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
         memory_bytes=study.database.memory_bytes,
         warehouses=warehouses,
     )
+
+
+def transactions_per_s_max(load: Load) -> float:
+    """The most transactions a second that users may do.
+
+    Who thinks between transactions, or acts at a rate, does not more however fast the storage is.
+    """
+    asked = float(load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
+    if load.rate_per_s is not None:
+        asked = UNEVEN * load.rate_per_s
+    elif load.pace.think_s is not None:
+        asked = min(asked, UNEVEN * max(load.users) / load.pace.think_s)
+    elif load.pace.kind == "keyed":
+        asked = min(asked, UNEVEN * max(load.users) / KEYED_S)
+    return min(TRANSACTIONS_PER_S_MAX, asked)
 
 
 def held_bytes(size: Sizes, *, master: bool) -> int:

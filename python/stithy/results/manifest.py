@@ -81,10 +81,20 @@ class WorkloadFacts(_Facts):
 
 
 class LoadFacts(_Facts):
-    """How the database was driven."""
+    """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
+
+    `connections` None is one for each user, `users_per_warehouse` None binds nobody.
+    """
 
     users: tuple[int, ...]
     pace: str
+    think_s: float | None = None
+    rate_per_s: float | None = None
+    arrivals: str | None = None
+    connections: int | None = None
+    users_per_warehouse: int | None = None
+    touch_percent: int = 100
+    profile: str = "specification"
     ramp_up_s: float
     duration_s: float
     repeat: int
@@ -152,6 +162,13 @@ def comparability(
         "data_compressible_percent": workload.data_compressible_percent,
         "data_duplicate_percent": workload.data_duplicate_percent,
         "pace": load.pace,
+        "think_s": load.think_s,
+        "rate_per_s": load.rate_per_s,
+        "arrivals": load.arrivals,
+        "connections": load.connections,
+        "users_per_warehouse": load.users_per_warehouse,
+        "touch_percent": load.touch_percent,
+        "profile": load.profile,
         "procedures": load.procedures,
         "isolation": load.isolation,
         "ledger": load.ledger,

@@ -20,6 +20,7 @@ from stithy.results.manifest import (
 )
 from stithy.results.write import write_json
 from stithy.run.context import Context
+from stithy.run.driving import pace_of
 
 
 class ManifestFile:
@@ -89,9 +90,17 @@ class ManifestFile:
 
     def _load(self) -> LoadFacts:
         load = self._context.file.study.load
+        pace = pace_of(load)
         return LoadFacts(
             users=load.users,
-            pace="none",
+            pace=pace.kind,
+            think_s=load.pace.think_s,
+            rate_per_s=load.rate_per_s,
+            arrivals=None if load.rate_per_s is None else load.arrivals,
+            connections=load.connections,
+            users_per_warehouse=load.home_users,
+            touch_percent=load.touch_percent,
+            profile=load.profile,
             ramp_up_s=load.ramp_up_s,
             duration_s=load.duration_s,
             repeat=load.repeat,

@@ -117,7 +117,7 @@ def _request(file: StudyFile, runner: Runner, user: ServerUser | None) -> Reques
         runner=runner,
         settings=database.settings,
         memory_bytes=database.memory_bytes,
-        users_max=max(file.study.load.users),
+        connections_max=file.study.load.connections_max,
         user=user,
         password=generate_password(),
     )

@@ -17,12 +17,12 @@ from stithy.plan.ids import derive_seed
 from stithy.plan.steps import Step, WindowPlan
 from stithy.results.layout import WindowDirectory
 from stithy.run.context import Context
+from stithy.run.driving import request_of
 from stithy.run.events import SecondPassed
 from stithy.run.memory import limited
 from stithy.run.window_rows import write_window
-from stithy.wire.jobs import Isolation
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import Checked, Driven, Program, RunRequest, Watch
+from stithy.workload.hammer import Checked, Driven, Program, Watch
 
 WARM_UP_PER_WAREHOUSE = 500
 WARM_UP_MAX = 20_000
@@ -112,10 +112,12 @@ def _use(
 
 def _warm_up(context: Context, measured: Measured, hammer: Program) -> None:
     """The same fixed pass for every candidate, so that all start with the same caches."""
+    reach = context.file.study.load.reach(context.size.warehouses)
     summary = hammer.warm_up(
         context.size,
         seed=derive_seed(context.plan.seed, "warm-up"),
-        transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * context.size.warehouses),
+        transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * (reach or context.size.warehouses)),
+        warehouses_touched=reach,
         watch=Watch(
             raw_output=context.directory.window(measured.window.id).warm_up_output,
             stop=context.stop.asked,
@@ -125,19 +127,8 @@ def _warm_up(context: Context, measured: Measured, hammer: Program) -> None:
 
 
 def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
-    load = context.file.study.load
     directory = context.directory.window(window.id)
-    request = RunRequest(
-        seed=window.seed,
-        users=window.users,
-        ramp_up_s=window.ramp_up_s,
-        duration_s=window.duration_s,
-        procedures=load.procedures,
-        isolation=Isolation(load.isolation),
-        error_limit=load.error_limit,
-        hlog_stem=directory.hlog_stem,
-        ledger=directory.ledger if load.ledger else None,
-    )
+    request = request_of(context.file.study, window, directory)
 
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, Second):

@@ -5,7 +5,7 @@ for editors (`schema`) and the reference page (`reference`). Validation never lo
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
     StringConstraints,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from stithy.study.sections import (
@@ -28,34 +29,12 @@ from stithy.study.sections import (
     read_engine,
     read_workload,
 )
-from stithy.study.wrong import Wrong, refuse, wrong
-from stithy.units import Bytes, Seconds, format_duration, format_size
+from stithy.study.users import Load
+from stithy.study.users_rules import Asked, conflicts
+from stithy.study.wrong import Wrong, refuse, within, wrong
+from stithy.units import Bytes, format_size
 
 MIB = 2**20
-DAY_S = 86_400.0
-
-
-def _within(low: float, high: float, show: Any) -> AfterValidator:
-    """Bounds of a quantity, told in the units of people."""
-
-    def check(value: float) -> float:
-        if value < low:
-            raise wrong("too small", f"at least {show(low)}")
-        if value > high:
-            raise wrong("too large", f"at most {show(high)}")
-        return value
-
-    return AfterValidator(check)
-
-
-def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
-    repeated = {level for level in users if users.count(level) > 1}
-    refuse(
-        Wrong("a level given twice", "use `repeat` to measure a level more often", level, (i,))
-        for i, level in enumerate(users)
-        if level in repeated and level in users[:i]
-    )
-    return users
 
 
 def _question(text: str) -> str:
@@ -77,7 +56,6 @@ def _setting(value: Any) -> str:
 
 CandidateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]
 SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
-Level = Annotated[int, Field(ge=1, le=100_000)]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
@@ -89,7 +67,7 @@ class Database(BaseModel):
     engine: Annotated[str, AfterValidator(read_engine)] = Field(
         description="The database product.", examples=["postgresql"]
     )
-    memory_bytes: Annotated[Bytes, _within(64 * MIB, 2**50, format_size)] = Field(
+    memory_bytes: Annotated[Bytes, within(64 * MIB, 2**50, format_size)] = Field(
         alias="memory",
         description=(
             "All the memory that the server may use, the page cache of its files included, at "
@@ -130,74 +108,6 @@ class Database(BaseModel):
         return settings
 
 
-class Load(BaseModel):
-    """The virtual users: how many, for how long, how often."""
-
-    model_config = _STRICT
-
-    users: Annotated[
-        tuple[Level, ...],
-        Field(strict=False, min_length=1, max_length=100),
-        AfterValidator(_ladder),
-    ] = Field(
-        description="The levels: numbers of virtual users, measured in the order written.",
-        examples=[[1, 4, 13]],
-    )
-    ramp_up_s: Annotated[Seconds, _within(0, DAY_S, format_duration)] = Field(
-        alias="ramp_up",
-        default=5.0,
-        json_schema_extra={"default": "5 s"},
-        description="Time under load before each measurement starts.",
-        examples=["5 s"],
-    )
-    duration_s: Annotated[Seconds, _within(1, 7 * DAY_S, format_duration)] = Field(
-        alias="duration",
-        description="Time that each window is measured, at least 1 s.",
-        examples=["20 s"],
-    )
-    repeat: int = Field(
-        default=1,
-        ge=1,
-        le=1000,
-        description=(
-            "Blocks at each level. A block is one window of every candidate, in random order. An "
-            "interval around a ratio needs at least 2; over 5 it is useful."
-        ),
-        examples=[3],
-    )
-    checkpoint: bool = Field(
-        default=True,
-        description="Whether a checkpoint is forced just before each window.",
-        examples=[True],
-    )
-    procedures: bool = Field(
-        default=True,
-        description="Transactions as procedures in the server; false: as plain prepared SQL.",
-        examples=[False],
-    )
-    isolation: Literal["read-committed", "repeatable-read"] = Field(
-        default="read-committed",
-        description="Transaction isolation.",
-        examples=["repeatable-read"],
-    )
-    ledger: bool = Field(
-        default=False,
-        description=(
-            "Whether each window keeps a ledger: what was meant and what was acknowledged, in a "
-            "file of the run's directory, which should lie on another device than the "
-            "candidates. `stithy hammer verify-ledger` proves from it that nothing was lost."
-        ),
-        examples=[True],
-    )
-    error_limit: int = Field(
-        default=100,
-        ge=0,
-        le=10**9,
-        description="Unexpected errors of the database after which a window is given up.",
-        examples=[100],
-    )
-
-
 class Study(BaseModel):
     """One study: a question, its candidates, database, workload and levels."""
 
@@ -235,3 +145,20 @@ class Study(BaseModel):
         ),
         examples=[1],
     )
+
+    @model_validator(mode="after")
+    def _load_fits_the_workload(self) -> Self:
+        load = self.load
+        asked = Asked(
+            users=load.users,
+            given=frozenset(load.model_fields_set),
+            connections=load.connections,
+            keyed=load.pace.kind == "keyed",
+            rate_per_s=load.rate_per_s,
+            users_per_warehouse=load.home_users,
+            touch_percent=load.touch_percent,
+            profile=load.profile,
+            warehouses=self.workload.warehouses,
+        )
+        refuse(each._replace(loc=("load", *each.loc)) for each in conflicts(asked))
+        return self

@@ -67,10 +67,16 @@ def _value(key: dict[str, Any]) -> str:
     if "enum" in key or "const" in key:
         choices = key.get("enum", [key.get("const")])
         return " or ".join(f"`{each}`" for each in choices)
+    if any("enum" in each for each in key.get("anyOf", [])):
+        return " or ".join(_value(each) for each in key["anyOf"])
+    if key.get("additionalProperties") is False and "title" not in key:
+        return f"`{{{', '.join(f'{name}: …' for name in key['properties'])}}}`"
     if "$ref" in key or "anyOf" in key or "properties" in key:
         return "keys of its own, see below"
     if key.get("pattern", "").endswith(r"%\s*$"):
         return "a percentage"
+    if "/" in key.get("pattern", ""):
+        return "a rate"
     if "pattern" in key:
         return "a duration" if "min" in key["pattern"] else "a size"
     if key["type"] == "array":

@@ -1,9 +1,9 @@
 """How a rule of the model says what is wrong, so that `locate` can say it with the place."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from stithy.study.document import Loc
@@ -31,3 +31,16 @@ def refuse(found: Iterable[Wrong]) -> None:
     ]
     if details:
         raise ValidationError.from_exception_data("study", details)
+
+
+def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
+    """Bounds of a quantity, told in the units of people."""
+
+    def check(value: float) -> float:
+        if value < low:
+            raise wrong("too small", f"at least {show(low)}")
+        if value > high:
+            raise wrong("too large", f"at most {show(high)}")
+        return value
+
+    return AfterValidator(check)

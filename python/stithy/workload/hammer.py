@@ -15,11 +15,15 @@ from stithy.secrets import Secret
 from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import (
     AnyJob,
+    BackToBack,
     CalibrateJob,
     CheckJob,
     DataShape,
     Isolation,
+    Keyed,
+    Pace,
     PrepareJob,
+    Profile,
     RunJob,
     VerifyLedgerJob,
     WarmUpJob,
@@ -46,6 +50,8 @@ SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
 
+BACK_TO_BACK = BackToBack()
+
 S = TypeVar(
     "S",
     PrepareSummary,
@@ -61,13 +67,20 @@ S = TypeVar(
 class RunRequest:
     """One window of load, as the hammer needs it.
 
-    `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+    `connections` None gives each user its own, `users_per_warehouse` None binds nobody,
+    `warehouses_touched` None touches all. Deliveries are deferred with keyed pace and with no
+    other. `hlog_stem` None writes no latency logs, `ledger` None no ledger.
     """
 
     seed: int
     users: int
     ramp_up_s: float
     duration_s: float
+    connections: int | None = None
+    pace: Pace = BACK_TO_BACK
+    profile: Profile = Profile.SPECIFICATION
+    users_per_warehouse: int | None = None
+    warehouses_touched: int | None = None
     procedures: bool = True
     isolation: Isolation = Isolation.READ_COMMITTED
     error_limit: int = 100
@@ -133,9 +146,15 @@ class Program(Protocol):
         ...
 
     def warm_up(
-        self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        transactions: int,
+        warehouses_touched: int | None = None,
+        watch: Watch = NOBODY,
     ) -> WarmUpSummary:
-        """Do the fixed read-only pass."""
+        """Do the fixed read-only pass, over the first warehouses or over all."""
         ...
 
     def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
@@ -180,11 +199,21 @@ class Hammer:
         return _expect(PrepareSummary, self._do(job, watch, _ignore))
 
     def warm_up(
-        self, workload: WorkloadSize, *, seed: int, transactions: int, watch: Watch = NOBODY
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        transactions: int,
+        warehouses_touched: int | None = None,
+        watch: Watch = NOBODY,
     ) -> WarmUpSummary:
         """Do the fixed read-only pass; errors as in `run_program`."""
         job = WarmUpJob(
-            url=self._url.reveal(), workload=workload, seed=seed, transactions=transactions
+            url=self._url.reveal(),
+            workload=workload,
+            seed=seed,
+            transactions=transactions,
+            warehouses_touched=warehouses_touched,
         )
         return _expect(WarmUpSummary, self._do(job, watch, _ignore))
 
@@ -272,6 +301,12 @@ def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
         workload=workload,
         seed=request.seed,
         users=request.users,
+        connections=request.connections,
+        pace=request.pace,
+        profile=request.profile,
+        users_per_warehouse=request.users_per_warehouse,
+        warehouses_touched=request.warehouses_touched,
+        deferred_delivery=isinstance(request.pace, Keyed),
         ramp_up_s=request.ramp_up_s,
         duration_s=request.duration_s,
         procedures=request.procedures,

@@ -33,7 +33,7 @@ def engine(settings: dict[str, str] | None = None, users: int = 4) -> PostgreSQL
             runner=LocalRunner(),
             settings=settings or {},
             memory_bytes=256 * MIB,
-            users_max=users,
+            connections_max=users,
             user=server_user(),
             password=Secret("it's a 'secret'/?"),
         )

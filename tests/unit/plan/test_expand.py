@@ -132,3 +132,13 @@ def test_a_volume_in_memory_adds_to_the_memory_that_a_run_takes() -> None:
 def test_likely_times_are_below_their_bounds() -> None:
     """Every step."""
     assert all(0 < step.cost.time_s < step.cost.time_s_max for step in plan_of().steps)
+
+
+def test_users_who_think_or_share_connections_write_less() -> None:
+    """The room that a window needs follows from what its users can do at most."""
+    free = plan_of(("[1, 4]", "[1, 400]")).growth_bytes
+    pooled = plan_of(("[1, 4]", "[1, 400]\n  connections: 2")).growth_bytes
+    thinking = plan_of(("[1, 4]", "[1, 400]\n  pace: {think: 2 s}")).growth_bytes
+    keyed = plan_of(("[1, 4]", "[1, 400]\n  pace: keyed\n  users_per_warehouse: 200"))
+    slow = plan_of(("[1, 4]", "[1, 400]\n  rate: 10/s")).growth_bytes
+    assert free > pooled > thinking > keyed.growth_bytes > slow

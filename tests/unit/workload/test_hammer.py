@@ -6,7 +6,17 @@ import pytest
 
 from fakes.program import AnsweringRunner
 from stithy.secrets import Secret
-from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, WarmUpJob, WorkloadSize
+from stithy.wire.jobs import (
+    CheckJob,
+    Keyed,
+    Pace,
+    PrepareJob,
+    Profile,
+    RunJob,
+    Think,
+    WarmUpJob,
+    WorkloadSize,
+)
 from stithy.wire.messages import (
     AnyMessage,
     PrepareSummary,
@@ -65,12 +75,30 @@ def test_a_run_gathers_seconds_and_warnings() -> None:
     assert job.hlog_stem == str(Path("stem").absolute())
 
 
+@pytest.mark.parametrize(("pace", "deferred"), [(Keyed(), True), (Think(mean_s=2), False)])
+def test_deliveries_are_deferred_with_keyed_pace(pace: Pace, deferred: bool) -> None:
+    """And with no other; the pool and what is in reach are passed on."""
+    driver, runner = hammer("started", "run-summary")
+    request = RunRequest(
+        seed=1, users=13, ramp_up_s=5, duration_s=20, connections=4, pace=pace,
+        profile=Profile.HAMMERDB, users_per_warehouse=10, warehouses_touched=2,
+    )  # fmt: skip
+    driver.run(SIZE, request)
+    job = runner.jobs[0]
+    assert isinstance(job, RunJob)
+    assert (job.pace, job.deferred_delivery, job.connections) == (pace, deferred, 4)
+    assert (job.profile, job.users_per_warehouse, job.warehouses_touched) == ("hammerdb", 10, 2)
+
+
 def test_the_warm_up_is_asked_for_by_seed_and_length() -> None:
     """The same for every candidate."""
     driver, runner = hammer("warm-up-summary")
-    summary = driver.warm_up(SIZE, seed=7, transactions=20000)
+    summary = driver.warm_up(SIZE, seed=7, transactions=20000, warehouses_touched=2)
     assert isinstance(summary, WarmUpSummary)
-    assert runner.jobs == [WarmUpJob(url=URL.reveal(), workload=SIZE, seed=7, transactions=20000)]
+    url = URL.reveal()
+    assert runner.jobs == [
+        WarmUpJob(url=url, workload=SIZE, seed=7, transactions=20000, warehouses_touched=2)
+    ]
 
 
 def test_broken_conditions_are_a_result() -> None:

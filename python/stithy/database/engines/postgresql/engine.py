@@ -66,7 +66,7 @@ class PostgreSQL:
         """Find the programs and try the study's settings."""
         asked = self._request
         self._found = find_installation(asked.runner, asked.user)
-        self._questions().check(asked.settings, asked.memory_bytes, asked.users_max)
+        self._questions().check(asked.settings, asked.memory_bytes, asked.connections_max)
         return self._found
 
     def initialise(self, data: Path, scratch: Path) -> None:
@@ -113,7 +113,7 @@ class PostgreSQL:
 
     def _settings(self) -> dict[str, str]:
         asked = self._request
-        return complete(asked.settings, asked.memory_bytes, asked.users_max)
+        return complete(asked.settings, asked.memory_bytes, asked.connections_max)
 
     def _loading(self) -> dict[str, str]:
         """Settings of the loading server; it keeps as many log segments as a window may fill."""

@@ -45,16 +45,18 @@ LOADING = {
 }
 
 
-def complete(settings: Mapping[str, str], memory_bytes: int, users_max: int) -> dict[str, str]:
+def complete(
+    settings: Mapping[str, str], memory_bytes: int, connections_max: int
+) -> dict[str, str]:
     """All that the configuration file says: Stithy's own first, the study's over them.
 
     Without a word from the study `shared_buffers` is PostgreSQL's default, but at most a quarter of
-    the memory, and there are connections enough for the highest level.
+    the memory, and there are connections enough for the users of any level.
     """
     buffers = min(SHARED_BUFFERS_BYTES, memory_bytes // 4)
     own = {
         "shared_buffers": f"{buffers // 1024}kB",
-        "max_connections": str(max(100, users_max + SPARE_CONNECTIONS)),
+        "max_connections": str(max(100, connections_max + SPARE_CONNECTIONS)),
         "max_wal_size": "1GB",
     }
     asked = {name.lower(): value for name, value in settings.items()}
@@ -84,15 +86,15 @@ class Questions:
         self._runner = runner
         self._postgres = postgres
 
-    def check(self, settings: Mapping[str, str], memory_bytes: int, users_max: int) -> None:
+    def check(self, settings: Mapping[str, str], memory_bytes: int, connections_max: int) -> None:
         """Raise UserError, with all that is wrong, for settings that the server would refuse."""
         found = {name: self._value(name, value) for name, value in settings.items()}
         refused = {name: text for name, (code, text) in found.items() if code != 0}
         if refused:
             raise _refused(refused)
-        every = complete(settings, memory_bytes, users_max)
+        every = complete(settings, memory_bytes, connections_max)
         self._check_memory(every["shared_buffers"], memory_bytes)
-        self._check_connections(every["max_connections"], users_max)
+        self._check_connections(every["max_connections"], connections_max)
 
     def in_units(self, name: str, value: str) -> int:
         """A numeric setting's value in the server's own unit (blocks of 8 KiB, MB, …)."""
@@ -108,12 +110,12 @@ class Questions:
                 remedy="at most three quarters of `memory`: lower it, or raise `memory`",
             )
 
-    def _check_connections(self, value: str, users_max: int) -> None:
-        if int(value) < users_max + SPARE_CONNECTIONS:
+    def _check_connections(self, value: str, connections_max: int) -> None:
+        if int(value) < connections_max + SPARE_CONNECTIONS:
             raise UserError(
-                f"max_connections of {value} are too few for {users_max} users",
+                f"max_connections of {value} are too few: users have {connections_max}",
                 where="database.settings.max_connections",
-                remedy=f"at least {users_max + SPARE_CONNECTIONS}, or leave it out",
+                remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
             )
 
     def _value(self, name: str, value: str) -> tuple[int, str]:

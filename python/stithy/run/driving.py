@@ -1,0 +1,40 @@
+"""How a study's users are to be driven, in the words of the hammer."""
+
+from stithy.plan.steps import WindowPlan
+from stithy.results.layout import WindowDirectory
+from stithy.study.model import Study
+from stithy.study.users import Load
+from stithy.wire.jobs import Arrivals, BackToBack, Isolation, Keyed, Pace, Profile, Rate, Think
+from stithy.workload.hammer import RunRequest
+
+
+def pace_of(load: Load) -> Pace:
+    """When users act; a rate takes the place of a pace."""
+    if load.rate_per_s is not None:
+        return Rate(per_s=load.rate_per_s, arrivals=Arrivals(load.arrivals))
+    if load.pace.kind == "keyed":
+        return Keyed()
+    if load.pace.think_s is not None:
+        return Think(mean_s=load.pace.think_s)
+    return BackToBack()
+
+
+def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> RunRequest:
+    """What the hammer is asked in a window."""
+    load = study.load
+    return RunRequest(
+        seed=window.seed,
+        users=window.users,
+        ramp_up_s=window.ramp_up_s,
+        duration_s=window.duration_s,
+        connections=load.connections,
+        pace=pace_of(load),
+        profile=Profile(load.profile),
+        users_per_warehouse=load.home_users,
+        warehouses_touched=load.reach(study.workload.warehouses),
+        procedures=load.procedures,
+        isolation=Isolation(load.isolation),
+        error_limit=load.error_limit,
+        hlog_stem=directory.hlog_stem,
+        ledger=directory.ledger if load.ledger else None,
+    )
