@@ -241,6 +241,11 @@ class _Load:
         return {
             "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
             "block": place.block, "position": place.order % len(shape.candidates),
+            "pace": "none", "think_mean_s": None, "rate_per_s": None, "profile": "specification",
+            "missed_starts": 0, "unserved": 0, "connections_opened": place.users,
+            "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
+            "warehouses_touched": 10, "warehouses_total": 10, "database_bytes": 11 * 10**8,
+            "shared_buffers_bytes": 384 * 2**20, "driver_nice": -10,
             "started_at_s": self.started_at_s, "measure_from_s": begin,
             "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
             "new_orders": counts["new-order"][0], "transactions": total,
@@ -280,6 +285,7 @@ class _Load:
                 "rolled_back": back, "errors": 0, "retries": 0,
                 **{f"response_{key}": value for key, value in times.items()},
                 **{f"service_{key}": value * 0.95 for key, value in times.items()},
+                **dict.fromkeys((f"pool_wait_{key}" for key in times), None),
             })  # fmt: skip
         return rows
 
@@ -297,6 +303,7 @@ class _Load:
                     "phase": "ramp-up" if second < self.shape.ramp_up_s else "measure",
                     "transaction": name, "committed": round(self.rate * share * pace),
                     "rolled_back": 0, "errors": 0, "retries": 0,
+                    "waiting": 0 if name == "all" else None,
                     "response_p50_s": middle * 0.8, "response_p95_s": middle * 2.1,
                     "response_p99_s": middle * 4.0,
                 })  # fmt: skip

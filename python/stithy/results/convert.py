@@ -13,9 +13,11 @@ from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.wire.messages import (
     AnyMessage,
     Condition,
+    ConnectionCounts,
     Percentiles,
     RunSummary,
     Second,
+    Touched,
     TransactionTotal,
     parse_message,
 )
@@ -31,15 +33,23 @@ _JOIN_TOLERANCE_S = 0.002
 
 @dataclass(frozen=True)
 class Latencies:
-    """The response and service logs of one window; empty where they were not written."""
+    """The logs of one window; empty where they were not written.
+
+    `pool_wait` is there only with a pool or deferred deliveries.
+    """
 
     response: tuple[Interval, ...] = ()
     service: tuple[Interval, ...] = ()
+    pool_wait: tuple[Interval, ...] = ()
 
 
 def read_latencies(hlog_stem: Path) -> Latencies:
     """The logs beside `hlog_stem`; a missing log is empty. Raises ValueError for a damaged one."""
-    return Latencies(_read_if_there(hlog_stem, "response"), _read_if_there(hlog_stem, "service"))
+    return Latencies(
+        _read_if_there(hlog_stem, "response"),
+        _read_if_there(hlog_stem, "service"),
+        _read_if_there(hlog_stem, "pool-wait"),
+    )
 
 
 def _read_if_there(stem: Path, kind: str) -> tuple[Interval, ...]:
@@ -66,7 +76,22 @@ def _total_row(window_id: str, total: TransactionTotal) -> Row:
         **{name: getattr(total, name) for name in _COUNTS},
         **_prefixed("response", total.response),
         **_prefixed("service", total.service),
+        **_prefixed("pool_wait", total.pool_wait or NO_TIMES),
     }
+
+
+NO_TIMES = Percentiles(
+    count=0,
+    mean_s=None,
+    min_s=None,
+    p50_s=None,
+    p90_s=None,
+    p95_s=None,
+    p99_s=None,
+    p999_s=None,
+    max_s=None,
+)
+"""Of what never happens."""
 
 
 def _prefixed(kind: str, times: Percentiles) -> Row:
@@ -81,6 +106,7 @@ def _all_row(window_id: str, summary: RunSummary, latencies: Latencies) -> Row:
         **{name: sum(getattr(total, name) for total in totals) for name in _COUNTS},
         **_distribution("response", _measured(latencies.response, summary)),
         **_distribution("service", _measured(latencies.service, summary)),
+        **_distribution("pool_wait", _measured(latencies.pool_wait, summary)),
     }
 
 
@@ -114,7 +140,7 @@ def second_rows(window_id: str, seconds: Iterable[Second], latencies: Latencies)
         }
         for each in second.transactions:
             own = each.model_dump()
-            rows.append({**head, "transaction": own.pop("name"), **own})
+            rows.append({**head, "transaction": own.pop("name"), **own, "waiting": None})
         rows.append({**head, **_all_second(second, merged)})
     return rows
 
@@ -138,6 +164,7 @@ def _all_second(second: Second, merged: Mapping[int, Histogram]) -> Row:
     return {
         "transaction": ALL,
         **{name: sum(getattr(each, name) for each in second.transactions) for name in _COUNTS},
+        "waiting": second.waiting,
         **{f"response_{p}_s": found.percentile_s(_PERCENTILES[p]) for p in ("p50", "p95", "p99")},
     }
 
@@ -166,6 +193,11 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
         "retries": sum(each.retries for each in summary.transactions),
         "lateness_p99_s": summary.lateness.p99_s,
         "service_p50_s": all_service_p50_s,
+        "missed_starts": summary.missed_starts,
+        "unserved": summary.unserved,
+        **_connections(summary.connections),
+        **_touched(summary.touched),
+        "driver_nice": summary.driver.nice,
         "driver_cpu_s": summary.driver.cpu_s,
         "driver_run_queue_s": summary.driver.run_queue_delay_s,
         "order_numbers_before": numbers.before,
@@ -175,6 +207,24 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
         "new_orders_in_doubt_found": numbers.in_doubt_found,
         "client_commits": summary.commits,
         "client_rollbacks": summary.rollbacks,
+    }
+
+
+def _connections(counts: ConnectionCounts) -> Row:
+    return {
+        "connections_opened": counts.opened,
+        "connections_lost": counts.lost,
+        "connections_reopened": counts.reopened,
+        "first_success_s": counts.first_success_s,
+    }
+
+
+def _touched(touched: Touched | None) -> Row:
+    return {
+        "warehouses_touched": touched.warehouses if touched else None,
+        "warehouses_total": touched.warehouses_total if touched else None,
+        "database_bytes": touched.database_bytes if touched else None,
+        "shared_buffers_bytes": touched.shared_buffers_bytes if touched else None,
     }
 
 

@@ -12,7 +12,7 @@
   windows/<window id>/
     hammer.jsonl                raw output of the hammer
     warm-up.jsonl  check.jsonl  raw output of the passes before and after
-    hammer.{response,service,late}.hlog
+    hammer.{response,service,late}.hlog, and hammer.pool-wait.hlog where users share connections
     hammer.ledger               what was meant and acknowledged, where the study wants it
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     server.log
@@ -37,7 +37,7 @@ class WindowDirectory:
 
     @property
     def hlog_stem(self) -> Path:
-        """Stem of the three latency logs."""
+        """Stem of the latency logs."""
         return self.root / "hammer"
 
     @property

@@ -52,7 +52,11 @@ WINDOW = Table(
     (
         _t("window_id", "id of the window, as in the plan"),
         _t("candidate", "name of the candidate"),
-        _i("users", "", "virtual users"),
+        _i("users", "", "virtual users; in an open loop without `connections` as many connections"),
+        _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
+        _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
+        _r("rate_per_s", "1/s", "transactions due in a second of an open loop", null=True),
+        _t("profile", "mix and keys: `specification` or `hammerdb`"),
         _i("block", "", "block within the level, from 0"),
         _i("position", "", "place in the block's random order, from 0"),
         _r("started_at_s", "s", "Unix time of the users' start", null=True),
@@ -69,6 +73,17 @@ WINDOW = Table(
         _i("retries", "", "repeats after serialization failures and deadlocks, measurement", null=True),
         _r("lateness_p99_s", "s", "99th percentile of the driver's own lateness", null=True),
         _r("service_p50_s", "s", "median service time over all transaction types", null=True),
+        _i("missed_starts", "", "transactions that users would have begun at their usual pace while answers over ten times the median of their type held them up; null in an open loop", null=True),
+        _i("unserved", "", "transactions due in the measurement and not begun by its end", null=True),
+        _i("connections_opened", "", "connections opened at the start", null=True),
+        _i("connections_lost", "", "connections lost on the way", null=True),
+        _i("connections_reopened", "", "connections opened again after a loss", null=True),
+        _r("first_success_s", "s", "from the first loss to the first transaction that ended over a connection opened after it; null where none was lost, or none came back", null=True),
+        _i("warehouses_touched", "", "warehouses that users reach", null=True),
+        _i("warehouses_total", "", "warehouses loaded", null=True),
+        _i("database_bytes", "B", "size of the database at the start of the job", null=True),
+        _i("shared_buffers_bytes", "B", "the server's shared buffers", null=True),
+        _i("driver_nice", "", "priority of the hammer, -20 is served first; null where the kernel does not tell", null=True),
         _r("driver_cpu_s", "s", "CPU time of the hammer in the measurement", null=True),
         _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
         _i("order_numbers_before", "", "sum of D_NEXT_O_ID at quiet start", null=True),
@@ -94,7 +109,8 @@ WINDOW = Table(
 
 TRANSACTIONS = Table(
     "transactions",
-    "One row a transaction type: totals of one window's measurement. `all` is the merged row.",
+    "One row a transaction type: totals of one window's measurement. `all` is the merged row. The "
+    "pool wait is null where each user has a connection of its own, and nothing is deferred.",
     (
         _t("window_id", "id of the window"),
         _t("transaction", "transaction type, or `all`"),
@@ -103,8 +119,11 @@ TRANSACTIONS = Table(
         _i("errors", "", "failed"),
         _i("retries", "", "repeats after serialization failures and deadlocks"),
         *(
-            _r(f"{kind}_{name}_s", "s", f"{text} of {kind} time", null=True)
-            for kind in ("response", "service")
+            _r(f"{kind}_{name}_s", "s", f"{text} of {what}", null=True)
+            for kind, what in (
+                ("response", "response time"), ("service", "service time"),
+                ("pool_wait", "the wait for a connection, or in the queue of deferred deliveries"),
+            )
             for name, text in (
                 ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
                 ("p95", "95th percentile"), ("p99", "99th percentile"),
@@ -127,11 +146,12 @@ SECONDS = Table(
         _i("rolled_back", "", "rolled back as the specification wants it"),
         _i("errors", "", "failed"),
         _i("retries", "", "repeats"),
+        _i("waiting", "", "due and not begun when the second ended; told in the row of `all`", null=True),
         _r("response_p50_s", "s", "median response time", null=True),
         _r("response_p95_s", "s", "95th percentile of response time", null=True),
         _r("response_p99_s", "s", "99th percentile of response time", null=True),
     ),
-)
+)  # fmt: skip
 
 STOPPED = "collector stopped: "
 """How `missing_because` begins where a collector died, or never came to life, by a fault; other

@@ -16,6 +16,7 @@ from stithy.results.convert import (
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run.context import Context
+from stithy.run.driving import pace_of
 from stithy.units import format_duration
 
 if TYPE_CHECKING:
@@ -51,12 +52,17 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
     """The row of WINDOW; null for whatever the window did not come to."""
-    window = measured.window
+    window, load = measured.window, context.file.study.load
+    pace = pace_of(load)
     row: Row = {column.name: None for column in tables.WINDOW.columns}
     row |= {
         "window_id": window.id,
         "candidate": window.candidate,
         "users": window.users,
+        "pace": pace.kind,
+        "think_mean_s": load.pace.think_s,
+        "rate_per_s": load.rate_per_s,
+        "profile": load.profile,
         "block": window.block,
         "position": window.position,
         "complete": False,

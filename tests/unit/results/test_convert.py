@@ -95,6 +95,40 @@ def test_seconds_join_with_the_logs_by_their_time() -> None:
     assert alone[-1]["response_p50_s"] is None
 
 
+def test_the_wait_for_a_connection_has_a_log_of_its_own(tmp_path: Path) -> None:
+    """It is there with a pool alone; without it the columns are null, never 0."""
+    run = summary()
+    log = (interval(run.measure_from_s, "new-order", 10), interval(run.measure_from_s, "x", 20))
+    rows = transaction_rows("w-1", run, Latencies(pool_wait=log))
+    frame_of(TRANSACTIONS, rows)
+    assert [row["pool_wait_max_s"] for row in rows] == [0.0025, None, pytest.approx(20e-6)]
+    assert transaction_rows("w-1", run, Latencies())[-1]["pool_wait_p50_s"] is None
+    assert read_latencies(tmp_path / "hammer") == Latencies()
+    content = (HAMMER / "run.service.hlog").read_bytes()
+    (tmp_path / "hammer.pool-wait.hlog").write_bytes(content)
+    assert read_latencies(tmp_path / "hammer").pool_wait == read_latencies(HAMMER / "run").service
+
+
+def test_who_waits_at_the_end_of_a_second_is_told_once() -> None:
+    """In the row of all types: nobody knows it by type."""
+    rows = second_rows("w-1", [Second.model_validate_json(example("second"))], Latencies())
+    assert [row["waiting"] for row in rows] == [None, None, 42]
+
+
+def test_a_window_knows_who_was_held_up_what_was_reached_and_what_was_lost() -> None:
+    """Null where it could not be read, or where it has no meaning."""
+    numbers = window_numbers(summary(), "new-order", None)
+    assert (numbers["missed_starts"], numbers["unserved"]) == (1040, 7)
+    assert (numbers["connections_lost"], numbers["connections_reopened"]) == (3, 2)
+    assert (numbers["first_success_s"], numbers["driver_nice"]) == (1.25, -10)
+    assert (numbers["warehouses_touched"], numbers["warehouses_total"]) == (3, 10)
+    assert numbers["database_bytes"] == 1181116006
+    partial = window_numbers(summary("run-summary.partial"), "new-order", None)
+    assert (partial["missed_starts"], partial["shared_buffers_bytes"]) == (None, None)
+    untold = summary().model_copy(update={"touched": None})
+    assert window_numbers(untold, "new-order", None)["warehouses_touched"] is None
+
+
 def test_conditions_say_when_they_were_verified() -> None:
     """After a window, or after the load."""
     message = Condition.model_validate_json(example("condition"))
