@@ -1,7 +1,8 @@
-//! The job `calibrate`: the highest rate at which this driver, on this host, against this server,
-//! stays on time with a transaction that does nothing. What a study asks of the driver should be far
+//! The job `calibrate`: the highest rate and number of users with which this driver, on this host,
+//! against this server, stays on time with a transaction that does nothing. What a study asks of the driver should be far
 //! below it, or the driver is measured instead of the storage.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{percentiles, Moment, Outcome};
@@ -9,16 +10,27 @@ use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Messag
 
 use crate::client::postgresql::{Session, SessionError, Statement, Target};
 use crate::connections;
+use crate::crew::{Crew, Pools, Timing};
 use crate::error::HammerError;
-use crate::pace::Steady;
-use crate::run::{drive_paced, Plan, Window};
+use crate::pace::{Pace, Steady, Waiting, Waits};
+use crate::pool::{Opener, Pool};
+use crate::random::Rng;
+use crate::run::{drive, Plan, Window};
 use crate::script::Script;
 use crate::workload::Context;
 
+/// The same users every time.
+const SEED: u64 = 1;
+/// What the random numbers of this job are for.
+const PACE: u64 = 1;
 /// The rate of the first trial.
 const START_PER_S: f64 = 500.0;
 /// No server answers faster over this many connections.
 const MOST_PER_S: f64 = 1_000_000.0;
+/// More users than this are not tried: each takes some memory, and few studies ask for more.
+const USERS_MOST: f64 = 500_000.0;
+/// The first number of users is so much smaller than what the highest rate would carry.
+const USERS_START_SHARE: f64 = 1.0 / 8.0;
 /// After the doubling, so many halvings: the answer is exact to 1 in 16.
 const HALVINGS: u32 = 4;
 /// Before each trial is measured.
@@ -31,7 +43,39 @@ const LATE_MOST_SHARE: f64 = 0.05;
 /// A trial in which fewer of the planned transactions came to an end was not kept up with.
 const KEPT_UP_SHARE: f64 = 0.99;
 
-/// Searches the rate by doubling, then by halving.
+/// What a trial asks of the driver.
+#[derive(Debug, Clone, Copy)]
+enum Asked {
+    /// An open loop of so many transactions a second.
+    Rate(f64),
+    /// A closed loop of so many users, who think for `think_s` in the mean.
+    Users { count: u32, think_s: f64 },
+}
+
+impl Asked {
+    fn rate_per_s(self) -> f64 {
+        match self {
+            Asked::Rate(per_s) => per_s,
+            Asked::Users { count, think_s } => f64::from(count) / think_s,
+        }
+    }
+
+    fn users(self) -> Option<u32> {
+        match self {
+            Asked::Rate(_) => None,
+            Asked::Users { count, .. } => Some(count),
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Asked::Rate(per_s) => format!("tried {per_s:.0} transactions a second"),
+            Asked::Users { count, .. } => format!("tried {count} users"),
+        }
+    }
+}
+
+/// Searches the rate, then the number of users, each by doubling and then by halving.
 ///
 /// Errors: those of connecting and of [`connections::require`]; `interrupted`.
 pub async fn calibrate<'a>(
@@ -48,13 +92,14 @@ pub async fn calibrate<'a>(
         context,
         trials: Vec::new(),
     };
-    let rate_per_s_max = bench.search().await?;
+    let rate_per_s_max = bench.search(START_PER_S, MOST_PER_S, Asked::Rate).await?;
+    let users_max = bench.search_users(rate_per_s_max).await?;
     Ok(CalibrateSummary {
         connections: job.connections,
         rate_per_s_max,
         think_s: job.think_s,
-        users_max: None,
-        users_limit_reached: false,
+        users_max: users_max.map(|count| count as u32),
+        users_limit_reached: users_max.is_some_and(|count| count >= USERS_MOST),
         trials: bench.trials,
     })
 }
@@ -67,17 +112,39 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The highest rate found on time; None where not even the first was.
-    async fn search(&mut self) -> Result<Option<f64>, HammerError> {
-        let (mut good, mut bad) = (None, START_PER_S);
-        while bad < MOST_PER_S && self.on_time(bad).await? {
+    /// Where the driver was never on time by rate, it is not asked for users.
+    async fn search_users(&mut self, rate_per_s: Option<f64>) -> Result<Option<f64>, HammerError> {
+        let Some(rate_per_s) = rate_per_s else {
+            return Ok(None);
+        };
+        let think_s = self.job.think_s;
+        let start = (rate_per_s * think_s * USERS_START_SHARE).clamp(1.0, USERS_MOST);
+        let asked = |count: f64| Asked::Users {
+            count: count.round() as u32,
+            think_s,
+        };
+        self.search(start, USERS_MOST, asked).await
+    }
+
+    /// The highest amount found on time; None where not even the first was.
+    async fn search(
+        &mut self,
+        start: f64,
+        most: f64,
+        asked: impl Fn(f64) -> Asked,
+    ) -> Result<Option<f64>, HammerError> {
+        let (mut good, mut bad) = (None, start);
+        while self.on_time(asked(bad)).await? {
             good = Some(bad);
-            bad *= 2.0;
+            if bad >= most {
+                return Ok(good);
+            }
+            bad = (bad * 2.0).min(most);
         }
         for _ in 0..HALVINGS {
             let Some(low) = good else { break };
             let middle = (low + bad) / 2.0;
-            match self.on_time(middle).await? {
+            match self.on_time(asked(middle)).await? {
                 true => good = Some(middle),
                 false => bad = middle,
             }
@@ -85,44 +152,35 @@ impl Bench<'_> {
         Ok(good)
     }
 
-    /// A rate at which the driver was late is tried once more: a host has moments of its own.
-    async fn on_time(&mut self, rate_per_s: f64) -> Result<bool, HammerError> {
-        Ok(self.tried(rate_per_s).await? || self.tried(rate_per_s).await?)
+    /// With what the driver was late is tried once more: a host has moments of its own.
+    async fn on_time(&mut self, asked: Asked) -> Result<bool, HammerError> {
+        Ok(self.tried(asked).await? || self.tried(asked).await?)
     }
 
-    async fn tried(&mut self, rate_per_s: f64) -> Result<bool, HammerError> {
-        let window = self.trial(rate_per_s).await?;
+    async fn tried(&mut self, asked: Asked) -> Result<bool, HammerError> {
+        let window = self.trial(asked).await?;
         if self.context.stop.requested() {
             return Err(HammerError::interrupted("calibrating"));
         }
-        let trial = judged(rate_per_s, self.job.trial_s, &window);
+        let trial = judged(asked, self.job.trial_s, &window);
         let on_time = trial.on_time;
         self.trials.push(trial);
         (self.context.sink)(Message::Progress(Progress {
-            stage: format!("tried {rate_per_s:.0} transactions a second"),
+            stage: asked.words(),
             done: self.trials.len() as u64,
             total: self.trials.len() as u64 + u64::from(HALVINGS),
         }));
         Ok(on_time)
     }
 
-    async fn trial(&mut self, rate_per_s: f64) -> Result<Window, HammerError> {
-        let count = self.job.connections;
-        let sessions = connections::open(&self.target, count, Isolation::ReadCommitted).await?;
-        let mut users = Vec::with_capacity(sessions.len());
-        for (user, mut session) in (0..count).zip(sessions) {
-            let nothing = Nothing::prepare(&mut session).await;
-            let nothing = nothing
-                .map_err(|e| connections::failed(&self.target, "preparing statements", e))?;
-            let interval = Duration::from_secs_f64(f64::from(count) / rate_per_s);
-            let first = Moment::START + interval.mul_f64(f64::from(user) / f64::from(count));
-            users.push((nothing, Steady::new(first, interval), session));
-        }
+    async fn trial(&mut self, asked: Asked) -> Result<Window, HammerError> {
+        let crew = self.crew(asked).await?;
         let plan = Plan {
             names: &["nothing"],
             ramp_up: SETTLE,
             duration: Duration::from_secs_f64(self.job.trial_s),
             error_limit: 0,
+            reconnect_limit: Duration::ZERO,
             hlog_stem: None,
         };
         // The seconds of a trial are no result.
@@ -131,12 +189,69 @@ impl Bench<'_> {
             sink: &mut silent,
             stop: self.context.stop.clone(),
         };
-        drive_paced(users, plan, inner).await
+        drive(crew, plan, inner).await
+    }
+
+    async fn crew(&self, asked: Asked) -> Result<Crew<Nothing>, HammerError> {
+        let connections = self.job.connections;
+        let (sessions, nothing) = self.open().await?;
+        let target = self.target.clone();
+        let opener: Opener = Arc::new(move || {
+            let target = target.clone();
+            Box::pin(async move { Session::open(&target, &[]).await })
+        });
+        let users = asked.users().unwrap_or(connections);
+        Ok(Crew {
+            scripts: vec![nothing; users as usize],
+            timing: timing(asked),
+            pools: Pools::Shared {
+                pool: Arc::new(Pool::new(sessions, opener)),
+                connections,
+            },
+            deferral: None,
+        })
+    }
+
+    async fn open(&self) -> Result<(Vec<Session>, Nothing), HammerError> {
+        let count = self.job.connections;
+        let mut sessions = connections::open(&self.target, count, Isolation::ReadCommitted).await?;
+        let mut nothing = None;
+        for session in &mut sessions {
+            let prepared = Nothing::prepare(session).await;
+            nothing = Some(
+                prepared
+                    .map_err(|e| connections::failed(&self.target, "preparing statements", e))?,
+            );
+        }
+        let nothing =
+            nothing.ok_or_else(|| HammerError::bug("calibrating without connections", "run"))?;
+        Ok((sessions, nothing))
+    }
+}
+
+fn timing(asked: Asked) -> Timing {
+    match asked {
+        Asked::Rate(per_s) => Timing::Open(Box::new(Steady::new(Moment::START, 1.0 / per_s))),
+        Asked::Users { count, think_s } => {
+            let waits = Arc::new(Waits {
+                weights: vec![1],
+                keying_s: vec![0.0],
+                think_mean_s: vec![think_s],
+            });
+            let pace = |user| {
+                let rng = Rng::new(SEED, PACE, user, 0);
+                Box::new(Waiting::new(waits.clone(), rng)) as Box<dyn Pace>
+            };
+            Timing::Closed {
+                paces: (0..u64::from(count)).map(pace).collect(),
+                wait_mean_s: think_s,
+            }
+        }
     }
 }
 
 /// Whether a trial kept up and was on time.
-fn judged(rate_per_s: f64, trial_s: f64, window: &Window) -> Calibration {
+fn judged(asked: Asked, trial_s: f64, window: &Window) -> Calibration {
     let (late, service) = (
         percentiles(&window.measured.late()),
         percentiles(&window.measured.types[0].service),
@@ -144,10 +259,10 @@ fn judged(rate_per_s: f64, trial_s: f64, window: &Window) -> Calibration {
     let allowed_s = service
         .p50_s
         .map_or(0.0, |p50_s| (LATE_MOST_SHARE * p50_s).max(LATE_MOST_S));
-    let kept_up = service.count as f64 >= KEPT_UP_SHARE * rate_per_s * trial_s;
+    let kept_up = service.count as f64 >= kept_up_count(asked, trial_s);
     Calibration {
-        users: None,
-        rate_per_s,
+        users: asked.users(),
+        rate_per_s: asked.rate_per_s(),
         on_time: kept_up && late.p99_s.is_some_and(|late_s| late_s <= allowed_s),
         done: service.count,
         lateness_p99_s: late.p99_s,
@@ -156,7 +271,16 @@ fn judged(rate_per_s: f64, trial_s: f64, window: &Window) -> Calibration {
     }
 }
 
+/// So many transactions must have been done. Of users, who act at random, a few may be missing by
+/// chance: four standard deviations of a Poisson count.
+fn kept_up_count(asked: Asked, trial_s: f64) -> f64 {
+    let expected = asked.rate_per_s() * trial_s;
+    let by_chance = asked.users().map_or(0.0, |_| 4.0 * expected.sqrt());
+    KEPT_UP_SHARE * expected - by_chance
+}
+
 /// The transaction that does nothing: one round trip.
+#[derive(Clone, Copy)]
 struct Nothing(Statement);
 
 impl Nothing {

@@ -27,6 +27,7 @@ pub(crate) struct Conductor<'a> {
     cpu_before: Option<CpuUse>,
     cpu: Option<CpuUse>,
     finishing_since: Option<Moment>,
+    unserved: u64,
     complete: bool,
 }
 
@@ -49,6 +50,7 @@ impl<'a> Conductor<'a> {
             cpu_before: None,
             cpu: None,
             finishing_since: None,
+            unserved: 0,
             complete: true,
         })
     }
@@ -64,7 +66,7 @@ impl<'a> Conductor<'a> {
                 ended = users.join_next() => match ended {
                     None => break,
                     Some(Err(e)) if e.is_panic() => return Err(panicked(e)),
-                    Some(_) => self.warn_of_lost(),
+                    Some(_) => {}
                 },
                 () = stop.wait(), if going => self.cut("interrupted", "stopped by a signal"),
                 () = giving_up.wait(), if going => {
@@ -75,15 +77,11 @@ impl<'a> Conductor<'a> {
                         self.cut("drain-limit", "answers were still missing a minute after the end");
                         users.abort_all();
                     }
+                    self.mind_connections();
                 }
             }
         }
-        if self.finishing_since.is_none() {
-            self.cut(
-                "all-connections-lost",
-                "every connection was lost, the run ends early",
-            );
-        }
+        self.mind_connections();
         self.end()
     }
 
@@ -122,6 +120,7 @@ impl<'a> Conductor<'a> {
     fn finish(&mut self, now: Moment) {
         self.cpu = cpu_now().ok();
         self.finishing_since = Some(now);
+        self.unserved = self.record.waiting();
         self.record.finish();
     }
 
@@ -141,15 +140,23 @@ impl<'a> Conductor<'a> {
         (self.context.sink)(Message::Warning(Warning { code, text }));
     }
 
-    fn warn_of_lost(&mut self) {
-        let lost = self.record.lost();
+    /// Tells of lost connections, and gives up when there has been none for too long.
+    fn mind_connections(&mut self) {
+        let losses = self.record.losses();
+        let (lost, reopened) = (losses.lost, losses.reopened);
+        let none_since = losses.none_since();
+        drop(losses);
         if lost > self.lost_told {
             self.lost_told = lost;
             let error = self.record.errors().pop().map_or(String::new(), |e| e.text);
-            self.warn(
-                "connection-lost",
-                format!("connections lost so far: {lost}; {error}"),
-            );
+            let text =
+                format!("connections lost so far: {lost}, opened again: {reopened}; {error}");
+            self.warn("connection-lost", text);
+        }
+        let over = |since| self.record.now().since(since) >= self.plan.reconnect_limit;
+        if self.finishing_since.is_none() && none_since.is_some_and(over) {
+            let text = "no connection is left and none could be opened again, the run ends early";
+            self.cut("all-connections-lost", text);
         }
     }
 
@@ -184,7 +191,7 @@ impl<'a> Conductor<'a> {
             second,
             at_s: self.record.clock.unix_s(start),
             phase: self.record.recorder().phases().at(start),
-            waiting: 0,
+            waiting: self.record.waiting(),
             transactions: transactions(self.plan.names, interval),
         }
     }
@@ -207,7 +214,9 @@ impl<'a> Conductor<'a> {
             measured: recorder.measured().clone(),
             whole: *recorder.whole(),
             errors: self.record.errors(),
-            lost: self.record.lost(),
+            connections: self.record.losses().counts(),
+            unserved: self.unserved,
+            missed_starts: None,
             // Without a moment of measuring there is nothing that it cost.
             cpu: after.since(&self.cpu_before.unwrap_or(after)),
         })

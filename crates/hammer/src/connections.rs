@@ -54,13 +54,18 @@ pub async fn open(
     users: u32,
     isolation: Isolation,
 ) -> Result<Vec<Session>, HammerError> {
+    open_with(target, users, &settings(isolation)).await
+}
+
+/// The settings of a user's session.
+pub fn settings(isolation: Isolation) -> Vec<Setting> {
     let level = match isolation {
         Isolation::ReadCommitted => "read committed",
         Isolation::RepeatableRead => "repeatable read",
     };
     let mut settings = SETTINGS.to_vec();
     settings.push(("default_transaction_isolation", level));
-    open_with(target, users, &settings).await
+    settings
 }
 
 /// Opens sessions with given settings.

@@ -2,7 +2,7 @@
 //! workload.
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{DataShape, Job, Message, Started, WorkloadSize, WIRE_VERSION};
+use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadSize, WIRE_VERSION};
 
 use crate::calibrate::calibrate;
 use crate::error::HammerError;
@@ -15,8 +15,12 @@ pub const PROGRAM: &str = concat!("stithy-hammer ", env!("CARGO_PKG_VERSION"));
 const WAREHOUSES_MAX: u32 = 1_000_000;
 /// More connections than any server takes.
 const LOADERS_MAX: u32 = 1_000;
-/// Each user has a connection of its own, and no server takes more.
-const USERS_MAX: u32 = 262_143;
+/// No server takes more.
+const CONNECTIONS_MAX: u32 = 262_143;
+/// More users than this do not fit into the memory of one host.
+const USERS_MAX: u32 = 10_000_000;
+/// No server answers faster.
+const RATE_MAX: f64 = 10_000_000.0;
 /// A year; longer is a wrong unit.
 const SECONDS_MAX: f64 = 31_536_000.0;
 
@@ -102,7 +106,8 @@ fn size(job: &Job) -> Option<&WorkloadSize> {
 fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
     match job {
         Job::Calibrate(job) => {
-            within("connections", job.connections, USERS_MAX)?;
+            within("connections", job.connections, CONNECTIONS_MAX)?;
+            above_zero("think_s", job.think_s)?;
             seconds("trial_s", job.trial_s)
         }
         Job::Prepare(job) => {
@@ -111,6 +116,10 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
         }
         Job::Run(job) => {
             within("users", job.users, USERS_MAX)?;
+            let connections = job.connections.unwrap_or(job.users);
+            within("connections", connections, CONNECTIONS_MAX)?;
+            refuse_wrong_pace(&job.pace)?;
+            seconds("reconnect_limit_s", job.reconnect_limit_s)?;
             seconds("ramp_up_s", job.ramp_up_s)?;
             seconds("duration_s", job.duration_s)
         }
@@ -133,6 +142,32 @@ fn refuse_wrong_shape(data: &DataShape) -> Result<(), HammerError> {
     );
     let problem = format!("data.{key}_percent is {value}");
     Err(HammerError::usage("job-invalid", problem, "data", remedy))
+}
+
+fn refuse_wrong_pace(pace: &Pace) -> Result<(), HammerError> {
+    match pace {
+        Pace::None | Pace::Keyed => Ok(()),
+        Pace::Think { mean_s } => above_zero("pace.mean_s", *mean_s),
+        Pace::Rate { per_s, .. } if *per_s > 0.0 && *per_s <= RATE_MAX => Ok(()),
+        Pace::Rate { per_s, .. } => Err(HammerError::usage(
+            "job-invalid",
+            format!("pace.per_s is {per_s}"),
+            "pace.per_s",
+            format!("give a number above 0 and up to {RATE_MAX}"),
+        )),
+    }
+}
+
+fn above_zero(key: &str, value_s: f64) -> Result<(), HammerError> {
+    if value_s > 0.0 && value_s <= SECONDS_MAX {
+        return Ok(());
+    }
+    Err(HammerError::usage(
+        "job-invalid",
+        format!("{key} is {value_s}"),
+        key,
+        format!("give a number of seconds above 0 and up to {SECONDS_MAX}"),
+    ))
 }
 
 fn seconds(key: &str, value_s: f64) -> Result<(), HammerError> {

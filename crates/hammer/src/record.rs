@@ -1,6 +1,6 @@
 //! What all users of a run share: the clock, the recorder, the errors, and the word to stop.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
@@ -8,6 +8,7 @@ use stithy_wire::ErrorCount;
 
 use crate::alarm::Alarm;
 use crate::client::postgresql::SessionError;
+use crate::losses::Losses;
 use crate::stop::{stop_pair, Stop, Stopper};
 
 /// What all users of a run share.
@@ -17,7 +18,9 @@ pub struct Record {
     /// Wakes those who wait until they are due.
     pub(crate) alarm: Alarm,
     recorder: Mutex<Recorder>,
-    lost: AtomicU64,
+    /// Transactions due and not begun.
+    waiting: AtomicI64,
+    losses: Mutex<Losses>,
     errors: Mutex<Errors>,
     error_limit: u64,
     finish: Stopper,
@@ -27,15 +30,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Nothing yet; the clock runs from now.
-    pub fn new(clock: SystemClock, recorder: Recorder, error_limit: u64) -> Self {
+    /// Nothing yet, over a number of open connections; the clock runs from now.
+    pub fn new(clock: SystemClock, recorder: Recorder, connections: u64, error_limit: u64) -> Self {
         let (finish, finishing) = stop_pair();
         let (give_up, giving_up) = stop_pair();
         Record {
             clock,
             alarm: Alarm::default(),
             recorder: Mutex::new(recorder),
-            lost: AtomicU64::new(0),
+            waiting: AtomicI64::new(0),
+            losses: Mutex::new(Losses::new(connections)),
             errors: Mutex::new(Errors::default()),
             error_limit,
             finish,
@@ -60,23 +64,52 @@ impl Record {
         self.recorder().record(sample);
     }
 
-    /// Adds an unexpected error; past the limit the run gives up.
+    /// The moment at which it is over; None when the run finishes before.
+    pub(crate) async fn wait_until(&self, due: Moment) -> Option<Moment> {
+        let now = self.now();
+        if due <= now {
+            return Some(now);
+        }
+        let mut finishing = self.finishing.clone();
+        tokio::select! {
+            () = self.alarm.wait(self.clock.instant(due)) => Some(self.now()),
+            () = finishing.wait() => None,
+        }
+    }
+
+    /// A transaction is due and not begun.
+    pub(crate) fn waits(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A transaction that was due has begun.
+    pub(crate) fn no_longer_waits(&self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Transactions due and not begun.
+    pub(crate) fn waiting(&self) -> u64 {
+        u64::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// Adds an unexpected error; past the limit, to which lost connections do not count, the run gives
+    /// up.
     pub fn add_error(&self, error: &SessionError) {
         let mut errors = entered(&self.errors);
         errors.add(error);
-        if errors.total > self.error_limit {
+        if errors.refused > self.error_limit {
             self.give_up.request();
         }
     }
 
-    /// Adds a lost connection.
-    pub fn add_lost(&self) {
-        self.lost.fetch_add(1, Ordering::Relaxed);
+    /// Adds a connection that was lost.
+    pub(crate) fn add_lost(&self, at: Moment) {
+        self.losses().add_loss(at);
     }
 
-    /// Connections lost so far.
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+    /// Connections lost and opened again.
+    pub(crate) fn losses(&self) -> MutexGuard<'_, Losses> {
+        entered(&self.losses)
     }
 
     /// The errors so far.
@@ -109,12 +142,13 @@ fn entered<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug, Default)]
 struct Errors {
     counts: Vec<ErrorCount>,
-    total: u64,
+    /// Those that are no lost connections.
+    refused: u64,
 }
 
 impl Errors {
     fn add(&mut self, error: &SessionError) {
-        self.total += 1;
+        self.refused += u64::from(!matches!(error, SessionError::Lost(_)));
         let (sqlstate, text) = match error {
             SessionError::Server(server) => (Some(server.sqlstate.clone()), server.text.clone()),
             other => (None, other.to_string()),
@@ -161,6 +195,6 @@ mod tests {
             .collect();
         assert_eq!(vec![(Some("23505"), 2), (None, 1), (None, 1)], told);
         assert_eq!("key (1) exists", errors.counts[0].text);
-        assert_eq!(4, errors.total);
+        assert_eq!(2, errors.refused);
     }
 }

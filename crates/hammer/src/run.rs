@@ -4,18 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{
-    Clock, Counts, CpuUse, Interval, IntervalLogs, Moment, Phases, Recorder, SystemClock,
+    missed_starts, Clock, Counts, CpuUse, Interval, IntervalLogs, Moment, Phases, Recorder,
+    SystemClock,
 };
-use stithy_wire::ErrorCount;
-use tokio::task::JoinSet;
+use stithy_wire::{ConnectionCounts, ErrorCount};
 
-use crate::client::postgresql::Session;
 use crate::conductor::Conductor;
+use crate::crew::{Crew, Timing};
 use crate::error::HammerError;
-use crate::pace::{BackToBack, Pace};
 use crate::record::Record;
 use crate::script::Script;
-use crate::user::User;
 use crate::workload::Context;
 
 /// How long, and what is kept.
@@ -29,6 +27,8 @@ pub struct Plan {
     pub duration: Duration,
     /// Unexpected errors after which the run gives up.
     pub error_limit: u64,
+    /// While no connection can be opened, the server is waited for so long.
+    pub reconnect_limit: Duration,
     /// Where the interval logs go.
     pub hlog_stem: Option<String>,
 }
@@ -50,61 +50,67 @@ pub struct Window {
     pub whole: Counts,
     /// Unexpected errors.
     pub errors: Vec<ErrorCount>,
-    /// Connections lost.
-    pub lost: u64,
+    /// Connections.
+    pub connections: ConnectionCounts,
+    /// Transactions due in the measurement and not begun by its end.
+    pub unserved: u64,
+    /// Transactions that nobody began because an answer held users up; None in an open loop.
+    pub missed_starts: Option<u64>,
     /// What the driver used while measuring.
     pub cpu: CpuUse,
 }
 
-/// Drives users, each with its script and session, back to back for one window.
-///
-/// Errors: as [`drive_paced`].
-pub async fn drive<S: Script>(
-    users: Vec<(S, Session)>,
-    plan: Plan,
-    context: Context<'_>,
-) -> Result<Window, HammerError> {
-    let paced = |(script, session)| (script, BackToBack, session);
-    drive_paced(users.into_iter().map(paced).collect(), plan, context).await
-}
-
-/// Drives users, each with its script, pace and session, for one window.
+/// Drives a crew for one window.
 ///
 /// Errors: `hlog-failed` (precondition) before anything starts.
-pub async fn drive_paced<S: Script, P: Pace + Send + 'static>(
-    users: Vec<(S, P, Session)>,
+pub async fn drive<S: Script>(
+    crew: Crew<S>,
     plan: Plan,
     context: Context<'_>,
 ) -> Result<Window, HammerError> {
+    let waits: Vec<bool> = (0..plan.names.len()).map(|kind| crew.waits(kind)).collect();
     let clock = SystemClock::start();
-    let logs = open_logs(&plan, &clock)?;
+    let logs = open_logs(&plan, waits.contains(&true), &clock)?;
     let measure_from = Moment::START + plan.ramp_up;
     let phases = Phases {
         measured: measure_from..measure_from + plan.duration,
     };
-    let recorder = Recorder::new(plan.names.len(), phases);
-    let record = Arc::new(Record::new(clock, recorder, plan.error_limit));
-    let mut tasks = JoinSet::new();
-    for (script, pace, session) in users {
-        let record = record.clone();
-        let user = User {
-            script,
-            pace,
-            session,
-            record,
-        };
-        tasks.spawn(user.live());
-    }
-    Conductor::new(plan, record, logs, context)?
+    let recorder = Recorder::new(waits, phases);
+    let connections = crew.connections();
+    let record = Arc::new(Record::new(clock, recorder, connections, plan.error_limit));
+    let (pools, closed) = (crew.all_pools(), closed_loop(&crew));
+    let tasks = crew.start(&record);
+    let window = Conductor::new(plan, record, logs, context)?
         .conduct(tasks)
-        .await
+        .await;
+    for pool in pools {
+        pool.close().await;
+    }
+    let mut window = window?;
+    window.missed_starts =
+        closed.map(|(wait, deferred)| missed_starts(&window.measured, wait, deferred));
+    Ok(window)
 }
 
-fn open_logs(plan: &Plan, clock: &SystemClock) -> Result<Option<IntervalLogs>, HammerError> {
+/// What counting missed starts needs to know; None in an open loop, which misses none.
+fn closed_loop<S: Script>(crew: &Crew<S>) -> Option<(Duration, Option<usize>)> {
+    match crew.timing {
+        Timing::Closed { wait_mean_s, .. } => {
+            Some((Duration::from_secs_f64(wait_mean_s), crew.deferred()))
+        }
+        Timing::Open(_) => None,
+    }
+}
+
+fn open_logs(
+    plan: &Plan,
+    waits: bool,
+    clock: &SystemClock,
+) -> Result<Option<IntervalLogs>, HammerError> {
     let Some(stem) = &plan.hlog_stem else {
         return Ok(None);
     };
-    let logs = IntervalLogs::create(stem, plan.names, clock.unix_start());
+    let logs = IntervalLogs::create(stem, plan.names, waits, clock.unix_start());
     logs.map(Some).map_err(|e| {
         let remedy = "name a folder that exists and can be written to in hlog_stem";
         HammerError::precondition("hlog-failed", e.to_string(), "hlog_stem", remedy).caused_by(e)

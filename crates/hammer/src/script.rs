@@ -7,7 +7,9 @@ use stithy_measure::Outcome;
 use crate::client::postgresql::{Session, SessionError};
 
 /// The seam between the running of load and what the load is.
-pub trait Script: Send + 'static {
+///
+/// A copy of a script tries the same drawn transaction; it serves to do that later.
+pub trait Script: Clone + Send + 'static {
     /// Draws the next transaction and gives the index of its type.
     fn draw(&mut self) -> usize;
 

@@ -8,11 +8,13 @@
 mod support;
 
 use stithy_hammer::client::postgresql::{Session, Target};
+use stithy_hammer::workload::order_entry::habit::{Habit, Reach};
 use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
 use stithy_hammer::workload::order_entry::random::NurandConstants;
 use stithy_hammer::workload::order_entry::way::Way;
 use stithy_measure::Outcome;
+use stithy_wire::Profile;
 use support::{jobs, Instance};
 
 const WAREHOUSES: u32 = 2;
@@ -22,7 +24,15 @@ const TABLES: &str = "warehouse district customer history new_order orders order
 /// bad credit paying until the data are cut.
 fn inputs() -> Vec<Input> {
     let constants = NurandConstants::for_run(9, 100);
-    let mut draws = Draws::new(9, 0, constants, WAREHOUSES);
+    let mut draws = Draws::new(
+        9,
+        0,
+        Habit {
+            constants,
+            profile: Profile::Specification,
+            reach: Reach::spread(WAREHOUSES),
+        },
+    );
     let mut inputs: Vec<Input> = (0..1_200).map(|_| draws.next_input()).collect();
     let district = District { w_id: 2, d_id: 7 };
     let line = |i_id, quantity| Line {

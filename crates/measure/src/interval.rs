@@ -60,28 +60,32 @@ pub struct TypeRecord {
     pub response: Histogram<u64>,
     /// Sent to done.
     pub service: Histogram<u64>,
-    /// Due to started.
+    /// The driver's own lateness.
     pub late: Histogram<u64>,
+    /// Waiting for a connection; None for a type that never waits.
+    pub pool_wait: Option<Histogram<u64>>,
 }
 
-impl Default for TypeRecord {
-    fn default() -> Self {
+impl TypeRecord {
+    fn new(waits: bool) -> Self {
         TypeRecord {
             counts: Counts::default(),
             response: empty_histogram(),
             service: empty_histogram(),
             late: empty_histogram(),
+            pool_wait: waits.then(empty_histogram),
         }
     }
-}
 
-impl TypeRecord {
     fn record(&mut self, sample: &Sample) {
         self.counts.count(sample);
         if sample.outcome != Outcome::Failed {
             count_time(&mut self.response, sample.times.response());
             count_time(&mut self.service, sample.times.service());
             count_time(&mut self.late, sample.times.late());
+            if let Some(pool_wait) = &mut self.pool_wait {
+                count_time(pool_wait, sample.times.pool_wait());
+            }
         }
     }
 
@@ -90,6 +94,9 @@ impl TypeRecord {
         add(&mut self.response, &other.response);
         add(&mut self.service, &other.service);
         add(&mut self.late, &other.late);
+        if let (Some(mine), Some(theirs)) = (&mut self.pool_wait, &other.pool_wait) {
+            add(mine, theirs);
+        }
     }
 
     fn clear(&mut self) {
@@ -97,6 +104,7 @@ impl TypeRecord {
         self.response.reset();
         self.service.reset();
         self.late.reset();
+        self.pool_wait.iter_mut().for_each(Histogram::reset);
     }
 }
 
@@ -108,10 +116,11 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// An empty stretch for a number of transaction types.
-    pub fn new(types: usize) -> Self {
+    /// An empty stretch; for each transaction type, whether it may wait for a connection.
+    pub fn new(waits: &[bool]) -> Self {
+        let types = waits.iter().map(|waits| TypeRecord::new(*waits));
         Interval {
-            types: vec![TypeRecord::default(); types],
+            types: types.collect(),
         }
     }
 

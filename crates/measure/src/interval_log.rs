@@ -15,19 +15,23 @@ use hdrhistogram::Histogram;
 
 use crate::{Interval, TypeRecord};
 
-type HistogramOf = fn(&TypeRecord) -> &Histogram<u64>;
+type HistogramOf = fn(&TypeRecord) -> Option<&Histogram<u64>>;
 
 /// The measures of a run, in the order of the open files, each with the histogram it shows.
-const MEASURES: [(&str, HistogramOf); 3] = [
-    ("response", |record| &record.response),
-    ("service", |record| &record.service),
-    ("late", |record| &record.late),
+const MEASURES: [(&str, HistogramOf); 4] = [
+    ("response", |record| Some(&record.response)),
+    ("service", |record| Some(&record.service)),
+    ("late", |record| Some(&record.late)),
+    (POOL_WAIT, |record| record.pool_wait.as_ref()),
 ];
+
+/// There is a log of it only where something may wait.
+const POOL_WAIT: &str = "pool-wait";
 
 const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
      \"Interval_Compressed_Histogram\"\n";
 
-/// The three open logs of a run.
+/// The open logs of a run.
 pub struct IntervalLogs {
     names: Vec<String>,
     files: Vec<BufWriter<File>>,
@@ -35,13 +39,22 @@ pub struct IntervalLogs {
 }
 
 impl IntervalLogs {
-    /// Makes `<stem>.response.hlog`, `<stem>.service.hlog` and `<stem>.late.hlog` with their heads.
+    /// Makes `<stem>.response.hlog`, `<stem>.service.hlog` and `<stem>.late.hlog` with their heads, and
+    /// `<stem>.pool-wait.hlog` where something `waits` for connections.
     ///
     /// `names` are the transaction types, in the workload's order; `unix_start` the users' start.
     /// Errors: as of the file system, with the path in the text.
-    pub fn create(stem: &str, names: &[&str], unix_start: Duration) -> io::Result<Self> {
+    pub fn create(
+        stem: &str,
+        names: &[&str],
+        waits: bool,
+        unix_start: Duration,
+    ) -> io::Result<Self> {
         let mut files = Vec::new();
         for (measure, _) in MEASURES {
+            if measure == POOL_WAIT && !waits {
+                continue;
+            }
             let path = PathBuf::from(format!("{stem}.{measure}.hlog"));
             let file = File::create(&path).map_err(|e| with_path(&path, e))?;
             let mut file = BufWriter::new(file);
@@ -68,8 +81,7 @@ impl IntervalLogs {
         let (from_s, length_s) = (unix_start.as_secs_f64(), length.as_secs_f64());
         for ((_, histogram_of), file) in MEASURES.iter().zip(&mut self.files) {
             for (name, record) in self.names.iter().zip(&interval.types) {
-                let histogram = histogram_of(record);
-                if !histogram.is_empty() {
+                if let Some(histogram) = histogram_of(record).filter(|h| !h.is_empty()) {
                     let packed = self.packer.pack(histogram)?;
                     let max_us = histogram.max();
                     writeln!(

@@ -44,23 +44,23 @@ pub struct Recorder {
     spare: Vec<Interval>,
     measured: Interval,
     whole: Counts,
-    types: usize,
+    waits: Vec<bool>,
 }
 
 impl Recorder {
-    /// An empty recorder for a number of transaction types.
-    pub fn new(types: usize, phases: Phases) -> Self {
+    /// An empty recorder; for each transaction type, whether it may wait for a connection.
+    pub fn new(waits: Vec<bool>, phases: Phases) -> Self {
         Recorder {
             phase: phases.at(Moment::START),
             phases,
             second: 0,
-            current: Interval::new(types),
+            current: Interval::new(&waits),
             before: None,
             finished: VecDeque::new(),
             spare: Vec::new(),
-            measured: Interval::new(types),
+            measured: Interval::new(&waits),
             whole: Counts::default(),
-            types,
+            waits,
         }
     }
 
@@ -111,7 +111,7 @@ impl Recorder {
         let next = self
             .spare
             .pop()
-            .unwrap_or_else(|| Interval::new(self.types));
+            .unwrap_or_else(|| Interval::new(&self.waits));
         std::mem::replace(&mut self.current, next)
     }
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::{Moment, Outcome};
 
-/// When one transaction was due, began, had its connection, was sent and was answered.
+/// When one transaction was due, began, could have and had its connection, was sent and was answered.
 ///
-/// `due ≤ started ≤ connected ≤ sent ≤ done`. With retries, `sent` is that of the last attempt and the
+/// `due ≤ started ≤ ready ≤ connected ≤ sent ≤ done`. With retries, `sent` is that of the last attempt and the
 /// others are those of the first. Source: docs/explanation/method.md, "Three times".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
@@ -14,7 +14,9 @@ pub struct Times {
     pub due: Moment,
     /// When the driver began with it.
     pub started: Moment,
-    /// When it had a connection.
+    /// When a connection was free for it; where none had to be waited for, when it began.
+    pub ready: Moment,
+    /// When the driver had taken that connection.
     pub connected: Moment,
     /// When the last attempt was sent.
     pub sent: Moment,
@@ -33,14 +35,14 @@ impl Times {
         self.done.since(self.sent)
     }
 
-    /// The driver's own lateness: due to started. Waiting for a connection is not in it.
+    /// The driver's own lateness: due to connected, without the wait for a connection.
     pub fn late(&self) -> Duration {
-        self.started.since(self.due)
+        self.started.since(self.due) + self.connected.since(self.ready)
     }
 
-    /// Waiting for a connection of the pool.
+    /// Waiting until a connection was free.
     pub fn pool_wait(&self) -> Duration {
-        self.connected.since(self.started)
+        self.ready.since(self.started)
     }
 }
 

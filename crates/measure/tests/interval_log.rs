@@ -50,12 +50,13 @@ fn read_interval_log(log: &[u8]) -> io::Result<Vec<LoggedInterval>> {
 }
 
 fn second(times_us: &[(usize, u64)]) -> Interval {
-    let mut interval = Interval::new(2);
+    let mut interval = Interval::new(&[true, false]);
     for (kind, time_us) in times_us {
         let (due, done) = (Moment(0), Moment(time_us * 1000));
         let times = Times {
             due,
             started: due,
+            ready: due,
             connected: due,
             sent: due,
             done,
@@ -84,7 +85,7 @@ fn a_log_is_read_back_as_it_was_written() {
         second(&[(1, 77)]),
     ];
 
-    let mut logs = IntervalLogs::create(&stem, &["new-order", "payment"], at(0)).unwrap();
+    let mut logs = IntervalLogs::create(&stem, &["new-order", "payment"], true, at(0)).unwrap();
     logs.write(at(0), length, &seconds[0]).unwrap();
     logs.write(at(1), length, &seconds[1]).unwrap();
 
@@ -110,7 +111,7 @@ fn a_log_is_read_back_as_it_was_written() {
 /// A place that cannot be written to is named.
 #[test]
 fn a_folder_that_is_not_there_is_named() {
-    let error = IntervalLogs::create("/no-such-folder/w", &["a"], Duration::ZERO)
+    let error = IntervalLogs::create("/no-such-folder/w", &["a"], false, Duration::ZERO)
         .err()
         .unwrap();
     assert!(

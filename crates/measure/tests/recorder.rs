@@ -34,6 +34,7 @@ fn sample(draws: &mut Draws) -> Sample {
         times: Times {
             due,
             started,
+            ready: started,
             connected: started,
             sent,
             done,
@@ -50,6 +51,7 @@ fn at(kind: usize, done_s: f64) -> Sample {
         times: Times {
             due: Moment(done.0 - 10_000_000),
             started: done,
+            ready: done,
             connected: done,
             sent: done,
             done,
@@ -68,16 +70,16 @@ fn phases(from_s: f64, to_s: f64) -> Phases {
 fn merged_parts_equal_the_whole_in_any_order() {
     for seed in 0..20 {
         let mut draws = Draws(seed);
-        let mut whole = Interval::new(3);
-        let mut parts = vec![Interval::new(3); 4];
+        let mut whole = Interval::new(&[true; 3]);
+        let mut parts = vec![Interval::new(&[true; 3]); 4];
         for _ in 0..500 {
             let sample = sample(&mut draws);
             whole.record(&sample);
             parts[draws.below(4) as usize].record(&sample);
         }
-        let mut forwards = Interval::new(3);
+        let mut forwards = Interval::new(&[true; 3]);
         parts.iter().for_each(|part| forwards.merge(part));
-        let mut backwards = Interval::new(3);
+        let mut backwards = Interval::new(&[true; 3]);
         parts.iter().rev().for_each(|part| backwards.merge(part));
         assert_eq!(whole, forwards, "seed {seed}");
         assert_eq!(whole, backwards, "seed {seed}");
@@ -97,7 +99,7 @@ fn values_from_a_microsecond_to_minutes_are_kept_to_three_digits() {
         100_000_000,
         3_600_000_000_u64,
     ] {
-        let mut interval = Interval::new(1);
+        let mut interval = Interval::new(&[true; 1]);
         let mut sample = at(0, 1.0);
         sample.times.due = Moment(0);
         sample.times.done = Moment(time_us * 1000);
@@ -111,7 +113,7 @@ fn values_from_a_microsecond_to_minutes_are_kept_to_three_digits() {
 /// What failed is counted, and its times are in no histogram.
 #[test]
 fn a_failed_transaction_is_counted_without_a_time() {
-    let mut interval = Interval::new(1);
+    let mut interval = Interval::new(&[true; 1]);
     interval.record(&Sample {
         outcome: Outcome::Failed,
         ..at(0, 1.0)
@@ -124,7 +126,7 @@ fn a_failed_transaction_is_counted_without_a_time() {
 /// Seconds without any transaction are told as well, each exactly once and in order.
 #[test]
 fn every_second_is_told_once_even_when_nothing_completed() {
-    let mut recorder = Recorder::new(1, phases(1.0, 4.0));
+    let mut recorder = Recorder::new(vec![true; 1], phases(1.0, 4.0));
     recorder.record(&at(0, 0.5));
     recorder.record(&at(0, 3.2));
     recorder.advance(Moment::of_second(5));
@@ -137,7 +139,7 @@ fn every_second_is_told_once_even_when_nothing_completed() {
 /// A transaction belongs to the phase in which it was answered; the end of the measurement is out.
 #[test]
 fn the_measurement_holds_what_was_answered_in_it() {
-    let mut recorder = Recorder::new(1, phases(1.5, 4.0));
+    let mut recorder = Recorder::new(vec![true; 1], phases(1.5, 4.0));
     for done_s in [1.4, 1.5, 3.999, 4.0] {
         recorder.record(&at(0, done_s));
     }
@@ -149,7 +151,7 @@ fn the_measurement_holds_what_was_answered_in_it() {
 /// A second in which the measurement begins or ends is told whole, and counts in part.
 #[test]
 fn a_second_that_the_measurement_cuts_is_told_whole() {
-    let mut recorder = Recorder::new(1, phases(0.25, 0.75));
+    let mut recorder = Recorder::new(vec![true; 1], phases(0.25, 0.75));
     for done_s in [0.1, 0.3, 0.5, 0.8, 0.9] {
         recorder.record(&at(0, done_s));
     }
@@ -163,7 +165,7 @@ fn a_second_that_the_measurement_cuts_is_told_whole() {
 /// What was answered before the measurement was cut stays measured, what comes after is not.
 #[test]
 fn a_measurement_that_is_cut_keeps_what_it_had() {
-    let mut recorder = Recorder::new(1, phases(1.0, 60.0));
+    let mut recorder = Recorder::new(vec![true; 1], phases(1.0, 60.0));
     recorder.record(&at(0, 1.5));
     recorder.cut_measurement(Moment(1_600_000_000));
     recorder.record(&at(0, 1.7));
@@ -176,12 +178,12 @@ fn a_measurement_that_is_cut_keeps_what_it_had() {
 #[test]
 fn the_seconds_of_the_measurement_add_up_to_it() {
     let mut draws = Draws(3);
-    let mut recorder = Recorder::new(3, phases(20.0, 120.0));
+    let mut recorder = Recorder::new(vec![true; 3], phases(20.0, 120.0));
     let mut samples: Vec<Sample> = (0..2000).map(|_| sample(&mut draws)).collect();
     samples.sort_by_key(|sample| sample.times.done);
     samples.iter().for_each(|sample| recorder.record(sample));
     recorder.advance(Moment::of_second(400));
-    let mut sum = Interval::new(3);
+    let mut sum = Interval::new(&[true; 3]);
     while let Some((second, interval)) = recorder.take_second() {
         if recorder.phases().at(Moment::of_second(second)) == Phase::Measure {
             sum.merge(&interval);
@@ -197,11 +199,12 @@ fn the_four_stretches_of_a_transaction_are_apart() {
     let times = Times {
         due: Moment(1_000),
         started: Moment(3_000),
-        connected: Moment(7_000),
+        ready: Moment(7_000),
+        connected: Moment(8_000),
         sent: Moment(15_000),
         done: Moment(31_000),
     };
     let us = Duration::from_micros;
     assert_eq!((us(30), us(16)), (times.response(), times.service()));
-    assert_eq!((us(2), us(4)), (times.late(), times.pool_wait()));
+    assert_eq!((us(3), us(4)), (times.late(), times.pool_wait()));
 }

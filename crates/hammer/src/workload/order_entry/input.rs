@@ -2,7 +2,10 @@
 //!
 //! Clause numbers are those of the specification's revision 5.11.
 
-use super::random::{last_name, Domain, NurandConstants, Rng};
+use stithy_wire::Profile;
+
+use super::habit::{mix, Habit};
+use super::random::{last_name, Domain, Rng};
 
 /// The transaction types in the workload's order.
 pub const NAMES: &[&str] = &[
@@ -13,14 +16,18 @@ pub const NAMES: &[&str] = &[
     "stock-level",
 ];
 
-/// Of a hundred transactions, how many are of each type (clause 5.2.3; exact in the long run).
-pub const MIX_PERCENT: [u32; 5] = [45, 43, 4, 4, 4];
-
 /// Districts of a warehouse.
-const DISTRICTS: u32 = 10;
+pub(super) const DISTRICTS: u32 = 10;
+
+/// Customers of a district, and items in all.
+const CUSTOMERS: u32 = 3_000;
+const ITEMS: u32 = 100_000;
 
 /// Lines of the longest order.
 pub const LINES_MAX: usize = 15;
+
+/// The index of deliveries in [`NAMES`].
+pub const DELIVERY: usize = 3;
 
 /// An item number that no item has.
 const UNUSED_ITEM: i32 = 100_001;
@@ -162,19 +169,17 @@ pub struct StockLevel {
 #[derive(Debug, Clone)]
 pub struct Draws {
     rng: Rng,
-    constants: NurandConstants,
-    warehouses: u32,
+    habit: Habit,
+    /// Where the user is bound to.
+    home: Option<District>,
 }
 
 impl Draws {
-    /// The draws of a user; users are spread over all warehouses, each transaction anew.
-    pub fn new(seed: u64, user: u32, constants: NurandConstants, warehouses: u32) -> Self {
+    /// The draws of a user.
+    pub fn new(seed: u64, user: u32, habit: Habit) -> Self {
         let rng = Rng::new(seed, Domain::User, user.into(), 0);
-        Draws {
-            rng,
-            constants,
-            warehouses,
-        }
+        let home = habit.reach.home(user);
+        Draws { rng, habit, home }
     }
 
     /// The next transaction.
@@ -190,19 +195,20 @@ impl Draws {
 
     /// A type by its weight in the mix.
     fn kind(&mut self) -> usize {
-        let mut left = self.rng.uniform(0, 99);
-        for (kind, percent) in MIX_PERCENT.iter().enumerate() {
-            if left < *percent {
+        let mix = mix(self.habit.profile);
+        let mut left = self.rng.uniform(0, mix.iter().sum::<u32>() - 1);
+        for (kind, weight) in mix.iter().enumerate() {
+            if left < *weight {
                 return kind;
             }
-            left -= percent;
+            left -= weight;
         }
-        unreachable!("the mix adds up to 100")
+        unreachable!("the weights add up to their sum")
     }
 
     fn new_order(&mut self) -> NewOrder {
         let district = self.district();
-        let c_id = self.constants.customer(&mut self.rng) as i32;
+        let c_id = self.c_id();
         let count = self.rng.uniform(5, LINES_MAX as u32);
         let mut lines: Vec<Line> = (0..count).map(|_| self.line(district.w_id)).collect();
         // Clause 2.4.1.4: one order in a hundred ends with an item that is not used.
@@ -221,7 +227,7 @@ impl Draws {
 
     /// Clause 2.4.1.5: one line in a hundred is supplied by another warehouse, where there is one.
     fn line(&mut self, w_id: i32) -> Line {
-        let i_id = self.constants.item(&mut self.rng) as i32;
+        let i_id = self.i_id();
         let remote = self.rng.chance(1);
         let supply_w_id = if remote {
             self.other_warehouse(w_id)
@@ -270,7 +276,8 @@ impl Draws {
     }
 
     fn stock_level(&mut self) -> StockLevel {
-        let district = self.district();
+        // Clause 2.8.1.1: a terminal asks for one district only.
+        let district = self.home.unwrap_or_else(|| self.district());
         let threshold = self.rng.uniform(10, 20) as i16;
         StockLevel {
             district,
@@ -279,7 +286,10 @@ impl Draws {
     }
 
     fn district(&mut self) -> District {
-        let w_id = self.rng.uniform(1, self.warehouses) as i32;
+        let w_id = match self.home {
+            Some(home) => home.w_id,
+            None => self.rng.uniform(1, self.habit.reach.warehouses) as i32,
+        };
         let d_id = self.d_id();
         District { w_id, d_id }
     }
@@ -288,21 +298,38 @@ impl Draws {
         self.rng.uniform(1, DISTRICTS) as i16
     }
 
-    /// Any warehouse but this one, each equally likely; this one where there is no other.
+    fn c_id(&mut self) -> i32 {
+        let c_id = match self.habit.profile {
+            Profile::Specification => self.habit.constants.customer(&mut self.rng),
+            Profile::Hammerdb => self.rng.uniform(1, CUSTOMERS),
+        };
+        c_id as i32
+    }
+
+    fn i_id(&mut self) -> i32 {
+        let i_id = match self.habit.profile {
+            Profile::Specification => self.habit.constants.item(&mut self.rng),
+            Profile::Hammerdb => self.rng.uniform(1, ITEMS),
+        };
+        i_id as i32
+    }
+
+    /// Any warehouse in reach but this one, each equally likely; this one where there is no other.
     fn other_warehouse(&mut self, w_id: i32) -> i32 {
-        if self.warehouses == 1 {
+        let warehouses = self.habit.reach.warehouses;
+        if warehouses == 1 {
             return w_id;
         }
-        let other = self.rng.uniform(1, self.warehouses - 1) as i32;
+        let other = self.rng.uniform(1, warehouses - 1) as i32;
         other + i32::from(other >= w_id)
     }
 
     /// Clauses 2.5.1.2 and 2.6.1.2: 60 of a hundred customers are named by their last name.
     fn customer(&mut self) -> Customer {
         if self.rng.chance(60) {
-            Customer::LastName(last_name(self.constants.last_name(&mut self.rng)))
+            Customer::LastName(last_name(self.habit.constants.last_name(&mut self.rng)))
         } else {
-            Customer::Id(self.constants.customer(&mut self.rng) as i32)
+            Customer::Id(self.c_id())
         }
     }
 }

@@ -5,6 +5,8 @@
 pub mod binary;
 mod check;
 pub mod conditions;
+mod crew;
+pub mod habit;
 pub mod input;
 pub mod ledger;
 mod load;

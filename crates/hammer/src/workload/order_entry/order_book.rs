@@ -23,6 +23,8 @@ pub struct OrderBook {
     acknowledged: AtomicU64,
     /// The order under way of each user.
     open: Mutex<Vec<Option<OrderKey>>>,
+    /// Orders whose connection was lost before the answer.
+    lost: Mutex<Vec<OrderKey>>,
     last_us: AtomicI64,
 }
 
@@ -32,6 +34,7 @@ impl OrderBook {
         OrderBook {
             acknowledged: AtomicU64::new(0),
             open: Mutex::new(vec![None; users as usize]),
+            lost: Mutex::default(),
             last_us: AtomicI64::new(i64::MIN),
         }
     }
@@ -53,6 +56,10 @@ impl OrderBook {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lost(&self) -> MutexGuard<'_, Vec<OrderKey>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// An order is about to be sent.
     pub fn send(&self, user: u32, key: OrderKey) {
         self.open()[user as usize] = Some(key);
@@ -65,6 +72,12 @@ impl OrderBook {
             .fetch_add(committed.into(), Ordering::Relaxed);
     }
 
+    /// No answer will come: the order stays in doubt, whatever the user does next.
+    pub fn lose(&self, user: u32) {
+        let order = self.open()[user as usize].take();
+        self.lost().extend(order);
+    }
+
     /// Orders acknowledged as committed.
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
@@ -72,7 +85,9 @@ impl OrderBook {
 
     /// Orders that were sent and never answered.
     pub fn in_doubt(&self) -> Vec<OrderKey> {
-        self.open().iter().flatten().copied().collect()
+        let mut in_doubt = self.lost().clone();
+        in_doubt.extend(self.open().iter().flatten());
+        in_doubt
     }
 }
 
@@ -95,6 +110,11 @@ mod tests {
         book.answer(0, true);
         book.answer(1, false);
         assert_eq!((1, vec![key(3)]), (book.acknowledged(), book.in_doubt()));
+        book.lose(2);
+        book.send(2, key(4));
+        assert_eq!(vec![key(3), key(4)], book.in_doubt());
+        book.answer(2, true);
+        assert_eq!((2, vec![key(3)]), (book.acknowledged(), book.in_doubt()));
     }
 
     /// Two orders in one microsecond, or after the clock was set back, still have dates of their own.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stithy_measure::{percentiles, priority, Clock, SystemClock};
-use stithy_wire::{
-    ConnectionCounts, DriverCost, OrderNumbers, RunJob, RunSummary, Touched, TransactionTotal,
-};
+use stithy_wire::{DriverCost, OrderNumbers, RunJob, RunSummary, Touched, TransactionTotal};
+use tokio_postgres::Client;
 
-use super::input::{Draws, NAMES};
+use super::crew::{crew, Places};
+use super::habit::{Habit, Reach};
+use super::input::NAMES;
 use super::ledger::format::Head;
 use super::ledger::write::Ledger;
 use super::loaded::Loaded;
@@ -16,9 +17,9 @@ use super::order_book::OrderBook;
 use super::order_numbers;
 use super::random::NurandConstants;
 use super::terminal::{Books, Terminal};
-use super::way::Way;
-use crate::client::postgresql::{Session, Target};
+use crate::client::postgresql::Target;
 use crate::connections;
+use crate::crew::Crew;
 use crate::error::HammerError;
 use crate::run::{drive, Plan, Window};
 use crate::workload::Context;
@@ -26,49 +27,72 @@ use crate::workload::Context;
 /// Everything that stands ready before the first user acts.
 struct Ready {
     target: Target,
-    constants: NurandConstants,
+    habit: Habit,
     books: Books,
-    users: Vec<(Terminal, Session)>,
+    crew: Crew<Terminal>,
+    touched: Touched,
     order_numbers_before: u64,
 }
 
 /// Drives the database for one window.
 ///
-/// Errors: those of [`Loaded::read`], of connecting and of [`connections::require`], and
-/// `interrupted`; once users act, whatever happens ends in a summary.
+/// Errors: those of [`Reach::of`], [`Loaded::read`], of connecting and of [`connections::require`],
+/// and `interrupted`; once users act, whatever happens ends in a summary.
 pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
     let mut stop = context.stop.clone();
     let ready = tokio::select! {
         ready = make_ready(job) => ready?,
         () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
     };
-    let window = drive(ready.users, plan(job), context).await?;
+    let window = drive(ready.crew, plan(job), context).await?;
     let before = ready.order_numbers_before;
     let order_numbers = order_numbers::compare(&ready.target, before, &ready.books.orders).await;
     let ledger = ready.books.ledger.map(|ledger| ledger.finish());
     Ok(RunSummary {
+        touched: ready.touched,
         ledger,
-        ..summary(job, ready.constants, &window, order_numbers)
+        ..summary(job, ready.habit, &window, order_numbers)
     })
 }
 
 async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
+    let reach = Reach::of(job)?;
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
-    connections::require(&target, &client, job.users).await?;
-    let constants = NurandConstants::for_run(job.seed, loaded.c_last_load);
-    let sessions = connections::open(&target, job.users, job.isolation).await?;
+    let places = Places::of(job);
+    connections::require(&target, &client, places.connections()).await?;
+    let habit = Habit {
+        constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
+        profile: job.profile,
+        reach,
+    };
     let books = open_books(job, &loaded)?;
-    let users = seat(job, &target, constants, &books, sessions).await?;
+    let crew = crew(job, &target, places, habit, &books).await?;
     let order_numbers_before = order_numbers::sum(&target, &client).await?;
+    let touched = touched(&client, reach, job.workload.warehouses).await;
     Ok(Ready {
         target,
-        constants,
+        habit,
         books,
-        users,
+        crew,
+        touched,
         order_numbers_before,
     })
+}
+
+/// How much is in reach; sizes that cannot be read are None.
+async fn touched(client: &Client, reach: Reach, warehouses_total: u32) -> Touched {
+    let sql = "SELECT pg_database_size(current_database()), \
+                      pg_size_bytes(current_setting('shared_buffers'))";
+    let row = client.query_one(sql, &[]).await.ok();
+    let size = |at: usize| row.as_ref()?.try_get::<_, i64>(at).ok()?.try_into().ok();
+    Touched {
+        warehouses: reach.warehouses,
+        warehouses_total,
+        database_bytes: size(0),
+        shared_buffers_bytes: size(1),
+    }
 }
 
 fn open_books(job: &RunJob, loaded: &Loaded) -> Result<Books, HammerError> {
@@ -95,38 +119,12 @@ fn plan(job: &RunJob) -> Plan {
         ramp_up: Duration::from_secs_f64(job.ramp_up_s),
         duration: Duration::from_secs_f64(job.duration_s),
         error_limit: job.error_limit,
+        reconnect_limit: Duration::from_secs_f64(job.reconnect_limit_s),
         hlog_stem: job.hlog_stem.clone(),
     }
 }
 
-/// Gives each user its session and its script.
-async fn seat(
-    job: &RunJob,
-    target: &Target,
-    constants: NurandConstants,
-    books: &Books,
-    sessions: Vec<Session>,
-) -> Result<Vec<(Terminal, Session)>, HammerError> {
-    let clock = SystemClock::start();
-    let mut users = Vec::with_capacity(sessions.len());
-    for (user, mut session) in (0..).zip(sessions) {
-        let way = Way::prepare(&mut session, job.procedures).await;
-        let way = way.map_err(|e| connections::failed(target, "preparing statements", e))?;
-        let draws = Draws::new(job.seed, user, constants, job.workload.warehouses);
-        users.push((
-            Terminal::new(user, draws, books.clone(), clock, way),
-            session,
-        ));
-    }
-    Ok(users)
-}
-
-fn summary(
-    job: &RunJob,
-    constants: NurandConstants,
-    window: &Window,
-    order_numbers: OrderNumbers,
-) -> RunSummary {
+fn summary(job: &RunJob, habit: Habit, window: &Window, order_numbers: OrderNumbers) -> RunSummary {
     let (whole, measured) = (&window.whole, &window.phases.measured);
     let unix_s = |moment| window.clock.unix_s(moment);
     RunSummary {
@@ -138,13 +136,13 @@ fn summary(
         users: job.users,
         profile: job.profile,
         touched: Touched {
-            warehouses: job.workload.warehouses,
+            warehouses: habit.reach.warehouses,
             warehouses_total: job.workload.warehouses,
             database_bytes: None,
             shared_buffers_bytes: None,
         },
-        missed_starts: None,
-        unserved: 0,
+        missed_starts: window.missed_starts,
+        unserved: window.unserved,
         transactions: totals(window),
         commits: whole.committed,
         rollbacks: whole.rolled_back + whole.errors + whole.retries,
@@ -156,13 +154,8 @@ fn summary(
             run_queue_delay_s: window.cpu.run_queue_delay.map(|delay| delay.as_secs_f64()),
             nice: priority::nice(),
         },
-        connections: ConnectionCounts {
-            opened: job.users.into(),
-            lost: window.lost,
-            reopened: 0,
-            first_success_s: None,
-        },
-        nurand: constants.as_array(),
+        connections: window.connections.clone(),
+        nurand: habit.constants.as_array(),
         ledger: None,
     }
 }
@@ -178,7 +171,7 @@ fn totals(window: &Window) -> Vec<TransactionTotal> {
             retries: record.counts.retries,
             response: percentiles(&record.response),
             service: percentiles(&record.service),
-            pool_wait: None,
+            pool_wait: record.pool_wait.as_ref().map(percentiles),
         })
         .collect()
 }

@@ -23,6 +23,7 @@ pub struct Books {
 }
 
 /// One virtual user.
+#[derive(Clone)]
 pub struct Terminal {
     user: u32,
     draws: Draws,
@@ -30,7 +31,8 @@ pub struct Terminal {
     clock: SystemClock,
     way: Way,
     input: Option<Input>,
-    date_us: i64,
+    /// When the drawn transaction was tried first; None before that.
+    date_us: Option<i64>,
 }
 
 impl Terminal {
@@ -43,8 +45,18 @@ impl Terminal {
             clock,
             way,
             input: None,
-            date_us: 0,
+            date_us: None,
         }
+    }
+
+    /// The date of the transaction: that of its first attempt, and nobody else's.
+    fn date_us(&mut self) -> i64 {
+        let date_us = match self.date_us {
+            Some(date_us) => date_us,
+            None => self.books.orders.unique_date(self.unix_us()),
+        };
+        self.date_us = Some(date_us);
+        date_us
     }
 
     fn unix_us(&self) -> i64 {
@@ -57,11 +69,11 @@ impl Terminal {
     /// Leaves in the ledger what is about to be sent; None where it is not kept.
     ///
     /// Errors: the ledger has failed, so that nothing more may be sent.
-    fn note_sent(&self, input: &Input) -> Result<Option<Entry>, SessionError> {
+    fn note_sent(&self, input: &Input, date_us: i64) -> Result<Option<Entry>, SessionError> {
         let Some(ledger) = &self.books.ledger else {
             return Ok(None);
         };
-        let entry = Entry::sent(input, self.date_us);
+        let entry = Entry::sent(input, date_us);
         if entry.is_some_and(|entry| !ledger.note(entry)) {
             return Err(SessionError::Unexpected("the ledger could not be written"));
         }
@@ -92,30 +104,31 @@ impl Script for Terminal {
         let input = self.draws.next_input();
         let kind = input.kind();
         self.input = Some(input);
-        self.date_us = self.books.orders.unique_date(self.unix_us());
+        self.date_us = None;
         kind
     }
 
     async fn attempt(&mut self, session: &mut Session) -> Result<Outcome, SessionError> {
+        let date_us = self.date_us();
         let Some(input) = &self.input else {
             return Err(SessionError::Unexpected("nothing was drawn"));
         };
         if let Input::NewOrder(order) = input {
             let key = OrderKey {
                 district: order.district,
-                entry_us: self.date_us,
+                entry_us: date_us,
             };
             self.books.orders.send(self.user, key);
         }
-        let entry = self.note_sent(input)?;
-        let result = self.way.act(session, input, self.date_us).await;
+        let entry = self.note_sent(input, date_us)?;
+        let result = self.way.act(session, input, date_us).await;
         if let Input::NewOrder(_) = input {
             match &result {
                 Ok(outcome) => self
                     .books
                     .orders
                     .answer(self.user, *outcome == Outcome::Committed),
-                Err(SessionError::Lost(_)) => {}
+                Err(SessionError::Lost(_)) => self.books.orders.lose(self.user),
                 Err(_) => self.books.orders.answer(self.user, false),
             }
         }

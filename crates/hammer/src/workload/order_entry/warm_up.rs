@@ -5,9 +5,10 @@
 
 use std::time::Instant;
 
-use stithy_wire::{Message, Progress, WarmUpJob, WarmUpSummary};
+use stithy_wire::{Message, Profile, Progress, WarmUpJob, WarmUpSummary};
 use tokio::task::JoinSet;
 
+use super::habit::{touched, Habit, Reach};
 use super::input::{Customer, Draws, Input};
 use super::loaded::Loaded;
 use super::random::NurandConstants;
@@ -34,17 +35,22 @@ const SETTINGS: [Setting; 3] = [
 /// `interrupted`.
 pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSummary, HammerError> {
     let start = Instant::now();
+    let warehouses = touched(job.warehouses_touched, job.workload.warehouses)?;
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
     connections::require(&target, &client, SESSIONS).await?;
     drop(client);
-    let constants = NurandConstants::for_run(job.seed, loaded.c_last_load);
+    let habit = Habit {
+        constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
+        profile: Profile::Specification,
+        reach: Reach::spread(warehouses),
+    };
     let sessions = connections::open_with(&target, SESSIONS, &SETTINGS).await?;
     let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
     let mut readers = JoinSet::new();
     for (number, session) in (0..).zip(sessions) {
-        let draws = Draws::new(job.seed, number, constants, job.workload.warehouses);
+        let draws = Draws::new(job.seed, number, habit);
         let count = share(job.transactions, number);
         let (sender, stop) = (sender.clone(), context.stop.clone());
         let reader = Reader { draws, session };

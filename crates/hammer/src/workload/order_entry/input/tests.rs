@@ -1,12 +1,28 @@
 //! The drawn inputs have the specified shares, bounds and shapes.
 
 use super::*;
+use crate::workload::order_entry::habit::{Reach, MIX_PERCENT};
+use crate::workload::order_entry::random::NurandConstants;
 
 const MANY: usize = 100_000;
 
+fn draws_of(user: u32, constants: NurandConstants, reach: Reach, profile: Profile) -> Draws {
+    let habit = Habit {
+        constants,
+        profile,
+        reach,
+    };
+    Draws::new(3, user, habit)
+}
+
 fn draws(warehouses: u32) -> Draws {
     let constants = NurandConstants::for_run(3, NurandConstants::for_load(1).c_last);
-    Draws::new(3, 0, constants, warehouses)
+    draws_of(
+        0,
+        constants,
+        Reach::spread(warehouses),
+        Profile::Specification,
+    )
 }
 
 fn inputs(warehouses: u32) -> impl Iterator<Item = Input> {
@@ -59,7 +75,7 @@ fn the_mix_is_as_specified() {
 fn a_user_s_draws_follow_from_seed_and_number() {
     let first = |user| {
         let constants = NurandConstants::for_run(3, 7);
-        let mut draws = Draws::new(3, user, constants, 4);
+        let mut draws = draws_of(user, constants, Reach::spread(4), Profile::Specification);
         (0..50).map(|_| draws.next_input()).collect::<Vec<_>>()
     };
     assert_eq!(first(1), first(1));

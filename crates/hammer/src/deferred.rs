@@ -1,0 +1,55 @@
+//! Transactions that users leave to be done behind their backs: queued, and answered to nobody.
+
+use std::sync::Arc;
+
+use crate::pool::Pool;
+use crate::record::Record;
+use crate::script::Script;
+use crate::serve::{serve, Begun};
+use crate::shelf::Shelf;
+
+/// A transaction that a user has left.
+pub(crate) struct Deferred<S> {
+    /// With the transaction drawn.
+    pub(crate) script: S,
+    /// When it was due and queued.
+    pub(crate) begun: Begun,
+}
+
+/// The transactions that were left and not begun.
+pub(crate) struct Queue<S> {
+    /// The type that is queued.
+    pub(crate) kind: usize,
+    /// In the order they came.
+    pub(crate) waiting: Shelf<Deferred<S>>,
+}
+
+/// One who does them, one after the other.
+pub(crate) struct Worker<S> {
+    /// What to do.
+    pub(crate) queue: Arc<Queue<S>>,
+    /// Over which connections.
+    pub(crate) pool: Arc<Pool>,
+    /// Where it is recorded.
+    pub(crate) record: Arc<Record>,
+}
+
+impl<S: Script> Worker<S> {
+    /// Works until the run finishes.
+    pub(crate) async fn live(self) {
+        let mut finishing = self.record.finishing().clone();
+        while !self.record.finishing().requested() {
+            let free_since = self.record.now();
+            let next = tokio::select! {
+                next = self.queue.waiting.take() => next,
+                () = finishing.wait() => return,
+            };
+            let Deferred { mut script, begun } = next;
+            let begun = Begun {
+                attended: free_since,
+                ..begun
+            };
+            serve(&mut script, begun, &self.pool, &self.record).await;
+        }
+    }
+}

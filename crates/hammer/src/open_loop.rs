@@ -1,0 +1,79 @@
+//! An open loop: transactions are due whether or not somebody is free to do them.
+
+use std::sync::Arc;
+
+use stithy_measure::Moment;
+
+use crate::pace::Pace;
+use crate::pool::Pool;
+use crate::record::Record;
+use crate::script::Script;
+use crate::serve::{serve, Begun};
+use crate::shelf::Shelf;
+
+/// So many due transactions in a row are queued before others have a turn.
+const QUEUED_IN_A_ROW: u32 = 64;
+
+/// A transaction that is due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    due: Moment,
+    started: Moment,
+}
+
+/// The transactions that are due and that nobody has begun.
+pub(crate) type Arrived = Arc<Shelf<Arrival>>;
+
+/// Queues each transaction when it is due, until the run finishes.
+pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Arc<Record>) {
+    let mut in_a_row = 0;
+    while !record.finishing().requested() {
+        let due = pace.due(Moment::START, 0);
+        in_a_row = if due > record.now() { 0 } else { in_a_row + 1 };
+        if in_a_row == QUEUED_IN_A_ROW {
+            in_a_row = 0;
+            tokio::task::yield_now().await;
+        }
+        let Some(started) = record.wait_until(due).await else {
+            return;
+        };
+        record.waits();
+        arrived.put_last(Arrival { due, started });
+    }
+}
+
+/// A virtual user who does what has arrived, one after the other.
+pub(crate) struct Attendant<S> {
+    /// What it does.
+    pub(crate) script: S,
+    /// What there is to do.
+    pub(crate) arrived: Arrived,
+    /// Its connection, or those it shares.
+    pub(crate) pool: Arc<Pool>,
+    /// Where it is recorded.
+    pub(crate) record: Arc<Record>,
+}
+
+impl<S: Script> Attendant<S> {
+    /// Acts until the run finishes.
+    pub(crate) async fn live(mut self) {
+        let mut finishing = self.record.finishing().clone();
+        let mut free_since = Moment::START;
+        while !self.record.finishing().requested() {
+            let arrival = tokio::select! {
+                arrival = self.arrived.take() => arrival,
+                () = finishing.wait() => return,
+            };
+            let begun = Begun {
+                kind: self.script.draw(),
+                due: arrival.due,
+                started: arrival.started,
+                attended: free_since,
+            };
+            match serve(&mut self.script, begun, &self.pool, &self.record).await {
+                Some(done) => free_since = done,
+                None => return,
+            }
+        }
+    }
+}

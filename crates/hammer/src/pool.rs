@@ -1,0 +1,111 @@
+//! Connections that users share, each for one transaction at a time; a lost one is opened again.
+//!
+//! A user with a connection of its own has a pool of one.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stithy_measure::Moment;
+
+use crate::client::postgresql::{Session, SessionError};
+use crate::record::Record;
+use crate::shelf::Shelf;
+
+/// Between two attempts to open a connection again: from this, doubling, to that.
+const RETRY_FIRST: Duration = Duration::from_millis(20);
+const RETRY_MOST: Duration = Duration::from_millis(500);
+
+/// A connection being opened.
+pub type Opening = Pin<Box<dyn Future<Output = Result<Session, SessionError>> + Send>>;
+
+/// Opens connections like those at the start, with the same statements prepared.
+pub type Opener = Arc<dyn Fn() -> Opening + Send + Sync>;
+
+/// Connections that users share.
+pub struct Pool {
+    free: Shelf<Held>,
+    opener: Opener,
+}
+
+/// A connection taken from a pool.
+pub(crate) struct Held {
+    /// The connection.
+    pub(crate) session: Session,
+    /// Since when it was free.
+    pub(crate) free_since: Moment,
+    /// Whether it was opened after a loss and has done nothing yet.
+    pub(crate) fresh: bool,
+}
+
+impl Pool {
+    /// A pool of open connections.
+    pub fn new(sessions: impl IntoIterator<Item = Session>, opener: Opener) -> Self {
+        let free = Shelf::default();
+        for session in sessions {
+            free.put_last(Held {
+                session,
+                free_since: Moment::START,
+                fresh: false,
+            });
+        }
+        Pool { free, opener }
+    }
+
+    /// Takes the connection that was used last, waiting in line for one; None when the run finishes.
+    pub(crate) async fn take(&self, record: &Record) -> Option<Held> {
+        if let Some(held) = self.free.try_take() {
+            return Some(held);
+        }
+        let mut finishing = record.finishing().clone();
+        tokio::select! {
+            held = self.free.take() => Some(held),
+            () = finishing.wait() => None,
+        }
+    }
+
+    /// Gives a connection back.
+    pub(crate) fn give_back(&self, held: Held) {
+        self.free.put_first(held);
+    }
+
+    /// Opens one connection in the place of one that was lost, as soon as the server allows it.
+    pub(crate) fn open_again(self: &Arc<Self>, record: &Arc<Record>) {
+        let (pool, record) = (self.clone(), record.clone());
+        tokio::spawn(async move {
+            let mut finishing = record.finishing().clone();
+            tokio::select! {
+                session = pool.opened() => pool.add_reopened(session, &record),
+                () = finishing.wait() => {}
+            }
+        });
+    }
+
+    async fn opened(&self) -> Session {
+        let mut wait = RETRY_FIRST;
+        loop {
+            match (self.opener)().await {
+                Ok(session) => return session,
+                Err(_) => tokio::time::sleep(wait).await,
+            }
+            wait = (wait * 2).min(RETRY_MOST);
+        }
+    }
+
+    fn add_reopened(&self, session: Session, record: &Record) {
+        record.losses().reopened += 1;
+        self.give_back(Held {
+            session,
+            free_since: record.now(),
+            fresh: true,
+        });
+    }
+
+    /// Closes the connections that are free.
+    pub(crate) async fn close(&self) {
+        while let Some(held) = self.free.try_take() {
+            held.session.close().await;
+        }
+    }
+}

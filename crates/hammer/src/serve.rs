@@ -1,0 +1,131 @@
+//! One transaction from its due time to its answer, whoever means to do it and whenever.
+
+use std::sync::Arc;
+
+use stithy_measure::{Moment, Outcome, Sample, Times};
+
+use crate::client::postgresql::{Session, SessionError};
+use crate::pool::{Held, Pool};
+use crate::record::Record;
+use crate::script::Script;
+
+/// A drawn transaction that may begin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begun {
+    /// Its type.
+    pub(crate) kind: usize,
+    /// When it was due.
+    pub(crate) due: Moment,
+    /// When the driver began with it.
+    pub(crate) started: Moment,
+    /// Since when there is somebody to do it.
+    pub(crate) attended: Moment,
+}
+
+/// How the attempts of one transaction ended.
+struct Ended {
+    outcome: Outcome,
+    retries: u64,
+    sent: Moment,
+    done: Moment,
+    lost: bool,
+}
+
+/// Does the drawn transaction over a connection of the pool and records it; tells when it was done.
+///
+/// None when the run finishes before there is a connection.
+pub(crate) async fn serve<S: Script>(
+    script: &mut S,
+    begun: Begun,
+    pool: &Arc<Pool>,
+    record: &Arc<Record>,
+) -> Option<Moment> {
+    let mut held = pool.take(record).await?;
+    let connected = record.now();
+    record.no_longer_waits();
+    let ended = act(script, &mut held.session, record, connected).await;
+    let ready = begun.started.max(begun.attended).max(held.free_since);
+    record.add(&Sample {
+        kind: begun.kind,
+        outcome: ended.outcome,
+        retries: ended.retries,
+        times: Times {
+            due: begun.due,
+            started: begun.started,
+            ready,
+            connected,
+            sent: ended.sent,
+            done: ended.done,
+        },
+    });
+    return_connection(held, &ended, pool, record);
+    Some(ended.done)
+}
+
+fn return_connection(mut held: Held, ended: &Ended, pool: &Arc<Pool>, record: &Arc<Record>) {
+    if ended.lost {
+        record.add_lost(ended.done);
+        return pool.open_again(record);
+    }
+    if held.fresh && ended.outcome != Outcome::Failed {
+        record.losses().add_success(ended.done);
+        held.fresh = false;
+    }
+    held.free_since = ended.done;
+    pool.give_back(held);
+}
+
+/// Tries the drawn transaction until it ends in another way than by a conflict.
+async fn act<S: Script>(
+    script: &mut S,
+    session: &mut Session,
+    record: &Record,
+    connected: Moment,
+) -> Ended {
+    let mut retries = 0;
+    let mut sent = connected;
+    loop {
+        let result = script.attempt(session).await;
+        let done = record.now();
+        let ended = |outcome, lost| Ended {
+            outcome,
+            retries,
+            sent,
+            done,
+            lost,
+        };
+        let error = match result {
+            Ok(outcome) => return ended(outcome, false),
+            Err(error) => error,
+        };
+        let retryable = is_retryable(&error);
+        if !retryable {
+            record.add_error(&error);
+        }
+        let lost =
+            matches!(error, SessionError::Lost(_)) || !leave_transaction(session, record).await;
+        if lost || !retryable {
+            return ended(Outcome::Failed, lost);
+        }
+        retries += 1;
+        sent = record.now();
+    }
+}
+
+/// Rolls back what a failed attempt left open; false when the connection was lost over it.
+async fn leave_transaction(session: &mut Session, record: &Record) -> bool {
+    if !session.in_transaction() {
+        return true;
+    }
+    match session.roll_back().await {
+        Ok(()) => true,
+        Err(error) => {
+            record.add_error(&error);
+            false
+        }
+    }
+}
+
+fn is_retryable(error: &SessionError) -> bool {
+    matches!(error, SessionError::Server(server) if server.is_retryable())
+}

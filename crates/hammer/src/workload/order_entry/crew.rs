@@ -1,0 +1,171 @@
+//! Seats the users of a run: how many connections, who shares them, when who acts.
+
+use std::sync::Arc;
+
+use stithy_measure::{Moment, SystemClock};
+use stithy_wire::{Arrivals, Isolation, Pace, RunJob};
+
+use super::habit::{keyed, thinking, Habit};
+use super::input::{Draws, DELIVERY};
+use super::random::{Domain, Rng};
+use super::terminal::{Books, Terminal};
+use super::way::Way;
+use crate::client::postgresql::{Session, SessionError, Target};
+use crate::connections;
+use crate::crew::{Crew, Deferral, Pools, Timing};
+use crate::error::HammerError;
+use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
+use crate::pool::{Opener, Pool};
+
+/// Users with connections of their own leave their deliveries to others, who have one for so many
+/// users. A user who keys and thinks leaves a delivery in eight minutes.
+const USERS_PER_DELIVERER: u32 = 100;
+
+/// How many connections a run needs, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    /// Of the users.
+    users: u32,
+    /// Whether they share them.
+    shared: bool,
+    /// Of those who do the deferred deliveries; None: they use those of the users.
+    deliverers: Option<u32>,
+    deferred: bool,
+}
+
+impl Places {
+    /// What a job needs.
+    pub fn of(job: &RunJob) -> Self {
+        let closed = !matches!(job.pace, Pace::Rate { .. });
+        let deferred = job.deferred_delivery && closed;
+        let own = deferred && job.connections.is_none();
+        Places {
+            users: job.connections.unwrap_or(job.users),
+            shared: job.connections.is_some(),
+            deliverers: own.then(|| job.users.div_ceil(USERS_PER_DELIVERER)),
+            deferred,
+        }
+    }
+
+    /// All of them.
+    pub fn connections(&self) -> u32 {
+        self.users + self.deliverers.unwrap_or(0)
+    }
+}
+
+/// Opens the connections and seats everybody.
+///
+/// Errors: `connect-failed` (infrastructure).
+pub async fn crew(
+    job: &RunJob,
+    target: &Target,
+    places: Places,
+    habit: Habit,
+    books: &Books,
+) -> Result<Crew<Terminal>, HammerError> {
+    let (mut sessions, way) = open(job, target, places.connections()).await?;
+    let opener = opener(job, target);
+    let deliverers = sessions.split_off(places.users as usize);
+    let own = Arc::new(Pool::new(deliverers, opener.clone()));
+    let pools = pools(places, sessions, &opener);
+    let deferral = places.deferred.then(|| deferral(places, &pools, own));
+    let clock = SystemClock::start();
+    let terminal = |user| {
+        let draws = Draws::new(job.seed, user, habit);
+        Terminal::new(user, draws, books.clone(), clock, way.clone())
+    };
+    Ok(Crew {
+        scripts: (0..job.users).map(terminal).collect(),
+        timing: timing(job),
+        pools,
+        deferral,
+    })
+}
+
+fn pools(places: Places, sessions: Vec<Session>, opener: &Opener) -> Pools {
+    if places.shared {
+        return Pools::Shared {
+            pool: Arc::new(Pool::new(sessions, opener.clone())),
+            connections: places.users,
+        };
+    }
+    let own = sessions.into_iter();
+    let own = own.map(|session| Arc::new(Pool::new([session], opener.clone())));
+    Pools::Own(own.collect())
+}
+
+fn deferral(places: Places, pools: &Pools, own: Arc<Pool>) -> Deferral {
+    let (pool, workers) = match (pools, places.deliverers) {
+        (Pools::Shared { pool, connections }, None) => (pool.clone(), *connections),
+        (_, deliverers) => (own, deliverers.unwrap_or(0)),
+    };
+    Deferral {
+        kind: DELIVERY,
+        pool,
+        workers,
+        connections: places.deliverers.unwrap_or(0),
+    }
+}
+
+fn timing(job: &RunJob) -> Timing {
+    let rng = |user: u32| Rng::new(job.seed, Domain::Pace, user.into(), 0);
+    let waiting = |waits: Waits| {
+        let wait_mean_s = waits.mean_s();
+        let waits = Arc::new(waits);
+        let pace = |user| Box::new(Waiting::new(waits.clone(), rng(user))) as Box<dyn pace::Pace>;
+        let paces = (0..job.users).map(pace).collect();
+        Timing::Closed { paces, wait_mean_s }
+    };
+    match job.pace {
+        Pace::None => Timing::Closed {
+            paces: (0..job.users)
+                .map(|_| Box::new(BackToBack) as Box<dyn pace::Pace>)
+                .collect(),
+            wait_mean_s: 0.0,
+        },
+        Pace::Keyed => waiting(keyed()),
+        Pace::Think { mean_s } => waiting(thinking(job.profile, mean_s)),
+        Pace::Rate { per_s, arrivals } => Timing::Open(match arrivals {
+            Arrivals::Constant => Box::new(Steady::new(Moment::START, 1.0 / per_s)),
+            Arrivals::Poisson => Box::new(Poisson::new(1.0 / per_s, rng(0))),
+        }),
+    }
+}
+
+/// Opens connections and prepares the same statements in each.
+async fn open(
+    job: &RunJob,
+    target: &Target,
+    count: u32,
+) -> Result<(Vec<Session>, Way), HammerError> {
+    let mut sessions = connections::open(target, count, job.isolation).await?;
+    let mut way = None;
+    for session in &mut sessions {
+        let prepared = Way::prepare(session, job.procedures).await;
+        let prepared =
+            prepared.map_err(|e| connections::failed(target, "preparing statements", e))?;
+        // Statements are numbered in the order in which they are prepared: all sessions agree.
+        way = Some(prepared);
+    }
+    let way = way.ok_or_else(|| HammerError::bug("a run without connections", "run"))?;
+    Ok((sessions, way))
+}
+
+/// Opens one more connection like those.
+fn opener(job: &RunJob, target: &Target) -> Opener {
+    let (target, isolation, procedures) = (target.clone(), job.isolation, job.procedures);
+    Arc::new(move || {
+        let target = target.clone();
+        Box::pin(async move { open_one(&target, isolation, procedures).await })
+    })
+}
+
+async fn open_one(
+    target: &Target,
+    isolation: Isolation,
+    procedures: bool,
+) -> Result<Session, SessionError> {
+    let mut session = Session::open(target, &connections::settings(isolation)).await?;
+    Way::prepare(&mut session, procedures).await?;
+    Ok(session)
+}
