@@ -6,13 +6,18 @@ from pathlib import Path
 from stithy.errors import StithyError
 from stithy.wire.jobs import DataShape, WorkloadSize
 from stithy.wire.messages import (
+    CalibrateSummary,
     Condition,
     ConnectionCounts,
     DataSample,
+    Deal,
     DriverCost,
     ErrorCount,
     LedgerCounts,
+    LedgerFinding,
+    LedgerFindingKind,
     LedgerSummary,
+    LedgerWritten,
     OrderNumbers,
     Percentiles,
     Phase,
@@ -28,6 +33,7 @@ from stithy.wire.messages import (
 from stithy.workload.hammer import (
     NOBODY,
     RANDOM_TEXT,
+    THINK_S,
     Checked,
     Driven,
     LedgerVerified,
@@ -46,6 +52,11 @@ _SAMPLE = DataSample(
 )
 
 
+_WRITTEN = LedgerWritten(
+    acknowledged=20, size_bytes=1000, syncs=3, slowest_sync_s=0.01, problem=None
+)
+
+
 class FakeHammer:
     """Does each job at once; `faults` raises in the job of that name, `before_run` is called."""
 
@@ -56,10 +67,19 @@ class FakeHammer:
         complete: bool = True,
         errors: tuple[ErrorCount, ...] = (),
         broken: bool = False,
+        lost: int = 0,
+        rate_per_s_max: float | None = 1000.0,
+        users_max: int | None = None,
         warnings: tuple[str, ...] = (),
         before_run: Callable[[], None] = lambda: None,
     ) -> None:
-        """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds."""
+        """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds.
+
+        `lost`: orders that each ledger misses; `rate_per_s_max`, `users_max`: what calibrating finds.
+        """
+        self._lost = lost
+        self._rate_per_s_max = rate_per_s_max
+        self._users_max = users_max
         self._warnings = tuple(Warning(code="fake", text=text) for text in warnings)
         self._faults = faults or {}
         self._complete = complete
@@ -67,6 +87,8 @@ class FakeHammer:
         self._broken = broken
         self.before_run = before_run
         self.runs: list[RunRequest] = []
+        self.verified: list[Path] = []
+        self.calibrated: list[int] = []
 
     def prepare(
         self,
@@ -102,6 +124,8 @@ class FakeHammer:
         self._fail("run")
         self.before_run()
         self.runs.append(request)
+        if request.ledger is not None:
+            request.ledger.write_bytes(b"STITHYL1")
         second = Second(second=0, at_s=START_S, phase=Phase.MEASURE, transactions=_second())
         if watch.on_message:
             watch.on_message(second)
@@ -118,12 +142,38 @@ class FakeHammer:
     def verify_ledger(
         self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
     ) -> LedgerVerified:
-        """Ten of each, and all are there."""
+        """Ten of each, and all are there but the lost ones."""
         self._fail("verify-ledger")
-        names = LedgerCounts.model_fields
-        counts = LedgerCounts(**{**dict.fromkeys(names, 0), "acknowledged": 10})
-        summary = LedgerSummary(holds=True, orders=counts, payments=counts, torn_bytes=0)
-        return LedgerVerified((), summary)
+        self.verified.append(ledger)
+        counts = LedgerCounts(**{**dict.fromkeys(LedgerCounts.model_fields, 0), "acknowledged": 10})
+        orders = counts.model_copy(update={"lost": self._lost})
+        holds = self._lost == 0
+        summary = LedgerSummary(holds=holds, orders=orders, payments=counts, torn_bytes=0)
+        kind = LedgerFindingKind.LOST
+        found = tuple(
+            LedgerFinding(deal=Deal.ORDER, kind=kind, text=f"order {number}")
+            for number in range(self._lost)
+        )
+        return LedgerVerified(found, summary)
+
+    def calibrate(
+        self,
+        *,
+        connections: int,
+        trial_s: float,
+        think_s: float = THINK_S,
+        watch: Watch = NOBODY,
+    ) -> CalibrateSummary:
+        """As it was told."""
+        self._fail("calibrate")
+        self.calibrated.append(connections)
+        return CalibrateSummary(
+            connections=connections,
+            rate_per_s_max=self._rate_per_s_max,
+            think_s=think_s,
+            users_max=self._users_max,
+            trials=(),
+        )
 
     def _fail(self, job: str) -> None:
         if job in self._faults:
@@ -158,6 +208,7 @@ class FakeHammer:
             driver=DriverCost(cpu_s=0.1, run_queue_delay_s=None),
             connections=ConnectionCounts(opened=request.users, lost=0),
             nurand=(1, 2, 3),
+            ledger=_WRITTEN if request.ledger else None,
         )
 
 

@@ -16,6 +16,7 @@ from stithy.registry import plugins
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
+    CalibrationFacts,
     CandidateFacts,
     DatabaseFacts,
     End,
@@ -30,6 +31,7 @@ from stithy.results.manifest import (
     sha256_of,
 )
 from stithy.results.write import write_json, write_table
+from support.sample_ledger import finding_rows, ledger_rows
 
 START_S = 1_800_000_000.0
 TRANSACTIONS = {
@@ -71,6 +73,9 @@ class Shape:
     seed: int = 1
     end: End = "finished"
     end_because: str | None = None
+    calibration: CalibrationFacts = CalibrationFacts(connections=13, rate_per_s_max=12_000.0)
+    ledger: bool = False
+    lost: Mapping[str, int] = field(default_factory=dict)
 
 
 def window_id(candidate: str, users: int, block: int) -> str:
@@ -81,7 +86,8 @@ def window_id(candidate: str, users: int, block: int) -> str:
 def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     """Write a whole run to `directory`; `shape.left_out` windows exist in no table.
 
-    `shape.changes` maps a window's id to columns of its `window` row that are replaced.
+    `shape.changes` maps a window's id to columns of its `window` row that are replaced,
+    `shape.lost` to how many orders its ledger misses.
     """
     shape = shape or Shape()
     run = RunDirectory(directory)
@@ -144,7 +150,7 @@ def manifest(shape: Shape) -> Manifest:
     load = LoadFacts(
         users=shape.users, pace="none", ramp_up_s=shape.ramp_up_s, duration_s=shape.duration_s,
         repeat=shape.repeat, checkpoint=True, procedures=True, isolation="read-committed",
-        error_limit=100,
+        error_limit=100, ledger=shape.ledger,
     )  # fmt: skip
     database = DatabaseFacts(
         engine="postgresql", settings={"shared_buffers": "384MB"}, server_version="15.13",
@@ -159,7 +165,7 @@ def manifest(shape: Shape) -> Manifest:
         stithy_version="0.1.0", hammer_version="stithy-hammer 0.1.0", question=shape.question,
         study_file="sample.yaml", study_sha256=sha256_of(study_text(shape)), seed=shape.seed,
         comparability_key=comparability_key(parts), comparability=parts, workload=workload,
-        load=load, database=database, memory=memory,
+        load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(windows=tuple(windows), master_candidate=shape.candidates[0]),
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,
@@ -202,6 +208,11 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     if shape.series:
         _write(where.table("series"), tables.SERIES, load.series_rows())
     _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())
+    lost = shape.lost.get(place.window_id, 0)
+    kept = ledger_rows(place.window_id, row["new_orders"], lost) if shape.ledger else []
+    _write(where.table("ledger"), tables.LEDGER, kept)
+    findings = finding_rows(place.window_id, lost)
+    _write(where.table("ledger_findings"), tables.LEDGER_FINDINGS, findings)
 
 
 class _Load:
@@ -252,6 +263,9 @@ class _Load:
             "nopm": counts["new-order"][0] / minutes, "tpm": total / minutes,
             "errors": 0, "error_text": None, "retries": place.users // 4,
             "lateness_p99_s": 30e-6, "service_p50_s": self.response_s * 0.7,
+            "driver_rate_per_s_max": shape.calibration.rate_per_s_max, "driver_users_max": None,
+            "ledger_acknowledged": None, "ledger_sync_max_s": None, "ledger_problem": None,
+            "ledger_unverified_because": None, "ledger_shares": None,
             "driver_cpu_s": total * 15e-6, "driver_run_queue_s": total * 2e-6,
             "order_numbers_before": 300_100, "order_numbers_after": 300_100 + orders,
             "new_orders_acknowledged": orders, "new_orders_in_doubt": 0,

@@ -164,6 +164,8 @@ def gather(frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int]
     transactions = _by_window(_rows(frames, "transactions"))
     conditions = _by_window(_rows(frames, "conditions"))
     restores = _by_window(_rows(frames, "restores"))
+    ledgers = _by_window(_rows(frames, "ledger"))
+    findings = _by_window(_rows(frames, "ledger_findings"))
     gaps = _gaps(frames)
     windows = tuple(
         Window(
@@ -174,6 +176,8 @@ def gather(frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int]
                 conditions.get(row["window_id"], ()),
                 next(iter(restores.get(row["window_id"], ())), None),
                 gaps.get(row["window_id"], ()),
+                ledgers.get(row["window_id"], ()),
+                findings.get(row["window_id"], ()),
             ),
         )
         for row in sorted(rows, key=lambda row: (row["users"], row["block"], row["position"]))

@@ -102,6 +102,7 @@ def _what(step: "Step") -> str:
     return {
         "provision": "make the volume",
         "prepare": "load the database",
+        "calibrate": "find what the driver can do",
         "snapshot": "keep a master copy",
         "restore": "copy the master copy back",
         "check": "all consistency conditions",

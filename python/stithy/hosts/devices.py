@@ -59,6 +59,21 @@ def devices_under(
     return tuple(dict.fromkeys(_under_path(path, proc, sys)))
 
 
+def shared_by(
+    one: Path, other: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")
+) -> str | None:
+    """What two places lie on both: devices by name, or else one file system; None if nothing.
+
+    Both paths must exist. What lies beneath a network or a hypervisor cannot be seen.
+    """
+    under = devices_under(other, proc, sys)
+    if common := [name for name in devices_under(one, proc, sys) if name in under]:
+        return ", ".join(common)
+    mount = mount_of(one, proc)
+    same = mount.number == mount_of(other, proc).number
+    return f"the {mount.kind} at {mount.point}" if same else None
+
+
 def _under_path(path: Path, proc: Path, sys: Path) -> Iterator[str]:
     mount = mount_of(path, proc)
     if mount.kind == "overlay":

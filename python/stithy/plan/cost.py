@@ -26,6 +26,9 @@ UNEVEN = 1.2
 """Arrivals by chance may be more in a window than on average."""
 CHECK_S_PER_WAREHOUSE = 0.8
 QUICK_CHECK_S_PER_WAREHOUSE = 0.05
+CALIBRATE_S = 20.0
+CALIBRATE_S_MAX = 60.0
+"""Some fifteen rates, each for a second and some tenths; a host that is late tries some twice."""
 SLOWER = 4.0
 """How much longer than likely a step that works on the database may take."""
 
@@ -89,6 +92,11 @@ def prepare(size: Sizes, workload: Workload, memory: int) -> Cost:
     """Making a server, loading, and the clean-up after it."""
     likely_s = 6.0 + size.warehouses * workload.load_s_per_warehouse
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
+
+
+def calibrate(size: Sizes, memory: int) -> Cost:
+    """Finding out what the driver keeps up with; nothing is written."""
+    return Cost(CALIBRATE_S, CALIBRATE_S_MAX, size.database_bytes, memory)
 
 
 def snapshot(size: Sizes) -> Cost:

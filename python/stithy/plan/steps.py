@@ -7,7 +7,9 @@ give the same ids, so that a journal can be matched to a plan.
 from dataclasses import dataclass
 from typing import Literal
 
-StepKind = Literal["provision", "prepare", "snapshot", "restore", "window", "check", "tear-down"]
+StepKind = Literal[
+    "provision", "prepare", "calibrate", "snapshot", "restore", "window", "check", "tear-down"
+]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import polars as pl
 
 from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.registry import plugins
+from stithy.report import head_room, ledgers
 from stithy.report.context import Context, context_of
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
@@ -54,6 +55,11 @@ def _support(context: Context) -> Iterator[str]:
     held = context.run.conditions
     if not held.is_empty() and held["holds"].all():
         yield f"All {len(held):,} verified consistency conditions held."
+    if (told := ledgers.proven(context)) is not None:
+        yield told
+    room = head_room.sentence(context)
+    if room is not None and not room.weakens:
+        yield room.text
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
         yield f"{plural(len(restores), 'restore')} gave files identical to the master copy."
@@ -61,6 +67,7 @@ def _support(context: Context) -> Iterator[str]:
 
 def _flaws(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
+    yield from ledgers.flaws(context)
     invalid = sum(not window.valid for window in windows)
     if invalid:
         verb = "is" if invalid == 1 else "are"
@@ -78,6 +85,9 @@ def _flaws(context: Context) -> Iterator[str]:
             f"In {plural(unlimited, 'window')} the memory limit was not enforced: caches may hide "
             "the storage."
         )
+    room = head_room.sentence(context)
+    if room is not None and room.weakens:
+        yield room.text
 
 
 def _unfinished(context: Context) -> Iterator[str]:

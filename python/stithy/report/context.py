@@ -93,6 +93,8 @@ def frames(run: Run) -> Mapping[str, pl.DataFrame]:
         "seconds": run.seconds,
         "series": run.series,
         "conditions": run.conditions,
+        "ledger": run.ledger,
+        "ledger_findings": run.ledger_findings,
         "restores": run.restores,
     }
 

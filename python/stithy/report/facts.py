@@ -57,7 +57,12 @@ def _candidate(candidate: CandidateFacts) -> dict[str, str]:
 
 
 def _load(manifest: Manifest) -> list[Pair]:
-    return [*_pairs("workload", _fields(manifest.workload)), *_pairs("", _fields(manifest.load))]
+    calibrated = _fields(manifest.calibration) if manifest.calibration else {}
+    return [
+        *_pairs("workload", _fields(manifest.workload)),
+        *_pairs("", _fields(manifest.load)),
+        *_pairs("calibration of the driver", calibrated),
+    ]
 
 
 def _database(manifest: Manifest) -> list[Pair]:

@@ -19,7 +19,7 @@ from stithy.analysis.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
 from stithy.errors import InfrastructureError
 from stithy.registry import plugins
-from stithy.report import answer, draw, facts, page_tables, palette
+from stithy.report import answer, draw, facts, head_room, ledgers, page_tables, palette
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.provenance import provenance
@@ -93,6 +93,7 @@ def build(context: Context) -> Page:
         page_tables.reasons(context), page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
+        ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
         page_tables.missing(absent, context), answer.table(found),
     )  # fmt: skip
     return Page(
@@ -128,6 +129,8 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         provenance=provenance(page.context.manifest),
         moment=facts.moment,
         commit_rule=commit_rule(),
+        head_room=head_room.sentence(page.context),
+        ledgers_proven=ledgers.proven(page.context),
     )
 
 

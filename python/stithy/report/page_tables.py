@@ -8,6 +8,7 @@ import polars as pl
 
 from stithy.analysis import identities
 from stithy.analysis.evidence import Evidence, Window
+from stithy.report import head_room
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.tables import PageTable, Show
@@ -93,7 +94,7 @@ def driver(context: Context) -> PageTable:
         pl.when(pl.col("transactions") > 0)
         .then(pl.col("driver_cpu_s") / pl.col("transactions"))
         .alias("cpu_per_transaction_s"),
-    )  # fmt: skip
+    ).join(head_room.frame(context), on="window_id", how="left", maintain_order="left")  # fmt: skip
     return PageTable(
         "driver",
         "The load driver",
@@ -103,6 +104,7 @@ def driver(context: Context) -> PageTable:
             Show("driver_cpu_s", "CPU time", "duration"),
             Show("cpu_per_transaction_s", "CPU time per transaction", "duration"),
             Show("driver_run_queue_s", "Waited for a CPU", "duration"),
+            *head_room.shows(context),
         ),
         frame,
     )  # fmt: skip

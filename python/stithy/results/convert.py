@@ -14,6 +14,10 @@ from stithy.wire.messages import (
     AnyMessage,
     Condition,
     ConnectionCounts,
+    Deal,
+    LedgerFinding,
+    LedgerSummary,
+    LedgerWritten,
     Percentiles,
     RunSummary,
     Second,
@@ -198,6 +202,7 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
         **_connections(summary.connections),
         **_touched(summary.touched),
         "driver_nice": summary.driver.nice,
+        **_ledger_written(summary.ledger),
         "driver_cpu_s": summary.driver.cpu_s,
         "driver_run_queue_s": summary.driver.run_queue_delay_s,
         "order_numbers_before": numbers.before,
@@ -226,6 +231,31 @@ def _touched(touched: Touched | None) -> Row:
         "database_bytes": touched.database_bytes if touched else None,
         "shared_buffers_bytes": touched.shared_buffers_bytes if touched else None,
     }
+
+
+def _ledger_written(written: LedgerWritten | None) -> Row:
+    return {
+        "ledger_acknowledged": written.acknowledged if written else None,
+        "ledger_sync_max_s": written.slowest_sync_s if written else None,
+        "ledger_problem": written.problem if written else None,
+    }
+
+
+def ledger_rows(window_id: str, summary: LedgerSummary) -> list[Row]:
+    """Rows of LEDGER: orders, then payments."""
+    kept = {Deal.ORDER: summary.orders, Deal.PAYMENT: summary.payments}
+    return [
+        {"window_id": window_id, "deal": deal.value, **counts.model_dump()}
+        for deal, counts in kept.items()
+    ]
+
+
+def ledger_finding_rows(window_id: str, findings: Iterable[LedgerFinding]) -> list[Row]:
+    """Rows of LEDGER_FINDINGS, in the order of the findings."""
+    return [
+        {"window_id": window_id, **each.model_dump(mode="json", exclude={"message"})}
+        for each in findings
+    ]
 
 
 def _worst_error(summary: RunSummary) -> str | None:

@@ -6,6 +6,8 @@
   journal.jsonl                 every step and every thing made, before it is made
   run.log                       events with keys, one JSON object a line
   prepare/hammer.jsonl          raw output of loading
+  calibration.json              what the driver was shown to keep up with
+  calibrate/hammer.jsonl        raw output of finding that out
   check/<candidate>.<when>.jsonl
   tables/conditions.parquet     consistency conditions outside of windows
   tables/restores.parquet       one row a restore
@@ -14,7 +16,9 @@
     warm-up.jsonl  check.jsonl  raw output of the passes before and after
     hammer.{response,service,late}.hlog, and hammer.pool-wait.hlog where users share connections
     hammer.ledger               what was meant and acknowledged, where the study wants it
+    verify-ledger.jsonl         raw output of comparing it with the database
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
+    ledger.parquet  ledger_findings.parquet
     server.log
   report.html
   report/                       figures and the tables behind them, regenerated at will
@@ -44,6 +48,11 @@ class WindowDirectory:
     def ledger(self) -> Path:
         """What the users meant to do and what was acknowledged."""
         return self.root / "hammer.ledger"
+
+    @property
+    def ledger_output(self) -> Path:
+        """Raw messages of the hammer while it compared the ledger with the database."""
+        return self.root / "verify-ledger.jsonl"
 
     @property
     def warm_up_output(self) -> Path:
@@ -95,6 +104,16 @@ class RunDirectory:
     def prepare_output(self) -> Path:
         """Raw messages of the hammer while loading."""
         return self.root / "prepare" / "hammer.jsonl"
+
+    @property
+    def calibration(self) -> Path:
+        """The highest rate and number of users with which the driver stayed on time."""
+        return self.root / "calibration.json"
+
+    @property
+    def calibrate_output(self) -> Path:
+        """Raw messages of the hammer while calibrating."""
+        return self.root / "calibrate" / "hammer.jsonl"
 
     def check_output(self, candidate: str, when: str) -> Path:
         """Raw messages of a full check; `when` is `load` or `end`."""

@@ -105,6 +105,22 @@ class LoadFacts(_Facts):
     ledger: bool = False
 
 
+class CalibrationFacts(_Facts):
+    """What the driver was shown to keep up with, before the first window.
+
+    Each number is None where it was never on time, or was not tried; `missing_because` says why
+    there is no rate. `think_s` is the mean pause of the users tried; with `users_limit_reached`
+    more of them were not tried.
+    """
+
+    connections: int | None = None
+    rate_per_s_max: float | None = None
+    think_s: float | None = None
+    users_max: int | None = None
+    users_limit_reached: bool | None = None
+    missing_because: str | None = None
+
+
 class PlanFacts(_Facts):
     """The plan in short: ids of the windows in the order of the plan."""
 
@@ -133,6 +149,7 @@ class Manifest(_Facts):
     candidates: tuple[CandidateFacts, ...]
     database: DatabaseFacts
     memory: MemoryFacts
+    calibration: CalibrationFacts | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
     started_at_s: float
     ended_at_s: float | None = None

@@ -18,6 +18,8 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
 from stithy.results.tables import (
     CONDITIONS,
+    LEDGER,
+    LEDGER_FINDINGS,
     RESTORES,
     SECONDS,
     SERIES,
@@ -29,7 +31,7 @@ from stithy.results.tables import (
 if TYPE_CHECKING:
     import polars as pl
 
-WINDOW_TABLES = (WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS)
+WINDOW_TABLES = (WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, LEDGER, LEDGER_FINDINGS)
 RUN_TABLES = (CONDITIONS, RESTORES)
 
 
@@ -57,6 +59,8 @@ class Run:
     seconds: "pl.DataFrame"
     series: "pl.DataFrame"
     conditions: "pl.DataFrame"
+    ledger: "pl.DataFrame"
+    ledger_findings: "pl.DataFrame"
     restores: "pl.DataFrame"
     problems: tuple[Problem, ...]
 
@@ -81,6 +85,8 @@ def read_run(root: Path) -> Run:
         seconds=frames["seconds"],
         series=frames["series"],
         conditions=frames["conditions"],
+        ledger=frames["ledger"],
+        ledger_findings=frames["ledger_findings"],
         restores=frames["restores"],
         problems=tuple(problems),
     )

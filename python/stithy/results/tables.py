@@ -86,11 +86,18 @@ WINDOW = Table(
         _i("driver_nice", "", "priority of the hammer, -20 is served first; null where the kernel does not tell", null=True),
         _r("driver_cpu_s", "s", "CPU time of the hammer in the measurement", null=True),
         _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
+        _r("driver_rate_per_s_max", "1/s", "highest rate at which the driver was shown to stay on time; null where it was not calibrated", null=True),
+        _i("driver_users_max", "", "most users with whom it was; null also for users without pauses", null=True),
         _i("order_numbers_before", "", "sum of D_NEXT_O_ID at quiet start", null=True),
         _i("order_numbers_after", "", "sum of D_NEXT_O_ID at quiet end", null=True),
         _i("new_orders_acknowledged", "", "new orders acknowledged from quiet start to quiet end", null=True),
         _i("new_orders_in_doubt", "", "new orders whose answer never came", null=True),
         _i("new_orders_in_doubt_found", "", "of those, found in the database", null=True),
+        _i("ledger_acknowledged", "", "acknowledgements that are durable in the ledger; null where none was kept", null=True),
+        _r("ledger_sync_max_s", "s", "slowest sync of the ledger", null=True),
+        _t("ledger_problem", "why the ledger ended early, where it did", null=True),
+        _t("ledger_unverified_because", "why the ledger was not compared with the database, where it was not", null=True),
+        _t("ledger_shares", "what the ledger and the candidate's volume lie on both, where they share a device", null=True),
         _i("client_commits", "", "commits the hammer counted over the whole job", null=True),
         _i("client_rollbacks", "", "rollbacks the hammer counted over the whole job", null=True),
         _i("server_commits", "", "growth of the server's commit counter over the whole job", null=True),
@@ -206,4 +213,34 @@ RESTORES = Table(
     ),
 )
 
-TABLES = (WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, RESTORES)
+LEDGER = Table(
+    "ledger",
+    "One row a kind of transaction that the window's ledger keeps: what became of them. Empty without a ledger.",
+    (
+        _t("window_id", "id of the window"),
+        _t("deal", "`order` or `payment`"),
+        _i("acknowledged", "", "acknowledged by the database"),
+        _i("lost", "", "of those, not in the database"),
+        _i("differing", "", "of those, in the database with another number, district or amount"),
+        _i("refused", "", "certainly not committed"),
+        _i("returned", "", "of those, in the database all the same"),
+        _i("in_doubt", "", "sent and never answered"),
+        _i("in_doubt_found", "", "of those, in the database"),
+        _i("unknown", "", "in the database, dated within the ledger's time, and not in the ledger"),
+    ),
+)  # fmt: skip
+
+LEDGER_FINDINGS = Table(
+    "ledger_findings",
+    "One row a transaction of which ledger and database tell different things: the first of each kind.",
+    (
+        _t("window_id", "id of the window"),
+        _t("deal", "`order` or `payment`"),
+        _t("kind", "`lost`, `differs`, `returned`, `doubt-committed`, `doubt-absent` or `unknown`"),
+        _t("text", "which transaction, in words"),
+    ),
+)  # fmt: skip
+
+TABLES = (
+    WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, LEDGER, LEDGER_FINDINGS, RESTORES,
+)  # fmt: skip

@@ -14,6 +14,7 @@ from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
 from stithy.plan.steps import Plan
 from stithy.results.layout import RunDirectory
+from stithy.results.manifest import CalibrationFacts
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
 from stithy.run.register import Making, Register
@@ -32,7 +33,8 @@ from stithy.workload.workload import Workload
 class State:
     """What steps leave for later ones; filled in as the run goes on.
 
-    `master`: contents of the master copy, None before it is made. `trees`: what was made on which
+    `master`: contents of the master copy, None before it is made. `calibration`: what the driver
+    keeps up with, None before it is known. `trees`: what was made on which
     volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
     instances that go on after the run.
     """
@@ -44,6 +46,7 @@ class State:
     conditions: list[dict[str, Any]] = field(default_factory=list)
     server_facts: ServerFacts | None = None
     hammer_version: str | None = None
+    calibration: CalibrationFacts | None = None
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
     trees: set[tuple[str, str]] = field(default_factory=set)
     starts: int = 0

@@ -13,9 +13,11 @@ from stithy.plan.cost import total_s
 from stithy.plan.steps import Step, StepKind
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
+from stithy.run.calibrating import calibrate
 from stithy.run.context import Context
 from stithy.run.events import Note, RunStarted, StepFinished, StepStarted
 from stithy.run.forecast import Forecast
+from stithy.run.ledger import warn_of_sharing
 from stithy.run.loading import check, prepare, snapshot
 from stithy.run.manifest import ManifestFile
 from stithy.run.register import read_registered
@@ -121,6 +123,7 @@ def provision(context: Context, step: Step) -> str:
     provider = context.providers[step.candidate]
     volume = provider.provision(context.run_id, context.recorder(step.candidate))
     context.state.volumes[step.candidate] = volume
+    warn_of_sharing(context, step.candidate)
     return f"{volume.path} on {volume.filesystem}"
 
 
@@ -159,6 +162,7 @@ def keep_running(context: Context) -> dict[str, str]:
 ACTIONS: Mapping[StepKind, Action] = {
     "provision": provision,
     "prepare": prepare,
+    "calibrate": calibrate,
     "snapshot": snapshot,
     "check": check_step,
     "restore": restore_step,

@@ -6,6 +6,7 @@ from typing import Any
 import stithy
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.results.manifest import (
+    CalibrationFacts,
     CandidateFacts,
     DatabaseFacts,
     End,
@@ -67,6 +68,7 @@ class ManifestFile:
             candidates=tuple(self._candidate(name) for name in study.candidates),
             database=database,
             memory=memory,
+            calibration=self._calibration(),
             environment=self._machine,
             started_at_s=self._started_at_s,
             ended_at_s=ended_at_s,
@@ -131,6 +133,12 @@ class ManifestFile:
             enforced=all(held for held, _ in limits.values()) if limits else None,
             note="; ".join(notes) or None,
         )
+
+    def _calibration(self) -> CalibrationFacts:
+        if not self._context.file.study.load.calibrate:
+            return CalibrationFacts(missing_because="the study did not ask for it")
+        known = self._context.state.calibration
+        return known or CalibrationFacts(missing_because="the run did not come to it")
 
     def _candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]

@@ -16,13 +16,20 @@ from stithy.hosts.cgroup import MemoryGroup
 from stithy.plan.ids import derive_seed
 from stithy.plan.steps import Step, WindowPlan
 from stithy.results.layout import WindowDirectory
+from stithy.run import ledger
 from stithy.run.context import Context
 from stithy.run.driving import request_of
 from stithy.run.events import SecondPassed
 from stithy.run.memory import limited
 from stithy.run.window_rows import write_window
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import Checked, Driven, Program, Watch
+from stithy.workload.hammer import (
+    Checked,
+    Driven,
+    LedgerVerified,
+    Program,
+    Watch,
+)
 
 WARM_UP_PER_WAREHOUSE = 500
 WARM_UP_MAX = 20_000
@@ -44,6 +51,8 @@ class Measured:
     commits: tuple[CommitCounters, CommitCounters] | None = None
     maintenance: tuple[MaintenanceCounters, MaintenanceCounters] | None = None
     checked: Checked | None = None
+    ledger: LedgerVerified | None = None
+    ledger_unverified_because: str | None = None
     missing_because: str | None = None
     server_ended: str | None = None
 
@@ -93,6 +102,27 @@ def _use(
     if context.state.server_facts is None:
         context.state.server_facts = instance.facts()
     _warm_up(context, measured, hammer)
+    try:
+        _drive_sampled(context, measured, hammer, instance, group)
+    finally:
+        ledger.verify(context, measured, hammer, instance)
+    # An interrupted window is verified too: what it did must be right all the same.
+    measured.checked = hammer.check(
+        context.size,
+        quick=True,
+        after_load=False,
+        watch=Watch(raw_output=context.directory.window(measured.window.id).check_output),
+    )
+
+
+def _drive_sampled(
+    context: Context,
+    measured: Measured,
+    hammer: Program,
+    instance: Instance,
+    group: MemoryGroup | None,
+) -> None:
+    """The users' work between two readings of the server's counters, while collectors run."""
     with _sampled(context, measured, instance, group):
         if measured.window.checkpoint:
             instance.checkpoint()
@@ -101,13 +131,6 @@ def _use(
         measured.driven = _drive(context, measured.window, hammer)
         measured.commits = (commits, instance.commits(context.clock))
         measured.maintenance = (maintenance, instance.maintenance())
-    # An interrupted window is verified too: what it did must be right all the same.
-    measured.checked = hammer.check(
-        context.size,
-        quick=True,
-        after_load=False,
-        watch=Watch(raw_output=context.directory.window(measured.window.id).check_output),
-    )
 
 
 def _warm_up(context: Context, measured: Measured, hammer: Program) -> None:

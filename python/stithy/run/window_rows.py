@@ -15,7 +15,9 @@ from stithy.results.convert import (
 )
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
+from stithy.run import ledger
 from stithy.run.context import Context
+from stithy.run.driving import pace_of
 from stithy.run.driving import pace_of
 from stithy.units import format_duration
 
@@ -45,9 +47,10 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     series = series_rows(window.id, measured.readings, row["started_at_s"])
     write_table(directory.table("series"), tables.SERIES, series)
     write_table(directory.table("conditions"), tables.CONDITIONS, conditions)
+    ledger.write_ledger(directory, measured)
     # Last: a window counts as measured when its own row is there.
     write_table(directory.table("window"), tables.WINDOW, [row])
-    return _told(row, transactions)
+    return _told(row, transactions) + ledger.result(measured)
 
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
@@ -74,6 +77,9 @@ def window_row(context: Context, measured: "Measured", transactions: list[Row]) 
         "checkpoint_before": "forced" if window.checkpoint else "none",
         "restore_s": context.state.restore_s.get(window.candidate),
         "warm_up_s": measured.warm_up_s,
+        "ledger_unverified_because": measured.ledger_unverified_because,
+        **_calibrated(context),
+        "ledger_shares": ledger.shared(context, window.candidate),
     }
     if measured.driven is not None:
         row |= _numbers(context, measured, transactions)
@@ -99,6 +105,16 @@ def _numbers(context: Context, measured: "Measured", transactions: list[Row]) ->
         first, last = measured.maintenance
         row["autovacuum_runs"] = last.autovacuum_runs - first.autovacuum_runs
     return row
+
+
+def _calibrated(context: Context) -> Row:
+    """What the driver was shown to keep up with; numbers of users mean something with pauses."""
+    known = context.state.calibration
+    paced = pace_of(context.file.study.load).kind in ("keyed", "think")
+    return {
+        "driver_rate_per_s_max": known.rate_per_s_max if known else None,
+        "driver_users_max": known.users_max if known and paced else None,
+    }
 
 
 def _cut_short(context: Context, measured: "Measured") -> str:

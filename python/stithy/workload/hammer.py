@@ -52,6 +52,9 @@ the server may wait for a device that stalls."""
 
 BACK_TO_BACK = BackToBack()
 
+THINK_S = 21.0
+"""The mean pause of keyed users at the specified mix. Source: docs/explanation/method.md."""
+
 S = TypeVar(
     "S",
     PrepareSummary,
@@ -173,6 +176,17 @@ class Program(Protocol):
         """Compare a ledger with the database; what was lost is a result, not an error."""
         ...
 
+    def calibrate(
+        self,
+        *,
+        connections: int,
+        trial_s: float,
+        think_s: float = THINK_S,
+        watch: Watch = NOBODY,
+    ) -> CalibrateSummary:
+        """Find what the driver keeps up with; that it is late at every rate is a result, too."""
+        ...
+
 
 class Hammer:
     """The native hammer against one database."""
@@ -264,11 +278,16 @@ class Hammer:
         return LedgerVerified(tuple(findings), summary)
 
     def calibrate(
-        self, *, connections: int, trial_s: float, watch: Watch = NOBODY
+        self,
+        *,
+        connections: int,
+        trial_s: float,
+        think_s: float = THINK_S,
+        watch: Watch = NOBODY,
     ) -> CalibrateSummary:
         """Find the driver's highest rate on time; errors as in `run_program`."""
         url = self._url.reveal()
-        job = CalibrateJob(url=url, connections=connections, trial_s=trial_s)
+        job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
         return _expect(CalibrateSummary, self._do(job, watch, _ignore))
 
     def _do(

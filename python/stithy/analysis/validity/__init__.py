@@ -1,4 +1,4 @@
 """May a window's numbers be believed, and what must be said beside them?
 
-One module a kind of flag (`driving`, `proof`, `surroundings`); `judge` asks them all.
+One module a kind of flag (`driving`, `proof`, `ledger`, `surroundings`); `judge` asks them all.
 """

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from stithy.analysis.head_room import head_room as head_room_of
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.units import format_duration
@@ -48,3 +49,21 @@ def driver_late(window: Row) -> Reason | None:
         Flag.DRIVER_LATE,
         {"lateness": format_duration(late_s), "allowed": format_duration(allowed_s)},
     )
+
+
+def head_room(window: Row) -> Reason | None:
+    """It was asked for more than half of what the driver can do on this host.
+
+    Source: docs/explanation/method.md, "The driver's head-room".
+    """
+    found = head_room_of(window)
+    if not found.is_little:
+        return None
+    parts = []
+    if found.rate_share is not None:
+        most = f"{window['driver_rate_per_s_max']:,.0f} transactions a second"
+        parts.append(f"{found.rate_share:.0%} of the {most} that it can do on this host")
+    if found.users_share is not None:
+        most = f"{window['driver_users_max']:,} users"
+        parts.append(f"{found.users_share:.0%} of the {most} that it can serve on this host")
+    return Reason(Flag.LITTLE_HEAD_ROOM, {"asked": " and ".join(parts).replace("%", " %")})

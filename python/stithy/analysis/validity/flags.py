@@ -15,6 +15,12 @@ class Flag(Enum):
     COMMITS = "commit counters disagree"
     CONDITIONS = "consistency broken"
     RESTORE = "restore not identical"
+    LEDGER = "acknowledged work is gone"
+    LEDGER_UNVERIFIED = "ledger not compared"
+    LEDGER_CUT = "ledger ended early"
+    LEDGER_UNKNOWN = "work that the ledger does not know"
+    LEDGER_SHARES = "ledger on the storage under test"
+    LITTLE_HEAD_ROOM = "little head-room"
     COMMITS_UNKNOWN = "commit counters not verified"
     CONDITIONS_UNKNOWN = "consistency not verified"
     MEMORY_LIMIT = "memory limit not enforced"
@@ -33,4 +39,5 @@ class Flag(Enum):
 _INVALIDATING = frozenset({
     Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.ORDER_NUMBERS,
     Flag.ORDER_NUMBERS_UNKNOWN, Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
+    Flag.LEDGER,
 })  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stithy.analysis.validity import driving, proof, surroundings
+from stithy.analysis.validity import ledger as kept
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
 
@@ -19,19 +20,31 @@ def judge(
     conditions: Sequence[Row] = (),
     restore: Row | None = None,
     gaps: Iterable[str] = (),
+    ledger: Sequence[Row] = (),
+    ledger_findings: Sequence[Row] = (),
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
-    `window`, `conditions`, `restore` are the window's rows of the tables of those names;
-    `gaps` names collectors with missing samples.
+    `window`, `conditions`, `restore`, `ledger`, `ledger_findings` are the window's rows of the
+    tables of those names; `gaps` names collectors with missing samples.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Three times".
     """
+    about_ledger = [
+        kept.gone(ledger, ledger_findings),
+        kept.unverified(window),
+        kept.cut(window),
+        kept.unknown(ledger),
+        kept.shares(window),
+    ]
     if window["missing_because"] is not None:
-        return (Reason(Flag.NO_NUMBERS, {"because": clause(window["missing_because"])}),)
+        # What was acknowledged must be there whatever became of the window.
+        because = {"because": clause(window["missing_because"])}
+        return _ordered([Reason(Flag.NO_NUMBERS, because), *about_ledger])
     found = [
         driving.incomplete(window),
         driving.errors(window),
         driving.driver_late(window),
+        driving.head_room(window),
         proof.order_numbers(window),
         proof.commits(window),
         proof.conditions(conditions),
@@ -42,6 +55,11 @@ def judge(
         surroundings.gaps(gaps),
         surroundings.autovacuum(window),
     ]
+    return _ordered([*found, *about_ledger])
+
+
+def _ordered(found: Iterable[Reason | None]) -> tuple[Reason, ...]:
+    """The reasons that there are, those that invalidate first."""
     reasons = [reason for reason in found if reason is not None]
     return tuple(sorted(reasons, key=lambda reason: not reason.invalidates))
 

@@ -40,6 +40,30 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "The restored files were not identical to the master copy.",
         "Check the volume for errors; the window did not start from the common state.",
     ),
+    Flag.LEDGER: (
+        "The ledger shows acknowledged work that is gone: {gone}; such as {example}.",
+        "Do not trust this storage or this server: what it acknowledged it did not keep.",
+    ),
+    Flag.LEDGER_UNVERIFIED: (
+        "The ledger was not compared with the database: {because}.",
+        "The order numbers prove the orders of a whole window; nothing proves its payments.",
+    ),
+    Flag.LEDGER_CUT: (
+        "The ledger ended early: {because}.",
+        "Make room where the results are, or name a faster device; the rest is not proven.",
+    ),
+    Flag.LEDGER_UNKNOWN: (
+        "The database holds {unknown} that the ledger does not know.",
+        "Look for other clients of this server; after a killed driver it is the ledger's torn end.",
+    ),
+    Flag.LEDGER_SHARES: (
+        "The ledger lay on the storage under test: both on {what}.",
+        "Name a directory on another device with --out; the ledger's syncs load this one.",
+    ),
+    Flag.LITTLE_HEAD_ROOM: (
+        "The driver was asked for {asked}.",
+        "Give the driver more CPU or another host, or it may be what limits the numbers.",
+    ),
     Flag.COMMITS_UNKNOWN: (
         "The server's commit counter could not be read, so it was not compared.",
         "The order numbers still prove the acknowledged orders.",

@@ -1,8 +1,9 @@
 """Load: the virtual users work at each level, on each candidate, from the same state every time.
 
 The database is loaded once, on the volume of the master candidate, and its master copy is kept
-there. Each window starts from a fresh copy of it on the volume of its own candidate. The last
-window of each candidate is followed by a check of all consistency conditions.
+there; before that the driver is calibrated on its server. Each window starts from a fresh copy of
+it on the volume of its own candidate. The last window of each candidate is followed by a check of
+all consistency conditions.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
     """The steps in their order."""
     names = list(study.candidates)
     yield from (_provision(name, scene) for name in names)
-    yield from _database(scene)
+    yield from _database(study, scene)
     yield from _windows(study, scene)
     yield from (_tear_down(name, scene) for name in names)
 
@@ -34,12 +35,14 @@ def _tear_down(name: str, scene: Scene) -> Step:
     return Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held(name)))
 
 
-def _database(scene: Scene) -> Iterator[Step]:
+def _database(study: Study, scene: Scene) -> Iterator[Step]:
     master, size = scene.master_candidate, scene.size
     memory = scene.memory(master)
     yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
-    # Before the master copy is made of it: afterwards the check would need a copy of its own.
+    # Before the master copy is made of it: afterwards both would need a copy of their own.
     yield Step("check-load", "check", master, cost.check(size, size.database_bytes, memory))
+    if study.load.calibrate:
+        yield Step("calibrate", "calibrate", master, cost.calibrate(size, memory))
     yield Step("snapshot", "snapshot", master, cost.snapshot(size))
 
 

@@ -1,0 +1,79 @@
+"""What the driver can do on this host, found once before the first window, with a null transaction.
+
+Each window is compared with it: a driver that is asked for much of what it can do measures itself.
+"""
+
+from stithy.errors import Interrupted, StithyError
+from stithy.plan.steps import Step
+from stithy.results.manifest import CalibrationFacts
+from stithy.results.write import write_json
+from stithy.run.context import Context
+from stithy.run.events import Note, Progress
+from stithy.wire.messages import AnyMessage, CalibrateSummary
+from stithy.wire.messages import Progress as HammerProgress
+from stithy.workload.hammer import THINK_S, Watch
+
+TRIAL_S = 1.0
+"""Own: long enough that one stumble of a busy host is no hundredth of the least rate's starts."""
+
+
+def calibrate(context: Context, step: Step) -> str:
+    """Find what the driver keeps up with and keep it; that it could not be found ends no run.
+
+    Raises Interrupted.
+    """
+    try:
+        summary = _calibrated(context, step)
+    except Interrupted:
+        raise
+    except StithyError as error:
+        because = f"{error.where}: {error.problem}"
+        context.tell(Note(f"the driver could not be calibrated: {because}"))
+        context.state.calibration = CalibrationFacts(missing_because=because)
+        return f"not done: {because}"
+    write_json(context.directory.calibration, summary)
+    context.state.calibration = _facts(summary)
+    return _told(summary)
+
+
+def _calibrated(context: Context, step: Step) -> CalibrateSummary:
+    output = context.directory.calibrate_output
+    candidate = step.candidate or context.plan.master_candidate
+    load = context.file.study.load
+    with context.server(candidate, output.with_name("server.log")) as instance:
+        return context.hammer(instance.url).calibrate(
+            connections=load.connections_max,
+            trial_s=TRIAL_S,
+            think_s=load.pace.think_s or THINK_S,
+            watch=_watch(context),
+        )
+
+
+def _watch(context: Context) -> Watch:
+    """A watch that hands on which rate was tried."""
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            context.tell(Progress(message.stage, message.done, message.total))
+
+    return Watch(context.directory.calibrate_output, on_message, context.stop.asked)
+
+
+def _facts(summary: CalibrateSummary) -> CalibrationFacts:
+    over = f"over {summary.connections} connections"
+    late = f"the driver was late at every rate that was tried {over}"
+    return CalibrationFacts(
+        connections=summary.connections,
+        rate_per_s_max=summary.rate_per_s_max,
+        think_s=summary.think_s,
+        users_max=summary.users_max,
+        users_limit_reached=summary.users_limit_reached,
+        missing_because=None if summary.rate_per_s_max else late,
+    )
+
+
+def _told(summary: CalibrateSummary) -> str:
+    over = f"over {summary.connections} connections"
+    if summary.rate_per_s_max is None:
+        return f"late at every rate {over}: this host is busy, or too slow for the driver"
+    return f"on time up to {summary.rate_per_s_max:,.0f} transactions a second {over}"
