@@ -75,7 +75,8 @@ class FakeHammer:
     ) -> None:
         """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds.
 
-        `lost`: orders that each ledger misses; `rate_per_s_max`, `users_max`: what calibrating finds.
+        `lost`: orders that each ledger misses; `rate_per_s_max`, `users_max`: what
+        calibrating finds.
         """
         self._lost = lost
         self._rate_per_s_max = rate_per_s_max

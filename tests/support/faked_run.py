@@ -1,6 +1,6 @@
 """A run of a small study in this process, with a fake engine and a fake hammer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ class FakedRun:
     hammer: FakeHammer = field(default_factory=FakeHammer)
     clock: FakeClock = field(default_factory=FakeClock)
     users: tuple[int, ...] = (1, 2)
+    load: Mapping[str, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
     on_event: Callable[[Event], None] = lambda event: None
@@ -37,7 +38,7 @@ class FakedRun:
     def start(self) -> Context:
         """Everything checked, nothing done."""
         places = {"a": self.root / "a", "b": self.root / "b"}
-        study = write_study(self.root / "study.yaml", places, users=self.users)
+        study = write_study(self.root / "study.yaml", places, users=self.users, load=self.load)
         tools = Tools(
             clock=self.clock,
             runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),

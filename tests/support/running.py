@@ -29,8 +29,9 @@ def write_study(
     users: Sequence[int] = (1, 2),
     duration: str = "2 s",
     settings: Mapping[str, str] | None = None,
+    load: Mapping[str, str] | None = None,
 ) -> Path:
-    """A study of one warehouse with 1 s of ramp-up."""
+    """A study of one warehouse with 1 s of ramp-up; without calibration unless `load` has it."""
     chosen = {"shared_buffers": "32MB", "max_wal_size": "64MB", **(settings or {})}
     lines = [
         "study: Does it work?",
@@ -45,6 +46,7 @@ def write_study(
         f"  users: {list(users)}",
         "  ramp_up: 1 s",
         f"  duration: {duration}",
+        *(f"  {k}: {v}" for k, v in {"calibrate": "false", **(load or {})}.items()),
     ]
     path.write_text("\n".join(lines) + "\n")
     return path

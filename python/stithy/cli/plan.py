@@ -66,7 +66,17 @@ def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
 
 def as_text(study: "Study", plan: "Plan") -> str:
     """The plan for people: the steps, then what each candidate and the whole of it need."""
-    return "\n\n".join([study.study, _steps(plan), _candidates(study, plan), _totals(plan)])
+    parts = [study.study, _steps(plan), _candidates(study, plan), _totals(plan)]
+    if study.load.ledger:
+        parts.append(LEDGERS)
+    return "\n\n".join(parts)
+
+
+LEDGERS = (
+    "Each window keeps a ledger among the results: with `stithy run --out`, name a directory on "
+    "another\ndevice than the candidates'. Where they share one, the run and its report say so."
+)
+"""Where ledgers go; on which device that is only the machine knows, which is not asked here."""
 
 
 def _steps(plan: "Plan") -> str:

@@ -26,6 +26,8 @@ UNEVEN = 1.2
 """Arrivals by chance may be more in a window than on average."""
 CHECK_S_PER_WAREHOUSE = 0.8
 QUICK_CHECK_S_PER_WAREHOUSE = 0.05
+LEDGER_S = 2.0
+"""Comparing the ledger of a short window; of a long one each million of orders takes seconds."""
 CALIBRATE_S = 20.0
 CALIBRATE_S_MAX = 60.0
 """Some fifteen rates, each for a second and some tenths; a host that is late tries some twice."""
@@ -110,9 +112,10 @@ def restore(size: Sizes, held: int, memory: int) -> Cost:
 
 
 def window(study: Study, size: Sizes, held: int, memory: int) -> Cost:
-    """Starting and warming up, ramp-up, measurement, and the quick check behind it."""
+    """Starting and warming up, ramp-up, measurement, the quick check and the ledger behind it."""
     measured_s = study.load.ramp_up_s + study.load.duration_s
     around_s = 4.0 + size.warehouses * QUICK_CHECK_S_PER_WAREHOUSE
+    around_s += LEDGER_S if study.load.ledger else 0.0
     return Cost(measured_s + around_s, measured_s + SLOWER * around_s, held, memory)
 
 

@@ -56,7 +56,7 @@ def _little(context: Context, little: list[tuple[str, HeadRoom]], facts: Calibra
     name, worst = max(little, key=lambda each: each[1].share or 0.0)
     windows = plural(len(little), "window")
     text = (
-        f"The driver was asked for {_shares(worst)} of what it can do on this host "
+        f"The driver was asked for {_shares(worst)} that it can sustain on this host "
         f"({_limits(facts)}) in {name}, and for more than half of it in {windows} of "
         f"{len(context.evidence.windows)}: it may be what limits them."
     )
@@ -71,7 +71,7 @@ def _enough(context: Context, facts: CalibrationFacts) -> Told:
     plain = context.load is not None and not context.load.procedures
     more = "; as plain SQL a transaction takes several answers, so it was asked for more"
     text = (
-        f"The driver used at most {_shares(most)} of what it was shown to sustain on this host "
+        f"The driver used at most {_shares(most)} that it was shown to sustain on this host "
         f"({_limits(facts)}){more if plain else ''}."
     )
     return Told(text, plain)

@@ -18,7 +18,6 @@ from stithy.results.write import write_table
 from stithy.run import ledger
 from stithy.run.context import Context
 from stithy.run.driving import pace_of
-from stithy.run.driving import pace_of
 from stithy.units import format_duration
 
 if TYPE_CHECKING:

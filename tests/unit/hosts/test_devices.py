@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.hosts.devices import devices_under, mount_of, parse_mount
+from stithy.hosts.devices import devices_under, mount_of, parse_mount, shared_by
 from support.captured import captured
 
 
@@ -126,3 +126,25 @@ def test_captured_mounts_are_read() -> None:
     spaced = parse_mount(r"36 35 98:0 / /a\040b rw,noatime shared:1 - ext4 /dev/x rw,discard")
     assert str(spaced.point) == "/a b"
     assert spaced.options == "rw,noatime,discard"
+
+
+def test_two_file_systems_on_one_disk_share_it(machine: Machine) -> None:
+    """Partitions have a disk in common; another disk has nothing."""
+    machine.device("sda", "8:0")
+    machine.device("sda1", "8:1", parent="sda")
+    machine.device("sda2", "8:2", parent="sda")
+    machine.device("sdb", "8:16")
+    one = machine.mount("one", "8:1", "ext4", "/dev/sda1")
+    two = machine.mount("two", "8:2", "xfs", "/dev/sda2")
+    other = machine.mount("other", "8:16", "xfs", "/dev/sdb")
+    assert shared_by(one, two, machine.proc, machine.sys) == "sda"
+    assert shared_by(one, other, machine.proc, machine.sys) is None
+
+
+def test_one_file_system_without_a_device_is_shared_as_itself(machine: Machine) -> None:
+    """Memory has no device; two directories in it lie on the same all the same."""
+    shm = machine.mount("shm", "0:23", "tmpfs", "tmpfs")
+    other = machine.mount("tmp", "0:24", "tmpfs", "tmpfs")
+    (shm / "a").mkdir()
+    assert shared_by(shm / "a", shm, machine.proc, machine.sys) == f"the tmpfs at {shm}"
+    assert shared_by(shm, other, machine.proc, machine.sys) is None

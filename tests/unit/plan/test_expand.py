@@ -27,7 +27,7 @@ def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
     windows = ["restore", "window"] * 2
     assert kinds(plan, "memory") == ["provision", *windows, "check", "tear-down"]
     assert kinds(plan, "disk") == [
-        *["provision", "prepare", "check", "snapshot"],
+        *["provision", "prepare", "check", "calibrate", "snapshot"],
         *[*windows, "check", "tear-down"],
     ]
 

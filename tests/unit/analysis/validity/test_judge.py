@@ -41,6 +41,8 @@ NOTED: list[tuple[Flag, Row]] = [
     (Flag.MEMORY_LIMIT, {"memory_limit_enforced": False, "memory_limit_note": "no rights"}),
     (Flag.MEMORY_LIMIT, {"memory_limit_enforced": False}),
     (Flag.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}),
+    (Flag.LITTLE_HEAD_ROOM, {"driver_rate_per_s_max": 1.5}),
+    (Flag.LITTLE_HEAD_ROOM, {"driver_users_max": 7}),
     (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0}),
     (Flag.AUTOVACUUM, {"autovacuum_runs": 1}),
     (Flag.AUTOVACUUM, {"autovacuum_runs": 2}),

@@ -1,0 +1,63 @@
+"""The driver is calibrated once, before the first window, and each window is given what it can."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fakes.hammer import FakeHammer
+from stithy.errors import InfrastructureError
+from stithy.results.layout import RunDirectory
+from support.faked_run import FakedRun
+from support.running import entries, manifest, window_row
+
+CALIBRATED = {"calibrate": "true"}
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs register in a directory of the test's own."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
+
+
+def test_the_driver_is_calibrated_once_with_the_connections_of_the_largest_level(
+    tmp_path: Path,
+) -> None:
+    """What it found is in a file of its own, in the manifest and in every window's row."""
+    faked = FakedRun(tmp_path, load=CALIBRATED, users=(1, 3))
+    faked.run()
+    assert faked.hammer.calibrated == [3]
+    kept = json.loads(RunDirectory(faked.out).calibration.read_text())
+    assert kept["rate_per_s_max"] == 1000.0
+    assert manifest(faked.out)["calibration"]["rate_per_s_max"] == 1000.0
+    for users in (1, 3):
+        assert window_row(faked.out, f"w-b-u{users}-b0")["driver_rate_per_s_max"] == 1000.0
+    order = [entry.facts["id"] for entry in entries(faked.out, "step-started")]
+    assert order.index("check-load") < order.index("calibrate") < order.index("snapshot")
+
+
+def test_a_driver_that_is_late_at_every_rate_is_told_and_ends_no_run(tmp_path: Path) -> None:
+    """The rate is missing, with the reason."""
+    faked = FakedRun(tmp_path, load=CALIBRATED, hammer=FakeHammer(rate_per_s_max=None))
+    assert faked.run().end == "finished"
+    facts = manifest(faked.out)["calibration"]
+    assert facts["rate_per_s_max"] is None
+    assert "late at every rate" in facts["missing_because"]
+    assert window_row(faked.out, "w-a-u1-b0")["driver_rate_per_s_max"] is None
+
+
+def test_a_calibration_that_fails_ends_no_run(tmp_path: Path) -> None:
+    """Head-room is then not proven, and the manifest says why."""
+    fault = InfrastructureError("the server is gone", where="somewhere", remedy="none")
+    faked = FakedRun(tmp_path, load=CALIBRATED, hammer=FakeHammer({"calibrate": fault}))
+    assert faked.run().end == "finished"
+    assert manifest(faked.out)["calibration"]["missing_because"] == "somewhere: the server is gone"
+
+
+def test_a_study_that_does_not_want_it_is_not_calibrated(tmp_path: Path) -> None:
+    """No step, no file, and the reason in the manifest."""
+    faked = FakedRun(tmp_path)
+    faked.run()
+    assert faked.hammer.calibrated == []
+    assert not RunDirectory(faked.out).calibration.exists()
+    assert manifest(faked.out)["calibration"]["missing_because"] == "the study did not ask for it"
