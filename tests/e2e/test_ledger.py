@@ -1,0 +1,94 @@
+"""A study that keeps ledgers, on a real server: all is there, and what is taken away is missed."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.database.engines.postgresql.connection import connect, parse_url
+from stithy.hosts.runner import Runner
+from stithy.report.context import Context, context_of
+from stithy.report.page import build, render
+from stithy.results.read import read_run
+from stithy.run.executor import execute
+from stithy.run.start import Tools, start_run
+from stithy.run.stop import Stop
+from stithy.secrets import Secret
+from stithy.wire.jobs import WorkloadSize
+from stithy.workload.hammer import NOBODY, Driven, Hammer, Program, RunRequest, Watch
+from support.running import left_by, write_study
+
+pytestmark = pytest.mark.needs_postgresql
+
+PAYMENT = "DELETE FROM history WHERE h_date = (SELECT max(h_date) FROM history)"
+"""One payment: neither the order numbers nor the four quick conditions can notice."""
+
+
+class Thief(Hammer):
+    """A hammer with somebody behind its back, who works as soon as the users are done."""
+
+    def __init__(self, runner: Runner, url: Secret) -> None:
+        """As the hammer."""
+        super().__init__(runner, url)
+        self._way = parse_url(url)
+
+    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+        """Drive, then take a payment away."""
+        driven = super().run(workload, request, watch=watch)
+        with connect(self._way) as session:
+            session.run(PAYMENT)
+        return driven
+
+
+def ran(place: Path, hammer: type[Hammer], monkeypatch: pytest.MonkeyPatch) -> Context:
+    """A study of two windows with ledgers, run here and read back."""
+    monkeypatch.setenv("STITHY_STATE", str(place / "state"))
+    load = {"ledger": "true"}
+    candidates = {"a": place / "a", "b": place / "b"}
+    study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", load=load)
+
+    tools = Tools(hammer=lambda runner: lambda url: _program(hammer, runner, url))
+    outcome = execute(start_run(study, place / "out", Stop(), lambda event: None, tools))
+    assert outcome.error is None
+    assert left_by(place / "out") == []
+    return context_of(read_run(place / "out"))
+
+
+def _program(hammer: type[Hammer], runner: Runner, url: Secret) -> Program:
+    return hammer(runner, url)
+
+
+def test_what_was_acknowledged_is_there_after_every_window(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each ledger is compared; the counts are those of the windows, and the page says so."""
+    context = ran(place, Hammer, monkeypatch)
+    assert [window.valid for window in context.evidence.windows] == [True, True]
+    rows = context.run.ledger.to_dicts()
+    assert len(rows) == 4
+    assert all(row["acknowledged"] > 0 for row in rows)
+    assert not any(row[name] for row in rows for name in ("lost", "differing", "returned"))
+    durable = {
+        row["window_id"]: row["ledger_acknowledged"] for row in context.run.window.to_dicts()
+    }
+    for window_id, count in durable.items():
+        of_window = [row["acknowledged"] for row in rows if row["window_id"] == window_id]
+        assert sum(of_window) == count
+    page = build(context)
+    html = render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+    assert "that the ledgers hold as acknowledged none is missing" in html
+
+
+def test_a_payment_that_is_taken_away_is_missed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The windows are invalid, the top of the page says so, and the payment is named."""
+    context = ran(place, Thief, monkeypatch)
+    for window in context.evidence.windows:
+        assert not window.valid
+        assert [reason.flag.name for reason in window.reasons if reason.invalidates] == ["LEDGER"]
+    assert context.run.ledger.filter(deal="payment")["lost"].to_list() == [1, 1]
+    assert context.run.ledger_findings["kind"].to_list() == ["lost", "lost"]
+    page = build(context)
+    assert page.answer.flawed[0] == (
+        "ACKNOWLEDGED WORK IS GONE: the ledgers of 2 windows show 2 lost."
+    )
