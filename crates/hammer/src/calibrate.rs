@@ -98,7 +98,7 @@ pub async fn calibrate<'a>(
         connections: job.connections,
         rate_per_s_max,
         think_s: job.think_s,
-        users_max: users_max.map(|count| count as u32),
+        users_max: users_max.map(|count| count.round() as u32),
         users_limit_reached: users_max.is_some_and(|count| count >= USERS_MOST),
         trials: bench.trials,
     })

@@ -10,10 +10,10 @@ mod support;
 use stithy_wire::{CalibrateSummary, Message};
 use support::jobs;
 
-/// The search ends, every rate is told, and the answer is the highest that was on time. How high it
+/// The search ends, everything tried is told, and the answers are the highest that were on time. How high it
 /// is depends on the machine and is not tested.
 #[tokio::test]
-async fn the_highest_rate_on_time_is_told_with_every_trial() {
+async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
     let instance = support::shared();
     let url = instance.new_database();
     let messages = jobs::done(&jobs::calibrate(&url, 8, 0.2)).await;
@@ -22,12 +22,15 @@ async fn the_highest_rate_on_time_is_told_with_every_trial() {
     };
     let CalibrateSummary {
         rate_per_s_max,
+        users_max,
         trials,
         ..
     } = summary;
-    let on_time = trials.iter().filter(|trial| trial.on_time);
-    let highest = on_time.map(|trial| trial.rate_per_s).max_by(f64::total_cmp);
+    let on_time = || trials.iter().filter(|trial| trial.on_time);
+    let by_rate = on_time().filter(|trial| trial.users.is_none());
+    let highest = by_rate.map(|trial| trial.rate_per_s).max_by(f64::total_cmp);
     assert_eq!(highest, *rate_per_s_max);
+    assert_eq!(on_time().filter_map(|trial| trial.users).max(), *users_max);
     assert!(trials.iter().all(|trial| trial.done > 0), "{trials:?}");
     assert!(
         !trials.last().unwrap().on_time || trials.len() > 4,

@@ -5,6 +5,7 @@
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
+pub mod freeze;
 pub mod jobs;
 
 use std::fs;

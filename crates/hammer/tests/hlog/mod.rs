@@ -1,0 +1,28 @@
+//! Reads interval logs back.
+
+use std::ops::Range;
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::Histogram;
+
+/// All types of the seconds that began within some Unix times; microseconds.
+pub fn merged(log: &[u8], from_to_s: Range<f64>) -> Histogram<u64> {
+    let mut all = Histogram::new(3).unwrap();
+    for entry in IntervalLogIterator::new(log) {
+        let LogEntry::Interval(line) = entry.unwrap() else {
+            continue;
+        };
+        // Time stamps have three decimals.
+        let from_s = line.start_timestamp().as_secs_f64() + 0.001;
+        if from_to_s.contains(&from_s) {
+            let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).unwrap();
+            let one: Histogram<u64> = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .unwrap();
+            all.add(one).unwrap();
+        }
+    }
+    all
+}

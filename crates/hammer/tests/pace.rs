@@ -1,0 +1,319 @@
+//! Users who wait, share connections, or arrive whoever is answered; and what a stall looks like then.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "outside #[test] functions too: a test that cannot go on fails"
+)]
+
+mod hlog;
+mod support;
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use stithy_hammer::stop::stop_pair;
+use stithy_wire::{Arrivals, Job, Message, Pace, Profile, RunJob, RunSummary, Second};
+use support::{jobs, Instance};
+
+/// Runs to the summary; `seen` is shown every second as it comes.
+async fn run(job: RunJob, mut seen: impl FnMut(&Second)) -> (Vec<Second>, RunSummary) {
+    let (_stopper, stop) = stop_pair();
+    let (messages, result) = jobs::outcome(&Job::Run(job), stop, |message| {
+        if let Message::Second(second) = message {
+            seen(second);
+        }
+    })
+    .await;
+    result.expect("a run ends in a summary");
+    let (mut seconds, mut summary) = (Vec::new(), None);
+    for message in messages {
+        match message {
+            Message::Second(second) => seconds.push(second),
+            Message::RunSummary(told) => summary = Some(*told),
+            _ => {}
+        }
+    }
+    (seconds, summary.expect("the last message is the summary"))
+}
+
+fn rate(per_s: f64) -> Pace {
+    let arrivals = Arrivals::Constant;
+    Pace::Rate { per_s, arrivals }
+}
+
+fn done(summary: &RunSummary) -> u64 {
+    let counts = summary.transactions.iter().map(|t| t.response.count);
+    counts.sum()
+}
+
+async fn assert_all_conditions_hold(url: &str, warehouses: u32) {
+    let check = jobs::check(url, warehouses, false, false);
+    assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
+}
+
+/// Lets a server stand still for two seconds, from the second measured second on; gives how long it did.
+fn freeze_once(instance: &Instance, at: u64) -> impl FnMut(&Second) -> Option<JoinHandle<f64>> {
+    let directory = instance.directory().to_owned();
+    move |second| {
+        let directory = directory.clone();
+        (second.second == at).then(|| {
+            std::thread::spawn(move || {
+                let frozen = support::freeze::freeze(&directory);
+                let start = Instant::now();
+                std::thread::sleep(Duration::from_secs(2));
+                drop(frozen);
+                start.elapsed().as_secs_f64()
+            })
+        })
+    }
+}
+
+/// In an open loop of 500 a second a stall of 2 s is seen in full: of the transactions of T seconds
+/// those in the longest hundredth were due in the first T/100 of the stall, so that the 99th percentile
+/// is the stall less T/100, within 2 %.
+#[tokio::test]
+async fn a_stall_shows_in_full_in_an_open_loop() {
+    let instance = Instance::start(&[]);
+    let url = instance.loaded_database();
+    let folder = std::env::temp_dir().join(format!("stithy-stall-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let job = RunJob {
+        pace: rate(500.0),
+        hlog_stem: Some(folder.join("w").display().to_string()),
+        ..jobs::run(&url, 1, 16, 6.0)
+    };
+    let (mut freeze, mut frozen) = (freeze_once(&instance, 2), None);
+    let (_, summary) = run(job, |second| frozen = freeze(second).or(frozen.take())).await;
+    let stall_s = frozen.unwrap().join().unwrap();
+    let measured_s = summary.measure_to_s - summary.measure_from_s;
+    let expected_s = stall_s - measured_s / 100.0;
+    let text = std::fs::read(folder.join("w.response.hlog")).unwrap();
+    let from_to = summary.measure_from_s..summary.measure_to_s;
+    let p99_s = hlog::merged(&text, from_to).value_at_quantile(0.99) as f64 / 1e6;
+    assert!(
+        (p99_s / expected_s - 1.0).abs() < 0.02,
+        "p99 is {p99_s} s, the stall of {stall_s} s says {expected_s} s; {summary:?}"
+    );
+    let waited_s = summary.transactions[0].pool_wait.as_ref().unwrap().max_s;
+    assert!(waited_s > Some(1.5), "waiting for a user is told apart");
+    assert!(
+        summary.lateness.p99_s < Some(0.5),
+        "the driver was not late"
+    );
+    assert_eq!(
+        None, summary.missed_starts,
+        "nothing is missed in an open loop"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// In a closed loop the same stall is only a few slow answers: what users did not begin is told.
+#[tokio::test]
+async fn a_stall_of_a_closed_loop_tells_the_missed_starts() {
+    let instance = Instance::start(&[]);
+    let url = instance.loaded_database();
+    let job = RunJob {
+        pace: Pace::Think { mean_s: 0.05 },
+        ..jobs::run(&url, 1, 8, 6.0)
+    };
+    let (mut freeze, mut frozen) = (freeze_once(&instance, 2), None);
+    let (_, summary) = run(job, |second| frozen = freeze(second).or(frozen.take())).await;
+    let stall_s = frozen.unwrap().join().unwrap();
+    // Each of 8 users would have gone on with one transaction in 50 ms and some milliseconds.
+    let most = 8.0 * stall_s / 0.05;
+    let missed = summary.missed_starts.unwrap() as f64;
+    assert!(
+        (0.7 * most..1.2 * most).contains(&missed),
+        "{missed} starts missed, at most {most} expected; {summary:?}"
+    );
+}
+
+/// Two hundred users over four connections: all of them act, each at its pace, none has a connection
+/// of its own, and every condition holds.
+#[tokio::test]
+async fn many_users_share_few_connections() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let job = RunJob {
+        connections: Some(4),
+        pace: Pace::Think { mean_s: 1.0 },
+        deferred_delivery: true,
+        ..jobs::run(&url, 1, 200, 4.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
+    assert_eq!(4, summary.connections.opened);
+    // 200 users with a mean of a second: 800 in 4 s, and a standard deviation of at most 28.
+    let count = done(&summary);
+    assert!((600..=920).contains(&count), "{count} transactions");
+    for transaction in &summary.transactions {
+        let waits = transaction.pool_wait.as_ref().unwrap();
+        assert_eq!(
+            transaction.response.count, waits.count,
+            "{}",
+            transaction.name
+        );
+    }
+    assert_all_conditions_hold(&url, 1).await;
+    instance.drop_database(&url);
+}
+
+/// Deliveries that are left to others are done over connections of their own, and no user waits.
+#[tokio::test]
+async fn deferred_deliveries_are_done_behind_the_users() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let job = RunJob {
+        pace: Pace::Think { mean_s: 0.05 },
+        deferred_delivery: true,
+        ..jobs::run(&url, 1, 8, 4.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
+    assert_eq!(9, summary.connections.opened);
+    for transaction in &summary.transactions {
+        let deferred = transaction.name == "delivery";
+        assert_eq!(
+            deferred,
+            transaction.pool_wait.is_some(),
+            "{}",
+            transaction.name
+        );
+        assert!(transaction.committed > 0, "{}", transaction.name);
+    }
+    assert_all_conditions_hold(&url, 1).await;
+    instance.drop_database(&url);
+}
+
+/// More than the users can do is due all the same: it waits, the seconds tell how much, and what was
+/// not begun at the end is counted.
+#[tokio::test]
+async fn what_is_due_and_not_begun_is_counted() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let job = RunJob {
+        pace: rate(50_000.0),
+        ..jobs::run(&url, 1, 1, 2.0)
+    };
+    let (seconds, summary) = run(job, |_| ()).await;
+    let waiting: Vec<u64> = seconds
+        .iter()
+        .take(3)
+        .map(|second| second.waiting)
+        .collect();
+    assert!(waiting.is_sorted() && waiting[0] > 0, "{waiting:?}");
+    assert!(summary.unserved >= waiting[1], "{summary:?}");
+    instance.drop_database(&url);
+}
+
+/// Only the warehouses in reach change, and the summary says how many they are.
+#[tokio::test]
+async fn users_touch_only_the_warehouses_in_reach() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    jobs::done(&jobs::prepare(&url, 3, 2)).await;
+    let job = RunJob {
+        warehouses_touched: Some(2),
+        ..jobs::run(&url, 3, 4, 2.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    let touched = summary.touched;
+    assert_eq!((2, 3), (touched.warehouses, touched.warehouses_total));
+    assert!(touched.database_bytes > Some(200 << 20) && touched.shared_buffers_bytes.is_some());
+    let orders = "SELECT string_agg((n > 30000)::text, ' ' ORDER BY w) FROM \
+         (SELECT o_w_id AS w, count(*) AS n FROM orders GROUP BY 1) AS counted";
+    assert_eq!("true true false", instance.sql_at(&url, orders));
+    let bound = RunJob {
+        users_per_warehouse: Some(4),
+        profile: Profile::Hammerdb,
+        seed: 9,
+        ..jobs::run(&url, 3, 8, 2.0)
+    };
+    let (_, summary) = run(bound, |_| ()).await;
+    assert_eq!(
+        (2, Profile::Hammerdb),
+        (summary.touched.warehouses, summary.profile)
+    );
+    assert_eq!("true true false", instance.sql_at(&url, orders));
+    assert_all_conditions_hold(&url, 3).await;
+    instance.drop_database(&url);
+}
+
+/// More bound users than the warehouses take are refused before anything starts, with a number that
+/// would do.
+#[tokio::test]
+async fn bound_users_need_warehouses_enough() {
+    let job = RunJob {
+        users_per_warehouse: Some(10),
+        ..jobs::run("postgresql://u@/d?host=/nowhere", 3, 31, 1.0)
+    };
+    let error = jobs::failed(&Job::Run(job)).await;
+    assert_eq!(("too-few-warehouses", 2), (error.code, error.exit()));
+    assert!(error.remedy.contains("11 users"), "{}", error.remedy);
+}
+
+/// Every connection is cut at once: all come back, which is counted with the time to the first
+/// success, and the orders still agree.
+#[tokio::test]
+async fn lost_connections_come_back() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+         WHERE application_name = 'stithy-hammer' AND datname = current_database()";
+    let job = RunJob {
+        reconnect_limit_s: 20.0,
+        ..jobs::run(&url, 1, 6, 4.0)
+    };
+    let (seconds, summary) = run(job, |second| {
+        if second.second == 1 {
+            instance.sql_at(&url, cut);
+        }
+    })
+    .await;
+    let connections = &summary.connections;
+    assert!(summary.complete, "{summary:?}");
+    assert_eq!(
+        (6, 6, 6),
+        (connections.opened, connections.lost, connections.reopened)
+    );
+    assert!(connections.first_success_s < Some(5.0), "{connections:?}");
+    let last = seconds
+        .iter()
+        .filter(|s| s.second == 4)
+        .flat_map(|s| &s.transactions);
+    assert!(last.map(|t| t.committed).sum::<u64>() > 0, "users went on");
+    let numbers = &summary.order_numbers;
+    let growth = numbers.after.unwrap() - numbers.before.unwrap();
+    assert_eq!(
+        numbers.acknowledged + numbers.in_doubt_found.unwrap(),
+        growth
+    );
+    instance.drop_database(&url);
+}
+
+/// A server that crashes and comes back in time: the run waits for it and goes on to its end.
+#[tokio::test]
+async fn a_server_that_comes_back_is_waited_for() {
+    let instance = std::sync::Arc::new(Instance::start(&[]));
+    let url = instance.loaded_database();
+    let job = RunJob {
+        reconnect_limit_s: 60.0,
+        ..jobs::run(&url, 1, 4, 12.0)
+    };
+    let mut restarting = None;
+    let (_, summary) = run(job, |second| {
+        if second.second == 2 {
+            let instance = instance.clone();
+            restarting = Some(std::thread::spawn(move || {
+                instance.crash();
+                instance.start_again();
+            }));
+        }
+    })
+    .await;
+    restarting.unwrap().join().unwrap();
+    let connections = &summary.connections;
+    assert!(summary.complete && connections.reopened > 0, "{summary:?}");
+    assert!(connections.first_success_s.is_some(), "{connections:?}");
+    assert_all_conditions_hold(&url, 1).await;
+}
