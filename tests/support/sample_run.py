@@ -257,6 +257,7 @@ class _Load:
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
             "warehouses_touched": 10, "warehouses_total": 10, "database_bytes": 11 * 10**8,
             "shared_buffers_bytes": 384 * 2**20, "driver_nice": -10,
+            "longest_response_s": self.response_s * 22,
             "started_at_s": self.started_at_s, "measure_from_s": begin,
             "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
             "new_orders": counts["new-order"][0], "transactions": total,

@@ -37,7 +37,7 @@ const HALVINGS: u32 = 4;
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// Lateness may be a millisecond, or this share of the median service time if that is more.
-/// Source: docs/explanation/method.md, "Three times".
+/// Source: docs/explanation/method.md, "Four instants".
 const LATE_MOST_S: f64 = 0.001;
 const LATE_MOST_SHARE: f64 = 0.05;
 /// A trial in which fewer of the planned transactions came to an end was not kept up with.

@@ -7,7 +7,7 @@ use crate::{Moment, Outcome};
 /// When one transaction was due, began, could have and had its connection, was sent and was answered.
 ///
 /// `due ≤ started ≤ ready ≤ connected ≤ sent ≤ done`. With retries, `sent` is that of the last attempt and the
-/// others are those of the first. Source: docs/explanation/method.md, "Three times".
+/// others are those of the first. Source: docs/explanation/method.md, "Four instants".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// When the virtual user meant to act; in a closed loop without waits, the previous answer.

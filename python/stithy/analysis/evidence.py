@@ -13,10 +13,12 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
+from stithy.analysis.identities import Identity, check
 from stithy.analysis.latency import ALL, Merged
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
 from stithy.results.tables import STOPPED
+from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
 Frames = Mapping[str, pl.DataFrame]
@@ -24,11 +26,15 @@ Frames = Mapping[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Window:
-    """One window: its row, its transactions by type (`all` included), and the reasons beside it."""
+    """One window: its row, its transactions by type (`all` included), the reasons beside it.
+
+    `laws` are the identities that were tried on it.
+    """
 
     row: Row
     transactions: Mapping[str, Row]
     reasons: tuple[Reason, ...]
+    laws: tuple[Identity, ...] = ()
 
     @property
     def id(self) -> str:
@@ -153,11 +159,17 @@ class Evidence:
         return "no block has a valid window of both"
 
 
-def gather(frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int] = ()) -> Evidence:
+def gather(
+    frames: Frames,
+    candidates: Sequence[str] = (),
+    levels: Sequence[int] = (),
+    workload: Workload | None = None,
+) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
     `frames`: the tables of `results.tables` by name; any may be missing or empty.
     `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
+    `workload`: what the users did, as far as it is known.
     Own: a join on `window_id`.
     """
     rows = _rows(frames, "window")
@@ -167,21 +179,24 @@ def gather(frames: Frames, candidates: Sequence[str] = (), levels: Sequence[int]
     ledgers = _by_window(_rows(frames, "ledger"))
     findings = _by_window(_rows(frames, "ledger_findings"))
     gaps = _gaps(frames)
-    windows = tuple(
-        Window(
+
+    def joined(row: Row) -> Window:
+        name = row["window_id"]
+        by_type = {each["transaction"]: each for each in transactions.get(name, ())}
+        laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
+        reasons = judge(
             row,
-            {each["transaction"]: each for each in transactions.get(row["window_id"], ())},
-            judge(
-                row,
-                conditions.get(row["window_id"], ()),
-                next(iter(restores.get(row["window_id"], ())), None),
-                gaps.get(row["window_id"], ()),
-                ledgers.get(row["window_id"], ()),
-                findings.get(row["window_id"], ()),
-            ),
+            conditions.get(name, ()),
+            next(iter(restores.get(name, ())), None),
+            gaps.get(name, ()),
+            ledgers.get(name, ()),
+            findings.get(name, ()),
+            laws,
         )
-        for row in sorted(rows, key=lambda row: (row["users"], row["block"], row["position"]))
-    )
+        return Window(row, by_type, reasons, laws)
+
+    in_order = sorted(rows, key=lambda row: (row["users"], row["block"], row["position"]))
+    windows = tuple(map(joined, in_order))
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     users = dict.fromkeys([*levels, *(window.users for window in windows)])
     return Evidence(tuple(names), tuple(sorted(users)), windows)

@@ -1,18 +1,28 @@
 """Sums that must come out: a check of the measurement by laws that do not depend on the storage."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import sqrt
+from typing import Any
 
-from stithy.analysis.evidence import Window
+from stithy.workload.workload import Workload
+
+Row = Mapping[str, Any]
 
 TOLERANCE_SHARE = 0.05
-"""Own: ramp-up and drain leak into a short window by a transaction a user."""
+"""Own: what time stamps and the ends of a window may do to a sum that is otherwise exact."""
+
+CHANCE_SD = 5.0
+"""Own: draws are allowed to be so many standard deviations off, beyond which chance brings one in
+two million."""
 
 
 @dataclass(frozen=True)
 class Identity:
     """One law at one window: both sides, and whether they agree within the tolerance.
 
-    `left`, `right`, `off_share` are None with a reason where a side is not known.
+    Shares are of the left side. `left`, `right`, `off_share`, `tolerance_share` are None with a
+    reason where a side is not known.
     """
 
     name: str
@@ -20,47 +30,152 @@ class Identity:
     left: float | None
     right: float | None
     off_share: float | None
+    tolerance_share: float | None
     holds: bool | None
     missing_because: str | None = None
 
 
-def users_in_closed_loop(window: Window) -> Identity:
-    """Little's law: virtual users = transactions per second x mean response time, back to back.
+@dataclass(frozen=True)
+class Facts:
+    """What the laws are about: a window's row, its transactions by type, and its workload."""
 
-    Source: Little (1961); holds for `pace: none`, where a user is always within a transaction.
+    row: Row
+    types: Mapping[str, Row]
+    workload: Workload | None
+
+    @property
+    def length_s(self) -> float | None:
+        """Length of the measurement, seconds."""
+        begin, end = self.row["measure_from_s"], self.row["measure_to_s"]
+        return None if begin is None or end is None or end <= begin else float(end - begin)
+
+    @property
+    def done(self) -> dict[str, int]:
+        """Completed transactions by type, those with any."""
+        counts = {
+            name: each["committed"] + each["rolled_back"] for name, each in self.types.items()
+        }
+        return {name: count for name, count in counts.items() if count}
+
+
+Law = Callable[[Facts], Identity]
+
+
+def check(row: Row, types: Mapping[str, Row], workload: Workload | None) -> tuple[Identity, ...]:
+    """All laws that a window must obey; none where it has no numbers.
+
+    `types` are the window's rows of `transactions` by type, `all` apart. Without a workload neither
+    the mix nor the pauses are known.
+    Own: the list of laws in this module.
     """
-    name = "users = throughput × mean response time"
-    mean_s = window.value("response_mean_s")
-    total, length_s = window.value("transactions"), window.measured_s
-    if mean_s is None or total is None or not length_s:
-        return Identity(name, window.id, None, None, None, None, "the window has no mean response")
-    return _compare(name, window.id, float(window.users), total / length_s * mean_s)
+    if row["missing_because"] is not None or row["tpm"] is None:
+        return ()
+    facts = Facts(row, types, workload)
+    closed = () if row["pace"] == "rate" else (users_in_closed_loop(facts),)
+    return (*closed, parts_and_whole(facts), mix(facts))
 
 
-def parts_and_whole(window: Window) -> Identity:
+def users_in_closed_loop(facts: Facts) -> Identity:
+    """Little's law: users = transactions per second x (mean response time + mean pause).
+
+    The response of a deferred transaction is nothing to its user. A user who waits at either end of
+    the window brings at most the longest response into it, or takes it out; pauses that are drawn
+    make the number of transactions of a window a draw, too, with at most the variance of Poisson's
+    law.
+    Source: Little (1961).
+    """
+    paced = facts.row["pace"] != "none"
+    name = "users = throughput × " + ("(response + pause)" if paced else "mean response time")
+    response_s, pause_s = _response_s(facts), _pause_s(facts)
+    total, length_s = facts.row["transactions"], facts.length_s
+    longest_s = facts.row["longest_response_s"]
+    if response_s is None or longest_s is None or not total or length_s is None:
+        return _unknown(name, facts, "the window has no response times")
+    if pause_s is None:
+        return _unknown(name, facts, "the pauses of the workload are not known")
+    tolerance = TOLERANCE_SHARE + longest_s / length_s
+    tolerance += CHANCE_SD / sqrt(total) if paced else 0.0
+    users = float(facts.row["users"])
+    return _compare(name, facts, users, total / length_s * (response_s + pause_s), tolerance)
+
+
+def parts_and_whole(facts: Facts) -> Identity:
     """TPM = sum of all transaction types per minute of measurement.
 
     Own: the merged count must equal the sum of its parts exactly; 5 % is only for rounding of time.
     """
     name = "TPM = sum over the transaction types"
-    parts = [row for kind, row in window.transactions.items() if kind != "all"]
-    tpm, length_s = window.value("tpm"), window.measured_s
-    if not parts or tpm is None or not length_s:
-        return Identity(name, window.id, None, None, None, None, "the window has no transactions")
-    total = sum(row["committed"] + row["rolled_back"] for row in parts)
-    return _compare(name, window.id, tpm, total / (length_s / 60))
+    tpm, length_s = facts.row["tpm"], facts.length_s
+    if not facts.types or length_s is None:
+        return _unknown(name, facts, "the window has no transactions")
+    total = sum(facts.done.values())
+    return _compare(name, facts, tpm, total / (length_s / 60), TOLERANCE_SHARE)
 
 
-def _compare(name: str, window_id: str, left: float, right: float) -> Identity:
-    if left == 0:
-        return Identity(name, window_id, left, right, None, right == 0, "the left side is 0")
-    off = right / left - 1
-    return Identity(name, window_id, left, right, off, abs(off) <= TOLERANCE_SHARE)
+def mix(facts: Facts) -> Identity:
+    """Each type's share of the transactions = its share of the profile's mix, the farthest shown.
 
-
-def check(window: Window) -> tuple[Identity, ...]:
-    """All identities of one window that has numbers.
-
-    Own: the list of laws in this module.
+    Besides chance, a transaction of each connection may be under way at the end, and some may not
+    have begun.
+    Own: the binomial law of a type that is drawn with a known probability.
     """
-    return (users_in_closed_loop(window), parts_and_whole(window)) if window.measured else ()
+    done, total = facts.done, sum(facts.done.values())
+    if facts.workload is None or not total:
+        return _unknown("mix = that of the profile", facts, "the mix is not known")
+    shares = facts.workload.shares(facts.row["profile"])
+    open_ends = min(facts.row["users"], facts.row["connections_opened"] or facts.row["users"])
+    open_ends += facts.row["unserved"] or 0
+    allowed = {
+        name: CHANCE_SD * sqrt(share * (1 - share) / total) + open_ends / total
+        for name, share in shares.items()
+    }
+    off = {name: abs(done.get(name, 0) / total - share) for name, share in shares.items()}
+    far = max(shares, key=lambda name: off[name] / allowed[name])
+    name = f"share of {far} = that of the profile {facts.row['profile']}"
+    share = shares[far]
+    return _compare(name, facts, share, done.get(far, 0) / total, allowed[far] / share)
+
+
+def _response_s(facts: Facts) -> float | None:
+    """Mean of what users waited for an answer; None where a type's is not known."""
+    deferred = _deferred(facts)
+    total, waited_s = sum(facts.done.values()), 0.0
+    for name, count in facts.done.items():
+        if name not in deferred:
+            if (mean_s := facts.types[name]["response_mean_s"]) is None:
+                return None
+            waited_s += count * mean_s
+    return waited_s / total if total else None
+
+
+def _deferred(facts: Facts) -> set[str]:
+    if facts.row["pace"] != "keyed" or facts.workload is None:
+        return set()
+    return {each.name for each in facts.workload.transactions if each.deferred}
+
+
+def _pause_s(facts: Facts) -> float | None:
+    """Mean pause between an answer and the next transaction, of the mix as it was done."""
+    pace = facts.row["pace"]
+    if pace != "keyed":
+        return float(facts.row["think_mean_s"]) if pace == "think" else 0.0
+    if facts.workload is None or not facts.done:
+        return None
+    pauses = {each.name: each.pause_s for each in facts.workload.transactions}
+    if not facts.done.keys() <= pauses.keys():
+        return None
+    total = sum(facts.done.values())
+    return sum(count * pauses[name] for name, count in facts.done.items()) / total
+
+
+def _unknown(name: str, facts: Facts, because: str) -> Identity:
+    return Identity(name, facts.row["window_id"], None, None, None, None, None, because)
+
+
+def _compare(name: str, facts: Facts, left: float, right: float, tolerance: float) -> Identity:
+    window_id = facts.row["window_id"]
+    if left == 0:
+        because = "the left side is 0"
+        return Identity(name, window_id, left, right, None, tolerance, right == 0, because)
+    off = right / left - 1
+    return Identity(name, window_id, left, right, off, tolerance, abs(off) <= tolerance)

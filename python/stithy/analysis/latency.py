@@ -17,7 +17,7 @@ def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
 
     Edge cases: a type without values has no entry; without any value the result is empty.
     Raises ValueError for histograms of different precision.
-    Source: docs/explanation/method.md, "Three times" and "Intervals".
+    Source: docs/explanation/method.md, "Four instants" and "Intervals".
     """
     whole = [histogram for histograms in by_type.values() for histogram in histograms]
     found = {kind: merge(histograms) for kind, histograms in {**by_type, ALL: whole}.items()}

@@ -8,6 +8,7 @@ import polars as pl
 
 from stithy.analysis import series
 from stithy.analysis.evidence import Evidence, gather
+from stithy.registry import plugins
 from stithy.report.latencies import merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
@@ -80,7 +81,9 @@ def context_of(run: Run) -> Context:
     manifest = run.manifest
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
     users = list(manifest.load.users) if manifest else []
-    evidence = gather(frames(run), names, users)
+    known = plugins("workload").get(manifest.workload.name) if manifest else None
+    workload = known.WORKLOAD if known else None
+    evidence = gather(frames(run), names, users, workload)
     merged = merged_levels(run.directory, evidence)
     return Context(run, replace(evidence, merged=merged))
 

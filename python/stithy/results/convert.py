@@ -215,6 +215,12 @@ def window_numbers(summary: RunSummary, headline: str, all_service_p50_s: float 
     }
 
 
+def longest_response_s(latencies: Latencies) -> float | None:
+    """The longest response time of the whole job, seconds; None without a log."""
+    whole = merge(each.histogram for each in latencies.response)
+    return None if whole is None else whole.max_s
+
+
 def _connections(counts: ConnectionCounts) -> Row:
     return {
         "connections_opened": counts.opened,

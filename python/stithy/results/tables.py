@@ -84,6 +84,7 @@ WINDOW = Table(
         _i("database_bytes", "B", "size of the database at the start of the job", null=True),
         _i("shared_buffers_bytes", "B", "the server's shared buffers", null=True),
         _i("driver_nice", "", "priority of the hammer, -20 is served first; null where the kernel does not tell", null=True),
+        _r("longest_response_s", "s", "longest response time of the whole job, ramp-up and drain included", null=True),
         _r("driver_cpu_s", "s", "CPU time of the hammer in the measurement", null=True),
         _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
         _r("driver_rate_per_s_max", "1/s", "highest rate at which the driver was shown to stay on time; null where it was not calibrated", null=True),

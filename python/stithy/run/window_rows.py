@@ -8,6 +8,7 @@ from stithy.results import tables
 from stithy.results.convert import (
     ALL,
     condition_rows,
+    longest_response_s,
     read_latencies,
     second_rows,
     transaction_rows,
@@ -31,11 +32,13 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     window = measured.window
     driven = measured.driven
     transactions, seconds = [], []
+    longest_s = None
     if driven is not None:
         latencies = read_latencies(directory.hlog_stem)
         transactions = transaction_rows(window.id, driven.summary, latencies)
         seconds = second_rows(window.id, driven.seconds, latencies)
-    row = window_row(context, measured, transactions)
+        longest_s = longest_response_s(latencies)
+    row = window_row(context, measured, transactions) | {"longest_response_s": longest_s}
     conditions = (
         condition_rows(window.candidate, "window", measured.checked.conditions, window.id)
         if measured.checked

@@ -4,19 +4,29 @@ A workload is one module in `workloads/` with `NAME`, `Spec` (a pydantic model o
 `workload` section) and `WORKLOAD`, an instance of `Workload`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class TransactionType:
-    """One transaction type, its share of the mix (0 to 1) and its response-time limit.
+    """One transaction type, its share of the specified mix (0 to 1) and its times, seconds.
 
-    `limit_p90_s` is the specification's 90th-percentile limit, seconds.
+    `limit_p90_s` is the specification's 90th-percentile limit; `keying_s` and the mean of the think
+    time are waited with keyed pace, in which `deferred` types are done behind the user's back.
     """
 
     name: str
     share: float
     limit_p90_s: float
+    keying_s: float
+    think_mean_s: float
+    deferred: bool = False
+
+    @property
+    def pause_s(self) -> float:
+        """What a keyed user waits in all, on average."""
+        return self.keying_s + self.think_mean_s
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,8 @@ class Workload:
     """What planning and reporting must know of a workload; the hammer knows the rest.
 
     `bytes_fixed` and `bytes_per_warehouse` estimate the loaded database on disk, indexes included.
-    `bytes_per_transaction` estimates its growth, write-ahead log apart.
+    `bytes_per_transaction` estimates its growth, write-ahead log apart. `other_shares` are the
+    mixes of profiles that differ from the specified one.
     """
 
     name: str
@@ -36,3 +47,9 @@ class Workload:
     bytes_per_transaction: int
     load_s_per_warehouse: float
     provenance: str
+    other_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def shares(self, profile: str) -> Mapping[str, float]:
+        """The share of each transaction type (0 to 1) in a profile's mix."""
+        specified = {each.name: each.share for each in self.transactions}
+        return self.other_shares.get(profile, specified)

@@ -75,7 +75,7 @@ def test_the_servers_commits_agree_with_the_hammers(server: Server) -> None:
     before = read_commit_counters(server.url)
     summary = Hammer(LocalRunner(), server.url).run(SIZE, request(users=3)).summary
     after = read_commit_counters(server.url)
-    least, most = commit_bounds(summary.commits, 3.0, users=3, autovacuum_runs=0)
+    least, most = commit_bounds(summary.commits, 3.0, connections=3, autovacuum_runs=0)
     assert least <= after.commits - before.commits <= most
     assert after.rollbacks - before.rollbacks == summary.rollbacks
 

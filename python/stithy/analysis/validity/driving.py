@@ -1,9 +1,10 @@
 """Did the hammer do what it was to do, in time?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stithy.analysis.head_room import head_room as head_room_of
+from stithy.analysis.identities import Identity
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.units import format_duration
@@ -12,7 +13,11 @@ Row = Mapping[str, Any]
 
 LATENESS_FLOOR_S = 1e-3
 LATENESS_SHARE_OF_SERVICE = 0.05
-"""Source: docs/explanation/method.md, "Three times"."""
+"""Source: docs/explanation/method.md, "Four instants"."""
+
+UNSERVED_SHARE = 0.01
+"""Own: of the transactions that were due; fewer may wait at any moment, without growing in number.
+"""
 
 
 def incomplete(window: Row) -> Reason | None:
@@ -37,7 +42,7 @@ def errors(window: Row) -> Reason | None:
 def driver_late(window: Row) -> Reason | None:
     """It began transactions too late: the measurement would be of the driver.
 
-    Source: docs/explanation/method.md, "Three times".
+    Source: docs/explanation/method.md, "Four instants".
     """
     late_s, service_s = window["lateness_p99_s"], window["service_p50_s"]
     if late_s is None:
@@ -67,3 +72,38 @@ def head_room(window: Row) -> Reason | None:
         most = f"{window['driver_users_max']:,} users"
         parts.append(f"{found.users_share:.0%} of the {most} that it can serve on this host")
     return Reason(Flag.LITTLE_HEAD_ROOM, {"asked": " and ".join(parts).replace("%", " %")})
+
+
+def contradicts_itself(window: Row, laws: Iterable[Identity]) -> Reason | None:
+    """A law does not hold that must hold whatever the storage does; the first one is told.
+
+    Edge case: failed transactions and lost users are told by themselves, and explain it.
+    Source: docs/explanation/method.md, "Laws that must hold".
+    """
+    broken = next((law for law in laws if law.holds is False), None)
+    if broken is None or not window["complete"] or window["errors"]:
+        return None
+    texts = {
+        "law": broken.name,
+        "left": f"{broken.left:.4g}",
+        "right": f"{broken.right:.4g}",
+        "allowed": f"{broken.tolerance_share or 0.0:.1%}",
+    }
+    return Reason(Flag.CONTRADICTION, texts)
+
+
+def rate_not_kept(window: Row) -> Reason | None:
+    """More was due in an open loop than was begun: users wait in a growing queue.
+
+    Own: it is the storage's doing, so it makes nothing invalid.
+    """
+    unserved = window["unserved"]
+    if window["rate_per_s"] is None or not unserved:
+        return None
+    due = unserved + (window["transactions"] or 0) + (window["errors"] or 0)
+    if unserved <= UNSERVED_SHARE * due:
+        return None
+    share = f"{100 * unserved / due:.1f} %"
+    return Reason(
+        Flag.RATE_NOT_KEPT, {"unserved": f"{unserved:,}", "due": f"{due:,}", "share": share}
+    )

@@ -10,6 +10,8 @@ class Flag(Enum):
     INCOMPLETE = "incomplete"
     ERRORS = "errors"
     DRIVER_LATE = "driver late"
+    CONTRADICTION = "contradicts itself"
+    RATE_NOT_KEPT = "rate not kept"
     ORDER_NUMBERS = "order numbers disagree"
     ORDER_NUMBERS_UNKNOWN = "order numbers not verified"
     COMMITS = "commit counters disagree"
@@ -37,7 +39,8 @@ class Flag(Enum):
 
 
 _INVALIDATING = frozenset({
-    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.ORDER_NUMBERS,
+    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.CONTRADICTION,
+    Flag.ORDER_NUMBERS,
     Flag.ORDER_NUMBERS_UNKNOWN, Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
     Flag.LEDGER,
 })  # fmt: skip

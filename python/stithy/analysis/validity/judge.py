@@ -7,6 +7,7 @@ window invalid: it is drawn hollow and supports no claim. The others only annota
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stithy.analysis.identities import Identity
 from stithy.analysis.validity import driving, proof, surroundings
 from stithy.analysis.validity import ledger as kept
 from stithy.analysis.validity.flags import Flag
@@ -22,12 +23,14 @@ def judge(
     gaps: Iterable[str] = (),
     ledger: Sequence[Row] = (),
     ledger_findings: Sequence[Row] = (),
+    laws: Iterable[Identity] = (),
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings` are the window's rows of the
-    tables of those names; `gaps` names collectors with missing samples.
-    Source: docs/explanation/method.md, "Proof that the work was done" and "Three times".
+    tables of those names; `gaps` names collectors with missing samples; `laws` are the identities
+    that were tried.
+    Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
         kept.gone(ledger, ledger_findings),
@@ -44,6 +47,8 @@ def judge(
         driving.incomplete(window),
         driving.errors(window),
         driving.driver_late(window),
+        driving.contradicts_itself(window, laws),
+        driving.rate_not_kept(window),
         driving.head_room(window),
         proof.order_numbers(window),
         proof.commits(window),

@@ -12,22 +12,22 @@ COMMITS_MISSING_COUNT = 5
 """Own: the counters are read once all backends have handed theirs over, so this is mere caution."""
 
 COMMITS_EXTRA_COUNT = 30
-COMMITS_EXTRA_PER_USER = 3
+COMMITS_EXTRA_PER_CONNECTION = 3
 COMMITS_EXTRA_PER_S = 0.1
 COMMITS_EXTRA_PER_AUTOVACUUM = 5
 """Own: a session's start and its preparation commit, as do the hammer's quiet start and end, visits
-of autovacuum and its work on tables. Measured without autovacuum: 14, and 2 more a user."""
+of autovacuum and its work on tables. Measured without autovacuum: 14, and 2 more a connection."""
 
 
 def commit_bounds(
-    client_commits: int, job_s: float, *, users: int, autovacuum_runs: int
+    client_commits: int, job_s: float, *, connections: int, autovacuum_runs: int
 ) -> tuple[int, int]:
     """Least and greatest growth of the server's commit counter that agrees with the driver's count.
 
     Units: `job_s` seconds from the first reading to the last.
     Own: see the constants of this module.
     """
-    extra = COMMITS_EXTRA_COUNT + COMMITS_EXTRA_PER_USER * users
+    extra = COMMITS_EXTRA_COUNT + COMMITS_EXTRA_PER_CONNECTION * connections
     extra += round(COMMITS_EXTRA_PER_S * job_s) + COMMITS_EXTRA_PER_AUTOVACUUM * autovacuum_runs
     return client_commits - COMMITS_MISSING_COUNT, client_commits + extra
 
@@ -38,7 +38,7 @@ def commit_rule() -> str:
     Own: from the constants, so that it cannot say anything else.
     """
     return (
-        f"{COMMITS_EXTRA_COUNT}, plus {COMMITS_EXTRA_PER_USER} for each user, "
+        f"{COMMITS_EXTRA_COUNT}, plus {COMMITS_EXTRA_PER_CONNECTION} for each connection, "
         f"{COMMITS_EXTRA_PER_S:g} for each second and {COMMITS_EXTRA_PER_AUTOVACUUM} for each run "
         "of autovacuum"
     )
@@ -71,13 +71,20 @@ def commits(window: Row) -> Reason | None:
     least, most = commit_bounds(
         client,
         max(0.0, job_s),
-        users=window["users"],
+        connections=_connections(window),
         autovacuum_runs=window["autovacuum_runs"] or 0,
     )
     if least <= server <= most:
         return None
     texts = {"server": server, "client": client, "least": least, "most": most}
     return Reason(Flag.COMMITS, {key: f"{value:,}" for key, value in texts.items()})
+
+
+def _connections(window: Row) -> int:
+    """All that were opened, also after a loss; where that is not known, one for each user."""
+    if window["connections_opened"] is None:
+        return int(window["users"])
+    return int(window["connections_opened"] + (window["connections_reopened"] or 0))
 
 
 def conditions(rows: Sequence[Row]) -> Reason | None:

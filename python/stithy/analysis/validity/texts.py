@@ -19,6 +19,15 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "The driver was late: 99th percentile {lateness}, allowed {allowed}.",
         "Give the driver more CPU or another host; its delay is in the response times.",
     ),
+    Flag.CONTRADICTION: (
+        "The measurement contradicts itself: {law}, but {left} is not {right} within {allowed}.",
+        "Do not use its numbers; look for a driver that stood still, or lost users.",
+    ),
+    Flag.RATE_NOT_KEPT: (
+        "The rate was not kept: {unserved} of {due} transactions that were due, {share}, had not "
+        "begun by the end.",
+        "Response times grow as long as the rate is asked for; ask for less to see a steady state.",
+    ),
     Flag.ORDER_NUMBERS: (
         "The order numbers grew by {grown}, but {expected} new orders were acknowledged or found.",
         "Do not trust this storage or this server: acknowledged work is missing or was done twice.",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from stithy.analysis.identities import Identity
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.proof import commit_bounds, commit_rule
@@ -44,6 +45,7 @@ NOTED: list[tuple[Flag, Row]] = [
     (Flag.LITTLE_HEAD_ROOM, {"driver_rate_per_s_max": 1.5}),
     (Flag.LITTLE_HEAD_ROOM, {"driver_users_max": 7}),
     (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0}),
+    (Flag.RATE_NOT_KEPT, {"rate_per_s": 500.0, "unserved": 400}),
     (Flag.AUTOVACUUM, {"autovacuum_runs": 1}),
     (Flag.AUTOVACUUM, {"autovacuum_runs": 2}),
 ]
@@ -122,6 +124,35 @@ def test_lateness_is_allowed_up_to_a_twentieth_of_the_service_time(good: Row) ->
     assert judge({**quick, "lateness_p99_s": 0.001}, HELD) == ()
 
 
+def test_a_rate_is_kept_while_at_most_a_hundredth_waits(good: Row) -> None:
+    """Of those due; in a closed loop whoever waits for a connection is no backlog."""
+    done = good["transactions"]
+    opened = {**good, "pace": "rate", "rate_per_s": 500.0}
+    assert judge({**opened, "unserved": done // 100}, HELD) == ()
+    [reason] = judge({**opened, "unserved": done // 9}, HELD)
+    assert (reason.flag, reason.invalidates) == (Flag.RATE_NOT_KEPT, False)
+    assert "10.0 %" in reason.sentence
+    assert judge({**good, "unserved": done}, HELD) == ()
+
+
+def test_a_pool_allows_for_no_more_commits_than_its_connections(good: Row) -> None:
+    """However many users share it; those opened again after a loss count too."""
+    surplus = {**good, "server_commits": good["client_commits"] + 60, "connections_opened": 2}
+    assert _flags(judge(surplus, HELD)) == [Flag.COMMITS]
+    assert judge({**surplus, "connections_reopened": 10}, HELD) == ()
+    assert judge({**surplus, "connections_opened": None, "users": 100}, HELD) == ()
+
+
+def test_a_law_that_is_broken_is_told_once_and_not_beside_errors(good: Row) -> None:
+    """Failed transactions explain it; they are told instead."""
+    broken = Identity("a = b", "w", 1.0, 2.0, 1.0, 0.05, False)
+    unknown = Identity("c = d", "w", None, None, None, None, None, "not known")
+    [reason] = judge(good, HELD, laws=[unknown, broken, broken])
+    assert (reason.flag, reason.invalidates) == (Flag.CONTRADICTION, True)
+    assert "a = b, but 1 is not 2 within 5.0%" in reason.sentence
+    assert _flags(judge({**good, "errors": 1}, HELD, laws=[broken])) == [Flag.ERRORS]
+
+
 def test_orders_in_doubt_that_were_found_count(good: Row) -> None:
     """An order whose answer never came may be in the database; then it must be counted."""
     found = {**good, "order_numbers_after": good["order_numbers_after"] + 2}
@@ -131,7 +162,7 @@ def test_orders_in_doubt_that_were_found_count(good: Row) -> None:
 
 def test_the_rule_in_words_has_the_numbers_of_the_bounds() -> None:
     """The page prints what the code does."""
-    least, most = commit_bounds(1000, 100.0, users=10, autovacuum_runs=2)
+    least, most = commit_bounds(1000, 100.0, connections=10, autovacuum_runs=2)
     assert least <= 1000 < most
-    base = commit_bounds(1000, 0.0, users=0, autovacuum_runs=0)[1] - 1000
+    base = commit_bounds(1000, 0.0, connections=0, autovacuum_runs=0)[1] - 1000
     assert commit_rule().startswith(f"{base}, ")
