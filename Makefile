@@ -2,6 +2,8 @@
 
 PYTHON := .venv/bin/python
 CODE := python tests tools benches
+# All of them are run, whatever target one misses; the exit code is that of the last that failed.
+BENCHES := hammer collectors ledger
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
 
@@ -40,9 +42,7 @@ golden: setup ## accept help, errors, plans, figures' words, reference pages; re
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
 bench: setup ## measure the hammer beside its references; what collectors and a ledger cost
-	@$(PYTHON) benches/hammer.py
-	@$(PYTHON) benches/collectors.py
-	@$(PYTHON) benches/ledger.py
+	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 lock: ## pin the newest allowed versions again (needs uv)
 	@tools/lock.py

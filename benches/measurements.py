@@ -1,8 +1,6 @@
-"""What is measured: the hammer, and for each figure of it a reference on the same instance."""
+"""What is measured of the hammer, and the raw copy of the rows that it loads."""
 
 import json
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,18 +12,9 @@ from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, Wo
 USERS = 8
 WAREHOUSES = 5
 LOADERS = 2
-REFERENCE_SCALE = 5
 SEED = 20_260_101
-DRIVEN, COPIED, REFERENCE = "driven", "copied", "reference"
+DRIVEN, COPIED = "driven", "copied"
 WORKLOAD = WorkloadSize(name="order-entry", warehouses=WAREHOUSES)
-
-
-@dataclass(frozen=True)
-class RoundTrips:
-    """pgbench doing single-row reads: one round trip a transaction."""
-
-    cpu_us_per_round_trip: float
-    tps: float
 
 
 @dataclass(frozen=True)
@@ -39,39 +28,6 @@ class Drive:
     errors: int
     retries: int
     response_p95_ms: dict[str, float | None]
-
-
-def make_reference(instance: Instance) -> None:
-    """pgbench's own tables."""
-    instance.renew(REFERENCE)
-    pgbench = [instance.program("pgbench"), "-i", "-q", "-s", str(REFERENCE_SCALE), REFERENCE]
-    run(pgbench, environment=instance.environment)
-
-
-def round_trips(instance: Instance, duration_s: int) -> RoundTrips:
-    """pgbench -S: the CPU that one prepared round trip costs a driver."""
-    text, cpu_s = _pgbench(instance, ["-S", "-T", str(duration_s)])
-    count = int(_number(r"number of transactions actually processed: (\d+)", text))
-    return RoundTrips(cpu_s / count * 1e6, _number(r"tps = ([\d.]+)", text))
-
-
-def bank_tps(instance: Instance, duration_s: int) -> float:
-    """pgbench's default script: how fast this machine commits small transactions."""
-    instance.sql("CHECKPOINT")
-    return _number(r"tps = ([\d.]+)", _pgbench(instance, ["-T", str(duration_s)])[0])
-
-
-def _pgbench(instance: Instance, options: Sequence[str]) -> tuple[str, float]:
-    fixed = [instance.program("pgbench"), "-M", "prepared", "-c", str(USERS), "-j", "1"]
-    ended = run([*fixed, *options, REFERENCE], environment=instance.environment)
-    return ended.stdout, ended.cpu_s
-
-
-def _number(pattern: str, text: str) -> float:
-    found = re.search(pattern, text)
-    if not found:
-        raise ValueError(f"no {pattern!r} in {text!r}")
-    return float(found[1])
 
 
 def prepare(instance: Instance) -> float:
