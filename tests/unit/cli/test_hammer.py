@@ -10,7 +10,18 @@ from fakes.program import AnsweringRunner
 from stithy.cli import app
 from stithy.cli.hammer import options, outcome
 from stithy.secrets import Secret
-from stithy.wire.jobs import CalibrateJob, PrepareJob, RunJob, VerifyLedgerJob
+from stithy.wire.jobs import (
+    Arrivals,
+    BackToBack,
+    CalibrateJob,
+    Keyed,
+    Pace,
+    PrepareJob,
+    Rate,
+    RunJob,
+    Think,
+    VerifyLedgerJob,
+)
 from stithy.wire.messages import AnyMessage, parse_message
 from stithy.workload.hammer import Hammer
 
@@ -135,6 +146,90 @@ def test_json_is_one_document_for_programs(
     assert [row["transaction"] for row in document["transactions_by_type"]][-1] == "all"
 
 
+PACES: list[tuple[str, Pace]] = [
+    ("", BackToBack()),
+    ("--pace none", BackToBack()),
+    ("--pace keyed", Keyed()),
+    ("--pace think:500ms", Think(mean_s=0.5)),
+    ("--rate 30000/min", Rate(per_s=500)),
+    ("--rate 500/s --arrivals constant", Rate(per_s=500, arrivals=Arrivals.CONSTANT)),
+]
+
+
+@pytest.mark.parametrize(("words", "pace"), PACES)
+def test_the_pace_of_a_run_is_said_as_in_a_study(
+    words: str, pace: Pace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keyed users have a home, ten to a warehouse, and their deliveries are deferred."""
+    runner = answering(monkeypatch, examples("started", "run-summary"))
+    assert app.run(["hammer", "run", URL, "--warehouses", "10", *words.split()]) == 0
+    job = runner.jobs[0]
+    assert isinstance(job, RunJob)
+    assert job.pace == pace
+    keyed = isinstance(pace, Keyed)
+    assert (job.users_per_warehouse, job.deferred_delivery) == (10 if keyed else None, keyed)
+
+
+POOLED = (
+    "--users 15000 --connections 64 --pace keyed --users-per-warehouse 5000 --touch 30% "
+    "--warehouses 10"
+)
+
+
+def test_a_run_tells_who_drove_what_was_reached_and_what_was_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that the summary knows, in words, and each kind of time in a row of its own."""
+    runner = answering(monkeypatch, examples("started", "run-summary"))
+    assert app.run(["hammer", "run", URL, *POOLED.split()]) == 0
+    job = runner.jobs[0]
+    assert isinstance(job, RunJob)
+    assert (job.connections, job.users_per_warehouse, job.warehouses_touched) == (64, 5000, 3)
+    out = capsys.readouterr().out
+    assert (
+        "15,000 users over 64 connections, closed loop, keyed as specified, deliveries deferred, "
+        "5,000 at home in each warehouse, measured for 20 s, complete"
+    ) in out
+    assert (
+        "users reach about 338 MiB of 1.1 GiB (3 of 10 warehouses); "
+        "the server has 128 MiB of shared buffers"
+    ) in out
+    assert "missed starts: 1,040" in out
+    assert "unserved: 7" in out
+    assert "connections: 3 of 13 lost, 2 opened again, the first success after 1.25 s" in out
+    assert "priority (nice) -10" in out
+    assert "lateness" in out
+    assert "PROFILE" not in out
+
+
+def test_hammerdbs_profile_is_told_before_any_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And in the document for programs."""
+    words = ["hammer", "run", URL, "--warehouses", "10", "--profile", "hammerdb"]
+    answering(monkeypatch, examples("started", "run-summary"))
+    assert app.run(words) == 0
+    assert capsys.readouterr().out.startswith("PROFILE HAMMERDB: its mix and uniform keys")
+    answering(monkeypatch, examples("started", "run-summary"))
+    assert app.run([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["profile"], document["pace"]["kind"]) == ("hammerdb", "none")
+    assert (document["missed_starts"], document["first_success_s"]) == (1040, 1.25)
+
+
+def test_an_open_loop_has_connections_and_no_users(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nobody who waits."""
+    answering(monkeypatch, examples("started", "run-summary.partial"))
+    words = ["--rate", "500/s", "--warehouses", "10", "--users", "16"]
+    assert app.run(["hammer", "run", URL, *words]) == 5
+    out = capsys.readouterr().out
+    assert "16 connections, open loop, 500/s Poisson, measured for" in out
+    assert "unserved: 0 were due" in out
+    assert "missed starts" not in out
+
+
 def test_a_run_that_was_cut_short_is_not_valid(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +260,23 @@ def test_a_broken_condition_is_shown_in_words_and_gives_exit_code_5(
         ("run --warehouses 1 --users 0", "--users: 0 is too small"),
         ("run --warehouses 1 --users 5000000000000", "--users: 5000000000000 is too large"),
         ("run --warehouses 1 --seed -1", "--seed: -1 is too small"),
+        ("run --warehouses 1 --pace fast", "--pace: 'fast' is not a pace: give none, keyed, or"),
+        ("run --warehouses 1 --pace think", "--pace: 'think' is not a pace"),
+        ("run --warehouses 1 --pace think:2", "--pace: '2' is not a duration"),
+        ("run --warehouses 1 --rate 500", "--rate: '500' is not a rate: a number by a unit of"),
+        ("run --warehouses 1 --rate 0/s", "--rate: '0/s' is too small: give 0.01/s to"),
+        ("run --warehouses 1 --touch 0%", "--touch: nothing would be reached"),
+        ("run --warehouses 1 --touch 30", "--touch: '30' is not a percentage"),
+        ("run --warehouses 1 --connections 0", "--connections: 0 is too small"),
+        ("run --warehouses 1 --connections 9", "--connections: more connections than users"),
+        ("run --warehouses 1 --rate 5/s --pace none", "--rate: a rate together with a pace"),
+        ("run --warehouses 1 --arrivals constant", "--arrivals: arrivals without a rate"),
+        (
+            "run --warehouses 1 --users 11 --pace keyed",
+            "at most 10 with 1 warehouses and 10 users at home in each; or "
+            "`--users-per-warehouse 11`",
+        ),
+        ("run --warehouses 1 --profile hammerdb --pace keyed", "--profile: HammerDB's mix with"),
         ("prepare --warehouses 0", "--warehouses: 0 is too small: give 1 to 100000"),
         ("prepare", "requires an argument"),
     ],

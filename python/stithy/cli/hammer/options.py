@@ -57,6 +57,7 @@ BOUNDS = {
     "users": (1, 100_000),
     "loaders": (1, 1_000),
     "connections": (1, 10_000),
+    "users_per_warehouse": (1, 100_000),
     "seed": (0, 2**64 - 1),
     "error_limit": (0, 2**32 - 1),
 }
@@ -75,16 +76,14 @@ def within_bounds(**numbers: int) -> None:
             )
 
 
-def percent(text: str) -> int:
+def percent(text: str, option: str) -> int:
     """Whole percent of an option. Raises UserError."""
     from stithy.units import parse_percent
 
     try:
         return parse_percent(text)
     except ValueError as error:
-        raise UserError(
-            f"{text!r} is not a percentage", where="stithy hammer prepare", remedy=str(error)
-        ) from error
+        raise UserError(f"{text!r} is not a percentage", where=option, remedy=str(error)) from error
 
 
 def measured(duration: str, option: str = "--duration") -> float:

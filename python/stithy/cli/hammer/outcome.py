@@ -9,15 +9,23 @@ from stithy.cli.hammer.shown import Show, rate_text, time_text
 from stithy.cli.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, LedgerWritten, Second
-    from stithy.workload.hammer import Driven
+    from stithy.wire.messages import (
+        AnyMessage,
+        ConnectionCounts,
+        LedgerWritten,
+        RunSummary,
+        Second,
+        Touched,
+    )
+    from stithy.workload.hammer import Driven, RunRequest
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run as it is shown: the hammer's summary, the numbers made of it, rows by transaction."""
+    """A run as it is shown: what was asked and given, the numbers made of it, rows by type."""
 
     driven: "Driven"
+    request: "RunRequest"
     numbers: dict[str, Any]
     rows: list[dict[str, Any]]
 
@@ -45,17 +53,18 @@ def second_text(second: "Second") -> str:
     return (
         f"{second.second:4d} s  {second.phase:8}{done:8d} transactions{orders:8d} new orders"
         f"  new-order p95 {p95:>8}  {errors} errors"
+        + (f"  {second.waiting} waiting" if second.waiting else "")
     )
 
 
-def outcome(driven: "Driven", hlog_stem: Path) -> Outcome:
+def outcome(driven: "Driven", request: "RunRequest", hlog_stem: Path) -> Outcome:
     """A run with its numbers; the latency logs are at `hlog_stem`."""
     from stithy.results.convert import read_latencies, transaction_rows, window_numbers
 
     rows = transaction_rows("", driven.summary, read_latencies(hlog_stem))
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     numbers = window_numbers(driven.summary, "new-order", rows[-1]["service_p50_s"])
-    return Outcome(driven, numbers, rows)
+    return Outcome(driven, request, numbers, rows)
 
 
 def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -68,7 +77,13 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
     """The run for programs; the summary is as on the wire."""
+    asked = outcome.request
     return {
+        "users": asked.users,
+        "connections": asked.connections,
+        "pace": asked.pace.model_dump(mode="json"),
+        "profile": str(asked.profile),
+        "users_per_warehouse": asked.users_per_warehouse,
         **outcome.numbers,
         "transactions_by_type": outcome.rows,
         "warnings": [each.text for each in outcome.driven.warnings],
@@ -89,25 +104,110 @@ def outcome_text(outcome: Outcome) -> str:
         ]
         for row in outcome.rows
     ]
-    return "\n".join([table([*head, *times], rows, align), "", *_totals(outcome)])
+    by_type = table([*head, *(f"response {each}" for each in times)], rows, align)
+    return "\n".join([*_label(outcome), by_type, "", _times(outcome), "", *_totals(outcome)])
+
+
+def _label(outcome: Outcome) -> Iterable[str]:
+    """What must be read before any number."""
+    from stithy.workload.words import HAMMERDB
+
+    if outcome.request.profile == "hammerdb":
+        yield f"{HAMMERDB}\n"
+
+
+def _times(outcome: Outcome) -> str:
+    """A row a kind of time, over all transactions; without a pool nobody waits for one."""
+    marks = ["p50", "p95", "p99", "p999", "max"]
+    merged, late = outcome.rows[-1], outcome.driven.summary.lateness
+    kinds = {
+        name: [merged[f"{name}_{mark}_s"] for mark in marks]
+        for name in ("response", "pool_wait", "service")
+    }
+    kinds["lateness"] = [late.p50_s, late.p95_s, late.p99_s, late.p999_s, late.max_s]
+    rows = [
+        [name.replace("_", " "), *map(time_text, values)]
+        for name, values in kinds.items()
+        if name != "pool_wait" or values[0] is not None
+    ]
+    align: list[Align] = ["left", *(["right"] * len(marks))]  # type: ignore[list-item]  # of one Literal
+    return table(["all types", *marks[:3], "p99.9", "max"], rows, align)
 
 
 def _totals(outcome: Outcome) -> Iterable[str]:
     numbers, summary = outcome.numbers, outcome.driven.summary
     measured = time_text(summary.measure_to_s - summary.measure_from_s)
-    users = "user" if summary.users == 1 else "users"
     state = "complete" if summary.complete else "CUT SHORT"
-    yield f"{summary.users} {users}, measured for {measured}, {state}"
+    yield f"{_who(outcome.request)}, measured for {measured}, {state}"
     yield f"NOPM {rate_text(numbers['nopm'])}   TPM {rate_text(numbers['tpm'])}"
-    done = numbers["transactions"]
-    cost = summary.driver.cpu_s / done if done else None
-    lateness = time_text(summary.lateness.p99_s)
-    yield f"driver: {time_text(cost)} of CPU a transaction, lateness p99 {lateness}"
+    yield from _reached(summary.touched)
+    yield from _held_up(summary)
+    yield from _losses(summary.connections)
+    yield _driver(outcome)
     yield _orders_text(outcome)
     if summary.ledger is not None:
         yield _written_text(summary.ledger)
     for error in summary.errors:
         yield f"error {error.sqlstate or ''} ({error.count} times): {error.text}"
+
+
+def _who(asked: "RunRequest") -> str:
+    """`15,000 users over 64 connections, closed loop, keyed as specified, …`."""
+    from stithy.wire.jobs import Rate, Think
+    from stithy.workload import words
+
+    pace, is_open = asked.pace, isinstance(asked.pace, Rate)
+    think_s = pace.mean_s if isinstance(pace, Think) else None
+    rate_per_s = pace.per_s if isinstance(pace, Rate) else None
+    arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
+    parts = [words.loop(pace.kind, think_s, rate_per_s, arrivals)]
+    if asked.users_per_warehouse is not None:
+        parts.append(f"{asked.users_per_warehouse:,} at home in each warehouse")
+    count = (asked.connections or asked.users) if is_open else asked.users
+    noun = "connection" if is_open else "user"
+    who = f"{count:,} {noun}{'' if count == 1 else 's'}"
+    shared = "" if is_open else f" {words.pool(asked.connections)}"
+    with_own = shared.replace(" a ", ", a ") if asked.connections is None else shared
+    return f"{who}{with_own}, {', '.join(parts)}"
+
+
+def _reached(touched: "Touched | None") -> Iterable[str]:
+    from stithy.workload.words import Reach, reach
+
+    if touched is not None:
+        sizes = (touched.database_bytes, touched.shared_buffers_bytes)
+        yield reach(Reach(touched.warehouses, touched.warehouses_total, *sizes))
+
+
+def _held_up(summary: "RunSummary") -> Iterable[str]:
+    """Who would have come during a stall, and who was still waiting at the end."""
+    if summary.missed_starts is not None:
+        yield f"missed starts: {summary.missed_starts:,} while answers took over ten medians"
+    if summary.unserved or summary.missed_starts is None:
+        yield f"unserved: {summary.unserved:,} were due and not begun by the end"
+
+
+def _losses(counts: "ConnectionCounts") -> Iterable[str]:
+    if counts.lost:
+        back = time_text(counts.first_success_s)
+        success = (
+            "none succeeded after it"
+            if counts.first_success_s is None
+            else (f"the first success after {back}")
+        )
+        yield (
+            f"connections: {counts.lost:,} of {counts.opened:,} lost, {counts.reopened:,} opened "
+            f"again, {success}"
+        )
+
+
+def _driver(outcome: Outcome) -> str:
+    numbers, driver = outcome.numbers, outcome.driven.summary.driver
+    done = numbers["transactions"]
+    cost = time_text(driver.cpu_s / done if done else None)
+    nice = "not known" if driver.nice is None else f"{driver.nice}"
+    queued = time_text(driver.run_queue_delay_s)
+    return f"driver: {cost} of CPU a transaction, waited {queued} for a CPU, priority (nice) {nice}"
 
 
 def _orders_text(outcome: Outcome) -> str:

@@ -52,8 +52,10 @@ def prepare(
 
     options.within_bounds(loaders=loaders, seed=seed)
     data = DataShape(
-        compressible_percent=None if compressible is None else options.percent(compressible),
-        duplicate_percent=options.percent(duplicate),
+        compressible_percent=None
+        if compressible is None
+        else options.percent(compressible, "--compressible"),
+        duplicate_percent=options.percent(duplicate, "--duplicate"),
     )
     size = options.size(warehouses)
     with until_interrupted() as stop:

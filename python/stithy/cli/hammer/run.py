@@ -5,15 +5,19 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from stithy.cli.hammer import options, outcome
+from stithy.cli.hammer.driving import Driving, driven_so
 from stithy.cli.hammer.options import Json, On, Url, Warehouses
 from stithy.cli.until_interrupted import until_interrupted
 from stithy.exits import Exit
+
+DRIVING = Driving()
 
 
 def run(
     url: Url,
     *,
     users: int = 8,
+    driving: Driving = DRIVING,
     warehouses: Warehouses = None,
     seed: int = 1,
     ramp_up: str = "5s",
@@ -27,20 +31,21 @@ def run(
 ) -> Exit:
     """Drive a loaded database with virtual users, and tell how it did.
 
-    Users act back to back. A line a second goes to standard error, a table at the end to standard
-    output. This command only measures and judges nothing: the numbers are as good as the machine
-    is quiet.
+    Users act back to back, unless `--pace` or `--rate` says otherwise. A line a second goes to
+    standard error, a table at the end to standard output. This command only measures and judges
+    nothing: the numbers are as good as the machine is quiet.
 
-    Example:
+    Examples:
 
     ```
     stithy hammer run postgresql://me:secret@localhost/test --users 16
+    stithy hammer run postgresql://me:secret@localhost/test --rate 500/s
     ```
 
     Parameters
     ----------
     users
-        Virtual users, each with a connection of its own.
+        Virtual users; at a rate, connections.
     seed
         Seed of every draw of the users.
     ramp_up
@@ -55,7 +60,7 @@ def run(
         Unexpected errors of the database after which the run is given up.
     hlog
         Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
-        HLOG.late.hlog.
+        HLOG.late.hlog, and HLOG.pool-wait.hlog where users share connections.
     ledger
         Keep in this file, which must not exist yet, what was meant and what was acknowledged, for
         `stithy hammer verify-ledger`. It proves the more, the further it lies from the database.
@@ -67,7 +72,7 @@ def run(
     size = options.size(warehouses or options.loaded(url))
     with tempfile.TemporaryDirectory() as scratch, until_interrupted() as stop:
         stem = hlog or Path(scratch) / "hammer"
-        request = RunRequest(
+        plain = RunRequest(
             seed=seed,
             users=users,
             ramp_up_s=options.seconds("--ramp-up", ramp_up),
@@ -78,9 +83,10 @@ def run(
             hlog_stem=stem,
             ledger=ledger,
         )
+        request = driven_so(plain, driving, size.warehouses)
         watch = Watch(on_message=outcome.second_line(), stop=stop)
         driven = options.hammer(url).run(size, request, watch=watch)
-        shown = outcome.outcome(driven, stem)
+        shown = outcome.outcome(driven, request, stem)
     outcome.show_outcome(shown, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED

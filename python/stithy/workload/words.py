@@ -1,0 +1,71 @@
+"""How users were driven, in the words that the report and the command line share."""
+
+from dataclasses import dataclass
+
+from stithy.units import format_duration, format_rate, format_size
+
+HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specification"
+"""What every output says of such a run."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What users reach of the data, and what can keep it in memory; None where it is not known."""
+
+    warehouses: int
+    warehouses_total: int
+    database_bytes: int | None
+    shared_buffers_bytes: int | None
+    memory_limit_bytes: int | None = None
+
+
+def loop(
+    pace: str, think_s: float | None, rate_per_s: float | None, arrivals: str | None = None
+) -> str:
+    """Kind of loop and pace: `closed loop, think 2 s`, `open loop, 500/s Poisson`."""
+    if rate_per_s is not None:
+        law = {"poisson": " Poisson", "constant": " at constant intervals"}.get(arrivals or "", "")
+        return f"open loop, {format_rate(rate_per_s)}{law}"
+    if pace == "think" and think_s is not None:
+        return f"closed loop, think {format_duration(think_s)}"
+    return {
+        "none": "closed loop, back to back",
+        "keyed": "closed loop, keyed as specified, deliveries deferred",
+    }.get(pace, f"closed loop, pace {pace}")
+
+
+def pool(connections: int | None, *, is_open: bool = False) -> str:
+    """What users share: `over 64 connections`, or one each."""
+    if connections is not None:
+        return f"over {connections:,} {'connection' if connections == 1 else 'connections'}"
+    return "users are connections" if is_open else "a connection each"
+
+
+def profile(name: str) -> str:
+    """Which mix and keys: in capitals where they are not the specified ones."""
+    return HAMMERDB if name == "hammerdb" else "specified mix and keys"
+
+
+def reach(of: Reach) -> str:
+    """Touched data against memory: `users reach about 338 MiB of 1.1 GiB; the server has …`."""
+    if of.database_bytes is None:
+        data = f"{of.warehouses:,} of {of.warehouses_total:,} warehouses"
+    elif of.warehouses == of.warehouses_total:
+        data = f"all {format_size(of.database_bytes)}"
+    else:
+        touched = of.database_bytes * of.warehouses / of.warehouses_total
+        data = f"about {format_size(touched)} of {format_size(of.database_bytes)}"
+        data += f" ({of.warehouses:,} of {of.warehouses_total:,} warehouses)"
+    sizes = {
+        "shared buffers": of.shared_buffers_bytes,
+        "memory limit": of.memory_limit_bytes,
+    }
+    known = [
+        f"{format_size(size)} of {what}"
+        if what == "shared buffers"
+        else f"a {what} of {format_size(size)}"
+        for what, size in sizes.items()
+        if size is not None
+    ]
+    server = f"; the server has {' and '.join(known)}" if known else ""
+    return f"users reach {data}{server}"
