@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
-BENCHES := hammer collectors ledger
+BENCHES := hammer collectors ledger users
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
 
@@ -41,7 +41,7 @@ python-test:
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
-bench: setup ## measure the hammer beside its references; what collectors and a ledger cost
+bench: setup ## measure the hammer beside its references; what users, collectors and a ledger cost
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 lock: ## pin the newest allowed versions again (needs uv)

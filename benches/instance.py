@@ -14,7 +14,7 @@ from urllib.parse import quote
 from processes import run
 
 # As a person would set a small machine up; everything else, fsync included, is the default.
-SETTINGS = {"shared_buffers": "2GB", "max_wal_size": "8GB", "max_connections": "60"}
+SETTINGS = {"shared_buffers": "2GB", "max_wal_size": "8GB", "max_connections": "100"}
 PLACES = ("/usr/lib/postgresql", "/usr/pgsql-")
 
 
