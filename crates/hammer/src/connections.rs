@@ -48,7 +48,7 @@ pub async fn require(target: &Target, client: &Client, users: u32) -> Result<(),
 
 /// Opens a session for each user.
 ///
-/// Errors: `connect-failed` (infrastructure).
+/// Errors: as [`Target::connect`].
 pub async fn open(
     target: &Target,
     users: u32,
@@ -70,7 +70,7 @@ pub fn settings(isolation: Isolation) -> Vec<Setting> {
 
 /// Opens sessions with given settings.
 ///
-/// Errors: `connect-failed` (infrastructure).
+/// Errors: as [`Target::connect`].
 pub async fn open_with(
     target: &Target,
     count: u32,
@@ -82,10 +82,10 @@ pub async fn open_with(
         let mut opening = tokio::task::JoinSet::new();
         for _ in 0..missing.min(OPENING_AT_ONCE) {
             let (target, settings) = (target.clone(), settings.to_vec());
-            opening.spawn(async move { Session::open(&target, &settings).await });
+            opening.spawn(async move { target.session(&settings).await });
         }
         for opened in opening.join_all().await {
-            sessions.push(opened.map_err(|e| failed(target, "connecting", e))?);
+            sessions.push(opened?);
         }
     }
     Ok(sessions)

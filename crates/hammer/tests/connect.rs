@@ -4,10 +4,17 @@ mod support;
 
 use stithy_hammer::client::postgresql::Target;
 use stithy_hammer::error::HammerError;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
+/// The error, which is the same for control connections and for users.
 async fn failure(url: &str) -> HammerError {
     let target = Target::parse(url).expect("the URL is well formed");
-    target.connect().await.expect_err("the connection fails")
+    let of_client = target.connect().await.expect_err("the connection fails");
+    let of_session = target.session(&[]).await.err();
+    let of_session = of_session.expect("the connection fails");
+    assert_eq!(of_client.to_message(), of_session.to_message());
+    of_client
 }
 
 /// A good URL of a Unix socket leads to a connection that answers and names the hammer.
@@ -64,6 +71,56 @@ async fn a_socket_without_server_is_refused() {
     let error = failure("postgresql://a:b@127.0.0.1:1/c").await;
     assert_eq!(("connect-refused", 4), (error.code, error.exit()));
     assert!(error.place.contains("127.0.0.1 port 1"), "{error}");
+}
+
+/// A name without address is told apart from a server that does not listen.
+#[tokio::test]
+async fn a_host_without_address_is_told_as_such() {
+    let error = failure("postgresql://a:b@no-such-host.invalid/c").await;
+    assert_eq!(("host-unknown", 4), (error.code, error.exit()), "{error}");
+    assert!(error.place.contains("no-such-host.invalid"), "{error}");
+}
+
+/// What listens, and what it answers; it answers every connection alike.
+async fn listener(says: &'static [u8], then_closes: bool) -> String {
+    let listener = TcpListener::bind("[::1]:0").await.expect("IPv6 is there");
+    let port = listener.local_addr().expect("it is bound").port();
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 512]).await;
+            let _ = stream.write_all(says).await;
+            if !then_closes {
+                kept.push(stream);
+            }
+        }
+    });
+    format!("postgresql://a:sesame@[::1]:{port}/c?connect_timeout=1")
+}
+
+/// Whatever speaks another protocol, or none, is given up in time and told as such.
+#[tokio::test]
+async fn what_is_no_postgresql_is_told_as_such() {
+    const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+    const SSH: &[u8] = b"SSH-2.0-OpenSSH_9.2\r\n";
+    for (says, then_closes, mode, expected) in [
+        (HTTP, false, "prefer", "not-postgresql"),
+        (HTTP, false, "disable", "not-postgresql"),
+        (SSH, true, "require", "tls-failed"),
+        (SSH, true, "disable", "connect-failed"),
+        (b"", true, "prefer", "connect-failed"),
+        (b"", true, "disable", "connect-failed"),
+        (b"", false, "prefer", "connect-timeout"),
+        (b"", false, "disable", "connect-timeout"),
+        (b"S\0\0\0", true, "require", "tls-failed"),
+    ] {
+        let url = listener(says, then_closes).await;
+        let error = failure(&format!("{url}&sslmode={mode}")).await;
+        let seen = (error.code, error.exit());
+        assert_eq!((expected, 4), seen, "{says:?} {mode}: {error}");
+        assert!(error.place.contains("::1 port"), "{error}");
+        assert!(!error.to_string().contains("sesame"), "{error}");
+    }
 }
 
 /// What is no URL of PostgreSQL is a usage error: exit code 2.

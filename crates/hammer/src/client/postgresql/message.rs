@@ -7,6 +7,10 @@ use super::session::{ServerError, SessionError};
 /// Bytes before a message's body: its tag, and its length with the length's own four bytes.
 pub(super) const HEAD_BYTES: usize = 5;
 
+/// Tags that a server may answer a start with. Anything else is another protocol, whose bytes would
+/// be read as a length and waited for.
+pub(super) const ANSWERS_TO_START: &[u8] = b"RESKZNv";
+
 /// Tag and end of the message that begins at `at`, or None while it is not whole.
 #[inline]
 pub(super) fn whole_message(input: &[u8], at: usize) -> Result<Option<(u8, usize)>, SessionError> {

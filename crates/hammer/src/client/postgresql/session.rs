@@ -7,18 +7,16 @@
 //! 4.6 µs for pgbench.
 
 use std::io;
-use std::time::Duration;
 
 use bytes::{BufMut, BytesMut};
 
 use super::answer::Answer;
+use super::failure::NotOpened;
+use super::open::open_and;
 use super::params::Params;
 use super::startup::{self, Setting};
 use super::stream::Stream;
 use super::Target;
-
-/// A server that does not answer at all is given up after this time.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Execute the unnamed portal without a limit on rows.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
@@ -88,21 +86,27 @@ pub struct Session {
 impl Session {
     /// Connects, authenticates and applies `settings`.
     pub async fn open(target: &Target, settings: &[Setting]) -> Result<Self, SessionError> {
-        let opening = async {
-            let mut stream = Stream::open(target.config()).await?;
-            startup::start(&mut stream, target.config(), settings).await?;
-            Ok::<_, SessionError>(stream)
-        };
-        let stream = tokio::time::timeout(CONNECT_TIMEOUT, opening)
-            .await
-            .map_err(|_| SessionError::Lost("no answer while connecting".into()))??;
-        Ok(Session {
-            stream,
-            out: BytesMut::with_capacity(2048),
-            answer: Answer::default(),
-            statements: 0,
-            queued: 0,
+        let opened = Session::open_in_some_way(target, settings).await;
+        opened.map_err(SessionError::from)
+    }
+
+    /// As [`Session::open`], with all that can go wrong on the way.
+    pub(super) async fn open_in_some_way(
+        target: &Target,
+        settings: &[Setting],
+    ) -> Result<Self, NotOpened> {
+        open_and(target, |opened| async move {
+            let starting = startup::start(opened, target.config(), settings);
+            let started = tokio::time::timeout(target.patience, starting).await;
+            Ok(Session {
+                stream: started.unwrap_or(Err(NotOpened::Silent))?,
+                out: BytesMut::with_capacity(2048),
+                answer: Answer::default(),
+                statements: 0,
+                queued: 0,
+            })
         })
+        .await
     }
 
     /// Prepares statements, all in one wait.

@@ -1,25 +1,20 @@
-//! The byte stream under a session: a Unix socket or TCP.
+//! The byte stream under a session: a Unix socket, TCP, or TLS.
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream as BlockingUnixStream;
-use std::path::Path;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest};
-use tokio::net::{TcpStream, UnixStream};
-use tokio_postgres::config::Host;
-use tokio_postgres::Config;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, Interest};
+use tokio::net::UnixStream;
+
+use super::open::{Duplex, Opened};
 
 /// Bytes asked for at a time. A read that gives less than it could says, without a further system
 /// call, that nothing is left.
 const READ_BYTES: usize = 8192;
-
-pub(super) trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
 
 /// An open byte stream to the server.
 pub(super) enum Stream {
@@ -30,16 +25,12 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Opens a stream to the first host that the configuration names.
-    pub(super) async fn open(config: &Config) -> io::Result<Self> {
-        let host = config
-            .get_hosts()
-            .first()
-            .ok_or(io::ErrorKind::InvalidInput)?;
-        let port = config.get_ports().first().copied().unwrap_or(5432);
-        Ok(match host {
-            Host::Unix(directory) => Stream::Unix(UnixSocket::open(directory, port).await?),
-            Host::Tcp(name) => Stream::Other(Box::new(open_tcp(name, port).await?)),
+    /// Takes an open stream; gives also what binds a password to it.
+    pub(super) fn new(opened: Opened) -> io::Result<(Self, Option<Vec<u8>>)> {
+        Ok(match opened {
+            Opened::Unix(stream) => (Stream::Unix(UnixSocket::new(stream)?), None),
+            Opened::Plain(stream) => (Stream::Other(Box::new(stream)), None),
+            Opened::Encrypted(stream, binding) => (Stream::Other(stream), binding),
         })
     }
 
@@ -47,7 +38,11 @@ impl Stream {
     pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Stream::Unix(socket) => socket.send(bytes).await,
-            Stream::Other(stream) => stream.write_all(bytes).await,
+            Stream::Other(stream) => {
+                stream.write_all(bytes).await?;
+                // TLS may hold back what the socket had no room for.
+                stream.flush().await
+            }
         }
     }
 
@@ -75,13 +70,6 @@ impl Stream {
     }
 }
 
-async fn open_tcp(name: &str, port: u16) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect((name, port)).await?;
-    // A request is one small packet that must not wait for the answer to the one before.
-    stream.set_nodelay(true)?;
-    Ok(stream)
-}
-
 /// A Unix socket that wakes its task only when there is something to read.
 ///
 /// The runtime's own socket also waits for room to write. The kernel tells of room each time the
@@ -90,8 +78,7 @@ async fn open_tcp(name: &str, port: u16) -> io::Result<TcpStream> {
 pub(super) struct UnixSocket(AsyncFd<BlockingUnixStream>);
 
 impl UnixSocket {
-    async fn open(directory: &Path, port: u16) -> io::Result<Self> {
-        let stream = UnixStream::connect(directory.join(format!(".s.PGSQL.{port}"))).await?;
+    fn new(stream: UnixStream) -> io::Result<Self> {
         // Stays as the runtime set it: calls return at once.
         let stream = stream.into_std()?;
         watch(stream, Interest::READABLE).map(UnixSocket)
@@ -197,7 +184,9 @@ mod tests {
             stream.read_exact(&mut seen).await.expect("all arrives");
             stream.write_all(&seen).await.expect("all goes back");
         });
-        let mut stream = Stream::Unix(UnixSocket::open(&folder, 7).await.expect("it listens"));
+        let socket = UnixStream::connect(folder.join(".s.PGSQL.7"));
+        let socket = UnixSocket::new(socket.await.expect("it listens"));
+        let mut stream = Stream::Unix(socket.expect("it can be watched"));
         stream.send(&sent).await.expect("all is sent");
         let mut input = Input::default();
         while input.bytes().len() < length {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use stithy_wire::{CheckJob, CheckSummary, Condition, Message};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::Client;
 
 use super::conditions::{chosen, ConditionQuery};
 use super::loaded::Loaded;
@@ -56,7 +56,7 @@ async fn verify(
         row = client.query_one(&sql, &[]) => row,
         () = stop.wait() => {
             // Where the request does not arrive, closing the connection ends the query.
-            let _ = client.cancel_token().cancel_query(NoTls).await;
+            target.cancel(client).await;
             return Err(HammerError::interrupted(target.place()));
         }
     };

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures_util::SinkExt;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio_postgres::{Client, CopyInSink, NoTls};
+use tokio_postgres::{Client, CopyInSink};
 
 use super::binary::{Rows, HEADER, TRAILER};
 use super::schedule::{Next, Schedule, Work};
@@ -236,14 +236,13 @@ impl Loader<'_> {
 
     /// Executes SQL; on a request to stop the server is asked to cancel it.
     async fn execute(&mut self, doing: &str, sql: &str) -> Result<(), HammerError> {
-        let cancel = self.client.cancel_token();
         tokio::select! {
             result = self.client.batch_execute(sql) => {
                 result.map_err(|e| self.shared.target.error(doing, e))
             }
             () = self.stop.wait() => {
                 // Where the request does not arrive, closing the connection ends the statement.
-                let _ = cancel.cancel_query(NoTls).await;
+                self.shared.target.cancel(&self.client).await;
                 Err(HammerError::interrupted(self.shared.target.place()))
             }
         }

@@ -1,0 +1,200 @@
+//! Whether a connection is encrypted, and whom it believes: `sslmode` and `sslrootcert`, with libpq's
+//! meanings.
+//!
+//! Not known here: certificates of clients, lists of revoked certificates, `sslnegotiation=direct`, and
+//! root certificates that no URL names (libpq also reads `~/.postgresql/root.crt`).
+//! Source: PostgreSQL documentation, "SSL Support" of libpq.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::{ring, CryptoProvider};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::TlsConnector;
+
+use super::certificate;
+use super::failure::NotOpened;
+use super::trust::{Roots, Trust, Verifier};
+use crate::error::HammerError;
+
+pub(super) use super::trust::Mistrust;
+
+/// Where systems keep the certificates that they believe: Debian, Fedora, openSUSE, Alpine.
+const SYSTEM_ROOTS: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+const SYSTEM: &str = "system";
+const MODES: &str = "disable, allow, prefer, require, verify-ca, verify-full";
+
+/// One attempt to get a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Not encrypted.
+    Plain,
+    /// Encrypted if the server can.
+    Offered,
+    /// Encrypted or not at all.
+    Demanded,
+}
+
+/// How connections to a server are encrypted.
+#[derive(Debug, Clone)]
+pub(super) struct Tls {
+    ways: &'static [Way],
+    client: Arc<ClientConfig>,
+}
+
+impl Tls {
+    /// `mode` None is `prefer`; `root` is a file of certificates, or `system`.
+    ///
+    /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
+    pub(super) fn new(mode: Option<&str>, root: Option<&str>) -> Result<Self, HammerError> {
+        let mode = mode.unwrap_or(match root {
+            Some(SYSTEM) => "verify-full",
+            _ => "prefer",
+        });
+        let ways = ways(mode)?;
+        refuse_contradiction(mode, root)?;
+        let roots = match root {
+            Some(file) if ways == [Way::Demanded] => Some(read_roots(file)?),
+            // libpq looks at no certificate either where a connection may go unencrypted.
+            _ => None,
+        };
+        let trust = match roots {
+            Some(roots) if mode == "verify-full" => Trust::Named(roots),
+            Some(roots) => Trust::Signed(roots),
+            None => Trust::Anyone,
+        };
+        let client = Arc::new(client(trust)?);
+        Ok(Tls { ways, client })
+    }
+
+    /// What is tried, in this order.
+    pub(super) fn ways(&self) -> &'static [Way] {
+        self.ways
+    }
+
+    /// Encrypts a connection to the server that the URL calls `host`; gives also what binds a password
+    /// to it.
+    pub(super) async fn encrypt(
+        &self,
+        stream: TcpStream,
+        host: &str,
+    ) -> Result<(TlsStream<TcpStream>, Option<Vec<u8>>), NotOpened> {
+        let name = ServerName::try_from(host.to_string())
+            .map_err(|e| NotOpened::Handshake(io::Error::other(e)))?;
+        let connector = TlsConnector::from(self.client.clone());
+        let stream = connector.connect(name, stream).await.map_err(not_agreed)?;
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        let binding = shown
+            .first()
+            .and_then(|first| certificate::end_point(first));
+        Ok((stream, binding))
+    }
+}
+
+fn ways(mode: &str) -> Result<&'static [Way], HammerError> {
+    Ok(match mode {
+        "disable" => &[Way::Plain],
+        "allow" => &[Way::Plain, Way::Offered],
+        "prefer" => &[Way::Offered, Way::Plain],
+        "require" | "verify-ca" | "verify-full" => &[Way::Demanded],
+        _ => {
+            return Err(HammerError::usage(
+                "url-invalid",
+                format!("sslmode is {mode:?}"),
+                "url",
+                format!("give one of {MODES}"),
+            ))
+        }
+    })
+}
+
+fn refuse_contradiction(mode: &str, root: Option<&str>) -> Result<(), HammerError> {
+    let (problem, remedy) = match root {
+        None if mode.starts_with("verify-") => (
+            format!("sslmode is {mode}, and there is no certificate to verify with"),
+            "name a file of root certificates with sslrootcert=, or those of this machine with \
+             sslrootcert=system",
+        ),
+        Some(SYSTEM) if mode != "verify-full" => (
+            format!(
+                "sslmode is {mode}, which is too weak for sslrootcert=system: anyone gets a \
+                 certificate for some name from them"
+            ),
+            "give sslmode=verify-full",
+        ),
+        _ => return Ok(()),
+    };
+    Err(HammerError::usage("url-invalid", problem, "url", remedy))
+}
+
+fn read_roots(file: &str) -> Result<Roots, HammerError> {
+    let path = match file {
+        SYSTEM => SYSTEM_ROOTS
+            .iter()
+            .map(Path::new)
+            .find(|each| each.exists()),
+        _ => Some(Path::new(file)),
+    };
+    let path = path.map_or_else(|| PathBuf::from(SYSTEM_ROOTS[0]), Path::to_path_buf);
+    let unreadable = |problem: String| {
+        let place = path.display().to_string();
+        let remedy = "name a file of certificates in PEM format with sslrootcert=";
+        HammerError::usage("root-certificate-invalid", problem, place, remedy)
+    };
+    let text = std::fs::read(&path)
+        .map_err(|e| unreadable(format!("the root certificates cannot be read: {e}")))?;
+    let certificates: Result<Vec<CertificateDer<'static>>, _> =
+        CertificateDer::pem_slice_iter(&text).collect();
+    let certificates =
+        certificates.map_err(|e| unreadable(format!("it holds what is no certificate: {e}")))?;
+    let mut store = RootCertStore::empty();
+    if store.add_parsable_certificates(certificates.clone()).0 == 0 {
+        return Err(unreadable(
+            "it holds no certificate that can be used".into(),
+        ));
+    }
+    let place = path.display().to_string();
+    Ok(Roots {
+        store,
+        certificates,
+        place,
+    })
+}
+
+fn client(trust: Trust) -> Result<ClientConfig, HammerError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Verifier::new(trust, provider.signature_verification_algorithms);
+    let builder = versions(provider)?;
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth())
+}
+
+fn versions(
+    provider: Arc<CryptoProvider>,
+) -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, HammerError> {
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    builder.map_err(|e| HammerError::bug(e.to_string(), "setting up TLS").caused_by(e))
+}
+
+/// What a failed handshake means.
+fn not_agreed(e: io::Error) -> NotOpened {
+    let inner = e.get_ref().and_then(|inner| inner.downcast_ref());
+    match inner.and_then(Mistrust::of) {
+        Some(mistrust) => NotOpened::Mistrusted(mistrust),
+        None => NotOpened::Handshake(e),
+    }
+}

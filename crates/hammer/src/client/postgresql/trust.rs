@@ -1,0 +1,245 @@
+//! Whether a server's certificate proves what was asked of it.
+
+use std::fmt;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{
+    verify_tls12_signature, verify_tls13_signature_with_raw_key, WebPkiSupportedAlgorithms,
+};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
+};
+
+use super::certificate;
+
+/// Certificates that are believed, and where they were read.
+#[derive(Debug)]
+pub(super) struct Roots {
+    pub(super) store: RootCertStore,
+    pub(super) certificates: Vec<CertificateDer<'static>>,
+    pub(super) place: String,
+}
+
+/// Whom a connection believes.
+#[derive(Debug)]
+pub(super) enum Trust {
+    /// Whoever answers.
+    Anyone,
+    /// Whoever has a certificate that a root signed.
+    Signed(Roots),
+    /// Whoever has such a certificate for the host's name.
+    Named(Roots),
+}
+
+/// Judges certificates by a [`Trust`].
+#[derive(Debug)]
+pub(super) struct Verifier {
+    trust: Trust,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Verifier {
+    pub(super) fn new(trust: Trust, algorithms: WebPkiSupportedAlgorithms) -> Self {
+        Verifier { trust, algorithms }
+    }
+
+    fn verify_signed(
+        &self,
+        roots: &Roots,
+        shown: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let all = self.algorithms.all;
+        let verified = ParsedCertificate::try_from(shown).and_then(|parsed| {
+            verify_server_cert_signed_by_trust_anchor(&parsed, &roots.store, between, now, all)
+        });
+        match verified {
+            Err(e) if is_authority(&e) && roots.certificates.iter().any(|root| root == shown) => {
+                Ok(())
+            }
+            Err(e) => Err(mistrusted(Doubt::of(&e), roots, e)),
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        match &self.trust {
+            Trust::Anyone => {}
+            Trust::Signed(roots) => self.verify_signed(roots, end_entity, intermediates, now)?,
+            Trust::Named(roots) => {
+                self.verify_signed(roots, end_entity, intermediates, now)?;
+                verify_name(end_entity, server_name)
+                    .map_err(|e| mistrusted(Doubt::OtherName, roots, e))?;
+            }
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, cert, dss, &self.algorithms)
+    }
+
+    /// With the key alone, because webpki reads no certificate of version 1, which many servers have
+    /// that let anyone in.
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let key = certificate::public_key(cert).ok_or(CertificateError::BadEncoding)?;
+        let key = SubjectPublicKeyInfoDer::from(key);
+        verify_tls13_signature_with_raw_key(message, &key, dss, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// A certificate without alternative names is for its subject's common name, as libpq has it.
+fn verify_name(shown: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), Error> {
+    let verified = verify_server_name(&ParsedCertificate::try_from(shown)?, name);
+    let Err(Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+        presented, ..
+    })) = &verified
+    else {
+        return verified;
+    };
+    let common = certificate::common_name(shown).filter(|_| presented.is_empty());
+    match common {
+        Some(common) if common.eq_ignore_ascii_case(&name.to_str()) => Ok(()),
+        _ => verified,
+    }
+}
+
+/// A self-made certificate mostly says of itself that it may sign others. webpki wants no such
+/// certificate from a server, and looks at nothing else after that; here it is one that the user named.
+fn is_authority(e: &Error) -> bool {
+    let Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = e else {
+        return false;
+    };
+    inner.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
+}
+
+/// What is wrong with a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    /// No root signed it.
+    Unsigned,
+    /// Its time is over.
+    Expired,
+    /// Its time is to come.
+    NotYet,
+    /// It is for another host.
+    OtherName,
+    /// It cannot be judged.
+    Unusable,
+}
+
+impl Doubt {
+    fn of(e: &Error) -> Self {
+        use CertificateError::{
+            BadSignature, Expired, ExpiredContext, NotValidYet, NotValidYetContext, UnknownIssuer,
+        };
+        let Error::InvalidCertificate(inner) = e else {
+            return Doubt::Unusable;
+        };
+        match inner {
+            _ if is_authority(e) => Doubt::Unsigned,
+            UnknownIssuer | BadSignature => Doubt::Unsigned,
+            Expired | ExpiredContext { .. } => Doubt::Expired,
+            NotValidYet | NotValidYetContext { .. } => Doubt::NotYet,
+            _ => Doubt::Unusable,
+        }
+    }
+}
+
+/// Why a server's certificate is not believed.
+#[derive(Debug, Clone)]
+pub(super) struct Mistrust {
+    doubt: Doubt,
+    roots: String,
+    text: String,
+}
+
+impl Mistrust {
+    /// What [`Verifier`] said, where it was that which ended a handshake.
+    pub(super) fn of(e: &Error) -> Option<Self> {
+        match e {
+            Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) => {
+                inner.downcast_ref::<Mistrust>().cloned()
+            }
+            _ => None,
+        }
+    }
+
+    /// The word for programs.
+    pub(super) fn code(&self) -> &'static str {
+        match self.doubt {
+            Doubt::OtherName => "certificate-other-host",
+            _ => "certificate-not-trusted",
+        }
+    }
+
+    /// What would mend it.
+    pub(super) fn remedy(&self) -> &'static str {
+        match self.doubt {
+            Doubt::Unsigned => "name the certificate of its issuer with sslrootcert=",
+            Doubt::Expired => "give the server a new certificate",
+            Doubt::NotYet => "set the clocks of both machines",
+            Doubt::OtherName => {
+                "use the certificate's name as host in the URL, or ask for less with \
+                 sslmode=verify-ca"
+            }
+            Doubt::Unusable => "give the server a certificate of version 3 with subjectAltName",
+        }
+    }
+}
+
+impl fmt::Display for Mistrust {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (roots, text) = (&self.roots, &self.text);
+        match self.doubt {
+            Doubt::Unsigned => write!(
+                out,
+                "the server's certificate is signed by none of those in {roots}"
+            ),
+            Doubt::Expired => write!(out, "the server's certificate has expired"),
+            Doubt::NotYet => write!(out, "the server's certificate is not valid yet"),
+            Doubt::OtherName => {
+                write!(out, "the server's certificate is not for this host: {text}")
+            }
+            Doubt::Unusable => write!(out, "the server's certificate cannot be verified: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for Mistrust {}
+
+fn mistrusted(doubt: Doubt, roots: &Roots, e: Error) -> Error {
+    let mistrust = Mistrust {
+        doubt,
+        roots: roots.place.clone(),
+        text: e.to_string(),
+    };
+    CertificateError::Other(OtherError(std::sync::Arc::new(mistrust))).into()
+}
