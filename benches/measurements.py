@@ -30,44 +30,7 @@ class Drive:
     response_p95_ms: dict[str, float | None]
 
 
-<<<<<<< HEAD
-def prepare(instance: Instance) -> float:
-=======
-def make_reference(instance: Instance) -> None:
-    """pgbench's own tables."""
-    instance.renew(REFERENCE)
-    pgbench = [instance.program("pgbench"), "-i", "-q", "-s", str(REFERENCE_SCALE), REFERENCE]
-    run(pgbench, environment=instance.environment)
-
-
-def round_trips(instance: Instance, duration_s: int) -> RoundTrips:
-    """pgbench -S: the CPU that one prepared round trip costs a driver."""
-    text, cpu_s = _pgbench(instance, ["-S", "-T", str(duration_s)])
-    count = int(_number(r"number of transactions actually processed: (\d+)", text))
-    return RoundTrips(cpu_s / count * 1e6, _number(r"tps = ([\d.]+)", text))
-
-
-def bank_tps(instance: Instance, duration_s: int) -> float:
-    """pgbench's default script: how fast this machine commits small transactions."""
-    instance.sql("CHECKPOINT")
-    return _number(r"tps = ([\d.]+)", _pgbench(instance, ["-T", str(duration_s)])[0])
-
-
-def _pgbench(instance: Instance, options: Sequence[str]) -> tuple[str, float]:
-    fixed = [instance.program("pgbench"), "-M", "prepared", "-c", str(USERS), "-j", "1"]
-    ended = run([*fixed, *options, REFERENCE], environment=instance.environment)
-    return ended.stdout, ended.cpu_s
-
-
-def _number(pattern: str, text: str) -> float:
-    found = re.search(pattern, text)
-    if not found:
-        raise ValueError(f"no {pattern!r} in {text!r}")
-    return float(found[1])
-
-
 def prepare(instance: Instance, workload: WorkloadSize = WORKLOAD) -> float:
->>>>>>> dd99258 (Bench fifteen thousand keyed users over 64 connections, and a hundred thousand who mostly think)
     """The hammer loads; the wall time of the whole program, seconds."""
     instance.renew(DRIVEN)
     url = instance.url(DRIVEN)
