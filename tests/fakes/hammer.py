@@ -33,7 +33,6 @@ from stithy.wire.messages import (
 from stithy.workload.hammer import (
     NOBODY,
     RANDOM_TEXT,
-    THINK_S,
     Checked,
     Driven,
     LedgerVerified,
@@ -162,7 +161,7 @@ class FakeHammer:
         *,
         connections: int,
         trial_s: float,
-        think_s: float = THINK_S,
+        think_s: float | None = None,
         watch: Watch = NOBODY,
     ) -> CalibrateSummary:
         """As it was told."""
@@ -172,7 +171,7 @@ class FakeHammer:
             connections=connections,
             rate_per_s_max=self._rate_per_s_max,
             think_s=think_s,
-            users_max=self._users_max,
+            users_max=self._users_max if think_s else None,
             trials=(),
         )
 

@@ -1,6 +1,6 @@
 //! The job `calibrate`: the highest rate and number of users with which this driver, on this host,
-//! against this server, stays on time with a transaction that does nothing. What a study asks of the driver should be far
-//! below it, or the driver is measured instead of the storage.
+//! against this server, stays on time with a transaction that does nothing. What a study asks of
+//! the driver should be far below it, or the driver is measured instead of the storage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,10 +114,9 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Where the driver was never on time by rate, it is not asked for users.
     async fn search_users(&mut self, rate_per_s: Option<f64>) -> Result<Option<f64>, HammerError> {
-        let Some(rate_per_s) = rate_per_s else {
+        let (Some(rate_per_s), Some(think_s)) = (rate_per_s, self.job.think_s) else {
             return Ok(None);
         };
-        let think_s = self.job.think_s;
         let start = (rate_per_s * think_s * USERS_START_SHARE).clamp(1.0, USERS_MOST);
         let asked = |count: f64| Asked::Users {
             count: count.round() as u32,

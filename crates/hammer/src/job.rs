@@ -107,7 +107,9 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
     match job {
         Job::Calibrate(job) => {
             within("connections", job.connections, CONNECTIONS_MAX)?;
-            above_zero("think_s", job.think_s)?;
+            if let Some(think_s) = job.think_s {
+                above_zero("think_s", think_s)?;
+            }
             seconds("trial_s", job.trial_s)
         }
         Job::Prepare(job) => {

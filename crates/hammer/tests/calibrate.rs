@@ -7,11 +7,11 @@
 
 mod support;
 
-use stithy_wire::{CalibrateSummary, Message};
+use stithy_wire::{CalibrateSummary, Job, Message};
 use support::jobs;
 
-/// The search ends, everything tried is told, and the answers are the highest that were on time. How high it
-/// is depends on the machine and is not tested.
+/// The search ends, everything tried is told, and the answers are the highest that were on time. How
+/// high they are depends on the machine and is not tested.
 #[tokio::test]
 async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
     let instance = support::shared();
@@ -36,6 +36,22 @@ async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
         !trials.last().unwrap().on_time || trials.len() > 4,
         "{trials:?}"
     );
+}
+
+/// Numbers of users are only tried where users pause.
+#[tokio::test]
+async fn without_a_think_time_no_users_are_tried() {
+    let instance = support::shared();
+    let mut job = jobs::calibrate(&instance.new_database(), 4, 0.1);
+    if let Job::Calibrate(job) = &mut job {
+        job.think_s = None;
+    }
+    let messages = jobs::done(&job).await;
+    let Some(Message::CalibrateSummary(summary)) = messages.last() else {
+        panic!("the last message is no summary");
+    };
+    assert_eq!((summary.think_s, summary.users_max), (None, None));
+    assert!(summary.trials.iter().all(|trial| trial.users.is_none()));
 }
 
 /// A job that could not be is refused before it connects.

@@ -223,5 +223,6 @@ pub struct CalibrateJob {
     /// Seconds for which each rate, and each number of users, is tried.
     pub trial_s: f64,
     /// Mean time between two transactions of a user, in the search for the number of users; seconds.
-    pub think_s: f64,
+    /// Null does not search it.
+    pub think_s: Option<f64>,
 }

@@ -478,8 +478,8 @@ pub struct CalibrateSummary {
     pub connections: u32,
     /// The highest rate tried at which the driver was on time; null where it never was.
     pub rate_per_s_max: Option<f64>,
-    /// Mean time between two transactions of a user, seconds.
-    pub think_s: f64,
+    /// Mean time between two transactions of a user, seconds; null where no users were to be tried.
+    pub think_s: Option<f64>,
     /// The highest number of users tried with whom the driver was on time; null where it never was.
     pub users_max: Option<u32>,
     /// Whether more users were not tried because the search ends there.

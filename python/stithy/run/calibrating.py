@@ -8,7 +8,10 @@ from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
 from stithy.run.context import Context
+from stithy.run.driving import pace_of
 from stithy.run.events import Note, Progress
+from stithy.study.users import Load
+from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
 from stithy.workload.hammer import THINK_S, Watch
@@ -39,14 +42,23 @@ def calibrate(context: Context, step: Step) -> str:
 def _calibrated(context: Context, step: Step) -> CalibrateSummary:
     output = context.directory.calibrate_output
     candidate = step.candidate or context.plan.master_candidate
-    load = context.file.study.load
     with context.server(candidate, output.with_name("server.log")) as instance:
         return context.hammer(instance.url).calibrate(
-            connections=load.connections_max,
+            connections=context.file.study.load.connections_max,
             trial_s=TRIAL_S,
-            think_s=load.pace.think_s or THINK_S,
+            think_s=pause_s(context.file.study.load),
             watch=_watch(context),
         )
+
+
+def pause_s(load: Load) -> float | None:
+    """The mean time between two transactions of a user; None for users who do not pause."""
+    match pace_of(load):
+        case Think(mean_s=mean_s):
+            return mean_s
+        case Keyed():
+            return THINK_S
+    return None
 
 
 def _watch(context: Context) -> Watch:

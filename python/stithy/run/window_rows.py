@@ -110,12 +110,11 @@ def _numbers(context: Context, measured: "Measured", transactions: list[Row]) ->
 
 
 def _calibrated(context: Context) -> Row:
-    """What the driver was shown to keep up with; numbers of users mean something with pauses."""
+    """What the driver was shown to keep up with; users are only tried where they pause."""
     known = context.state.calibration
-    paced = pace_of(context.file.study.load).kind in ("keyed", "think")
     return {
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
-        "driver_users_max": known.users_max if known and paced else None,
+        "driver_users_max": known.users_max if known else None,
     }
 
 

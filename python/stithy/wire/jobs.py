@@ -164,7 +164,8 @@ class VerifyLedgerJob(_Task):
 class CalibrateJob(Wire):
     """Find the highest rate and number of users with which the driver stays on time.
 
-    It needs no tables. `think_s` is the mean time between two transactions of a user.
+    It needs no tables. `think_s` is the mean time between two transactions of a user; None does
+    not search the number of users.
     """
 
     job: Literal["calibrate"] = "calibrate"
@@ -172,7 +173,7 @@ class CalibrateJob(Wire):
     url: str = Field(repr=False)
     connections: U32
     trial_s: float
-    think_s: float = 21.0
+    think_s: float | None = None
 
 
 AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob

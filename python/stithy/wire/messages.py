@@ -351,13 +351,14 @@ class CalibrateSummary(Wire):
     """The driver's highest rate and number of users on time over so many connections.
 
     Each is None where it was never on time; `users_limit_reached` says that more users were not
-    tried. `think_s` is the mean time between two transactions of a user.
+    tried. `think_s` is the mean time between two transactions of a user, None where no users were
+    to be tried.
     """
 
     message: Literal["calibrate-summary"] = "calibrate-summary"
     connections: U32
     rate_per_s_max: float | None
-    think_s: float = 21.0
+    think_s: float | None = None
     users_max: U32 | None = None
     users_limit_reached: bool = False
     trials: tuple[Calibration, ...]

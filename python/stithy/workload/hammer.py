@@ -181,10 +181,13 @@ class Program(Protocol):
         *,
         connections: int,
         trial_s: float,
-        think_s: float = THINK_S,
+        think_s: float | None = None,
         watch: Watch = NOBODY,
     ) -> CalibrateSummary:
-        """Find what the driver keeps up with; that it is late at every rate is a result, too."""
+        """Find what the driver keeps up with; that it is late at every rate is a result, too.
+
+        `think_s` None does not search the number of users.
+        """
         ...
 
 
@@ -282,10 +285,10 @@ class Hammer:
         *,
         connections: int,
         trial_s: float,
-        think_s: float = THINK_S,
+        think_s: float | None = None,
         watch: Watch = NOBODY,
     ) -> CalibrateSummary:
-        """Find the driver's highest rate on time; errors as in `run_program`."""
+        """Find the driver's highest rate and users on time; errors as in `run_program`."""
         url = self._url.reveal()
         job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
         return _expect(CalibrateSummary, self._do(job, watch, _ignore))

@@ -61,3 +61,17 @@ def test_a_study_that_does_not_want_it_is_not_calibrated(tmp_path: Path) -> None
     assert faked.hammer.calibrated == []
     assert not RunDirectory(faked.out).calibration.exists()
     assert manifest(faked.out)["calibration"]["missing_because"] == "the study did not ask for it"
+
+
+@pytest.mark.parametrize(
+    ("pace", "users_max"), [("none", None), ("keyed", 500), ("{think: 2 s}", 500)]
+)
+def test_users_are_tried_only_where_they_pause(
+    tmp_path: Path, pace: str, users_max: int | None
+) -> None:
+    """Of users who act back to back, a few are more than hundreds who pause."""
+    load = {**CALIBRATED, "pace": pace}
+    faked = FakedRun(tmp_path, load=load, hammer=FakeHammer(users_max=500))
+    faked.run()
+    assert window_row(faked.out, "w-a-u1-b0")["driver_users_max"] == users_max
+    assert manifest(faked.out)["calibration"]["users_max"] == users_max

@@ -101,7 +101,7 @@ pub fn calibrate(url: &str, connections: u32, trial_s: f64) -> Job {
         url: url.into(),
         connections,
         trial_s,
-        think_s: 5.0,
+        think_s: Some(5.0),
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::input::District;
 
 /// Microseconds from the start of 1970 to that of 2000, where PostgreSQL's time stamps begin.
-pub(super) const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
+const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
 
 /// What an order can be found by afterwards: nobody else gives orders of this district this date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use stithy_wire::{LedgerCounts, LedgerFinding, LedgerFindingKind as Kind, Message};
 
-use super::super::order_book::POSTGRES_EPOCH_US;
+use super::date;
 use super::format::{Deal, Entry, Stage};
 
 /// So many findings of each kind are named; the summary counts them all.
@@ -95,11 +95,10 @@ fn kind(kept: Option<&Entry>, row: Option<&Entry>) -> Option<Kind> {
     }
 }
 
-/// A transaction in words; its date in seconds since the start of 1970, as `date +%s` tells it.
+/// A transaction in words.
 fn words(entry: &Entry) -> String {
     let place = format!("district {} of warehouse {}", entry.d_id, entry.w_id);
-    let unix_us = entry.date_us + POSTGRES_EPOCH_US;
-    let dated = format!("dated {}.{:06}", unix_us / 1_000_000, unix_us % 1_000_000);
+    let dated = format!("dated {}", date::text(entry.date_us));
     match entry.deal {
         Deal::Order if entry.number == 0 => format!("an order of {place}, {dated}"),
         Deal::Order => format!("order {} of {place}, {dated}", entry.number),
@@ -166,7 +165,10 @@ mod tests {
     fn a_finding_names_its_order() {
         let (_, told) = compared(Some(entry(Stage::Acknowledged, 3_001)), None);
         assert_eq!(
-            Some("order 3001 of district 4 of warehouse 2, dated 1796684800.000001".to_string()),
+            Some(
+                "order 3001 of district 4 of warehouse 2, dated 2026-12-07 23:06:40.000001 UTC"
+                    .to_string()
+            ),
             told.map(|finding| finding.text)
         );
     }

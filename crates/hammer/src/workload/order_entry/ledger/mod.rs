@@ -11,6 +11,7 @@
 //! The format is told in `docs/reference/ledger.md`.
 
 mod compare;
+mod date;
 pub mod format;
 pub mod read;
 mod tail;
