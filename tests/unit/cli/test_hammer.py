@@ -109,7 +109,8 @@ def test_a_ledger_is_verified_and_what_is_gone_is_named(
     assert app.run(words) == 5
     shown = capsys.readouterr()
     assert "LOST: order 3017 of district 4 of warehouse 1" in shown.err
-    assert "✗ ACKNOWLEDGED WORK IS GONE; the ledger's last 168 bytes" in shown.out
+    assert "✗ ACKNOWLEDGED WORK IS GONE: 1 lost; the ledger's last 168 bytes" in shown.out
+    assert "5 more findings are counted above and not named" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, VerifyLedgerJob)
     assert job.ledger == str(Path("run.ledger").absolute())
@@ -123,15 +124,28 @@ def test_a_ledger_is_verified_and_what_is_gone_is_named(
 def test_calibrate_tells_every_trial_and_the_rate_to_stay_below(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The table rises; what is not known is a dash."""
+    """Rates rise, then users; what is not known is a dash."""
     runner = answering(monkeypatch, examples("started", "progress", "calibrate-summary"))
     assert app.run(["hammer", "calibrate", URL, "--connections", "16", "--trial", "500ms"]) == 0
     shown = capsys.readouterr().out
     assert "on time up to 12,000 transactions a second over 32 connections" in shown
-    assert shown.index("NO") < shown.index("yes")
+    assert "and with up to 250,000 users who pause 21.5 s in the mean; ask for at most" in shown
+    assert shown.index("12,000 a second") < shown.index("10,000 users")
     job = runner.jobs[0]
     assert isinstance(job, CalibrateJob)
-    assert (job.connections, job.trial_s) == (16, 0.5)
+    assert (job.connections, job.trial_s, job.think_s) == (16, 0.5, 21.0)
+
+
+def test_a_driver_that_is_late_at_every_rate_has_an_exit_code_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And without a think time no users are tried."""
+    runner = answering(monkeypatch, examples("started", "calibrate-summary.nothing"))
+    assert app.run(["hammer", "calibrate", URL, "--think", "none"]) == 5
+    assert "late at every rate over 1 connection: this host is busy" in capsys.readouterr().out
+    job = runner.jobs[0]
+    assert isinstance(job, CalibrateJob)
+    assert job.think_s is None
 
 
 def test_json_is_one_document_for_programs(

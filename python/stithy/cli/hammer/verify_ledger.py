@@ -1,5 +1,6 @@
 """`stithy hammer verify-ledger`: is everything that was acknowledged still there?"""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ from stithy.cli.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.wire.messages import AnyMessage, LedgerSummary
+    from stithy.wire.messages import AnyMessage, LedgerCounts
+    from stithy.workload.hammer import LedgerVerified
 
 
 def verify_ledger(
@@ -40,7 +42,7 @@ def verify_ledger(
         findings = [each.model_dump(mode="json") for each in verified.findings]
         show_json({**verified.summary.model_dump(mode="json"), "findings": findings})
     else:
-        show(ledger_text(verified.summary))
+        show(ledger_text(verified))
     return Exit.OK if verified.summary.holds else Exit.INVALID
 
 
@@ -66,18 +68,44 @@ def finding_line() -> Show:
     return tell
 
 
-def ledger_text(summary: "LedgerSummary") -> str:
+HEADINGS = {"unknown": "not in the ledger"}
+"""What a count is called where its name does not say it."""
+
+
+def ledger_text(verified: "LedgerVerified") -> str:
     """Orders and payments by what became of them, and the answer."""
+    summary = verified.summary
     kept = {"orders": summary.orders, "payments": summary.payments}
     names = list(type(summary.orders).model_fields)
     rows = [
         [deal, *(f"{getattr(counts, name):,}" for name in names)] for deal, counts in kept.items()
     ]
-    head = ["", *(name.replace("_", " ") for name in names)]
+    head = ["", *(HEADINGS.get(name, name.replace("_", " ")) for name in names)]
     align: list[Align] = ["left", *(["right"] * len(names))]  # type: ignore[list-item]  # of one Literal
-    answer = "✓ nothing acknowledged was lost" if summary.holds else "✗ ACKNOWLEDGED WORK IS GONE"
+    return "\n".join([table(head, rows, align), "", *_answer(verified)])
+
+
+def _answer(verified: "LedgerVerified") -> Iterator[str]:
+    summary = verified.summary
+    both = (summary.orders, summary.payments)
+    unnamed = sum(_findings(counts) for counts in both) - len(verified.findings)
+    if unnamed > 0:
+        yield f"{unnamed:,} more findings are counted above and not named"
     torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
-    return f"{table(head, rows, align)}\n\n{answer}{torn if summary.torn_bytes else ''}"
+    after = torn if summary.torn_bytes else ""
+    if summary.holds:
+        yield f"✓ nothing acknowledged was lost{after}"
+        return
+    gone = [f"{n:,} {name}" for name in GONE if (n := sum(getattr(each, name) for each in both))]
+    yield f"✗ ACKNOWLEDGED WORK IS GONE: {', '.join(gone)}{after}"
+
+
+GONE = ("lost", "differing", "returned")
+
+
+def _findings(counts: "LedgerCounts") -> int:
+    """All that could be named; each doubt is one, found or not."""
+    return sum(getattr(counts, name) for name in (*GONE, "in_doubt", "unknown"))
 
 
 COMMAND = verify_ledger
