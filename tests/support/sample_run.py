@@ -70,6 +70,7 @@ class Shape:
     memory_limit_note: str | None = None
     left_out: frozenset[str] = frozenset()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    load: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 1
     end: End = "finished"
     end_because: str | None = None
@@ -151,7 +152,7 @@ def manifest(shape: Shape) -> Manifest:
         users=shape.users, pace="none", ramp_up_s=shape.ramp_up_s, duration_s=shape.duration_s,
         repeat=shape.repeat, checkpoint=True, procedures=True, isolation="read-committed",
         error_limit=100, ledger=shape.ledger,
-    )  # fmt: skip
+    ).model_copy(update=dict(shape.load))  # fmt: skip
     database = DatabaseFacts(
         engine="postgresql", settings={"shared_buffers": "384MB"}, server_version="15.13",
         effective_settings={"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB"},

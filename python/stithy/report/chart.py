@@ -84,7 +84,7 @@ def _log_ticks(domain: Domain) -> list[float]:
     return inside
 
 
-def users_axis(levels: Sequence[int], *, title: str | None = "Virtual users") -> alt.X:
+def users_axis(levels: Sequence[int], *, title: str | None) -> alt.X:
     """The horizontal axis: users, log2, a tick at each level."""
     low, high = min(levels), max(levels)
     return alt.X(
@@ -134,7 +134,7 @@ def candidate_channels(context: Context) -> dict[str, Any]:
 def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
     """Lines through the levels and a point for each window; invalid windows are hollow."""
     channels = {**candidate_channels(context), "opacity": _picked()}
-    x = users_axis(context.evidence.levels, title="Virtual users" if panel.last else None)
+    x = users_axis(context.evidence.levels, title=context.level_name if panel.last else None)
     y = value_axis(axis, panel.domain, titled=panel.first)
     dash = channels.pop("strokeDash")
     line = (
@@ -205,7 +205,7 @@ def bars_by_users(
         .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
         .encode(
             x=alt.X(
-                "users:O", title="Virtual users", axis=alt.Axis(labelAngle=0, grid=False),
+                "users:O", title=context.level_name, axis=alt.Axis(labelAngle=0, grid=False),
                 scale=alt.Scale(domain=list(context.evidence.levels)),
             ),
             y=alt.Y(

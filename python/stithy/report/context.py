@@ -9,6 +9,7 @@ import polars as pl
 from stithy.analysis import series
 from stithy.analysis.evidence import Evidence, gather
 from stithy.registry import plugins
+from stithy.report import driving
 from stithy.report.latencies import merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
@@ -58,8 +59,23 @@ class Context:
     @cached_property
     def footer(self) -> str:
         """What every figure says in its last line: loop, window, repeats, memory limit."""
-        parts = [_loop(self.load), _window(self.load), _repeats(self.evidence)]
+        parts = [driving.said(self.load), _window(self.load), _repeats(self.evidence)]
         return " · ".join(part for part in [*parts, self.memory_note] if part)
+
+    @property
+    def label(self) -> str | None:
+        """What must stand beside every number of this run; None where nothing must."""
+        return driving.label(self.load)
+
+    @property
+    def level_name(self) -> str:
+        """What the levels are: users, or in an open loop connections."""
+        return driving.level_name(self.load)
+
+    @cached_property
+    def reach(self) -> str | None:
+        """What users reached of the data, and what could keep it in memory."""
+        return driving.reached([each.row for each in self.evidence.windows if each.measured])
 
     @property
     def repeated(self) -> bool:
@@ -100,14 +116,6 @@ def frames(run: Run) -> Mapping[str, pl.DataFrame]:
         "ledger_findings": run.ledger_findings,
         "restores": run.restores,
     }
-
-
-def _loop(load: LoadFacts | None) -> str:
-    if load is None:
-        return "Closed loop"
-    if load.pace == "none":
-        return "Closed loop, users act back to back"
-    return f"Closed loop, pace {load.pace}"
 
 
 def _window(load: LoadFacts | None) -> str:

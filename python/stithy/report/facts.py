@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import DASH, duration
 from stithy.results.manifest import CandidateFacts, Fact, Manifest
-from stithy.units import format_size
+from stithy.units import format_rate, format_size
 
 Pair = tuple[str, str]
 
@@ -115,7 +115,7 @@ def _pairs(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> 
 
 
 def _words(name: str) -> str:
-    for unit in ("_bytes", "_s"):
+    for unit in ("_bytes", "_per_s", "_s"):
         name = name.removesuffix(unit)
     return name.replace("_", " ")
 
@@ -130,6 +130,8 @@ def _text(name: str, value: Any) -> str:
     if name.endswith("_bytes") and isinstance(value, int | float):
         size, exact = format_size(value), f"{value:,} B"
         return size if size == exact else f"{size} ({exact})"
+    if name.endswith("_per_s") and isinstance(value, int | float):
+        return format_rate(value)
     if name.endswith("_s") and isinstance(value, int | float):
         return duration(value)
     return str(value)

@@ -19,7 +19,7 @@ from stithy.analysis.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
 from stithy.errors import InfrastructureError
 from stithy.registry import plugins
-from stithy.report import answer, draw, facts, head_room, ledgers, page_tables, palette
+from stithy.report import answer, draw, driving, facts, head_room, ledgers, page_tables, palette
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.provenance import provenance
@@ -129,6 +129,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         provenance=provenance(page.context.manifest),
         moment=facts.moment,
         commit_rule=commit_rule(),
+        loop=driving.paragraph(page.context.load),
         head_room=head_room.sentence(page.context),
         ledgers_proven=ledgers.proven(page.context),
     )

@@ -59,17 +59,33 @@ def windows(context: Context) -> PageTable:
         Show("window_id", "Window", "id"), Show("nopm", "NOPM", "count"),
         Show("tpm", "TPM", "count"), Show("response_p50_s", "p50", "duration"),
         Show("response_p95_s", "p95", "duration"), Show("response_p99_s", "p99", "duration"),
+        Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
+        Show("missed_starts", "Missed starts", "count"), Show("unserved", "Unserved", "count"),
         Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
         Show("checkpoints_inside", "Checkpoints", "count"), Show("valid", "Valid", "truth"),
     )  # fmt: skip
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
         "nopm": pl.Float64, "tpm": pl.Float64, "response_p50_s": pl.Float64,
-        "response_p95_s": pl.Float64, "response_p99_s": pl.Float64, "errors": pl.Int64,
+        "response_p95_s": pl.Float64, "response_p99_s": pl.Float64,
+        "pool_wait_p99_s": pl.Float64, "missed_starts": pl.Int64, "unserved": pl.Int64,
+        "errors": pl.Int64,
         "retries": pl.Int64, "checkpoints_inside": pl.Int64, "valid": pl.Boolean,
     }  # fmt: skip
     rows = [_window_row(window) for window in context.evidence.windows]
-    return PageTable("windows", "All windows", shows, pl.DataFrame(rows, schema=types))
+    frame = pl.DataFrame(rows, schema=types)
+    return PageTable("windows", "All windows", _with_values(shows, frame), frame)
+
+
+_RARE = ("pool_wait_p99_s", "missed_starts", "unserved")
+"""Columns of the windows that have no meaning in every kind of load."""
+
+
+def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...]:
+    """The columns without those of `_RARE` that say nothing: empty, or nothing but 0."""
+    told = {name for name in _RARE if (frame[name].drop_nulls() != 0).any()}
+    told |= {"missed_starts"} if frame["missed_starts"].count() else set()
+    return tuple(show for show in shows if show.column not in _RARE or show.column in told)
 
 
 def _window_row(window: Window) -> dict[str, Any]:
@@ -78,22 +94,29 @@ def _window_row(window: Window) -> dict[str, Any]:
         "window_id": window.id, "candidate": window.candidate, "users": window.users,
         "block": window.block, "nopm": row["nopm"], "tpm": row["tpm"],
         **{key: window.value(key) for key in _PERCENTILES},
+        "missed_starts": row["missed_starts"], "unserved": row["unserved"],
         "errors": row["errors"], "retries": row["retries"],
         "checkpoints_inside": row["checkpoints_inside"], "valid": window.valid,
     }  # fmt: skip
 
 
-_PERCENTILES = ("response_p50_s", "response_p95_s", "response_p99_s")
+_PERCENTILES = ("response_p50_s", "response_p95_s", "response_p99_s", "pool_wait_p99_s")
 
 
 def driver(context: Context) -> PageTable:
     """What the load driver cost and how late it was, for each window."""
     frame = context.run.window.select(
         "window_id", "lateness_p99_s", "service_p50_s", "driver_cpu_s", "driver_run_queue_s",
+        "driver_nice", "connections_opened", "connections_lost", "first_success_s",
         pl.when(pl.col("transactions") > 0)
         .then(pl.col("driver_cpu_s") / pl.col("transactions"))
         .alias("cpu_per_transaction_s"),
     ).join(head_room.frame(context), on="window_id", how="left", maintain_order="left")  # fmt: skip
+    lost = (
+        Show("connections_lost", "Lost", "count"),
+        Show("first_success_s", "First success after a loss", "duration"),
+    )
+    losses = lost if (frame["connections_lost"].drop_nulls() != 0).any() else ()
     return PageTable(
         "driver",
         "The load driver",
@@ -103,6 +126,8 @@ def driver(context: Context) -> PageTable:
             Show("driver_cpu_s", "CPU time", "duration"),
             Show("cpu_per_transaction_s", "CPU time per transaction", "duration"),
             Show("driver_run_queue_s", "Waited for a CPU", "duration"),
+            Show("driver_nice", "Priority (nice)", "count"),
+            Show("connections_opened", "Connections", "count"), *losses,
             *head_room.shows(context),
         ),
         frame,

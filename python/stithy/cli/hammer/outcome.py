@@ -104,7 +104,7 @@ def outcome_text(outcome: Outcome) -> str:
         ]
         for row in outcome.rows
     ]
-    by_type = table([*head, *(f"response {each}" for each in times)], rows, align)
+    by_type = table([*head, "response p50", *times[1:]], rows, align)
     return "\n".join([*_label(outcome), by_type, "", _times(outcome), "", *_totals(outcome)])
 
 

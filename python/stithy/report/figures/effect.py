@@ -107,7 +107,7 @@ def _certainty(rows: Rows) -> str:
 def _chart(context: Context, drawing: Drawing, rows: Rows) -> Spec:
     channels = candidate_channels(context)
     channels.pop("strokeDash")
-    x, y = users_axis(context.evidence.levels), _ratio_axis(rows)
+    x, y = users_axis(context.evidence.levels, title=context.level_name), _ratio_axis(rows)
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),

@@ -1,0 +1,116 @@
+"""How the database was driven is said in every footer, and loudly where it was not as specified."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.report import driving
+from stithy.report.context import context_of
+from stithy.report.page import Page, build, render
+from stithy.results.manifest import LoadFacts
+from stithy.results.read import read_run
+from stithy.workload.words import HAMMERDB
+from support.html_page import read_page
+from support.sample_run import Shape, build_run, manifest, window_id
+
+OPEN = {"pace": "rate", "rate_per_s": 500.0, "arrivals": "poisson"}
+
+
+def load(**changes: Any) -> LoadFacts:
+    """A manifest's load with these facts."""
+    return manifest(Shape(load=changes)).load
+
+
+def made(root: Path, shape: Shape) -> tuple[Page, str]:
+    """The page of a run and its HTML, without the time that drawing takes."""
+    build_run(root, shape)
+    page = build(context_of(read_run(root)))
+    return page, render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+
+
+SAID: list[tuple[dict[str, Any], str]] = [
+    ({}, "Closed loop, back to back, a connection each, specified mix and keys"),
+    (
+        {"pace": "keyed", "connections": 64},
+        "Closed loop, keyed as specified, deliveries deferred, over 64 connections, specified mix "
+        "and keys",
+    ),
+    (
+        {"pace": "think", "think_s": 2.0, "touch_percent": 30},
+        "Closed loop, think 2 s, a connection each, 30 % of the warehouses in reach, specified mix "
+        "and keys",
+    ),
+    (OPEN, "Open loop, 500/s Poisson, users are connections, specified mix and keys"),
+    (
+        {"profile": "hammerdb"},
+        f"Closed loop, back to back, a connection each, {HAMMERDB}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("facts", "said"), SAID)
+def test_loop_connections_and_profile_are_one_clause(facts: dict[str, Any], said: str) -> None:
+    """Whatever the study asked."""
+    assert driving.said(load(**facts)) == said
+
+
+def test_what_is_not_recorded_is_not_made_up() -> None:
+    """A run whose manifest cannot be read says so."""
+    assert driving.said(None) == "How users acted is not recorded"
+    assert driving.label(None) is None
+
+
+def test_every_figure_says_how_it_was_driven(tmp_path: Path) -> None:
+    """In its footer; an open loop's levels are connections."""
+    page, html = made(tmp_path / "run", Shape(load=OPEN))
+    assert page.figures
+    for figure in page.figures:
+        assert "Open loop, 500/s Poisson" in figure.footer, figure.name
+    throughput = next(each for each in page.figures if each.name == "nopm-by-users")
+    assert "Connections of the open loop" in str(throughput.spec)
+    assert "The load is an open loop" in html
+    assert "closed loop: each waits" not in html
+
+
+def test_hammerdbs_profile_is_on_the_head_every_table_and_every_footer(tmp_path: Path) -> None:
+    """Nobody can cut a number out without it."""
+    page, html = made(tmp_path / "run", Shape(load={"profile": "hammerdb"}))
+    assert f"<title>{HAMMERDB}" in html
+    assert f'<p class="label">{HAMMERDB}</p>' in html
+    assert all(HAMMERDB in figure.footer for figure in page.figures)
+    tables = [each for each in read_page(html).tables if not each.name.startswith("facts-")]
+    assert html.count(f"· {HAMMERDB}</caption>") == len(tables) > 5
+    _, plain = made(tmp_path / "plain", Shape())
+    assert HAMMERDB not in plain
+
+
+def test_touched_data_are_told_beside_the_memory(tmp_path: Path) -> None:
+    """With the server's buffers and the limit, where it was enforced."""
+    page, html = made(tmp_path / "run", Shape())
+    told = (
+        "Users reach all 1.02 GiB; the server has 384 MiB of shared buffers and a memory limit of "
+        "1 GiB."
+    )
+    assert page.context.reach == told
+    assert told in html
+    free, _ = made(tmp_path / "free", Shape(memory_limit_enforced=False))
+    assert (
+        free.context.reach == "Users reach all 1.02 GiB; the server has 384 MiB of shared buffers."
+    )
+
+
+def test_waits_and_losses_have_columns_where_there_are_any(tmp_path: Path) -> None:
+    """An open loop has no missed starts; a pool that is never short shows its short waits."""
+    window = window_id("disk", 4, 0)
+    changes = {"unserved": 500, "connections_lost": 2, "first_success_s": 1.5}
+    page, _ = made(tmp_path / "run", Shape(changes={window: changes}))
+    shown = [show.heading for show in page.tables["windows"].columns]
+    assert "Missed starts" in shown
+    assert "Unserved" in shown
+    assert "Pool wait, p99" not in shown
+    driver = [show.heading for show in page.tables["driver"].columns]
+    assert {"Priority (nice)", "Connections", "Lost", "First success after a loss"} <= set(driver)
+    plain, _ = made(tmp_path / "plain", Shape())
+    assert "Unserved" not in [show.heading for show in plain.tables["windows"].columns]
+    assert "Lost" not in [show.heading for show in plain.tables["driver"].columns]
