@@ -37,11 +37,11 @@ def head_room(window: Mapping[str, Any]) -> HeadRoom:
     Edge cases: without numbers or without calibration nothing is known.
     Source: docs/explanation/method.md, "The driver's head-room".
     """
-    begin_s, end_s, done = (
-        window[key] for key in ("measure_from_s", "measure_to_s", "transactions")
-    )
+    begin_s, end_s, done = window["measure_from_s"], window["measure_to_s"], window["transactions"]
     measured = None not in (begin_s, end_s, done) and end_s > begin_s
-    rate_per_s = done / (end_s - begin_s) if measured else None
+    # What was due and not begun was asked for, too.
+    asked = done + (window["unserved"] or 0) if measured else None
+    rate_per_s = None if asked is None else asked / (end_s - begin_s)
     rate_max, users_max = window["driver_rate_per_s_max"], window["driver_users_max"]
     return HeadRoom(
         rate_per_s,

@@ -11,7 +11,7 @@ def window(**changes: Any) -> dict[str, Any]:
     """A window of 100 transactions a second and 4 users, of a driver that can 1,000 and 40."""
     row = {
         "measure_from_s": 10.0, "measure_to_s": 20.0, "transactions": 1000, "users": 4,
-        "driver_rate_per_s_max": 1000.0, "driver_users_max": 40,
+        "driver_rate_per_s_max": 1000.0, "driver_users_max": 40, "unserved": 0,
     }  # fmt: skip
     return {**row, **changes}
 
@@ -37,6 +37,11 @@ def test_shares_are_of_the_calibrated_rate_and_users() -> None:
 def test_more_than_half_is_little(changes: dict[str, Any], little: bool) -> None:
     """Exactly half is allowed."""
     assert head_room(window(**changes)).is_little is little
+
+
+def test_what_was_due_and_not_begun_was_asked_for_too() -> None:
+    """In an open loop the storage may hold back what the driver had to be ready for."""
+    assert head_room(window(unserved=1000)).rate_per_s == 200.0
 
 
 def test_what_is_not_known_is_none() -> None:
