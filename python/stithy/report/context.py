@@ -68,6 +68,11 @@ class Context:
         return driving.label(self.load)
 
     @property
+    def is_open(self) -> bool:
+        """Whether the load was an open loop, in which nobody waits for an answer."""
+        return self.load is not None and self.load.rate_per_s is not None
+
+    @property
     def level_name(self) -> str:
         """What the levels are: users, or in an open loop connections."""
         return driving.level_name(self.load)

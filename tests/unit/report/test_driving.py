@@ -69,6 +69,7 @@ def test_every_figure_says_how_it_was_driven(tmp_path: Path) -> None:
         assert "Open loop, 500/s Poisson" in figure.footer, figure.name
     throughput = next(each for each in page.figures if each.name == "nopm-by-users")
     assert "Connections of the open loop" in str(throughput.spec)
+    assert "tpm-per-user" not in {figure.name for figure in page.figures}
     assert "The load is an open loop" in html
     assert "closed loop: each waits" not in html
 

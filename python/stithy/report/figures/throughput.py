@@ -54,6 +54,9 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     lines, points = window_rows(context, measure.metric, divide_by_users=measure.each_user)
     if not points:
         return Absent(measure.name, measure.noun, "no window has numbers")
+    if measure.each_user and context.is_open:
+        because = "at a rate transactions belong to no user"
+        return Absent(measure.name, measure.noun, because)
     title = compare_title(context, lines, points, measure.noun)
     drawing = Drawing()
     chart = by_users(
