@@ -17,6 +17,8 @@ from stithy.run.clean import clean
 from support.faked_run import FakedRun
 from support.running import left_by
 
+EVERYTHING = {"calibrate": "true", "ledger": "true"}
+
 
 class DeadlyClock(FakeClock):
     """Kills the process at the given reading of the wall clock, counted from 1."""
@@ -37,7 +39,7 @@ def killed_at(root: Path, fatal: int) -> bool:
     """Run a study in a child that dies at that reading; False when it came to its end before."""
     child = os.fork()
     if child == 0:
-        FakedRun(root, clock=DeadlyClock(fatal), users=(1,)).run()
+        FakedRun(root, clock=DeadlyClock(fatal), users=(1,), load=EVERYTHING).run()
         os._exit(0)
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 

@@ -54,12 +54,14 @@ def sentence(context: Context) -> Told | None:
 
 def _little(context: Context, little: list[tuple[str, HeadRoom]], facts: CalibrationFacts) -> Told:
     name, worst = max(little, key=lambda each: each[1].share or 0.0)
-    windows = plural(len(little), "window")
-    text = (
+    asked = (
         f"The driver was asked for {_shares(worst)} that it can sustain on this host "
-        f"({_limits(facts)}) in {name}, and for more than half of it in {windows} of "
-        f"{len(context.evidence.windows)}: it may be what limits them."
+        f"({_limits(facts)}) in {name}"
     )
+    if len(little) == 1:
+        return Told(f"{asked}: it may be what limits this window.", True)
+    windows = f"{len(little)} of {len(context.evidence.windows)} windows"
+    text = f"{asked}, and for more than half of it in {windows}: it may be what limits them."
     return Told(text, True)
 
 

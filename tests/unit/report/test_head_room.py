@@ -40,8 +40,15 @@ def test_little_head_room_weakens_the_answer_with_its_numbers(tmp_path: Path) ->
     told = head_room.sentence(made)
     assert told is not None
     assert told.weakens
-    assert "in w-memory-u13-b0, and for more than half of it in 1 window of 4" in told.text
+    assert told.text.endswith("in w-memory-u13-b0: it may be what limits this window.")
     assert any("little head-room" in r.flag.value for w in made.evidence.windows for r in w.reasons)
+
+
+def test_the_windows_with_little_head_room_are_counted(tmp_path: Path) -> None:
+    """The worst one is named."""
+    told = head_room.sentence(context(tmp_path, calibrated(200)))
+    assert told is not None
+    assert "in w-memory-u13-b0, and for more than half of it in 3 of 4 windows" in told.text
 
 
 @pytest.mark.parametrize("because", ["the study did not ask for it", None])
