@@ -25,7 +25,8 @@ pub type Opener = Arc<dyn Fn() -> Opening + Send + Sync>;
 
 /// Connections that users share.
 pub struct Pool {
-    free: Shelf<Held>,
+    /// In boxes: a connection's buffers and state are hundreds of bytes and move twice a transaction.
+    free: Shelf<Box<Held>>,
     opener: Opener,
 }
 
@@ -44,17 +45,17 @@ impl Pool {
     pub fn new(sessions: impl IntoIterator<Item = Session>, opener: Opener) -> Self {
         let free = Shelf::default();
         for session in sessions {
-            free.put_last(Held {
+            free.put_last(Box::new(Held {
                 session,
                 free_since: Moment::START,
                 fresh: false,
-            });
+            }));
         }
         Pool { free, opener }
     }
 
     /// Takes the connection that was used last, waiting in line for one; None when the run finishes.
-    pub(crate) async fn take(&self, record: &Record) -> Option<Held> {
+    pub(crate) async fn take(&self, record: &Record) -> Option<Box<Held>> {
         if let Some(held) = self.free.try_take() {
             return Some(held);
         }
@@ -66,7 +67,7 @@ impl Pool {
     }
 
     /// Gives a connection back.
-    pub(crate) fn give_back(&self, held: Held) {
+    pub(crate) fn give_back(&self, held: Box<Held>) {
         self.free.put_first(held);
     }
 
@@ -95,11 +96,11 @@ impl Pool {
 
     fn add_reopened(&self, session: Session, record: &Record) {
         record.losses().reopened += 1;
-        self.give_back(Held {
+        self.give_back(Box::new(Held {
             session,
             free_since: record.now(),
             fresh: true,
-        });
+        }));
     }
 
     /// Closes the connections that are free.

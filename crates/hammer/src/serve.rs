@@ -62,7 +62,7 @@ pub(crate) async fn serve<S: Script>(
     Some(ended.done)
 }
 
-fn return_connection(mut held: Held, ended: &Ended, pool: &Arc<Pool>, record: &Arc<Record>) {
+fn return_connection(mut held: Box<Held>, ended: &Ended, pool: &Arc<Pool>, record: &Arc<Record>) {
     if ended.lost {
         record.add_lost(ended.done);
         return pool.open_again(record);
