@@ -40,17 +40,12 @@ fn inputs() -> Vec<Input> {
         i_id,
         quantity,
     };
-    let lines = vec![
-        line(5, 3),
-        line(77, 1),
-        line(77, 9),
-        line(77, 10),
-        line(78, 2),
-    ];
+    let lines = [(5, 3), (77, 1), (77, 9), (77, 10), (78, 2)];
+    let lines = lines.map(|(i_id, quantity)| line(i_id, quantity));
     inputs.push(Input::NewOrder(NewOrder {
         district,
         c_id: 3,
-        lines,
+        lines: lines.into_iter().collect(),
         unused_item: false,
     }));
     for round in 0..5 {
@@ -133,7 +128,7 @@ async fn an_item_ordered_three_times_is_taken_three_times() {
     let order = NewOrder {
         district: District { w_id: 1, d_id: 1 },
         c_id: 1,
-        lines: vec![line(3), line(5), line(10)],
+        lines: [line(3), line(5), line(10)].into_iter().collect(),
         unused_item: false,
     };
     way.act(&mut session, &Input::NewOrder(order), 1)

@@ -2,20 +2,23 @@
 //!
 //! Source: the receive functions of the types (`int4recv`, `array_recv`, `numeric_recv`, …).
 
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 
 /// Object identifiers of the element types of arrays (`pg_type.dat`).
 const INT2_OID: u32 = 21;
 const INT4_OID: u32 = 23;
 
+/// What an array has before its first element.
+const ARRAY_HEAD_BYTES: usize = 20;
+
 /// The parameters of one statement, in order.
 pub struct Params<'a> {
-    out: &'a mut BytesMut,
+    out: &'a mut Vec<u8>,
     count: u16,
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn new(out: &'a mut BytesMut) -> Self {
+    pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
         Params { out, count: 0 }
     }
 
@@ -58,13 +61,8 @@ impl<'a> Params<'a> {
         self.out.put_i64(value);
     }
 
-    /// A `text` or `varchar`.
-    pub fn text(&mut self, value: &str) {
-        self.bytes(value.as_bytes());
-    }
-
-    /// The bytes of a `text` as another answer gave them.
-    pub fn bytes(&mut self, value: &[u8]) {
+    /// A `text` or `varchar`, in the session's encoding, UTF-8.
+    pub fn text(&mut self, value: &[u8]) {
         self.begin(value.len());
         self.out.put_slice(value);
     }
@@ -84,30 +82,38 @@ impl<'a> Params<'a> {
 
     /// A `smallint[]`.
     pub fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
-        self.array_head(INT2_OID, values.len(), 2);
-        for value in values {
+        let elements = values.map(|value| {
             let [high, low] = value.to_be_bytes();
-            self.out.put_slice(&[0, 0, 0, 2, high, low]);
-        }
+            [0, 0, 0, 2, high, low]
+        });
+        self.array(INT2_OID, elements);
     }
 
     /// An `integer[]`.
     pub fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
-        self.array_head(INT4_OID, values.len(), 4);
-        for value in values {
+        let elements = values.map(|value| {
             let [a, b, c, d] = value.to_be_bytes();
-            self.out.put_slice(&[0, 0, 0, 4, a, b, c, d]);
-        }
+            [0, 0, 0, 4, a, b, c, d]
+        });
+        self.array(INT4_OID, elements);
     }
 
-    /// One dimension, no nulls, first index 1.
-    fn array_head(&mut self, element: u32, length: usize, element_bytes: usize) {
-        self.begin(20 + length * (4 + element_bytes));
+    /// One dimension, no nulls, first index 1; each element comes with its length before it.
+    fn array<const BYTES: usize>(
+        &mut self,
+        element: u32,
+        elements: impl ExactSizeIterator<Item = [u8; BYTES]>,
+    ) {
+        let length = elements.len();
+        self.begin(ARRAY_HEAD_BYTES + length * BYTES);
         let (dimensions, nulls, first) = (1, 0, 1);
-        self.out.put_u32(dimensions);
-        self.out.put_u32(nulls);
-        self.out.put_u32(element);
-        self.out.put_u32(length as u32);
-        self.out.put_u32(first);
+        let head: [u32; 5] = [dimensions, nulls, element, length as u32, first];
+        self.out
+            .extend_from_slice(head.map(u32::to_be_bytes).as_flattened());
+        let at = self.out.len();
+        self.out.resize(at + length * BYTES, 0);
+        for (place, element) in self.out[at..].chunks_exact_mut(BYTES).zip(elements) {
+            place.copy_from_slice(&element);
+        }
     }
 }

@@ -8,7 +8,7 @@
 
 use std::io;
 
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 
 use super::answer::Answer;
 use super::failure::NotOpened;
@@ -77,7 +77,7 @@ pub struct Statement(u16);
 /// One connection with its prepared statements and its buffers.
 pub struct Session {
     stream: Stream,
-    out: BytesMut,
+    out: Vec<u8>,
     answer: Answer,
     statements: u16,
     queued: u16,
@@ -100,7 +100,7 @@ impl Session {
             let started = tokio::time::timeout(target.patience, starting).await;
             Ok(Session {
                 stream: started.unwrap_or(Err(NotOpened::Silent))?,
-                out: BytesMut::with_capacity(2048),
+                out: Vec::with_capacity(2048),
                 answer: Answer::default(),
                 statements: 0,
                 queued: 0,
@@ -190,7 +190,7 @@ impl Session {
         self.stream.close().await;
     }
 
-    fn message(&mut self, tag: u8, body: impl FnOnce(&mut BytesMut)) {
+    fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
         self.out.put_u8(tag);
         let at = self.out.len();
         self.out.put_u32(0);
@@ -201,13 +201,13 @@ impl Session {
 }
 
 /// A statement's name on the server: its number in two letters, and the end of the text.
-fn put_name(out: &mut BytesMut, statement: Statement) {
+fn put_name(out: &mut Vec<u8>, statement: Statement) {
     let [high, low] = statement.0.to_be_bytes();
     out.put_slice(&[b'A' + high, b'A' + (low >> 4), b'A' + (low & 15), 0]);
 }
 
 /// Formats (one for all: binary), count and values.
-fn put_parameters(out: &mut BytesMut, write: impl FnOnce(&mut Params<'_>)) {
+fn put_parameters(out: &mut Vec<u8>, write: impl FnOnce(&mut Params<'_>)) {
     let (formats, binary) = (1, 1);
     out.put_u16(formats);
     out.put_u16(binary);

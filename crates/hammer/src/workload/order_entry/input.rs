@@ -2,10 +2,14 @@
 //!
 //! Clause numbers are those of the specification's revision 5.11.
 
+mod lines;
+
+pub use lines::Lines;
+
 use stithy_wire::Profile;
 
 use super::habit::{mix, Habit};
-use super::random::{last_name, Domain, Rng};
+use super::random::{last_name, Domain, LastName, Rng};
 
 /// The transaction types in the workload's order.
 pub const NAMES: &[&str] = &[
@@ -75,7 +79,7 @@ pub enum Customer {
     /// By number, 1 to 3000.
     Id(i32),
     /// By last name; of several customers the middle one by first name.
-    LastName(String),
+    LastName(LastName),
 }
 
 /// An order.
@@ -86,7 +90,7 @@ pub struct NewOrder {
     /// For whom, 1 to 3000.
     pub c_id: i32,
     /// 5 to 15 lines, sorted by supplying warehouse and item, so that all orders lock in one order.
-    pub lines: Vec<Line>,
+    pub lines: Lines,
     /// Whether one item is unused, so that the order must be rolled back.
     pub unused_item: bool,
 }
@@ -115,7 +119,7 @@ impl NewOrder {
 }
 
 /// A line of an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Line {
     /// The supplying warehouse.
     pub supply_w_id: i32,
@@ -210,7 +214,7 @@ impl Draws {
         let district = self.district();
         let c_id = self.c_id();
         let count = self.rng.uniform(5, LINES_MAX as u32);
-        let mut lines: Vec<Line> = (0..count).map(|_| self.line(district.w_id)).collect();
+        let mut lines: Lines = (0..count).map(|_| self.line(district.w_id)).collect();
         // Clause 2.4.1.4: one order in a hundred ends with an item that is not used.
         let unused_item = self.rng.chance(1);
         if let (true, Some(last)) = (unused_item, lines.last_mut()) {

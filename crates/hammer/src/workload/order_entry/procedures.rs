@@ -156,7 +156,7 @@ fn put_customer(params: &mut Params<'_>, customer: &Customer) {
         }
         Customer::LastName(name) => {
             params.null();
-            params.text(name);
+            params.text(name.as_bytes());
         }
     }
 }

@@ -227,7 +227,7 @@ impl Reads {
             params.int2(d_id);
             match customer {
                 Customer::Id(c_id) => params.int4(*c_id),
-                Customer::LastName(name) => params.text(name),
+                Customer::LastName(name) => params.text(name.as_bytes()),
             }
         });
     }

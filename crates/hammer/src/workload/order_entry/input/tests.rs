@@ -100,7 +100,7 @@ fn orders_have_the_specified_lines() {
         assert!((1..=4).contains(&order.district.w_id));
         assert!((1..=10).contains(&order.district.d_id));
         assert!((1..=3000).contains(&order.c_id));
-        for line in &order.lines {
+        for line in order.lines.iter() {
             assert!((1..=10).contains(&line.quantity));
             assert!((1..=4).contains(&line.supply_w_id));
         }

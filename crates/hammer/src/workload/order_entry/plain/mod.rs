@@ -73,7 +73,7 @@ impl Plain {
         if let Customer::LastName(name) = customer {
             self.queue(session, Step::FindByName, |params| {
                 put_district(params, at);
-                params.text(name);
+                params.text(name.as_bytes());
             });
         }
     }

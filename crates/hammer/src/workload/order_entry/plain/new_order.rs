@@ -50,7 +50,7 @@ impl Plain {
             put_district(params, order.district);
             params.int4(order.c_id);
         });
-        for line in &order.lines {
+        for line in order.lines.iter() {
             self.queue(session, Step::Price, |params| params.int4(line.i_id));
             self.queue(session, Step::TakeStock, |params| {
                 params.int4(line.supply_w_id);
@@ -95,7 +95,7 @@ impl Plain {
             params.int4(line.supply_w_id);
             params.int2(line.quantity);
             params.cents(amount_cents);
-            params.bytes(dist_info);
+            params.text(dist_info);
         });
     }
 }
@@ -104,12 +104,16 @@ fn read_taken(session: &Session, order: &NewOrder) -> Result<Taken, SessionError
     let answer = session.answer();
     let number = answer.first(NUMBER_AT).and_then(|row| row.integer(0));
     let o_id = number.and_then(|o_id| i32::try_from(o_id).ok());
-    let lines = (LINES_AT..).step_by(2).zip(&order.lines).map(|(at, line)| {
-        let price_cents = answer.first(at)?.cents(0)?;
-        let dist_info = answer.first(at + 1)?.bytes(0)?;
-        let amount_cents = u32::try_from(price_cents).ok()? * line.quantity.unsigned_abs() as u32;
-        Some((amount_cents, dist_info.to_vec()))
-    });
+    let lines = (LINES_AT..)
+        .step_by(2)
+        .zip(order.lines.iter())
+        .map(|(at, line)| {
+            let price_cents = answer.first(at)?.cents(0)?;
+            let dist_info = answer.first(at + 1)?.bytes(0)?;
+            let amount_cents =
+                u32::try_from(price_cents).ok()? * line.quantity.unsigned_abs() as u32;
+            Some((amount_cents, dist_info.to_vec()))
+        });
     Ok(Taken {
         o_id: o_id.ok_or(SessionError::Unexpected("a district is missing"))?,
         lines: lines.collect(),

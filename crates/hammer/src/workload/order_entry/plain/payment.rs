@@ -33,7 +33,7 @@ impl Plain {
             put_district(params, payment.district);
             params.int8(date_us);
             params.cents(payment.amount_cents);
-            params.bytes(&label);
+            params.text(&label);
         });
         self.queue_bare(session, Step::Commit);
         let answer = session.exchange().await?;
