@@ -66,10 +66,21 @@ def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
 
 def as_text(study: "Study", plan: "Plan") -> str:
     """The plan for people: the steps, then what each candidate and the whole of it need."""
-    parts = [study.study, _steps(plan), _candidates(study, plan), _totals(plan)]
+    parts = [study.study, _users(study), _steps(plan), _candidates(study, plan), _totals(plan)]
     if study.load.ledger:
         parts.append(LEDGERS)
     return "\n\n".join(parts)
+
+
+def _users(study: "Study") -> str:
+    """How the users act, in a line."""
+    from stithy.workload import words
+
+    load = study.load
+    is_open = load.rate_per_s is not None
+    loop = words.loop(load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals)
+    pool = words.pool(load.connections, is_open=is_open)
+    return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
 
 
 LEDGERS = (

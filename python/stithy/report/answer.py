@@ -29,10 +29,12 @@ class Answer:
 def main_findings(run_directory: Path) -> tuple[str, ...]:
     """The main findings of a run as sentences, most important first: at most three.
 
+    Before them stands the label of the run, where it has one.
     Raises UserError where `run_directory` holds no run.
     """
     context = context_of(read_run(run_directory))
-    return sentences(findings(context.evidence, context.means)[:MAIN])
+    found = sentences(findings(context.evidence, context.means)[:MAIN])
+    return (f"{context.label}.", *found) if context.label else found
 
 
 def sentences(found: Sequence[Finding]) -> tuple[str, ...]:

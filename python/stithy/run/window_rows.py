@@ -143,4 +143,6 @@ def _told(row: Row, transactions: list[Row]) -> str:
     merged = next((each for each in transactions if each["transaction"] == ALL), {})
     p95_s = merged.get("response_p95_s")
     told = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
+    if row["profile"] != "specification":
+        told += f" (profile {row['profile']})"
     return told if p95_s is None else f"{told}, p95 {format_duration(p95_s)}"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stithy.report import driving
+from stithy.report.answer import main_findings
 from stithy.report.context import context_of
 from stithy.report.page import Page, build, render
 from stithy.results.manifest import LoadFacts
@@ -82,8 +83,10 @@ def test_hammerdbs_profile_is_on_the_head_every_table_and_every_footer(tmp_path:
     assert all(HAMMERDB in figure.footer for figure in page.figures)
     tables = [each for each in read_page(html).tables if not each.name.startswith("facts-")]
     assert html.count(f"· {HAMMERDB}</caption>") == len(tables) > 5
+    assert main_findings(tmp_path / "run")[0] == f"{HAMMERDB}."
     _, plain = made(tmp_path / "plain", Shape())
     assert HAMMERDB not in plain
+    assert HAMMERDB not in " ".join(main_findings(tmp_path / "plain"))
 
 
 def test_touched_data_are_told_beside_the_memory(tmp_path: Path) -> None:
