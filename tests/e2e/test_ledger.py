@@ -1,5 +1,7 @@
 """A study that keeps ledgers, on a real server: all is there, and what is taken away is missed."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from stithy.run.start import Tools, start_run
 from stithy.run.stop import Stop
 from stithy.secrets import Secret
 from stithy.wire.jobs import WorkloadSize
+from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.hammer import NOBODY, Driven, Hammer, Program, RunRequest, Watch
 from support.running import left_by, write_study
 
@@ -39,11 +42,31 @@ class Thief(Hammer):
         return driven
 
 
-def ran(place: Path, hammer: type[Hammer], monkeypatch: pytest.MonkeyPatch) -> Context:
-    """A study of two windows with ledgers, run here and read back."""
+class Killer(Hammer):
+    """A hammer whose server is killed while the users work."""
+
+    data: Path
+
+    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+        """Drive; the server dies in the second second."""
+
+        def on_message(message: AnyMessage) -> None:
+            if isinstance(message, Second) and message.second == 1:
+                os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+        return super().run(workload, request, watch=Watch(watch.raw_output, on_message, watch.stop))
+
+
+def ran(
+    place: Path,
+    hammer: type[Hammer],
+    monkeypatch: pytest.MonkeyPatch,
+    names: tuple[str, ...] = ("a", "b"),
+) -> Context:
+    """A study of a window for each candidate, with ledgers, run here and read back."""
     monkeypatch.setenv("STITHY_STATE", str(place / "state"))
     load = {"ledger": "true"}
-    candidates = {"a": place / "a", "b": place / "b"}
+    candidates = {name: place / name for name in names}
     study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", load=load)
 
     tools = Tools(hammer=lambda runner: lambda url: _program(hammer, runner, url))
@@ -92,3 +115,19 @@ def test_a_payment_that_is_taken_away_is_missed(
     assert page.answer.flawed[0] == (
         "ACKNOWLEDGED WORK IS GONE: the ledgers of 2 windows show 2 lost."
     )
+
+
+def test_what_a_killed_server_acknowledged_is_there_after_its_recovery(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window has no numbers, but its ledger is compared, on a server that was started again."""
+    monkeypatch.setattr(Killer, "data", place / "a/data", raising=False)
+    context = ran(place, Killer, monkeypatch, ("a",))
+    [window] = context.evidence.windows
+    assert "the server was ended by SIGKILL" in window.row["missing_because"]
+    assert [reason.flag.name for reason in window.reasons if reason.invalidates] == ["NO_NUMBERS"]
+    rows = context.run.ledger.to_dicts()
+    assert [row["deal"] for row in rows] == ["order", "payment"]
+    assert all(row["acknowledged"] > 0 for row in rows)
+    assert not any(row[name] for row in rows for name in ("lost", "differing", "returned"))
+    assert (context.run.directory.window(window.id).recovery_log).exists()

@@ -17,6 +17,7 @@
     hammer.{response,service,late}.hlog, and hammer.pool-wait.hlog where users share connections
     hammer.ledger               what was meant and acknowledged, where the study wants it
     verify-ledger.jsonl         raw output of comparing it with the database
+    recovery.log                what a server wrote that was started again for that
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     ledger.parquet  ledger_findings.parquet
     server.log
@@ -53,6 +54,11 @@ class WindowDirectory:
     def ledger_output(self) -> Path:
         """Raw messages of the hammer while it compared the ledger with the database."""
         return self.root / "verify-ledger.jsonl"
+
+    @property
+    def recovery_log(self) -> Path:
+        """What the server wrote when it was started again to compare the ledger."""
+        return self.root / "recovery.log"
 
     @property
     def warm_up_output(self) -> Path:

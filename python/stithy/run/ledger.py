@@ -1,9 +1,11 @@
 """The ledger of a window: comparing it with the database, and what it shares with the volume.
 
-Whatever happened to the window, its ledger is compared as long as the server answers: what was
-acknowledged must be there all the same.
+Whatever happened to the window, its ledger is compared, after the server was started once more
+where it had ended: what was acknowledged must be there all the same.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from stithy.database.instance import Instance
@@ -30,27 +32,52 @@ def verify(context: Context, measured: "Measured", hammer: Program, instance: In
     """
     if not context.file.study.load.ledger:
         return
-    try:
-        with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
-            measured.ledger = _verified(context, measured, hammer, instance)
-    except Interrupted:
-        raise
-    except StithyError as error:
-        measured.ledger_unverified_because = f"{error.where}: {error.problem}"
-
-
-def _verified(
-    context: Context, measured: "Measured", hammer: Program, instance: Instance
-) -> LedgerVerified | None:
-    directory = context.directory.window(measured.window.id)
-    if not directory.ledger.exists():
+    if not context.directory.window(measured.window.id).ledger.exists():
         measured.ledger_unverified_because = "the window wrote no ledger"
     elif ended := instance.ended_by():
-        measured.ledger_unverified_because = f"the server {ended} before it could be asked"
+        measured.ledger_unverified_because = f"the server {ended}"
     else:
-        watch = Watch(raw_output=directory.ledger_output)
-        return hammer.verify_ledger(context.size, directory.ledger, watch=watch)
-    return None
+        with _told(measured):
+            measured.ledger = _verified(context, measured, hammer)
+
+
+def verify_after_end(context: Context, measured: "Measured") -> None:
+    """Start a server that ended under the users once more, and compare: what ledgers are for.
+
+    What the server acknowledged before its end must be there after it has recovered. Raises nothing
+    of the machine's; a person who wants an end gets it.
+    """
+    directory = context.directory.window(measured.window.id)
+    wanted = context.file.study.load.ledger and directory.ledger.exists()
+    ended = measured.server_ended is not None and measured.ledger is None
+    if not wanted or not ended or context.stop.asked.is_set():
+        return
+    with (
+        suppress(Interrupted),
+        _told(measured, "after the server's end, "),
+        context.server(measured.window.candidate, directory.recovery_log) as instance,
+    ):
+        measured.ledger = _verified(context, measured, context.hammer(instance.url))
+        measured.ledger_unverified_because = None
+
+
+@contextmanager
+def _told(measured: "Measured", when: str = "") -> Iterator[None]:
+    """What fails inside is kept as the reason why the ledger was not compared."""
+    try:
+        with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
+            yield
+    except Interrupted:
+        measured.ledger_unverified_because = "stopped by a person"
+        raise
+    except StithyError as error:
+        measured.ledger_unverified_because = f"{when}{error.where}: {error.problem}"
+
+
+def _verified(context: Context, measured: "Measured", hammer: Program) -> LedgerVerified:
+    directory = context.directory.window(measured.window.id)
+    watch = Watch(raw_output=directory.ledger_output)
+    return hammer.verify_ledger(context.size, directory.ledger, watch=watch)
 
 
 def shared(context: Context, candidate: str) -> str | None:

@@ -69,6 +69,7 @@ def window_step(context: Context, step: Step) -> str:
             _measure(context, measured)
     except StithyError as error:
         measured.missing_because = _reason(measured, error)
+    ledger.verify_after_end(context, measured)
     directory = context.directory.window(step.window.id)
     result = write_window(context, directory, measured)
     _stop_when_full(context, directory, measured)
