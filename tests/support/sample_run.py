@@ -71,6 +71,7 @@ class Shape:
     left_out: frozenset[str] = frozenset()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
+    waiting: int = 0
     seed: int = 1
     end: End = "finished"
     end_because: str | None = None
@@ -320,7 +321,7 @@ class _Load:
                     "phase": "ramp-up" if second < self.shape.ramp_up_s else "measure",
                     "transaction": name, "committed": round(self.rate * share * pace),
                     "rolled_back": 0, "errors": 0, "retries": 0,
-                    "waiting": 0 if name == "all" else None,
+                    "waiting": self.shape.waiting if name == "all" else None,
                     "response_p50_s": middle * 0.8, "response_p95_s": middle * 2.1,
                     "response_p99_s": middle * 4.0,
                 })  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 from stithy.report import driving
 from stithy.report.answer import main_findings
 from stithy.report.context import context_of
+from stithy.report.figure import Figure
 from stithy.report.page import Page, build, render
 from stithy.results.manifest import LoadFacts
 from stithy.results.read import read_run
@@ -118,3 +119,19 @@ def test_waits_and_losses_have_columns_where_there_are_any(tmp_path: Path) -> No
     plain, _ = made(tmp_path / "plain", Shape())
     assert "Unserved" not in [show.heading for show in plain.tables["windows"].columns]
     assert "Lost" not in [show.heading for show in plain.tables["driver"].columns]
+
+
+def test_who_waits_has_a_strip_second_by_second(tmp_path: Path) -> None:
+    """Where anybody does: a strip of zeros tells nothing."""
+
+    def strips(root: Path, waiting: int) -> list[Figure]:
+        page, _ = made(root, Shape(waiting=waiting))
+        return [each for each in page.figures if each.name.startswith("seconds-")]
+
+    for figure in strips(tmp_path / "run", 7):
+        assert "Waiting: transactions that were due" in figure.caption
+        assert "waiting" in [show.column for show in figure.table.columns]
+        assert figure.table.frame["waiting"].unique().to_list() == [7.0]
+    for figure in strips(tmp_path / "plain", 0):
+        assert "Waiting" not in figure.caption
+        assert "waiting" not in [show.column for show in figure.table.columns]

@@ -182,7 +182,8 @@ def _reached(touched: "Touched | None") -> Iterable[str]:
 def _held_up(summary: "RunSummary") -> Iterable[str]:
     """Who would have come during a stall, and who was still waiting at the end."""
     if summary.missed_starts is not None:
-        yield f"missed starts: {summary.missed_starts:,} while answers took over ten medians"
+        held = "while answers took over ten times their median"
+        yield f"missed starts: {summary.missed_starts:,} {held}"
     if summary.unserved or summary.missed_starts is None:
         yield f"unserved: {summary.unserved:,} were due and not begun by the end"
 

@@ -17,7 +17,7 @@ NAME = "seconds"
 ORDER = 60
 SECTION = "seconds"
 
-QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "device": "Device ops/s"}
+QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
 MS_PER_S = 1000.0
 
@@ -37,7 +37,7 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _seconds(context: Context) -> pl.DataFrame:
-    """Throughput, p95 and device rate by window and second, long form."""
+    """Throughput, p95, who waits and device rate by window and second, long form."""
     # In the drain no user starts anything: its last, partial second would look like a stall.
     all_types = context.run.seconds.filter(
         (pl.col("transaction") == "all") & (pl.col("phase") != "drain")
@@ -50,8 +50,17 @@ def _seconds(context: Context) -> pl.DataFrame:
     p95 = all_types.filter(pl.col("response_p95_s").is_not_null()).select(
         *keys, pl.lit("p95").alias("quantity"), pl.col("response_p95_s").alias("value")
     )
+    waiting = all_types.filter(pl.col("waiting").is_not_null()).select(
+        *keys,
+        pl.lit("waiting").alias("quantity"),
+        pl.col("waiting").cast(pl.Float64).alias("value"),
+    )
+    if not (waiting["value"] > 0).any():
+        waiting = waiting.clear()  # nobody ever waited, and a strip of zeros tells nothing
     bounds = context.run.window.select("window_id", "candidate", "users", "block")
-    frame = pl.concat([tpm, p95, _device(context)]).join(bounds, on="window_id", how="inner")
+    frame = pl.concat([tpm, p95, waiting, _device(context)]).join(
+        bounds, on="window_id", how="inner"
+    )
     return frame.sort("users", "candidate", "block", "quantity", "second")
 
 
@@ -97,7 +106,7 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
         name=name,
         title=title,
         caption="Every second of the windows, the ramp-up shaded. One column for each candidate, "
-        f"one line for each block, dotted where the window is invalid. "
+        f"one line for each block, dotted where the window is invalid. {_waiting_text(here)}"
         f"{_checkpoint_text(context, users, not mine.is_empty())}",
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
@@ -112,11 +121,19 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("second", "second", "count"), Show("tpm", "TPM", "count"),
                 Show("p95", "response p95", "duration"),
+                *([Show("waiting", "waiting", "count")] if _waiting_text(here) else []),
                 Show("device", "device operations per second", "rate"),
             ),
             _wide(here),
         ),
     )  # fmt: skip
+
+
+def _waiting_text(here: pl.DataFrame) -> str:
+    """What the strip of those who wait shows, where there is one."""
+    if here.filter(pl.col("quantity") == "waiting").is_empty():
+        return ""
+    return "Waiting: transactions that were due and not begun when the second ended. "
 
 
 def _wide(here: pl.DataFrame) -> pl.DataFrame:
