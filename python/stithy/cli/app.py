@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     except (BrokenPipeError, SystemExit):  # rich ends with SystemExit where the reader has gone
         return _stop_writing()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the outermost frame of all
-        return failures.show(error, debug=debug)
+        return failures.show(error, debug=debug, as_json="--json" in tokens)
 
 
 def build() -> cyclopts.App:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import cyclopts
 
-from stithy.cli.render import say
+from stithy.cli.render import say, show_json
 from stithy.environment import state_home
 from stithy.errors import StithyError
 from stithy.exits import Exit
@@ -15,12 +15,19 @@ SHOWN_MAX = 50
 """Problems of a file that are shown; more than a person mends before trying again."""
 
 
-def show(error: BaseException, *, debug: bool) -> int:
-    """Tell the person on standard error what went wrong; returns the exit code."""
+def show(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
+    """Tell the person on standard error what went wrong; returns the exit code.
+
+    `as_json` tells it also to programs, on standard output.
+    """
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return Exit.INTERRUPTED
     if isinstance(error, StithyError):
+        if as_json:
+            parts = [error.problem, error.where, error.remedy, int(error.exit)]
+            keys = ("problem", "where", "remedy", "exit")
+            show_json({"failure": dict(zip(keys, parts, strict=True))})
         return _show_known(error, debug=debug)
     return _show_bug(error, debug=debug)
 

@@ -1,8 +1,11 @@
 """How errors are shown to people."""
 
+import json
+
 import pytest
 
 from stithy.cli.failures import SHOWN_MAX, show
+from stithy.errors import PreconditionError
 from stithy.study.problems import StudyError, StudyProblem
 
 
@@ -34,3 +37,13 @@ def test_debug_adds_the_traceback_of_a_known_error(capsys: pytest.CaptureFixture
     """For whoever wants to know where it came from."""
     show(StudyError("f", [StudyProblem("odd", where="f", remedy="mend it")]), debug=True)
     assert "StudyError" in capsys.readouterr().err
+
+
+def test_a_program_is_told_in_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """One document on standard output, whatever the person is told."""
+    error = PreconditionError("too few", where="db", remedy="raise it")
+    assert show(error, debug=False, as_json=True) == 3
+    shown = capsys.readouterr()
+    expected = {"problem": "too few", "where": "db", "remedy": "raise it", "exit": 3}
+    assert json.loads(shown.out) == {"failure": expected}
+    assert shown.err == "error: db: too few: raise it\n"

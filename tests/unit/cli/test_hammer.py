@@ -22,7 +22,7 @@ from stithy.wire.jobs import (
     Think,
     VerifyLedgerJob,
 )
-from stithy.wire.messages import AnyMessage, parse_message
+from stithy.wire.messages import AnyMessage, RunSummary, parse_message
 from stithy.workload.hammer import Hammer
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
@@ -190,6 +190,18 @@ POOLED = (
 )
 
 
+def test_a_run_whose_server_stays_away_is_not_valid(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though it went on to its end, as users try to come back: exit code 5."""
+    *others, summary = examples("started", "run-summary")
+    assert isinstance(summary, RunSummary)
+    gone = summary.connections.model_copy(update={"lost": 15, "reopened": 2})
+    answering(monkeypatch, [*others, summary.model_copy(update={"connections": gone})])
+    assert app.run(["hammer", "run", URL, "--warehouses", "10"]) == 5
+    assert "error: the server went away during the run" in capsys.readouterr().err
+
+
 def test_a_run_tells_who_drove_what_was_reached_and_what_was_lost(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,8 +321,8 @@ def test_wrong_options_are_told_with_their_name(
 def test_a_server_that_is_not_there_is_told_without_the_password(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The size is asked from the database, which cannot be reached: exit code 3."""
-    assert app.run(["hammer", "check", URL]) == 3
+    """The size is asked from the database, which cannot be reached: exit code 4."""
+    assert app.run(["hammer", "check", URL]) == 4
     error = capsys.readouterr().err
     assert "/nowhere/.s.PGSQL.5432, database d" in error
     assert "hush" not in error

@@ -20,11 +20,12 @@ On = Parameter(negative="")
 def hammer(url: str) -> "Hammer":
     """The hammer against a database; a password may come from the password file."""
     from stithy.database.engines.postgresql.passfile import with_password
+    from stithy.database.engines.postgresql.tls import with_absolute_root
     from stithy.hosts.runner import LocalRunner
     from stithy.secrets import Secret
     from stithy.workload.hammer import Hammer
 
-    return Hammer(LocalRunner(), with_password(Secret(url)))
+    return Hammer(LocalRunner(), with_absolute_root(with_password(Secret(url))))
 
 
 def size(warehouses: int) -> "WorkloadSize":

@@ -2,13 +2,17 @@
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from stithy.cli.hammer import options, outcome
 from stithy.cli.hammer.driving import Driving, driven_so
 from stithy.cli.hammer.options import Json, On, Url, Warehouses
+from stithy.cli.render import say
 from stithy.cli.until_interrupted import until_interrupted
 from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.wire.messages import RunSummary
 
 DRIVING = Driving()
 
@@ -90,7 +94,18 @@ def run(
     outcome.show_outcome(shown, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED
-    return Exit.OK if driven.summary.complete else Exit.INVALID
+    return Exit.OK if _is_valid(driven.summary) else Exit.INVALID
+
+
+def _is_valid(summary: "RunSummary") -> bool:
+    """Whether the run went to its end with a server; tells where that went away and stayed away."""
+    connections = summary.connections
+    if gone := connections.lost - connections.reopened >= connections.opened > 0:
+        say(
+            "error: the server went away during the run and had not come back at its end: "
+            "see the server's log for why it stopped, and run again"
+        )
+    return summary.complete and not gone
 
 
 COMMAND = run

@@ -61,7 +61,7 @@ impl Verifier {
             Err(e) if is_authority(&e) && roots.certificates.iter().any(|root| root == shown) => {
                 Ok(())
             }
-            Err(e) => Err(mistrusted(Doubt::of(&e), roots, e)),
+            Err(e) => Err(mistrusted(Doubt::of(&e), roots, e.to_string())),
             Ok(()) => Ok(()),
         }
     }
@@ -82,7 +82,7 @@ impl ServerCertVerifier for Verifier {
             Trust::Named(roots) => {
                 self.verify_signed(roots, end_entity, intermediates, now)?;
                 verify_name(end_entity, server_name)
-                    .map_err(|e| mistrusted(Doubt::OtherName, roots, e))?;
+                    .map_err(|names| mistrusted(Doubt::OtherName, roots, names))?;
             }
         }
         Ok(ServerCertVerified::assertion())
@@ -115,20 +115,32 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// A certificate without alternative names is for its subject's common name, as libpq has it.
-fn verify_name(shown: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), Error> {
-    let verified = verify_server_name(&ParsedCertificate::try_from(shown)?, name);
-    let Err(Error::InvalidCertificate(CertificateError::NotValidForNameContext {
-        presented, ..
-    })) = &verified
-    else {
-        return verified;
+/// A certificate without alternative names is for its subject's common name, as libpq has it. The error
+/// holds the names that it is for.
+fn verify_name(shown: &CertificateDer<'_>, name: &ServerName<'_>) -> Result<(), String> {
+    let parsed = ParsedCertificate::try_from(shown).map_err(|e| e.to_string())?;
+    let presented = match verify_server_name(&parsed, name) {
+        Err(Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+            presented,
+            ..
+        })) => presented,
+        verified => return verified.map_err(|e| e.to_string()),
     };
-    let common = certificate::common_name(shown).filter(|_| presented.is_empty());
-    match common {
+    match certificate::common_name(shown).filter(|_| presented.is_empty()) {
         Some(common) if common.eq_ignore_ascii_case(&name.to_str()) => Ok(()),
-        _ => verified,
+        Some(common) => Err(common),
+        None => Err(presented
+            .iter()
+            .map(|each| bare(each))
+            .collect::<Vec<_>>()
+            .join(", ")),
     }
+}
+
+/// The name in `DnsName("db.test")` or `IpAddress(127.0.0.1)`, which is how rustls tells names.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').map_or(name, |(_, inner)| inner);
+    inner.trim_end_matches(')').trim_matches('"')
 }
 
 /// A self-made certificate mostly says of itself that it may sign others. webpki wants no such
@@ -225,9 +237,10 @@ impl fmt::Display for Mistrust {
             ),
             Doubt::Expired => write!(out, "the server's certificate has expired"),
             Doubt::NotYet => write!(out, "the server's certificate is not valid yet"),
-            Doubt::OtherName => {
-                write!(out, "the server's certificate is not for this host: {text}")
-            }
+            Doubt::OtherName => write!(
+                out,
+                "the server's certificate is for {text}, not for the host in the URL"
+            ),
             Doubt::Unusable => write!(out, "the server's certificate cannot be verified: {text}"),
         }
     }
@@ -235,11 +248,11 @@ impl fmt::Display for Mistrust {
 
 impl std::error::Error for Mistrust {}
 
-fn mistrusted(doubt: Doubt, roots: &Roots, e: Error) -> Error {
+fn mistrusted(doubt: Doubt, roots: &Roots, text: String) -> Error {
     let mistrust = Mistrust {
         doubt,
         roots: roots.place.clone(),
-        text: e.to_string(),
+        text,
     };
     CertificateError::Other(OtherError(std::sync::Arc::new(mistrust))).into()
 }

@@ -3,15 +3,18 @@
 Transactions of a workload never go this way: they are the hammer's.
 """
 
+import socket
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import pg8000.native  # type: ignore[import-untyped]  # it has no types; only this file uses it
 
+from stithy.database.engines.postgresql import tls
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret
 
@@ -26,14 +29,19 @@ _EXAMPLE = (
 
 @dataclass(frozen=True)
 class Target:
-    """What a URL names; `host` is a name, an address, or the directory of a Unix socket."""
+    """What a URL names; `host` is a name, an address, or the directory of a Unix socket.
+
+    `address` is where to call instead of looking up the name; None looks it up.
+    """
 
     host: str
     port: int
     database: str
     user: str
     password: Secret | None
-    tls: str
+    sslmode: str | None = None
+    sslrootcert: str | None = None
+    address: str | None = None
 
     @property
     def is_socket(self) -> bool:
@@ -57,21 +65,34 @@ def parse_url(url: Secret) -> Target:
     """
     try:
         parts = urlsplit(url.reveal())
-        port = parts.port
+        more = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+        port = parts.port or int(more.get("port", "5432"))
     except ValueError as error:
-        raise _bad_url(str(error)) from error
+        raise _bad_url(_without_password(str(error))) from error
     if parts.scheme not in ("postgresql", "postgres"):
         raise _bad_url(f"it begins with {parts.scheme or 'no scheme'!r}")
-    more = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     user = unquote(parts.username or more.get("user", "postgres"))
     return Target(
-        host=more.get("host") or unquote(parts.hostname or "localhost"),
-        port=port or int(more.get("port", "5432")),
+        host=more.get("host") or _host(parts),
+        port=port,
         database=unquote(parts.path.removeprefix("/")) or more.get("dbname", user),
         user=user,
         password=None if parts.password is None else Secret(unquote(parts.password)),
-        tls=more.get("sslmode", "prefer"),
+        sslmode=more.get("sslmode"),
+        sslrootcert=more.get("sslrootcert"),
+        address=more.get("hostaddr"),
     )
+
+
+def _host(parts: SplitResult) -> str:
+    """The host as it is written: `hostname` has small letters only, and directories have others."""
+    named = unquote(parts.netloc.rpartition("@")[2].partition(":")[0])
+    return named if named.startswith("/") else unquote(parts.hostname or "localhost")
+
+
+def _without_password(text: str) -> str:
+    """What urllib says is wrong, unless it quotes the URL's part that may hold a password."""
+    return "it cannot be read" if "netloc" in text else text
 
 
 def _bad_url(problem: str) -> UserError:
@@ -147,7 +168,7 @@ def connect(target: Target, *, database: str | None = None, timeout_s: float = 6
             timeout=timeout_s,
             application_name=APPLICATION,
             startup_params={"jit": "off"},
-            **_way(aim),
+            **_way(aim, timeout_s),
         )
     except (pg8000.native.DatabaseError, pg8000.native.InterfaceError, OSError) as error:
         refusal = _refusal(error)
@@ -155,13 +176,18 @@ def connect(target: Target, *, database: str | None = None, timeout_s: float = 6
     return Connection(aim, native)
 
 
-def _way(target: Target) -> dict[str, Any]:
-    """How pg8000 is told to get there."""
+def _way(target: Target, timeout_s: float) -> dict[str, Any]:
+    """How pg8000 is told to get there. Raises UserError, and OSError for an address."""
     if target.is_socket:
         return {"unix_sock": f"{target.host}/.s.PGSQL.{target.port}", "ssl_context": False}
-    # pg8000: False never asks for TLS, None takes it where offered, True insists.
-    insist = {"disable": False, "allow": False, "prefer": None}.get(target.tls, True)
-    return {"host": target.host, "port": target.port, "ssl_context": insist}
+    way = {
+        "host": target.host,
+        "port": target.port,
+        "ssl_context": tls.context(target.sslmode, target.sslrootcert),
+    }
+    if target.address is not None:
+        way["sock"] = socket.create_connection((target.address, target.port), timeout_s)
+    return way
 
 
 _REMEDIES = {
@@ -197,10 +223,17 @@ def _refused(target: Target, error: BaseException) -> StithyError:
     return kind(f"the server refused the connection: {text}", where=target.place, remedy=remedy)
 
 
-def _unreachable(target: Target, error: Exception) -> PreconditionError:
-    why = "no answer in time" if isinstance(error.__cause__, TimeoutError) else _said(error)[1]
-    return PreconditionError(
-        f"the database server cannot be reached: {why}",
-        where=target.place,
-        remedy="start the server, or correct host and port in the URL",
-    )
+def _unreachable(target: Target, error: Exception) -> StithyError:
+    """Why no PostgreSQL answered, in the class that the hammer has for it."""
+    kind: type[StithyError] = InfrastructureError
+    remedy = "start the server, or correct host and port in the URL"
+    cause = error.__cause__ or error
+    if isinstance(cause, TimeoutError):
+        why = "no answer in time"
+    elif isinstance(cause, ssl.SSLCertVerificationError):
+        kind, remedy = PreconditionError, "correct host, sslmode or sslrootcert in the URL"
+        why = f"its certificate is not trusted: {cause.verify_message}"
+    elif "refuses SSL" in (why := _said(error)[1]):
+        kind, remedy = PreconditionError, "set ssl = on in the server, or give sslmode=prefer"
+        why = "it offers no TLS"
+    return kind(f"the database server cannot be reached: {why}", where=target.place, remedy=remedy)

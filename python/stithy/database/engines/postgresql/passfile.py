@@ -23,6 +23,7 @@ def with_password(url: Secret) -> Secret:
     Raises UserError for a file that cannot be read, that others may read, or that has no password
     for what the URL names.
     """
+    target = parse_url(url)
     parts = urlsplit(url.reveal())
     options = parse_qsl(parts.query, keep_blank_values=True)
     named = [value for name, value in options if name == OPTION]
@@ -31,7 +32,6 @@ def with_password(url: Secret) -> Secret:
     rest = urlencode([each for each in options if each[0] != OPTION], quote_via=quote, safe="/")
     if parts.password is not None:
         return Secret(parts._replace(query=rest).geturl())
-    target = parse_url(url)
     password = quote(_password(Path(named[-1]), target), safe="")
     _, _, place = parts.netloc.rpartition("@")
     where = f"{quote(target.user, safe='')}:{password}@{place}"
