@@ -29,8 +29,7 @@ QUICK_CHECK_S_PER_WAREHOUSE = 0.05
 LEDGER_S = 2.0
 """Comparing the ledger of a short window; of a long one each million of orders takes seconds."""
 CALIBRATE_S = 20.0
-CALIBRATE_S_MAX = 60.0
-"""Some fifteen rates, each for a second and some tenths; a host that is late tries some twice."""
+"""Some twenty trials of a rate, a second each; where users pause, as many again of their number."""
 SLOWER = 4.0
 """How much longer than likely a step that works on the database may take."""
 
@@ -96,9 +95,10 @@ def prepare(size: Sizes, workload: Workload, memory: int) -> Cost:
     return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
-def calibrate(size: Sizes, memory: int) -> Cost:
+def calibrate(study: Study, size: Sizes, memory: int) -> Cost:
     """Finding out what the driver keeps up with; nothing is written."""
-    return Cost(CALIBRATE_S, CALIBRATE_S_MAX, size.database_bytes, memory)
+    likely_s = CALIBRATE_S * (2 if study.load.pauses else 1)
+    return Cost(likely_s, SLOWER * likely_s, size.database_bytes, memory)
 
 
 def snapshot(size: Sizes) -> Cost:

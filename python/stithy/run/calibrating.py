@@ -16,8 +16,8 @@ from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
 from stithy.workload.hammer import THINK_S, Watch
 
-TRIAL_S = 1.0
-"""Own: long enough that one stumble of a busy host is no hundredth of the least rate's starts."""
+TRIAL_S = 0.75
+"""Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
 
 
 def calibrate(context: Context, step: Step) -> str:

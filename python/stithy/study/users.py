@@ -179,6 +179,11 @@ class Load(BaseModel):
     )
 
     @property
+    def pauses(self) -> bool:
+        """Whether users wait between two transactions."""
+        return self.rate_per_s is None and self.pace.kind != "none"
+
+    @property
     def connections_max(self) -> int:
         """The most connections that any level has."""
         return self.connections or max(self.users)

@@ -142,3 +142,22 @@ def test_users_who_think_or_share_connections_write_less() -> None:
     keyed = plan_of(("[1, 4]", "[1, 400]\n  pace: keyed\n  users_per_warehouse: 200"))
     slow = plan_of(("[1, 4]", "[1, 400]\n  rate: 10/s")).growth_bytes
     assert free > pooled > thinking > keyed.growth_bytes > slow
+
+
+def test_the_driver_is_calibrated_once_unless_the_study_wants_it_not() -> None:
+    """Before the master copy is made; numbers of users take as long again as rates."""
+    steps = plan_of().steps
+    [step] = [each for each in steps if each.kind == "calibrate"]
+    assert steps[steps.index(step) + 1].kind == "snapshot"
+    paced = plan_of(("ramp_up", "pace: keyed\n  ramp_up"), ("warehouses: 2", "warehouses: 20"))
+    [longer] = [each for each in paced.steps if each.kind == "calibrate"]
+    assert longer.cost.time_s == 2 * step.cost.time_s
+    without = plan_of(("ramp_up", "calibrate: false\n  ramp_up")).steps
+    assert not any(each.kind == "calibrate" for each in without)
+
+
+def test_comparing_ledgers_takes_time() -> None:
+    """After each window."""
+    plain, kept = plan_of(), plan_of(("ramp_up", "ledger: true\n  ramp_up"))
+    windows = sum(step.kind == "window" for step in plain.steps)
+    assert total_s(kept)[0] - total_s(plain)[0] == pytest.approx(2.0 * windows)

@@ -20,8 +20,9 @@ def calibrate(
 
     The transaction is one that does nothing, so that the driver and the way to the server are
     measured, not the storage. A measurement should ask for less than half of it. The database may
-    be empty, and nothing is changed in it. With trials of 2 s it takes about a minute. The exit
-    code is 5 where the driver was late at every rate, as it is on a busy host.
+    be empty, and nothing is changed in it. A trial is on time if nearly all that was due was done,
+    and begun when it was due. With trials of 2 s it all takes a minute or two. The exit code is 5
+    where the driver was late at every rate, as it is on a busy host.
 
     Example: `stithy hammer calibrate postgresql://me@/test?host=/run/postgresql`
 
@@ -49,7 +50,7 @@ def calibrate(
     if json:
         show_json(summary.model_dump(mode="json"))
     else:
-        show(calibrated(summary))
+        show(calibrated(summary, trial_s))
     return Exit.OK if summary.rate_per_s_max else Exit.INVALID
 
 
@@ -64,18 +65,19 @@ def trial_line() -> Show:
     return tell
 
 
-def calibrated(summary: "CalibrateSummary") -> str:
-    """A row a trial, rates before users, each rising; then the answer."""
-    head = ["asked", "on time", "lateness p99", "service p50", "driver CPU a transaction"]
+def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
+    """A row a trial of `trial_s`, rates before users, each rising; then the answer."""
+    head = ["asked", "on time", "done", "lateness p99", "service p50", "driver CPU a transaction"]
     trials = sorted(summary.trials, key=lambda trial: (trial.users or 0, trial.rate_per_s))
-    align: list[Align] = ["right", "left", "right", "right", "right"]
-    return f"{table(head, [_row(trial) for trial in trials], align)}\n\n{answer(summary)}"
+    align: list[Align] = ["right", "left", "right", "right", "right", "right"]
+    return f"{table(head, [_row(trial, trial_s) for trial in trials], align)}\n\n{answer(summary)}"
 
 
-def _row(trial: "Calibration") -> list[str]:
+def _row(trial: "Calibration", trial_s: float) -> list[str]:
     return [
         f"{trial.rate_per_s:,.0f} a second" if trial.users is None else f"{trial.users:,} users",
         "yes" if trial.on_time else "NO",
+        f"{trial.done / (trial.rate_per_s * trial_s):.1%}",
         time_text(trial.lateness_p99_s),
         time_text(trial.service_p50_s),
         time_text(trial.driver_cpu_s / trial.done if trial.done else None),

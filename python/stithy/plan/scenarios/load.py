@@ -42,7 +42,7 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
     # Before the master copy is made of it: afterwards both would need a copy of their own.
     yield Step("check-load", "check", master, cost.check(size, size.database_bytes, memory))
     if study.load.calibrate:
-        yield Step("calibrate", "calibrate", master, cost.calibrate(size, memory))
+        yield Step("calibrate", "calibrate", master, cost.calibrate(study, size, memory))
     yield Step("snapshot", "snapshot", master, cost.snapshot(size))
 
 
