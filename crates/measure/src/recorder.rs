@@ -7,6 +7,9 @@ use stithy_wire::Phase;
 
 use crate::{Counts, Interval, Moment, Sample};
 
+/// Transactions that are sorted into histograms at a time.
+const PENDING_MAX: usize = 256;
+
 /// When the measurement begins and ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phases {
@@ -38,6 +41,9 @@ pub struct Recorder {
     phase: Phase,
     /// This second, in this phase.
     current: Interval,
+    /// What belongs there and is not in its histograms yet. They lie wide apart in memory: entering
+    /// many transactions at a time fetches them once for all.
+    pending: Vec<Sample>,
     /// What this second held before its phase changed.
     before: Option<Interval>,
     finished: VecDeque<(u64, Interval)>,
@@ -55,6 +61,7 @@ impl Recorder {
             phases,
             second: 0,
             current: Interval::new(&waits),
+            pending: Vec::with_capacity(PENDING_MAX),
             before: None,
             finished: VecDeque::new(),
             spare: Vec::new(),
@@ -67,8 +74,17 @@ impl Recorder {
     /// Adds one transaction. One that ended in a second already taken counts in the current one.
     pub fn record(&mut self, sample: &Sample) {
         self.advance(sample.times.done);
-        self.current.record(sample);
         self.whole.count(sample);
+        self.pending.push(*sample);
+        if self.pending.len() == PENDING_MAX {
+            self.enter_pending();
+        }
+    }
+
+    fn enter_pending(&mut self) {
+        for sample in self.pending.drain(..) {
+            self.current.record(&sample);
+        }
     }
 
     /// Ends every second that is over at `now`, empty ones included, and the phase if it is over.
@@ -105,6 +121,7 @@ impl Recorder {
 
     /// Takes what was recorded in one second and phase; measured, it counts in the measurement.
     fn end_piece(&mut self) -> Interval {
+        self.enter_pending();
         if self.phase == Phase::Measure {
             self.measured.merge(&self.current);
         }

@@ -123,6 +123,26 @@ fn a_failed_transaction_is_counted_without_a_time() {
     assert_eq!(None, percentiles(&interval.types[0].response).mean_s);
 }
 
+/// Transactions are entered many at a time; those that still wait to be entered when a second ends are
+/// in it, whatever their number.
+#[test]
+fn a_second_holds_all_of_its_transactions_whatever_their_number() {
+    for count in [0, 1, 255, 256, 257, 1000] {
+        let mut recorder = Recorder::new(vec![false; 1], phases(0.0, 9.0));
+        (0..count).for_each(|_| recorder.record(&at(0, 0.5)));
+        recorder.record(&at(0, 1.5));
+        let (second, interval) = recorder.take_second().unwrap();
+        let told = (
+            interval.types[0].counts.committed,
+            interval.types[0].late.len(),
+        );
+        assert_eq!((0, (count, count)), (second, told));
+        recorder.end_second();
+        assert_eq!(count + 1, recorder.measured().types[0].service.len());
+        assert_eq!(count + 1, recorder.whole().committed);
+    }
+}
+
 /// Seconds without any transaction are told as well, each exactly once and in order.
 #[test]
 fn every_second_is_told_once_even_when_nothing_completed() {
