@@ -11,13 +11,21 @@ from stithy.secrets import Secret
 
 
 class FakeEngine:
-    """Starts `FakeInstance`s; `broken_starts` of them fail, counted from 1."""
+    """Starts `FakeInstance`s; `broken_starts` of them fail, counted from 1.
+
+    Those of `ended_starts` end by themselves, as soon as somebody asks.
+    """
 
     program = "no-such-program"
 
-    def __init__(self, broken_starts: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        broken_starts: frozenset[int] = frozenset(),
+        ended_starts: frozenset[int] = frozenset(),
+    ) -> None:
         """All starts work but those in `broken_starts`."""
         self._broken = broken_starts
+        self._ended = ended_starts
         self.starts: list[Start] = []
         self.stops: list[bool] = []
         """Of each stop, whether it was to be at once."""
@@ -37,7 +45,8 @@ class FakeEngine:
         self.starts.append(start)
         if len(self.starts) in self._broken:
             raise InfrastructureError("it fell over", where="fake server", remedy="none")
-        return FakeInstance(start, self.stops)
+        ended = "was ended by SIGKILL" if len(self.starts) in self._ended else None
+        return FakeInstance(start, self.stops, ended)
 
 
 class FakeInstance:
@@ -46,8 +55,9 @@ class FakeInstance:
     pid = 2**22 + 1
     url = Secret("postgresql://nobody:secret@/none?host=/nowhere")
 
-    def __init__(self, start: Start, stops: list[bool]) -> None:
+    def __init__(self, start: Start, stops: list[bool], ended: str | None = None) -> None:
         """A server on `start.data`; `stops` gets what `stop` was asked."""
+        self._ended = ended
         self._start = start
         self._stops = stops
         self._checkpoints = 0
@@ -63,8 +73,8 @@ class FakeInstance:
         return "it wrote nothing"
 
     def ended_by(self) -> str | None:
-        """It never ends by itself."""
-        return None
+        """It ends by itself only where it was made to."""
+        return self._ended
 
     def checkpoint(self) -> None:
         """Counted."""

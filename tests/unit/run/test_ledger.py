@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError
 from stithy.report.context import context_of
@@ -12,7 +13,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.events import Note
 from support.faked_run import FakedRun
-from support.running import entries, window_row
+from support.running import entries, manifest, window_row
 
 WITH_LEDGER = {"ledger": "true"}
 FIRST = "w-a-u1-b0"
@@ -88,6 +89,26 @@ def test_a_window_that_wrote_no_ledger_says_so(tmp_path: Path) -> None:
     row = window_row(faked.out, FIRST)
     assert row["missing_because"] == "somewhere: the drive is gone"
     assert row["ledger_unverified_because"] == "the window wrote no ledger"
+
+
+def test_a_server_that_ended_is_started_once_more_for_the_comparison(tmp_path: Path) -> None:
+    """Starts: loading, the check after it, the first window, and that window's once more."""
+    engine = FakeEngine(ended_starts=frozenset({3}))
+    FakedRun(tmp_path, load=WITH_LEDGER, engine=engine).run()
+    first = manifest(tmp_path / "out")["plan"]["windows"][0]
+    directory = RunDirectory(tmp_path / "out").window(first)
+    assert engine.starts[3].log == directory.recovery_log
+    assert window_row(tmp_path / "out", first)["ledger_unverified_because"] is None
+    assert pl.read_parquet(directory.table("ledger")).height == 2
+
+
+def test_a_server_that_does_not_start_again_leaves_its_ledger_uncompared(tmp_path: Path) -> None:
+    """The reason is why it did not; the run goes on."""
+    engine = FakeEngine(broken_starts=frozenset({4}), ended_starts=frozenset({3}))
+    assert FakedRun(tmp_path, load=WITH_LEDGER, engine=engine).run().end == "finished"
+    first = manifest(tmp_path / "out")["plan"]["windows"][0]
+    because = window_row(tmp_path / "out", first)["ledger_unverified_because"]
+    assert because == "after the server's end, fake server: it fell over"
 
 
 def test_a_person_is_told_at_once_that_ledger_and_candidate_share_a_device(tmp_path: Path) -> None:
