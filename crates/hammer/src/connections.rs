@@ -16,9 +16,9 @@ const SETTINGS: [Setting; 2] = [("plan_cache_mode", "force_generic_plan"), ("jit
 /// Told before anything starts: the server does not allow so many connections.
 ///
 /// Errors: `too-many-connections` (precondition), which names `max_connections`.
-pub async fn require(target: &Target, client: &Client, users: u32) -> Result<(), HammerError> {
-    // One more is kept for reading the order numbers at the end.
-    let needed = i64::from(users) + 1;
+pub async fn require(target: &Target, client: &Client, count: u32) -> Result<(), HammerError> {
+    // One more asks what there is before, and what came of it after.
+    let needed = i64::from(count) + 1;
     let sql = "SELECT current_setting('max_connections')::bigint, \
          CASE WHEN usesuper THEN 0 \
               ELSE current_setting('superuser_reserved_connections')::bigint END, \
@@ -35,12 +35,12 @@ pub async fn require(target: &Target, client: &Client, users: u32) -> Result<(),
     Err(HammerError::precondition(
         "too-many-connections",
         format!(
-            "{users} users need {needed} connections; the server has {free} free \
+            "{needed} connections are needed, one of them for questions; the server has {free} free \
              (max_connections {allowed}, reserved {reserved}, in use {used})"
         ),
         target.place(),
         format!(
-            "set max_connections to {} or more, or use fewer users",
+            "set max_connections to {} or more, or use fewer users, connections or loaders",
             needed + reserved + used
         ),
     ))

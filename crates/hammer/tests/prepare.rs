@@ -257,6 +257,10 @@ async fn too_many_loaders_are_told_and_leave_nothing() {
         (error.code, error.exit()),
         "{error}"
     );
+    assert!(
+        error.problem.contains("21 connections are needed"),
+        "{error}"
+    );
     assert!(error.remedy.contains("max_connections"), "{error}");
     assert_eq!(
         "0",

@@ -16,6 +16,7 @@ use super::schema::{self, META, META_TABLE, SCHEMA_VERSION};
 use super::tables::{Population, TABLES};
 use super::tally::Tally;
 use crate::client::postgresql::Target;
+use crate::connections;
 use crate::error::{ErrorClass, HammerError};
 use crate::stop::{stop_pair, Stop};
 use crate::workload::Context;
@@ -23,13 +24,14 @@ use crate::workload::Context;
 /// Loads an empty database.
 ///
 /// On an error or a request to stop every table that was made is dropped again.
-/// Errors: `tables-exist` (precondition), `interrupted`, those of connecting and of the server.
+/// Errors: `tables-exist`, `too-many-connections` (precondition), `interrupted`, those of connecting and of the server.
 pub async fn prepare(
     job: &PrepareJob,
     mut context: Context<'_>,
 ) -> Result<PrepareSummary, HammerError> {
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
+    connections::require(&target, &client, job.loaders).await?;
     claim(&target, &client).await?;
     let result = fill(job, &target, &client, &mut context).await;
     if result.is_err() {
