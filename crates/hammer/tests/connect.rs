@@ -13,7 +13,11 @@ async fn failure(url: &str) -> HammerError {
     let of_client = target.connect().await.expect_err("the connection fails");
     let of_session = target.session(&[]).await.err();
     let of_session = of_session.expect("the connection fails");
-    assert_eq!(of_client.to_message(), of_session.to_message());
+    if of_client.code != "connect-timeout" {
+        // How long each of them waits is in its message.
+        assert_eq!(of_client.to_message(), of_session.to_message());
+    }
+    assert_eq!(of_client.code, of_session.code);
     of_client
 }
 

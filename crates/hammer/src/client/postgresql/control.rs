@@ -23,9 +23,11 @@ pub(super) async fn start(target: &Target, opened: Opened) -> Result<(Client, Dr
     let (stream, binding) = parts(opened);
     let config = taking_streams_as_they_are(target.config());
     let starting = config.connect_raw(stream, Take(binding));
-    // Longer than for the first answer: reading the catalogue may wait for a device that stalls.
-    let started = tokio::time::timeout(3 * target.patience, starting).await;
-    let started = started.map_err(|_| NotOpened::Silent)?;
+    // Longer than for the first answer: reading the catalogue may wait for a device that stalls, and
+    // after a run nobody tries again.
+    let patience = 6 * target.patience;
+    let started = tokio::time::timeout(patience, starting).await;
+    let started = started.map_err(|_| NotOpened::Silent(patience))?;
     started.map_err(|e| NotOpened::of_client(&e))
 }
 

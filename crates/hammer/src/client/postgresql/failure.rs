@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
@@ -20,11 +21,11 @@ pub(super) enum NotOpened {
     #[error("{0}")]
     NotConnected(io::Error),
     /// The call itself was not answered in time.
-    #[error("no answer in time")]
-    TooLate,
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    TooLate(Duration),
     /// The call was taken, and then nothing was said.
-    #[error("the connection was accepted, and then nothing was answered in time")]
-    Silent,
+    #[error("the connection was accepted, and then nothing was answered for {} s", .0.as_secs_f64())]
+    Silent(Duration),
     /// What was said is nothing that PostgreSQL says.
     #[error("what listens there does not speak PostgreSQL's protocol")]
     NotPostgresql,
@@ -135,12 +136,12 @@ impl Target {
                 problem = text;
                 (Infrastructure, code, remedy)
             }
-            NotOpened::TooLate => (
+            NotOpened::TooLate(_) => (
                 Infrastructure,
                 "connect-timeout",
                 "check host, port and firewall",
             ),
-            NotOpened::Silent => (
+            NotOpened::Silent(_) => (
                 Infrastructure,
                 "connect-timeout",
                 "make sure that a PostgreSQL server listens there; if one does, see its log",
@@ -178,9 +179,6 @@ impl Target {
             ),
             NotOpened::Refused(e) => refused(e),
         };
-        if matches!(e, NotOpened::TooLate | NotOpened::Silent) {
-            problem = problem.replace("in time", &format!("within {} s", self.patience.as_secs()));
-        }
         HammerError::new(class, code, problem, self.place(), remedy).caused_by(e)
     }
 

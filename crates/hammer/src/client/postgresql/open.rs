@@ -63,7 +63,7 @@ pub(super) async fn open(target: &Target, way: Way) -> Result<Opened, NotOpened>
                 Way::Offered | Way::Demanded => {
                     within(patience, encrypt(target, name, stream, way))
                         .await
-                        .unwrap_or(Err(NotOpened::Silent))
+                        .unwrap_or(Err(NotOpened::Silent(patience)))
                 }
             }
         }
@@ -77,7 +77,7 @@ async fn within<T>(patience: Duration, what: impl Future<Output = T>) -> Option<
 async fn open_unix(directory: &Path, port: u16, patience: Duration) -> Result<Opened, NotOpened> {
     let path = directory.join(format!(".s.PGSQL.{port}"));
     let stream = within(patience, UnixStream::connect(path)).await;
-    let stream = stream.ok_or(NotOpened::TooLate)?;
+    let stream = stream.ok_or(NotOpened::TooLate(patience))?;
     stream.map(Opened::Unix).map_err(NotOpened::NotConnected)
 }
 
@@ -91,7 +91,7 @@ async fn open_tcp(target: &Target, name: &str) -> Result<TcpStream, NotOpened> {
         Ok(stream)
     };
     let opened = within(target.patience, opening).await;
-    opened.unwrap_or(Err(NotOpened::TooLate))
+    opened.unwrap_or(Err(NotOpened::TooLate(target.patience)))
 }
 
 async fn addresses(target: &Target, name: &str) -> Result<Vec<SocketAddr>, NotOpened> {

@@ -99,7 +99,7 @@ impl Session {
             let starting = startup::start(opened, target.config(), settings);
             let started = tokio::time::timeout(target.patience, starting).await;
             Ok(Session {
-                stream: started.unwrap_or(Err(NotOpened::Silent))?,
+                stream: started.unwrap_or(Err(NotOpened::Silent(target.patience)))?,
                 out: Vec::with_capacity(2048),
                 answer: Answer::default(),
                 statements: 0,
