@@ -16,6 +16,9 @@ use crate::workload::Context;
 /// After the last moment of measuring, answers are waited for this long; then connections are cut.
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 
+/// The same after a signal: whoever stops a run does not want to wait for a server that stands still.
+const DRAIN_LIMIT_STOPPED: Duration = Duration::from_secs(5);
+
 /// Leads one window.
 pub(crate) struct Conductor<'a> {
     plan: Plan,
@@ -26,7 +29,8 @@ pub(crate) struct Conductor<'a> {
     next_second: u64,
     cpu_before: Option<CpuUse>,
     cpu: Option<CpuUse>,
-    finishing_since: Option<Moment>,
+    /// Until when answers are waited for; None while users still begin something.
+    drain_until: Option<Moment>,
     unserved: u64,
     complete: bool,
 }
@@ -49,7 +53,7 @@ impl<'a> Conductor<'a> {
             next_second: 0,
             cpu_before: None,
             cpu: None,
-            finishing_since: None,
+            drain_until: None,
             unserved: 0,
             complete: true,
         })
@@ -59,8 +63,9 @@ impl<'a> Conductor<'a> {
     pub(crate) async fn conduct(mut self, mut users: JoinSet<()>) -> Result<Window, HammerError> {
         let mut stop = self.context.stop.clone();
         let mut giving_up = self.record.giving_up().clone();
+        let (mut stopped, mut abandoned) = (false, false);
         loop {
-            let going = self.finishing_since.is_none();
+            let going = self.drain_until.is_none();
             let next = self.record.clock.instant(self.next_event());
             tokio::select! {
                 ended = users.join_next() => match ended {
@@ -68,13 +73,17 @@ impl<'a> Conductor<'a> {
                     Some(Err(e)) if e.is_panic() => return Err(panicked(e)),
                     Some(_) => {}
                 },
-                () = stop.wait(), if going => self.cut("interrupted", "stopped by a signal"),
+                () = stop.wait(), if !stopped => {
+                    stopped = true;
+                    self.interrupt();
+                }
                 () = giving_up.wait(), if going => {
                     self.cut("error-limit", "more unexpected errors than error_limit allows");
                 }
                 () = tokio::time::sleep_until(next.into()) => {
-                    if self.on_time()? == Patience::Over {
-                        self.cut("drain-limit", "answers were still missing a minute after the end");
+                    // Said once: those who are cut off end one after the other.
+                    if self.on_time()? == Patience::Over && !std::mem::replace(&mut abandoned, true) {
+                        self.cut("drain-limit", "answers were missing for too long after the end");
                         users.abort_all();
                     }
                     self.mind_connections();
@@ -90,8 +99,9 @@ impl<'a> Conductor<'a> {
         let recorder = self.record.recorder();
         let measured = &recorder.phases().measured;
         let second = Moment::of_second(self.next_second + 1);
-        let phase = match self.finishing_since {
-            Some(since) => since + DRAIN_LIMIT,
+        let phase = match self.drain_until {
+            Some(until) if until > self.record.now() => until,
+            Some(_) => second,
             None if self.cpu_before.is_none() => measured.start,
             None => measured.end,
         };
@@ -104,14 +114,13 @@ impl<'a> Conductor<'a> {
         if self.cpu_before.is_none() && now >= measured.start {
             self.cpu_before = Some(cpu_now()?);
         }
-        if self.finishing_since.is_none() && now >= measured.end {
+        if self.drain_until.is_none() && now >= measured.end {
             self.finish(now);
         }
         self.record.recorder().advance(now);
         self.tell_seconds(Duration::from_secs(1));
-        let over = |since: Moment| now.since(since) >= DRAIN_LIMIT;
-        Ok(match self.finishing_since {
-            Some(since) if over(since) => Patience::Over,
+        Ok(match self.drain_until {
+            Some(until) if now >= until => Patience::Over,
             _ => Patience::Left,
         })
     }
@@ -119,9 +128,16 @@ impl<'a> Conductor<'a> {
     /// Users begin nothing more.
     fn finish(&mut self, now: Moment) {
         self.cpu = cpu_now().ok();
-        self.finishing_since = Some(now);
+        self.drain_until = Some(now + DRAIN_LIMIT);
         self.unserved = self.record.waiting();
         self.record.finish();
+    }
+
+    /// Ends the measurement, or the waiting for answers, soon after somebody asked for it.
+    fn interrupt(&mut self) {
+        self.cut("interrupted", "stopped by a signal");
+        let soon = self.record.now() + DRAIN_LIMIT_STOPPED;
+        self.drain_until = self.drain_until.map(|until| until.min(soon));
     }
 
     /// Ends the measurement now.
@@ -129,7 +145,7 @@ impl<'a> Conductor<'a> {
         let now = self.record.now();
         self.complete = false;
         self.record.recorder().cut_measurement(now);
-        if self.finishing_since.is_none() {
+        if self.drain_until.is_none() {
             self.finish(now);
         }
         self.warn(code, text.to_string());
@@ -154,7 +170,7 @@ impl<'a> Conductor<'a> {
             self.warn("connection-lost", text);
         }
         let over = |since| self.record.now().since(since) >= self.plan.reconnect_limit;
-        if self.finishing_since.is_none() && none_since.is_some_and(over) {
+        if self.drain_until.is_none() && none_since.is_some_and(over) {
             let text = "no connection is left and none could be opened again, the run ends early";
             self.cut("all-connections-lost", text);
         }

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stithy_hammer::stop::stop_pair;
-use stithy_wire::{Arrivals, Job, Message, Pace, Profile, RunJob, RunSummary, Second};
+use stithy_wire::{Arrivals, Job, Message, Pace, Phase, Profile, RunJob, RunSummary, Second};
 use support::{jobs, Instance};
 
 /// Runs to the summary; `seen` is shown every second as it comes.
@@ -125,6 +125,46 @@ async fn a_stall_of_a_closed_loop_tells_the_missed_starts() {
     assert!(
         (0.7 * most..1.2 * most).contains(&missed),
         "{missed} starts missed, at most {most} expected; {summary:?}"
+    );
+}
+
+/// Who stops a run whose server stands still need not wait for its answers, and is told once that they
+/// are missing, however many users there are.
+#[tokio::test]
+async fn a_run_over_a_server_that_stands_still_can_be_stopped() {
+    let instance = Instance::start(&[]);
+    let url = instance.loaded_database();
+    let job = RunJob {
+        connections: Some(8),
+        ..jobs::run(&url, 1, 200, 1.0)
+    };
+    let (stopper, stop) = stop_pair();
+    let (mut frozen, mut warnings) = (None, Vec::new());
+    let (messages, result) = jobs::outcome(&Job::Run(job), stop, |message| match message {
+        Message::Second(second) if second.second == 0 => {
+            frozen = Some(support::freeze::freeze(instance.directory()));
+        }
+        Message::Second(second) if second.phase == Phase::Drain => stopper.request(),
+        Message::Warning(warning) => {
+            warnings.push(warning.code.clone());
+            frozen.take_if(|_| warning.code == "drain-limit");
+        }
+        _ => {}
+    })
+    .await;
+    result.expect("a run ends in a summary");
+    assert_eq!(vec!["interrupted", "drain-limit"], warnings);
+    let Some(Message::RunSummary(summary)) = messages.last() else {
+        panic!("the last message is no summary");
+    };
+    assert!(!summary.complete, "{summary:?}");
+    assert!(
+        summary.ended_at_s - summary.measure_to_s < 50.0,
+        "the usual minute was not waited for"
+    );
+    assert_eq!(
+        192, summary.unserved,
+        "all but those who had a connection wait"
     );
 }
 
