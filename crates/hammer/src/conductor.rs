@@ -231,7 +231,8 @@ impl<'a> Conductor<'a> {
             whole: *recorder.whole(),
             errors: self.record.errors(),
             connections: self.record.losses().counts(),
-            unserved: self.unserved,
+            unserved: self.unserved + self.record.unqueued(),
+            unanswered: recorder.unanswered().clone(),
             missed_starts: None,
             // Without a moment of measuring there is nothing that it cost.
             cpu: after.since(&self.cpu_before.unwrap_or(after)),

@@ -21,6 +21,8 @@ const CONNECTIONS_MAX: u32 = 262_143;
 const USERS_MAX: u32 = 10_000_000;
 /// No server answers faster.
 const RATE_MAX: f64 = 10_000_000.0;
+/// One in a year.
+const RATE_MIN: f64 = 1.0 / SECONDS_MAX;
 /// A year; longer is a wrong unit.
 const SECONDS_MAX: f64 = 31_536_000.0;
 
@@ -150,12 +152,12 @@ fn refuse_wrong_pace(pace: &Pace) -> Result<(), HammerError> {
     match pace {
         Pace::None | Pace::Keyed => Ok(()),
         Pace::Think { mean_s } => above_zero("pace.mean_s", *mean_s),
-        Pace::Rate { per_s, .. } if *per_s > 0.0 && *per_s <= RATE_MAX => Ok(()),
+        Pace::Rate { per_s, .. } if (RATE_MIN..=RATE_MAX).contains(per_s) => Ok(()),
         Pace::Rate { per_s, .. } => Err(HammerError::usage(
             "job-invalid",
             format!("pace.per_s is {per_s}"),
             "pace.per_s",
-            format!("give a number above 0 and up to {RATE_MAX}"),
+            format!("give a number of at least one in a year and up to {RATE_MAX}"),
         )),
     }
 }

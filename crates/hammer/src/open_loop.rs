@@ -27,8 +27,8 @@ pub(crate) type Arrived = Arc<Shelf<Arrival>>;
 /// Queues each transaction when it is due, until the run finishes.
 pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Arc<Record>) {
     let mut in_a_row = 0;
+    let mut due = pace.due(Moment::START, 0);
     while !record.finishing().requested() {
-        let due = pace.due(Moment::START, 0);
         in_a_row = if due > record.now() { 0 } else { in_a_row + 1 };
         if in_a_row == QUEUED_IN_A_ROW {
             in_a_row = 0;
@@ -39,6 +39,13 @@ pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Ar
         };
         record.waits();
         arrived.put_last(Arrival { due, started });
+        due = pace.due(Moment::START, 0);
+    }
+    // Whatever the driver did not get to was due all the same.
+    let end = record.recorder().phases().measured.end.min(record.now());
+    while due < end {
+        record.add_unqueued();
+        due = pace.due(Moment::START, 0);
     }
 }
 
@@ -75,5 +82,31 @@ impl<S: Script> Attendant<S> {
                 None => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use stithy_measure::{Phases, Recorder, SystemClock};
+
+    use super::*;
+    use crate::pace::Steady;
+
+    /// A driver that comes too late to queue what was due still tells how much that was.
+    #[tokio::test]
+    async fn what_the_driver_did_not_queue_is_counted() {
+        let end = Moment::START + Duration::from_millis(2);
+        let phases = Phases {
+            measured: Moment::START..end,
+        };
+        let recorder = Recorder::new(vec![true], phases);
+        let record = Arc::new(Record::new(SystemClock::start(), recorder, 1, 0));
+        std::thread::sleep(Duration::from_millis(3));
+        record.finish();
+        let pace = Box::new(Steady::new(Moment::START, 0.000_5));
+        arrive(pace, Arrived::default(), record.clone()).await;
+        assert_eq!((4, 0), (record.unqueued(), record.waiting()));
     }
 }

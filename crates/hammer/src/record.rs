@@ -1,6 +1,6 @@
 //! What all users of a run share: the clock, the recorder, the errors, and the word to stop.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
@@ -20,6 +20,8 @@ pub struct Record {
     recorder: Mutex<Recorder>,
     /// Transactions due and not begun.
     waiting: AtomicI64,
+    /// Transactions due before the end that the driver came too late to queue.
+    unqueued: AtomicU64,
     losses: Mutex<Losses>,
     errors: Mutex<Errors>,
     error_limit: u64,
@@ -39,6 +41,7 @@ impl Record {
             alarm: Alarm::default(),
             recorder: Mutex::new(recorder),
             waiting: AtomicI64::new(0),
+            unqueued: AtomicU64::new(0),
             losses: Mutex::new(Losses::new(connections)),
             errors: Mutex::new(Errors::default()),
             error_limit,
@@ -90,6 +93,16 @@ impl Record {
     /// Transactions due and not begun.
     pub(crate) fn waiting(&self) -> u64 {
         u64::try_from(self.waiting.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// A transaction was due before the end, and the driver had not even queued it.
+    pub(crate) fn add_unqueued(&self) {
+        self.unqueued.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Transactions that were due before the end and never queued.
+    pub(crate) fn unqueued(&self) -> u64 {
+        self.unqueued.load(Ordering::Relaxed)
     }
 
     /// Adds an unexpected error; past the limit, to which lost connections do not count, the run gives

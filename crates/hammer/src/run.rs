@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stithy_measure::{
     missed_starts, Clock, Counts, CpuUse, Interval, IntervalLogs, Moment, Phases, Recorder,
-    SystemClock,
+    SystemClock, Unanswered,
 };
 use stithy_wire::{ConnectionCounts, ErrorCount};
 
@@ -54,7 +54,10 @@ pub struct Window {
     pub connections: ConnectionCounts,
     /// Transactions due in the measurement and not begun by its end.
     pub unserved: u64,
-    /// Transactions that nobody began because an answer held users up; None in an open loop.
+    /// Transactions due in the measurement and not answered by its end.
+    pub unanswered: Unanswered,
+    /// Transactions that nobody began because an answer held users up; None in an open loop, and
+    /// where nothing was answered.
     pub missed_starts: Option<u64>,
     /// What the driver used while measuring.
     pub cpu: CpuUse,
@@ -87,8 +90,9 @@ pub async fn drive<S: Script>(
         pool.close().await;
     }
     let mut window = window?;
-    window.missed_starts =
-        closed.map(|(wait, deferred)| missed_starts(&window.measured, wait, deferred));
+    window.missed_starts = closed.and_then(|(wait, deferred)| {
+        missed_starts(&window.measured, &window.unanswered, wait, deferred)
+    });
     Ok(window)
 }
 

@@ -22,6 +22,23 @@ pub(crate) struct Begun {
     pub(crate) attended: Moment,
 }
 
+/// A transaction that may be given up: for want of a connection, or because answers are no longer
+/// waited for.
+struct UnderWay<'a> {
+    begun: Begun,
+    record: &'a Record,
+    ended: bool,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            let (Begun { kind, due, .. }, now) = (self.begun, self.record.now());
+            self.record.recorder().add_unanswered(kind, due, now);
+        }
+    }
+}
+
 /// How the attempts of one transaction ended.
 struct Ended {
     outcome: Outcome,
@@ -40,10 +57,16 @@ pub(crate) async fn serve<S: Script>(
     pool: &Arc<Pool>,
     record: &Arc<Record>,
 ) -> Option<Moment> {
+    let mut under_way = UnderWay {
+        begun,
+        record,
+        ended: false,
+    };
     let mut held = pool.take(record).await?;
     let connected = record.now();
     record.no_longer_waits();
     let ended = act(script, &mut held.session, record, connected).await;
+    under_way.ended = true;
     let ready = begun.started.max(begun.attended).max(held.free_since);
     record.add(&Sample {
         kind: begun.kind,

@@ -128,6 +128,27 @@ async fn a_stall_of_a_closed_loop_tells_the_missed_starts() {
     );
 }
 
+/// A stall that outlasts the measurement is in no answer of it, and misses starts all the same.
+#[tokio::test]
+async fn a_stall_over_the_end_of_a_closed_loop_misses_starts() {
+    let instance = Instance::start(&[]);
+    let url = instance.loaded_database();
+    let job = RunJob {
+        pace: Pace::Think { mean_s: 0.05 },
+        ..jobs::run(&url, 1, 8, 3.5)
+    };
+    // From about 3 s to 5 s; the measurement ends at 4.5 s.
+    let (mut freeze, mut frozen) = (freeze_once(&instance, 2), None);
+    let (_, summary) = run(job, |second| frozen = freeze(second).or(frozen.take())).await;
+    frozen.unwrap().join().unwrap();
+    let most = 8.0 * 1.5 / 0.05;
+    let missed = summary.missed_starts.unwrap() as f64;
+    assert!(
+        (0.3 * most..1.2 * most).contains(&missed),
+        "{missed} starts missed, at most {most} expected; {summary:?}"
+    );
+}
+
 /// Who stops a run whose server stands still need not wait for its answers, and is told once that they
 /// are missing, however many users there are.
 #[tokio::test]

@@ -6,7 +6,9 @@ mod support;
 
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::stop_pair;
-use stithy_wire::{Isolation, Job, Message, OrderNumbers, Phase, RunJob, RunSummary, Second};
+use stithy_wire::{
+    Arrivals, Isolation, Job, Message, OrderNumbers, Pace, Phase, RunJob, RunSummary, Second,
+};
 use support::jobs;
 
 /// A loaded database of its own on the shared instance.
@@ -309,6 +311,19 @@ async fn jobs_that_cannot_be_right_are_refused() {
         })
         .await
         .code
+    );
+    let never = Pace::Rate {
+        per_s: 1e-20,
+        arrivals: Arrivals::Poisson,
+    };
+    let error = refused(RunJob {
+        pace: never,
+        ..good()
+    })
+    .await;
+    assert_eq!(
+        ("job-invalid", "pace.per_s"),
+        (error.code, error.place.as_str())
     );
     let hlog_stem = Some("/no-such-folder/window".to_string());
     assert_eq!(

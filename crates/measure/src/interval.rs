@@ -151,12 +151,12 @@ impl Interval {
     }
 }
 
-fn empty_histogram() -> Histogram<u64> {
+pub(crate) fn empty_histogram() -> Histogram<u64> {
     Histogram::new(DIGITS).expect("3 digits are within the library's bounds")
 }
 
 /// Times under a microsecond count as one: 0 has no place in a histogram of 3 digits from 1 up.
-fn count_time(histogram: &mut Histogram<u64>, time: Duration) {
+pub(crate) fn count_time(histogram: &mut Histogram<u64>, time: Duration) {
     let value = u64::try_from(time.as_micros()).unwrap_or(u64::MAX).max(1);
     histogram
         .record(value)

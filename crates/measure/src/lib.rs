@@ -17,7 +17,7 @@ pub use clock::{Clock, ManualClock, Moment, SystemClock};
 pub use cost::CpuUse;
 pub use interval::{Counts, Interval, Outcome, TypeRecord};
 pub use interval_log::IntervalLogs;
-pub use missed::missed_starts;
+pub use missed::{missed_starts, Unanswered};
 pub use percentiles::percentiles;
 pub use recorder::{Phases, Recorder};
 pub use times::{Sample, Times};

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use stithy_wire::Phase;
 
+use crate::missed::Unanswered;
 use crate::{Counts, Interval, Moment, Sample};
 
 /// Transactions that are sorted into histograms at a time.
@@ -49,6 +50,7 @@ pub struct Recorder {
     finished: VecDeque<(u64, Interval)>,
     spare: Vec<Interval>,
     measured: Interval,
+    unanswered: Unanswered,
     whole: Counts,
     waits: Vec<bool>,
 }
@@ -66,6 +68,7 @@ impl Recorder {
             finished: VecDeque::new(),
             spare: Vec::new(),
             measured: Interval::new(&waits),
+            unanswered: Unanswered::new(waits.len()),
             whole: Counts::default(),
             waits,
         }
@@ -74,10 +77,22 @@ impl Recorder {
     /// Adds one transaction. One that ended in a second already taken counts in the current one.
     pub fn record(&mut self, sample: &Sample) {
         self.advance(sample.times.done);
+        self.add_unanswered(sample.kind, sample.times.due, sample.times.done);
         self.whole.count(sample);
         self.pending.push(*sample);
         if self.pending.len() == PENDING_MAX {
             self.enter_pending();
+        }
+    }
+
+    /// A transaction that was due is not answered before `done`, if ever.
+    ///
+    /// It counts as unanswered if `done` is after the measurement, for as long as it was due in it.
+    pub fn add_unanswered(&mut self, kind: usize, due: Moment, done: Moment) {
+        let measured = &self.phases.measured;
+        if done >= measured.end && due < measured.end {
+            self.unanswered
+                .add(kind, measured.end.since(due.max(measured.start)));
         }
     }
 
@@ -146,6 +161,11 @@ impl Recorder {
     /// The transactions of the measurement, as far as its seconds have ended.
     pub fn measured(&self) -> &Interval {
         &self.measured
+    }
+
+    /// What was due in the measurement and not answered at its end, as far as it has ended.
+    pub fn unanswered(&self) -> &Unanswered {
+        &self.unanswered
     }
 
     /// Everything of the run so far, ramp-up and drain included.
