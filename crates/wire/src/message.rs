@@ -337,7 +337,8 @@ pub struct RunSummary {
     /// Start of an attempt after its due time.
     pub lateness: Percentiles,
     /// Transactions that users would have begun at their usual pace while answers that took over ten
-    /// times the median of their type held them up; null in an open loop, where all are begun.
+    /// times the median of their type held them up; null in an open loop, where all are begun, and
+    /// where nothing was answered.
     pub missed_starts: Option<u64>,
     /// Transactions that were due in the measurement and not begun by its end.
     pub unserved: u64,

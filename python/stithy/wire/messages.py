@@ -242,9 +242,9 @@ class RunSummary(Wire):
     """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included.
 
     `missed_starts` are the transactions that users would have begun at their usual pace while
-    answers over ten times the median of their type held them up; None in an open loop. `unserved`
-    were due in the measurement and not begun by its end. `ledger` is None where the job wanted
-    none.
+    answers over ten times the median of their type held them up; None in an open loop, and where
+    nothing was answered. `unserved` were due in the measurement and not begun by its end. `ledger`
+    is None where the job wanted none.
     """
 
     message: Literal["run-summary"] = "run-summary"
