@@ -7,7 +7,7 @@ use crate::client::postgresql::{Session, SessionError, Setting, Target};
 use crate::error::HammerError;
 
 /// Sessions being opened at once; the server forks for each.
-const OPENING_AT_ONCE: usize = 8;
+pub(crate) const OPENING_AT_ONCE: usize = 8;
 
 /// Settings of every session: plans are made once, as those of an application's prepared statements,
 /// and no transaction is long enough for compiling.

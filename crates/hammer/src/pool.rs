@@ -15,7 +15,13 @@ use crate::shelf::Shelf;
 
 /// Between two attempts to open a connection again: from this, doubling, to that.
 const RETRY_FIRST: Duration = Duration::from_millis(20);
-const RETRY_MOST: Duration = Duration::from_millis(500);
+const RETRY_MOST: Duration = Duration::from_millis(100);
+
+/// Before a connection is opened in the place of one that was lost before it did anything.
+const RETRY_USELESS: Duration = Duration::from_millis(500);
+
+/// A server that stood still while a connection was opened is asked anew.
+const OPENING_LIMIT: Duration = Duration::from_secs(60);
 
 /// A connection being opened.
 pub type Opening = Pin<Box<dyn Future<Output = Result<Session, SessionError>> + Send>>;
@@ -72,23 +78,32 @@ impl Pool {
     }
 
     /// Opens one connection in the place of one that was lost, as soon as the server allows it.
-    pub(crate) fn open_again(self: &Arc<Self>, record: &Arc<Record>) {
+    ///
+    /// One that was lost before it did anything (`useless`) tells that the server is not well yet.
+    pub(crate) fn open_again(self: &Arc<Self>, record: &Arc<Record>, useless: bool) {
         let (pool, record) = (self.clone(), record.clone());
         tokio::spawn(async move {
             let mut finishing = record.finishing().clone();
             tokio::select! {
-                session = pool.opened() => pool.add_reopened(session, &record),
+                session = pool.opened(&record, useless) => pool.add_reopened(session, &record),
                 () = finishing.wait() => {}
             }
         });
     }
 
-    async fn opened(&self) -> Session {
+    /// Tries until it succeeds. Few try at once: a server that recovers has other things to do than
+    /// to refuse thousands.
+    async fn opened(&self, record: &Record, useless: bool) -> Session {
+        if useless {
+            tokio::time::sleep(RETRY_USELESS).await;
+        }
+        let _turn = record.opening().acquire().await;
         let mut wait = RETRY_FIRST;
         loop {
-            match (self.opener)().await {
-                Ok(session) => return session,
-                Err(_) => tokio::time::sleep(wait).await,
+            let opening = tokio::time::timeout(OPENING_LIMIT, (self.opener)());
+            match opening.await {
+                Ok(Ok(session)) => return session,
+                _ => tokio::time::sleep(wait).await,
             }
             wait = (wait * 2).min(RETRY_MOST);
         }

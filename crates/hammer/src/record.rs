@@ -5,9 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stithy_measure::{Clock, Moment, Recorder, Sample, SystemClock};
 use stithy_wire::ErrorCount;
+use tokio::sync::Semaphore;
 
 use crate::alarm::Alarm;
 use crate::client::postgresql::SessionError;
+use crate::connections::OPENING_AT_ONCE;
 use crate::losses::Losses;
 use crate::stop::{stop_pair, Stop, Stopper};
 
@@ -23,6 +25,8 @@ pub struct Record {
     /// Transactions due before the end that the driver came too late to queue.
     unqueued: AtomicU64,
     losses: Mutex<Losses>,
+    /// Turns to open connections again.
+    opening: Semaphore,
     errors: Mutex<Errors>,
     error_limit: u64,
     finish: Stopper,
@@ -43,6 +47,7 @@ impl Record {
             waiting: AtomicI64::new(0),
             unqueued: AtomicU64::new(0),
             losses: Mutex::new(Losses::new(connections)),
+            opening: Semaphore::new(OPENING_AT_ONCE),
             errors: Mutex::new(Errors::default()),
             error_limit,
             finish,
@@ -123,6 +128,11 @@ impl Record {
     /// Connections lost and opened again.
     pub(crate) fn losses(&self) -> MutexGuard<'_, Losses> {
         entered(&self.losses)
+    }
+
+    /// Turns to open connections again; never closed.
+    pub(crate) fn opening(&self) -> &Semaphore {
+        &self.opening
     }
 
     /// The errors so far.

@@ -352,6 +352,27 @@ async fn lost_connections_come_back() {
     instance.drop_database(&url);
 }
 
+/// A server that ends nearly every connection over its first transaction is not asked for new ones
+/// thousands of times.
+#[tokio::test]
+async fn connections_that_are_of_no_use_are_not_opened_in_a_rush() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let ending = "CREATE FUNCTION ending() RETURNS trigger LANGUAGE plpgsql AS          $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$";
+    instance.sql_at(&url, ending);
+    let trigger = "CREATE TRIGGER ending BEFORE UPDATE ON district          FOR EACH ROW EXECUTE FUNCTION ending()";
+    instance.sql_at(&url, trigger);
+    let job = RunJob {
+        reconnect_limit_s: 20.0,
+        ..jobs::run(&url, 1, 16, 4.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    // Sixteen each half a second: 160 in 5 s, and as many again that were of some use.
+    let lost = summary.connections.lost;
+    assert!((16..320).contains(&lost), "{lost} connections lost");
+    instance.drop_database(&url);
+}
+
 /// A server that crashes and comes back in time: the run waits for it and goes on to its end.
 #[tokio::test]
 async fn a_server_that_comes_back_is_waited_for() {
