@@ -77,7 +77,8 @@ impl Asked {
 
 /// Searches the rate, then the number of users, each by doubling and then by halving.
 ///
-/// Errors: those of connecting and of [`connections::require`]; `interrupted`.
+/// Errors: those of connecting and of [`connections::require`]; `interrupted`; `calibration-failed`
+/// (infrastructure) where the server ends a connection, refuses, or does not answer.
 pub async fn calibrate<'a>(
     job: &'a CalibrateJob,
     context: Context<'a>,
@@ -161,6 +162,7 @@ impl Bench<'_> {
         if self.context.stop.requested() {
             return Err(HammerError::interrupted("calibrating"));
         }
+        self.refuse_failed(&window)?;
         let trial = judged(asked, self.job.trial_s, &window);
         let on_time = trial.on_time;
         self.trials.push(trial);
@@ -170,6 +172,21 @@ impl Bench<'_> {
             total: self.trials.len() as u64 + u64::from(HALVINGS),
         }));
         Ok(on_time)
+    }
+
+    /// What the server did not do says nothing of the driver.
+    fn refuse_failed(&self, window: &Window) -> Result<(), HammerError> {
+        let problem = match window.errors.first() {
+            Some(error) => error.text.clone(),
+            None if window.complete => return Ok(()),
+            None => "answers were missing for too long".into(),
+        };
+        Err(HammerError::infrastructure(
+            "calibration-failed",
+            problem,
+            format!("{}, while calibrating", self.target.place()),
+            "see the server's log, then start the job again",
+        ))
     }
 
     async fn trial(&mut self, asked: Asked) -> Result<Window, HammerError> {

@@ -7,6 +7,9 @@
 
 mod support;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
 use stithy_wire::{CalibrateSummary, Job, Message};
 use support::jobs;
 
@@ -52,6 +55,27 @@ async fn without_a_think_time_no_users_are_tried() {
     };
     assert_eq!((summary.think_s, summary.users_max), (None, None));
     assert!(summary.trials.iter().all(|trial| trial.users.is_none()));
+}
+
+/// A server that ends connections says nothing of the driver: there is an error and no highest rate.
+#[tokio::test]
+async fn a_server_that_fails_is_no_late_driver() {
+    let instance = support::shared();
+    let url = instance.new_database();
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+         WHERE application_name = 'stithy-hammer' AND datname = current_database()";
+    let database = url.clone();
+    let ended = Arc::new(AtomicBool::new(false));
+    let cutting = ended.clone();
+    let cutter = std::thread::spawn(move || {
+        while !cutting.load(Ordering::Relaxed) {
+            instance.sql_at(&database, cut);
+        }
+    });
+    let error = jobs::failed(&jobs::calibrate(&url, 4, 0.5)).await;
+    ended.store(true, Ordering::Relaxed);
+    cutter.join().unwrap();
+    assert_eq!(4, error.exit(), "{error:?}");
 }
 
 /// A job that could not be is refused before it connects.
