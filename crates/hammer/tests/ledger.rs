@@ -8,6 +8,7 @@
 mod support;
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use stithy_hammer::stop::stop_pair;
 use stithy_hammer::workload::order_entry::ledger::format::{Deal, Stage};
@@ -161,12 +162,17 @@ async fn what_is_gone_or_changed_is_named() {
 async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
     let settings = [
         "synchronous_commit=off",
-        "wal_writer_delay=10s",
+        "bgwriter_lru_maxpages=0",
         "wal_buffers=64MB",
     ];
     let instance = Instance::start(&settings);
     let url = instance.loaded_database();
     instance.sql_at(&url, "CHECKPOINT");
+    // It would write each page of the log as soon as that is full, and little would be in memory alone.
+    let walwriter = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'";
+    let pid = instance.sql_at(&url, walwriter);
+    let stopped = Command::new("kill").args(["-STOP", &pid]).status();
+    assert!(stopped.is_ok_and(|status| status.success()));
     let place = Place::new("crash");
     let run_job = RunJob {
         error_limit: 100,
