@@ -9,6 +9,9 @@ use crate::Sample;
 /// Significant decimal digits of every histogram.
 const DIGITS: u8 = 3;
 
+/// A histogram's room at the start, microseconds.
+const ROOM_US: u64 = 120_000_000;
+
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -151,8 +154,13 @@ impl Interval {
     }
 }
 
+/// Has room for two minutes at once and grows beyond: a run takes the same memory from its first second
+/// to its last, whatever it meets.
 pub(crate) fn empty_histogram() -> Histogram<u64> {
-    Histogram::new(DIGITS).expect("3 digits are within the library's bounds")
+    let mut histogram = Histogram::new_with_bounds(1, ROOM_US, DIGITS)
+        .expect("3 digits from 1 µs up are within the library's bounds");
+    histogram.auto(true);
+    histogram
 }
 
 /// Times under a microsecond count as one: 0 has no place in a histogram of 3 digits from 1 up.
