@@ -6,6 +6,7 @@ that is missing the test is skipped with the reason, or fails if `--require` nam
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Generator, Iterator
@@ -73,6 +74,14 @@ def _needs(item: pytest.Item) -> set[str]:
     return {
         mark.name.removeprefix(MARK) for mark in item.iter_markers() if mark.name.startswith(MARK)
     }
+
+
+@pytest.fixture
+def hang_up() -> Iterator[None]:
+    """SIGHUP does what it does by default, also where the tests run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

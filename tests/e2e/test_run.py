@@ -119,7 +119,7 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     assert left_by(out) == []
 
 
-def test_a_closed_terminal_ends_a_run_cleanly(stithy: Stithy, place: Path) -> None:
+def test_a_closed_terminal_ends_a_run_cleanly(stithy: Stithy, place: Path, hang_up: None) -> None:
     """As Ctrl-C does: SIGHUP must not leave servers behind."""
     study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="60 s")
     out = place / "out"

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -51,14 +50,6 @@ def test_the_processs_signals_are_heard_inside_only(number: signal.Signals) -> N
         os.kill(os.getpid(), number)
         assert stop.asked.wait(5)
     assert signal.getsignal(number) is before
-
-
-@pytest.fixture
-def hang_up() -> Iterator[None]:
-    """The process's own answer to SIGHUP, put back afterwards."""
-    before = signal.getsignal(signal.SIGHUP)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def test_a_third_signal_does_not_cut_the_end_short() -> None:
