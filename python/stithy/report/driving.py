@@ -56,11 +56,19 @@ def paragraph(load: LoadFacts | None) -> str:
 
 
 def reached(rows: Sequence[Row]) -> str | None:
-    """Touched data against memory, of the first window that knows it; None where none does."""
-    row = next((each for each in rows if each["warehouses_touched"] is not None), None)
-    if row is None:
+    """Touched data against memory, where users reach most; None where no window knows it.
+
+    A memory limit that differs between windows is not in it: no single one would be true.
+    """
+    known = [each for each in rows if each["warehouses_touched"] is not None]
+    if not known:
         return None
-    limit_bytes = row["memory_limit_bytes"] if row["memory_limit_enforced"] else None
+    row = max(known, key=lambda each: int(each["warehouses_touched"]))
+    limits = {each["memory_limit_bytes"] for each in known if each["memory_limit_enforced"]}
+    all_limited = all(each["memory_limit_enforced"] for each in known)
+    limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
     sizes = (row["database_bytes"], row["shared_buffers_bytes"], limit_bytes)
     told = words.reach(Reach(row["warehouses_touched"], row["warehouses_total"], *sizes))
-    return f"{told[0].upper()}{told[1:]}."
+    differing = len({each["warehouses_touched"] for each in known}) > 1
+    where = f"At {row['users']:,} users, " if differing else ""
+    return f"{where}{told}." if where else f"{told[0].upper()}{told[1:]}."

@@ -135,3 +135,38 @@ def test_who_waits_has_a_strip_second_by_second(tmp_path: Path) -> None:
     for figure in strips(tmp_path / "plain", 0):
         assert "Waiting" not in figure.caption
         assert "waiting" not in [show.column for show in figure.table.columns]
+
+
+def _reaching(**facts: object) -> dict[str, object]:
+    """A window's row, as far as reach is concerned."""
+    return {
+        "users": 10,
+        "warehouses_touched": 10,
+        "warehouses_total": 10,
+        "database_bytes": 2**30,
+        "shared_buffers_bytes": 2**27,
+        "memory_limit_bytes": 2**30,
+        "memory_limit_enforced": True,
+        **facts,
+    }
+
+
+def test_the_reach_names_no_memory_limit_that_holds_for_some_windows_only() -> None:
+    """The footer tells each candidate's."""
+    same = driving.reached([_reaching(), _reaching()])
+    assert same == (
+        "Users reach all 1 GiB; the server has 128 MiB of shared buffers and a memory limit of "
+        "1 GiB."
+    )
+    without = "Users reach all 1 GiB; the server has 128 MiB of shared buffers."
+    assert driving.reached([_reaching(), _reaching(memory_limit_bytes=2**32)]) == without
+    assert driving.reached([_reaching(), _reaching(memory_limit_enforced=False)]) == without
+
+
+def test_a_reach_that_grows_with_the_users_is_told_with_their_number() -> None:
+    """Bound users reach the warehouses that have some."""
+    rows = [_reaching(users=10, warehouses_touched=1), _reaching(users=50, warehouses_touched=5)]
+    told = driving.reached(rows)
+    assert told is not None
+    assert told.startswith("At 50 users, users reach about 512 MiB of 1 GiB (5 of 10 warehouses)")
+    assert driving.reached([]) is None
