@@ -9,11 +9,11 @@ use stithy_measure::{percentiles, Moment, Outcome};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
 use crate::client::postgresql::{Session, SessionError, Statement, Target};
-use crate::connections;
+use crate::connections::{self, Opening, Statements};
 use crate::crew::{Crew, Pools, Timing};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
-use crate::pool::{Opener, Pool};
+use crate::pool::Pool;
 use crate::random::Rng;
 use crate::run::{drive, Plan, Window};
 use crate::script::Script;
@@ -209,39 +209,20 @@ impl Bench<'_> {
     }
 
     async fn crew(&self, asked: Asked) -> Result<Crew<Nothing>, HammerError> {
+        let opening = Opening {
+            target: self.target.clone(),
+            isolation: Isolation::ReadCommitted,
+            prepare: PrepareNothing,
+        };
         let connections = self.job.connections;
-        let (sessions, nothing) = self.open().await?;
-        let target = self.target.clone();
-        let opener: Opener = Arc::new(move || {
-            let target = target.clone();
-            Box::pin(async move { Session::open(&target, &[]).await })
-        });
+        let (sessions, nothing) = opening.all(connections).await?;
         let users = asked.users().unwrap_or(connections);
         Ok(Crew {
             scripts: vec![nothing; users as usize],
             timing: timing(asked),
-            pools: Pools::Shared {
-                pool: Arc::new(Pool::new(sessions, opener)),
-                connections,
-            },
+            pools: Pools::Shared(Arc::new(Pool::new(sessions, opening.opener()))),
             deferral: None,
         })
-    }
-
-    async fn open(&self) -> Result<(Vec<Session>, Nothing), HammerError> {
-        let count = self.job.connections;
-        let mut sessions = connections::open(&self.target, count, Isolation::ReadCommitted).await?;
-        let mut nothing = None;
-        for session in &mut sessions {
-            let prepared = Nothing::prepare(session).await;
-            nothing = Some(
-                prepared
-                    .map_err(|e| connections::failed(&self.target, "preparing statements", e))?,
-            );
-        }
-        let nothing =
-            nothing.ok_or_else(|| HammerError::bug("calibrating without connections", "run"))?;
-        Ok((sessions, nothing))
     }
 }
 
@@ -299,8 +280,14 @@ fn kept_up_count(asked: Asked, trial_s: f64) -> f64 {
 #[derive(Clone, Copy)]
 struct Nothing(Statement);
 
-impl Nothing {
-    async fn prepare(session: &mut Session) -> Result<Self, SessionError> {
+/// Prepares it.
+#[derive(Clone, Copy)]
+struct PrepareNothing;
+
+impl Statements for PrepareNothing {
+    type Prepared = Nothing;
+
+    async fn prepare(&self, session: &mut Session) -> Result<Nothing, SessionError> {
         Ok(Nothing(session.prepare(&["SELECT 1"]).await?[0]))
     }
 }

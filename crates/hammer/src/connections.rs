@@ -1,10 +1,14 @@
 //! Sessions for all users, opened before the first of them acts.
 
+use std::future::Future;
+use std::sync::Arc;
+
 use stithy_wire::Isolation;
 use tokio_postgres::Client;
 
 use crate::client::postgresql::{Session, SessionError, Setting, Target};
 use crate::error::HammerError;
+use crate::pool::Opener;
 
 /// Sessions being opened at once; the server forks for each.
 pub(crate) const OPENING_AT_ONCE: usize = 8;
@@ -46,19 +50,63 @@ pub async fn require(target: &Target, client: &Client, count: u32) -> Result<(),
     ))
 }
 
-/// Opens a session for each user.
-///
-/// Errors: as [`Target::connect`].
-pub async fn open(
-    target: &Target,
-    users: u32,
-    isolation: Isolation,
-) -> Result<Vec<Session>, HammerError> {
-    open_with(target, users, &settings(isolation)).await
+/// What is prepared in each session of a run.
+pub trait Statements: Clone + Send + Sync + 'static {
+    /// The statements, by which every session of the run knows them.
+    type Prepared: Send;
+
+    /// Prepares them in one session. They are numbered in the order in which they are prepared, so that
+    /// all sessions agree.
+    fn prepare(
+        &self,
+        session: &mut Session,
+    ) -> impl Future<Output = Result<Self::Prepared, SessionError>> + Send;
+}
+
+/// How the sessions of a run are opened, at its start and after a loss.
+#[derive(Clone)]
+pub struct Opening<S> {
+    /// Where to.
+    pub target: Target,
+    /// Their transaction isolation.
+    pub isolation: Isolation,
+    /// What is prepared in each.
+    pub prepare: S,
+}
+
+impl<S: Statements> Opening<S> {
+    /// Opens a number of sessions, at least one.
+    ///
+    /// Errors: as [`Target::connect`]; `connect-failed` (infrastructure).
+    pub async fn all(&self, count: u32) -> Result<(Vec<Session>, S::Prepared), HammerError> {
+        let mut sessions = open_with(&self.target, count, &settings(self.isolation)).await?;
+        let mut prepared = None;
+        for session in &mut sessions {
+            let each = self.prepare.prepare(session).await;
+            prepared = Some(each.map_err(|e| failed(&self.target, "preparing statements", e))?);
+        }
+        let prepared = prepared.ok_or_else(|| HammerError::bug("no connections", "run"))?;
+        Ok((sessions, prepared))
+    }
+
+    /// Opens one more session like those, whenever it is asked.
+    pub fn opener(&self) -> Opener {
+        let opening = self.clone();
+        Arc::new(move || {
+            let opening = opening.clone();
+            Box::pin(async move { opening.one().await })
+        })
+    }
+
+    async fn one(&self) -> Result<Session, SessionError> {
+        let mut session = Session::open(&self.target, &settings(self.isolation)).await?;
+        self.prepare.prepare(&mut session).await?;
+        Ok(session)
+    }
 }
 
 /// The settings of a user's session.
-pub fn settings(isolation: Isolation) -> Vec<Setting> {
+fn settings(isolation: Isolation) -> Vec<Setting> {
     let level = match isolation {
         Isolation::ReadCommitted => "read committed",
         Isolation::RepeatableRead => "repeatable read",

@@ -31,24 +31,15 @@ pub enum Pools {
     /// Each user has its own.
     Own(Vec<Arc<Pool>>),
     /// All share one pool.
-    Shared {
-        /// The pool.
-        pool: Arc<Pool>,
-        /// Its connections.
-        connections: u32,
-    },
+    Shared(Arc<Pool>),
 }
 
 /// A transaction type that is left to be done behind the users' backs.
 pub struct Deferral {
     /// The type.
     pub kind: usize,
-    /// Connections for it.
+    /// Connections for it, of which each does one at a time.
     pub pool: Arc<Pool>,
-    /// So many are done at once.
-    pub workers: u32,
-    /// Connections that nobody else uses.
-    pub connections: u32,
 }
 
 /// Everybody who acts in a window.
@@ -66,17 +57,13 @@ pub struct Crew<S> {
 impl<S: Script> Crew<S> {
     /// Connections of all.
     pub(crate) fn connections(&self) -> u64 {
-        let users = match &self.pools {
-            Pools::Own(pools) => pools.len() as u64,
-            Pools::Shared { connections, .. } => u64::from(*connections),
-        };
-        let deferral = self.deferral.as_ref();
-        users + deferral.map_or(0, |deferral| u64::from(deferral.connections))
+        let pools = self.all_pools();
+        pools.iter().map(|pool| u64::from(pool.size())).sum()
     }
 
     /// Whether transactions of a type may have to wait for somebody or something.
     pub(crate) fn waits(&self, kind: usize) -> bool {
-        let shared = matches!(self.pools, Pools::Shared { .. });
+        let shared = matches!(self.pools, Pools::Shared(_));
         let open = matches!(self.timing, Timing::Open(_));
         shared || open || self.deferred() == Some(kind)
     }
@@ -90,9 +77,11 @@ impl<S: Script> Crew<S> {
     pub(crate) fn all_pools(&self) -> Vec<Arc<Pool>> {
         let mut all = match &self.pools {
             Pools::Own(pools) => pools.clone(),
-            Pools::Shared { pool, .. } => vec![pool.clone()],
+            Pools::Shared(pool) => vec![pool.clone()],
         };
-        all.extend(self.deferral.iter().map(|deferral| deferral.pool.clone()));
+        let deferral = self.deferral.iter().map(|deferral| &deferral.pool);
+        let apart = deferral.filter(|pool| !all.iter().any(|other| Arc::ptr_eq(other, pool)));
+        all.extend(apart.cloned().collect::<Vec<_>>());
         all
     }
 
@@ -104,7 +93,7 @@ impl<S: Script> Crew<S> {
                 kind: deferral.kind,
                 waiting: Shelf::default(),
             });
-            for _ in 0..deferral.workers {
+            for _ in 0..deferral.pool.size() {
                 let worker = Worker::<S> {
                     queue: queue.clone(),
                     pool: deferral.pool.clone(),
@@ -150,6 +139,6 @@ impl<S: Script> Crew<S> {
 fn pool_of_each(pools: Pools) -> Box<dyn Iterator<Item = Arc<Pool>>> {
     match pools {
         Pools::Own(pools) => Box::new(pools.into_iter()),
-        Pools::Shared { pool, .. } => Box::new(std::iter::repeat(pool)),
+        Pools::Shared(pool) => Box::new(std::iter::repeat(pool)),
     }
 }

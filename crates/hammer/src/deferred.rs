@@ -37,14 +37,13 @@ pub(crate) struct Worker<S> {
 impl<S: Script> Worker<S> {
     /// Works until the run finishes.
     pub(crate) async fn live(self) {
-        let mut finishing = self.record.finishing().clone();
         while !self.record.finishing().requested() {
             let free_since = self.record.now();
-            let next = tokio::select! {
-                next = self.queue.waiting.take() => next,
-                () = finishing.wait() => return,
+            let next = self.queue.waiting.take();
+            let Some(Deferred { mut script, begun }) = self.record.unless_finishing(next).await
+            else {
+                return;
             };
-            let Deferred { mut script, begun } = next;
             let begun = Begun {
                 attended: free_since,
                 ..begun

@@ -64,12 +64,11 @@ pub(crate) struct Attendant<S> {
 impl<S: Script> Attendant<S> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
-        let mut finishing = self.record.finishing().clone();
         let mut free_since = Moment::START;
         while !self.record.finishing().requested() {
-            let arrival = tokio::select! {
-                arrival = self.arrived.take() => arrival,
-                () = finishing.wait() => return,
+            let next = self.arrived.take();
+            let Some(arrival) = self.record.unless_finishing(next).await else {
+                return;
             };
             let begun = Begun {
                 kind: self.script.draw(),

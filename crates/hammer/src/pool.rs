@@ -23,16 +23,17 @@ const RETRY_USELESS: Duration = Duration::from_millis(500);
 /// A server that stood still while a connection was opened is asked anew.
 const OPENING_LIMIT: Duration = Duration::from_secs(60);
 
-/// A connection being opened.
-pub type Opening = Pin<Box<dyn Future<Output = Result<Session, SessionError>> + Send>>;
+/// A connection being opened again.
+pub type Reopening = Pin<Box<dyn Future<Output = Result<Session, SessionError>> + Send>>;
 
 /// Opens connections like those at the start, with the same statements prepared.
-pub type Opener = Arc<dyn Fn() -> Opening + Send + Sync>;
+pub type Opener = Arc<dyn Fn() -> Reopening + Send + Sync>;
 
 /// Connections that users share.
 pub struct Pool {
     /// In boxes: a connection's buffers and state are hundreds of bytes and move twice a transaction.
     free: Shelf<Box<Held>>,
+    size: u32,
     opener: Opener,
 }
 
@@ -49,26 +50,28 @@ pub(crate) struct Held {
 impl Pool {
     /// A pool of open connections.
     pub fn new(sessions: impl IntoIterator<Item = Session>, opener: Opener) -> Self {
-        let free = Shelf::default();
+        let (free, mut size) = (Shelf::default(), 0);
         for session in sessions {
+            size += 1;
             free.put_last(Box::new(Held {
                 session,
                 free_since: Moment::START,
                 fresh: false,
             }));
         }
-        Pool { free, opener }
+        Pool { free, size, opener }
+    }
+
+    /// Connections at the start, and wanted ever after.
+    pub(crate) fn size(&self) -> u32 {
+        self.size
     }
 
     /// Takes the connection that was used last, waiting in line for one; None when the run finishes.
     pub(crate) async fn take(&self, record: &Record) -> Option<Box<Held>> {
-        if let Some(held) = self.free.try_take() {
-            return Some(held);
-        }
-        let mut finishing = record.finishing().clone();
-        tokio::select! {
-            held = self.free.take() => Some(held),
-            () = finishing.wait() => None,
+        match self.free.try_take() {
+            Some(held) => Some(held),
+            None => record.unless_finishing(self.free.take()).await,
         }
     }
 
@@ -83,10 +86,9 @@ impl Pool {
     pub(crate) fn open_again(self: &Arc<Self>, record: &Arc<Record>, useless: bool) {
         let (pool, record) = (self.clone(), record.clone());
         tokio::spawn(async move {
-            let mut finishing = record.finishing().clone();
-            tokio::select! {
-                session = pool.opened(&record, useless) => pool.add_reopened(session, &record),
-                () = finishing.wait() => {}
+            let opened = pool.opened(&record, useless);
+            if let Some(session) = record.unless_finishing(opened).await {
+                pool.add_reopened(session, &record);
             }
         });
     }

@@ -1,5 +1,6 @@
 //! What all users of a run share: the clock, the recorder, the errors, and the word to stop.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -78,9 +79,16 @@ impl Record {
         if due <= now {
             return Some(now);
         }
+        self.unless_finishing(self.alarm.wait(self.clock.instant(due)))
+            .await?;
+        Some(self.now())
+    }
+
+    /// What is waited for; None when the run finishes before.
+    pub(crate) async fn unless_finishing<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
         let mut finishing = self.finishing.clone();
         tokio::select! {
-            () = self.alarm.wait(self.clock.instant(due)) => Some(self.now()),
+            got = wait => Some(got),
             () = finishing.wait() => None,
         }
     }
@@ -118,11 +126,6 @@ impl Record {
         if errors.refused > self.error_limit {
             self.give_up.request();
         }
-    }
-
-    /// Adds a connection that was lost.
-    pub(crate) fn add_lost(&self, at: Moment) {
-        self.losses().add_loss(at);
     }
 
     /// Connections lost and opened again.

@@ -87,7 +87,7 @@ pub(crate) async fn serve<S: Script>(
 
 fn return_connection(mut held: Box<Held>, ended: &Ended, pool: &Arc<Pool>, record: &Arc<Record>) {
     if ended.lost {
-        record.add_lost(ended.done);
+        record.losses().add_loss(ended.done);
         return pool.open_again(record, held.fresh);
     }
     if held.fresh && ended.outcome != Outcome::Failed {

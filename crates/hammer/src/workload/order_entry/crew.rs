@@ -1,9 +1,10 @@
 //! Seats the users of a run: how many connections, who shares them, when who acts.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use stithy_measure::{Moment, SystemClock};
-use stithy_wire::{Arrivals, Isolation, Pace, RunJob};
+use stithy_wire::{Arrivals, Pace, RunJob};
 
 use super::habit::{keyed, thinking, Habit};
 use super::input::{Draws, DELIVERY};
@@ -11,7 +12,7 @@ use super::random::{Domain, Rng};
 use super::terminal::{Books, Terminal};
 use super::way::Way;
 use crate::client::postgresql::{Session, SessionError, Target};
-use crate::connections;
+use crate::connections::{Opening, Statements};
 use crate::crew::{Crew, Deferral, Pools, Timing};
 use crate::error::HammerError;
 use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
@@ -63,12 +64,19 @@ pub async fn crew(
     habit: Habit,
     books: &Books,
 ) -> Result<Crew<Terminal>, HammerError> {
-    let (mut sessions, way) = open(job, target, places.connections()).await?;
-    let opener = opener(job, target);
+    let opening = Opening {
+        target: target.clone(),
+        isolation: job.isolation,
+        prepare: Prepare {
+            procedures: job.procedures,
+        },
+    };
+    let (mut sessions, way) = opening.all(places.connections()).await?;
+    let opener = opening.opener();
     let deliverers = sessions.split_off(places.users as usize);
     let own = Arc::new(Pool::new(deliverers, opener.clone()));
     let pools = pools(places, sessions, &opener);
-    let deferral = places.deferred.then(|| deferral(places, &pools, own));
+    let deferral = places.deferred.then(|| deferral(&pools, own));
     let clock = SystemClock::start();
     let terminal = |user| {
         let draws = Draws::new(job.seed, user, habit);
@@ -84,26 +92,22 @@ pub async fn crew(
 
 fn pools(places: Places, sessions: Vec<Session>, opener: &Opener) -> Pools {
     if places.shared {
-        return Pools::Shared {
-            pool: Arc::new(Pool::new(sessions, opener.clone())),
-            connections: places.users,
-        };
+        return Pools::Shared(Arc::new(Pool::new(sessions, opener.clone())));
     }
     let own = sessions.into_iter();
     let own = own.map(|session| Arc::new(Pool::new([session], opener.clone())));
     Pools::Own(own.collect())
 }
 
-fn deferral(places: Places, pools: &Pools, own: Arc<Pool>) -> Deferral {
-    let (pool, workers) = match (pools, places.deliverers) {
-        (Pools::Shared { pool, connections }, None) => (pool.clone(), *connections),
-        (_, deliverers) => (own, deliverers.unwrap_or(0)),
+/// Deliveries are done over the users' pool where they share one, else over connections of their `own`.
+fn deferral(pools: &Pools, own: Arc<Pool>) -> Deferral {
+    let pool = match pools {
+        Pools::Shared(pool) => pool.clone(),
+        Pools::Own(_) => own,
     };
     Deferral {
         kind: DELIVERY,
         pool,
-        workers,
-        connections: places.deliverers.unwrap_or(0),
     }
 }
 
@@ -132,40 +136,19 @@ fn timing(job: &RunJob) -> Timing {
     }
 }
 
-/// Opens connections and prepares the same statements in each.
-async fn open(
-    job: &RunJob,
-    target: &Target,
-    count: u32,
-) -> Result<(Vec<Session>, Way), HammerError> {
-    let mut sessions = connections::open(target, count, job.isolation).await?;
-    let mut way = None;
-    for session in &mut sessions {
-        let prepared = Way::prepare(session, job.procedures).await;
-        let prepared =
-            prepared.map_err(|e| connections::failed(target, "preparing statements", e))?;
-        // Statements are numbered in the order in which they are prepared: all sessions agree.
-        way = Some(prepared);
-    }
-    let way = way.ok_or_else(|| HammerError::bug("a run without connections", "run"))?;
-    Ok((sessions, way))
-}
-
-/// Opens one more connection like those.
-fn opener(job: &RunJob, target: &Target) -> Opener {
-    let (target, isolation, procedures) = (target.clone(), job.isolation, job.procedures);
-    Arc::new(move || {
-        let target = target.clone();
-        Box::pin(async move { open_one(&target, isolation, procedures).await })
-    })
-}
-
-async fn open_one(
-    target: &Target,
-    isolation: Isolation,
+/// Prepares the statements of a user's session.
+#[derive(Clone, Copy)]
+struct Prepare {
     procedures: bool,
-) -> Result<Session, SessionError> {
-    let mut session = Session::open(target, &connections::settings(isolation)).await?;
-    Way::prepare(&mut session, procedures).await?;
-    Ok(session)
+}
+
+impl Statements for Prepare {
+    type Prepared = Way;
+
+    fn prepare(
+        &self,
+        session: &mut Session,
+    ) -> impl Future<Output = Result<Way, SessionError>> + Send {
+        Way::prepare(session, self.procedures)
+    }
 }
