@@ -1,0 +1,4 @@
+//! The emulated drive: a block device with the service times, caches and faults of a described one.
+
+pub mod error;
+pub mod random;
