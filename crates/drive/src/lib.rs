@@ -1,4 +1,5 @@
 //! The emulated drive: a block device with the service times, caches and faults of a described one.
 
+pub mod backing;
 pub mod error;
 pub mod random;

@@ -1,0 +1,182 @@
+//! An image in a sparse file, past the page cache: what the drive holds is not held twice, and the
+//! drive does not wait for the machine's own writeback.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::image::{check, Image};
+
+/// Direct I/O wants addresses, offsets and lengths in multiples of this.
+const ALIGNMENT_BYTES: usize = 4096;
+/// As much as moves at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+#[repr(C, align(4096))]
+#[derive(Clone, Copy)]
+struct Page([u8; ALIGNMENT_BYTES]);
+
+/// A buffer that starts at a page.
+struct Aligned(Vec<Page>);
+
+impl Aligned {
+    fn new() -> Self {
+        Aligned(vec![
+            Page([0; ALIGNMENT_BYTES]);
+            CHUNK_BYTES / ALIGNMENT_BYTES
+        ])
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: pages are plain bytes without padding, one after the other.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), CHUNK_BYTES) }
+    }
+}
+
+/// A file of the size of the drive, which takes the space of what was written.
+pub struct FileImage {
+    file: File,
+    size_bytes: u64,
+    incoming: Aligned,
+    outgoing: Aligned,
+}
+
+impl FileImage {
+    /// Opens `path`, or makes it, with `size_bytes` bytes; what it holds already stays.
+    ///
+    /// Errors: `InvalidInput` where the file system knows no direct I/O, or the file has another size.
+    pub fn open(path: &Path, size_bytes: u64) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
+            .open(path)?;
+        match file.metadata()?.len() {
+            0 => file.set_len(size_bytes)?,
+            same if same == size_bytes => {}
+            other => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!("the file has {other} bytes, the drive {size_bytes}"),
+                ))
+            }
+        }
+        Ok(FileImage {
+            file,
+            size_bytes,
+            incoming: Aligned::new(),
+            outgoing: Aligned::new(),
+        })
+    }
+
+    fn read_aligned(&mut self, offset_bytes: u64, length_bytes: usize) -> io::Result<()> {
+        let target = &mut self.outgoing.bytes()[..length_bytes];
+        self.file.read_exact_at(target, offset_bytes)
+    }
+}
+
+/// The smallest range of whole pages around a range: offset, and bytes before it.
+fn around(offset_bytes: u64) -> (u64, usize) {
+    let before = offset_bytes % ALIGNMENT_BYTES as u64;
+    (offset_bytes - before, before as usize)
+}
+
+impl Image for FileImage {
+    fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    fn view(&mut self, offset_bytes: u64, length_bytes: usize) -> io::Result<&[u8]> {
+        check(self.size_bytes, offset_bytes, length_bytes as u64)?;
+        let (start, before) = around(offset_bytes);
+        let whole = (before + length_bytes).next_multiple_of(ALIGNMENT_BYTES);
+        if whole > CHUNK_BYTES {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "read in one piece",
+            ));
+        }
+        self.read_aligned(start, whole)?;
+        Ok(&self.outgoing.bytes()[before..before + length_bytes])
+    }
+
+    fn exchange(&mut self, offset_bytes: u64, content: &mut [u8]) -> io::Result<()> {
+        check(self.size_bytes, offset_bytes, content.len() as u64)?;
+        let mut at = offset_bytes;
+        for piece in content.chunks_mut(CHUNK_BYTES - ALIGNMENT_BYTES) {
+            let (start, before) = around(at);
+            let whole = (before + piece.len()).next_multiple_of(ALIGNMENT_BYTES);
+            self.read_aligned(start, whole)?;
+            let former = &self.outgoing.bytes()[..whole];
+            let incoming = &mut self.incoming.bytes()[..whole];
+            incoming.copy_from_slice(former);
+            incoming[before..before + piece.len()].copy_from_slice(piece);
+            self.file.write_all_at(incoming, start)?;
+            piece.copy_from_slice(&former[before..before + piece.len()]);
+            at += piece.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()> {
+        self.exchange(offset_bytes, &mut content.to_vec())
+    }
+
+    fn clear(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+        check(self.size_bytes, offset_bytes, length_bytes)?;
+        if length_bytes == 0 {
+            return Ok(());
+        }
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let (offset, length) = (offset_bytes as i64, length_bytes as i64);
+        // SAFETY: the call takes numbers only, and the file is open.
+        match unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset, length) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backing::MemoryImage;
+    use crate::random::Rng;
+
+    /// The same writes, exchanges and clears give the same bytes in a file as in memory, and another
+    /// opening finds them.
+    #[test]
+    fn a_file_holds_what_memory_holds() {
+        const SIZE: u64 = 64 * 4096;
+        let path = std::env::temp_dir().join(format!("stithy-image-{}", std::process::id()));
+        let mut file = FileImage::open(&path, SIZE).expect("a file with direct I/O");
+        let mut memory = MemoryImage::new(SIZE).expect("memory");
+        let mut rng = Rng::new(1, 1);
+        for step in 0..200_u64 {
+            let offset = rng.below(SIZE / 512) * 512;
+            let length = (1 + rng.below(20)) * 512;
+            let length = length.min(SIZE - offset);
+            if rng.chance(0.2) {
+                file.clear(offset, length).unwrap();
+                memory.clear(offset, length).unwrap();
+            } else {
+                let mut first = vec![step as u8; length as usize];
+                let mut second = first.clone();
+                file.exchange(offset, &mut first).unwrap();
+                memory.exchange(offset, &mut second).unwrap();
+                assert_eq!(second, first);
+            }
+        }
+        drop(file);
+        let mut file = FileImage::open(&path, SIZE).expect("it is there");
+        let same = file.view(0, SIZE as usize).unwrap() == memory.view(0, SIZE as usize).unwrap();
+        let other_size = FileImage::open(&path, SIZE * 2).is_err();
+        std::fs::remove_file(&path).unwrap();
+        assert!(same && other_size);
+    }
+}

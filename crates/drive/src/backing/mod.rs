@@ -1,0 +1,16 @@
+//! What a drive holds: an image, and which of its writes a power cut may still take away.
+//!
+//! [`Image`] is where bytes lie: memory, or a sparse file. [`Store`] adds the semantics of a disk with
+//! a volatile cache on top. Times and faults of answers are not known here.
+
+mod file;
+mod image;
+mod log;
+mod memory;
+mod store;
+
+pub use file::FileImage;
+pub use image::Image;
+pub use log::{CutReport, CutRule, Mark};
+pub use memory::MemoryImage;
+pub use store::{Safety, Store, Write};

@@ -1,0 +1,119 @@
+//! What a drive holds, with the semantics of a disk: a write is volatile until flushed, reads see the
+//! newest write, what a flush promised survives a power cut.
+
+use std::io;
+
+use super::image::Image;
+use super::log::{CutReport, CutRule, Log, Mark};
+use crate::random::Rng;
+
+/// What a power cut may take from a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Safety {
+    /// The cache is protected: an answered write is durable.
+    Protected,
+    /// The cache is volatile and holds so much; older writes have reached the medium.
+    Volatile {
+        /// Bytes that the cache holds at most.
+        cache_bytes: u64,
+    },
+}
+
+/// A write that was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// Where it goes.
+    pub offset_bytes: u64,
+    /// What it brings.
+    pub content: Box<[u8]>,
+}
+
+/// An image and its volatile writes.
+pub struct Store {
+    image: Box<dyn Image>,
+    log: Log,
+    safety: Safety,
+}
+
+impl Store {
+    /// A store over `image`, of which everything is durable.
+    pub fn new(image: Box<dyn Image>, safety: Safety) -> Self {
+        Store {
+            image,
+            log: Log::default(),
+            safety,
+        }
+    }
+
+    /// How many bytes the drive has.
+    pub fn size_bytes(&self) -> u64 {
+        self.image.size_bytes()
+    }
+
+    /// Bytes that a power cut may take away.
+    pub fn volatile_bytes(&self) -> u64 {
+        self.log.held_bytes()
+    }
+
+    /// The newest content of a range, valid until the next call.
+    pub fn read(&mut self, offset_bytes: u64, length_bytes: usize) -> io::Result<&[u8]> {
+        self.image.view(offset_bytes, length_bytes)
+    }
+
+    /// Makes a write visible; called at the moment it is answered.
+    pub fn write(&mut self, write: Write) -> io::Result<()> {
+        let Safety::Volatile { cache_bytes } = self.safety else {
+            return self.image.write(write.offset_bytes, &write.content);
+        };
+        self.log
+            .write(&mut *self.image, write.offset_bytes, write.content)?;
+        self.log.settle_above(cache_bytes);
+        Ok(())
+    }
+
+    /// Makes a range zero. The zeros are durable at once, but where a volatile write came before them: a
+    /// power cut that takes this write back takes the zeros back with it. A flush covers both.
+    pub fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
+        self.image.clear(offset_bytes, length_bytes)
+    }
+
+    /// What a flush that arrives now covers.
+    pub fn mark(&self) -> Mark {
+        self.log.mark()
+    }
+
+    /// Keeps the promise of a flush; called at the moment it is answered.
+    pub fn settle(&mut self, mark: Mark) {
+        self.log.settle(mark);
+    }
+
+    /// Cuts the power. `under_way` are writes that were received and not answered, in the order of their
+    /// arrival; they may have reached the medium as well.
+    pub fn cut(&mut self, under_way: Vec<Write>, rule: &CutRule) -> io::Result<CutReport> {
+        for write in under_way {
+            self.log
+                .write(&mut *self.image, write.offset_bytes, write.content)?;
+        }
+        self.log.cut(&mut *self.image, rule)
+    }
+
+    /// Flips `bits` bits of a range, chosen by a seed; the drive does not know of it.
+    pub fn corrupt(
+        &mut self,
+        offset_bytes: u64,
+        length_bytes: u64,
+        bits: u64,
+        seed: u64,
+    ) -> io::Result<()> {
+        let mut rng = Rng::new(seed, 0);
+        for _ in 0..bits {
+            let at = offset_bytes + rng.below(length_bytes);
+            let byte = self.image.view(at, 1)?[0];
+            self.image.write(at, &[byte ^ (1 << rng.below(8))])?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
