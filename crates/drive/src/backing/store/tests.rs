@@ -29,21 +29,21 @@ impl Literal {
         }
     }
 
-    /// Zeroes a range. A unit with volatile writes may still show what was durable before them: they and
-    /// the discard are lost together.
+    /// Zeroes a range. A unit with volatile writes may still show what was there before the newest of them:
+    /// it and the discard are lost together.
     fn discard(&mut self, offset: usize, length: usize) {
         for start in (offset..offset + length).step_by(UNIT) {
             let unit = start..start + UNIT;
-            let mut only_durable = true;
-            for write in &mut self.volatile {
+            let newest = self.volatile.iter_mut().rev().find(|write| {
                 let first = write.offset_bytes as usize;
-                if first <= unit.start && unit.end <= first + write.content.len() {
+                first <= unit.start && unit.end <= first + write.content.len()
+            });
+            match newest {
+                None => self.durable[unit].fill(0),
+                Some(write) => {
+                    let first = write.offset_bytes as usize;
                     write.content[unit.start - first..unit.end - first].fill(0);
-                    only_durable = false;
                 }
-            }
-            if only_durable {
-                self.durable[unit].fill(0);
             }
         }
     }
