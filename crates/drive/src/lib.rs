@@ -3,3 +3,5 @@
 pub mod backing;
 pub mod error;
 pub mod random;
+pub mod request;
+pub mod transport;
