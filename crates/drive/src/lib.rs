@@ -2,6 +2,7 @@
 
 pub mod backing;
 pub mod error;
+pub mod model;
 pub mod random;
 pub mod request;
 pub mod transport;
