@@ -1,7 +1,10 @@
 //! The emulated drive: a block device with the service times, caches and faults of a described one.
 
 pub mod backing;
+pub mod counters;
+pub mod drive;
 pub mod error;
+pub mod fault;
 pub mod model;
 pub mod random;
 pub mod request;

@@ -4,9 +4,14 @@
 //! standard output. `wire/README.md` tells the protocol in words; `wire/examples/` holds one file
 //! a message, which both languages must read and re-write unchanged. Types here decide nothing.
 
+mod drive;
 mod job;
 mod message;
 
+pub use drive::{
+    ControlAnswer, ControlRequest, CutCounts, DriveBacking, DriveCounters, DriveFault, DriveJob,
+    DriveMessage, DriveReady, DriveSpec, DriveUpJob, OperationCounters,
+};
 pub use job::{
     Arrivals, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, Profile, RunJob,
     VerifyLedgerJob, WarmUpJob, WorkloadSize,

@@ -1,0 +1,276 @@
+//! A drive between a scripted model and a transport that only remembers.
+
+use stithy_wire::DriveCounters;
+
+use super::*;
+use crate::backing::{MemoryImage, Safety};
+use crate::request::Request;
+use crate::transport::Received;
+
+/// Remembers answers: the request's name, and its bytes or the number of its error.
+#[derive(Default)]
+struct Script {
+    answers: Vec<(u64, Result<Vec<u8>, i32>)>,
+}
+
+impl Transport for Script {
+    fn readiness(&self) -> std::os::fd::RawFd {
+        -1
+    }
+
+    fn receive(&mut self) -> io::Result<Received> {
+        Ok(Received::Nothing)
+    }
+
+    fn payload(&self) -> &[u8] {
+        &[]
+    }
+
+    fn answer(&mut self, incoming: &Incoming, outcome: Result<&[u8], i32>) -> io::Result<()> {
+        self.answers
+            .push((incoming.id, outcome.map(<[u8]>::to_vec)));
+        Ok(())
+    }
+}
+
+/// Takes the same time for every request.
+struct Constant {
+    time: Duration,
+    waiting: Vec<Done>,
+}
+
+impl Model for Constant {
+    fn submit(&mut self, now: Moment, id: u64, _request: &Request) {
+        let at = now + self.time;
+        self.waiting.push(Done { id, at });
+    }
+
+    fn next_done(&self) -> Option<Moment> {
+        self.waiting.iter().map(|done| done.at).min()
+    }
+
+    fn take_done(&mut self, now: Moment, done: &mut Vec<Done>) {
+        let (finished, waiting) = self.waiting.iter().partition(|each| each.at <= now);
+        self.waiting = waiting;
+        let finished: Vec<Done> = finished;
+        done.extend(finished);
+    }
+
+    fn cache_fill_bytes(&self) -> Option<u64> {
+        Some(0)
+    }
+
+    fn reset(&mut self, _now: Moment) {
+        self.waiting.clear();
+    }
+}
+
+struct Bench {
+    drive: Drive,
+    script: Script,
+    counters: Arc<Mutex<Counters>>,
+    next: u64,
+}
+
+const SECTOR: u64 = 4096;
+
+impl Bench {
+    /// A drive of 16 sectors that takes 100 µs.
+    fn new() -> Self {
+        let image = MemoryImage::new(16 * SECTOR).expect("memory");
+        let safety = Safety::Volatile {
+            cache_bytes: 1 << 20,
+        };
+        let model = Constant {
+            time: Duration::from_micros(100),
+            waiting: Vec::new(),
+        };
+        let counters = Arc::new(Mutex::new(Counters::new("d", 0.0, Moment::START)));
+        let store = Store::new(Box::new(image), safety);
+        let drive = Drive::new(store, Box::new(model), 1, Arc::clone(&counters));
+        Bench {
+            drive,
+            script: Script::default(),
+            counters,
+            next: 0,
+        }
+    }
+
+    fn ask(&mut self, at_us: u64, operation: Operation, sector: u64, content: &[u8]) -> u64 {
+        self.next += 1;
+        let request = Request {
+            operation,
+            offset_bytes: sector * SECTOR,
+            length_bytes: SECTOR,
+        };
+        let incoming = Incoming {
+            id: self.next,
+            request,
+        };
+        self.drive.arrive(Moment(at_us * 1_000), incoming, content);
+        self.next
+    }
+
+    fn write(&mut self, at_us: u64, sector: u64, value: u8) -> u64 {
+        self.ask(at_us, Operation::Write, sector, &[value; SECTOR as usize])
+    }
+
+    fn until(&mut self, at_us: u64) -> &mut Self {
+        self.drive
+            .complete(Moment(at_us * 1_000), &mut self.script)
+            .expect("the script takes everything");
+        self
+    }
+
+    fn fault(&mut self, at_us: u64, fault: &DriveFault) -> FaultOutcome {
+        self.drive
+            .fault(Moment(at_us * 1_000), fault, &mut self.script)
+            .expect("the fault is possible")
+    }
+
+    /// The first byte of a sector, read now; or the error.
+    fn value(&mut self, at_us: u64, sector: u64) -> Result<u8, i32> {
+        let id = self.ask(at_us, Operation::Read, sector, &[]);
+        self.until(at_us + 100);
+        let (answered, outcome) = self.script.answers.last().expect("it is answered").clone();
+        assert_eq!(id, answered);
+        outcome.map(|bytes| bytes[0])
+    }
+
+    fn totals(&self) -> DriveCounters {
+        self.counters.lock().unwrap().total(Moment::of_second(1))
+    }
+}
+
+fn cut(lost_share: f64) -> DriveFault {
+    DriveFault::PowerCut {
+        seed: 1,
+        lost_share,
+        torn_share: 0.0,
+        unit_bytes: 512,
+    }
+}
+
+/// An answer is given when it is due and not before.
+#[test]
+fn answers_are_given_when_due() {
+    let mut bench = Bench::new();
+    bench.write(0, 3, 7);
+    assert_eq!(Some(Moment(100_000)), bench.drive.next_due());
+    assert!(bench.until(99).script.answers.is_empty());
+    assert_eq!(1, bench.until(100).script.answers.len());
+    assert_eq!(Ok(7), bench.value(200, 3));
+    assert_eq!(Ok(0), bench.value(400, 4));
+}
+
+/// A transport that takes 15 µs itself is made up for, never to before the arrival.
+#[test]
+fn the_transports_own_time_is_made_up_for() {
+    let mut bench = Bench::new();
+    bench.drive.compensate(Duration::from_micros(15));
+    bench.write(0, 3, 7);
+    assert_eq!(Some(Moment(85_000)), bench.drive.next_due());
+    assert_eq!(1, bench.until(85).script.answers.len());
+}
+
+/// A flush that arrives while a write is under way does not cover it.
+#[test]
+fn a_flush_covers_what_was_answered_before_it_arrived() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    bench.until(100);
+    bench.write(150, 2, 2);
+    bench.ask(160, Operation::Flush, 0, &[]);
+    bench.until(300);
+    bench.fault(300, &cut(1.0));
+    bench.fault(300, &DriveFault::PowerOn);
+    assert_eq!((Ok(1), Ok(0)), (bench.value(400, 1), bench.value(600, 2)));
+}
+
+/// Without power every request fails at once, nothing reaches the image, and what was under way may
+/// have reached it.
+#[test]
+fn nothing_reaches_a_drive_without_power() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    let kept = FaultOutcome::Cut(CutCounts {
+        kept: 1,
+        torn: 0,
+        lost: 0,
+    });
+    assert_eq!(kept, bench.fault(50, &cut(0.0)));
+    assert_eq!(vec![(1, Err(libc::EIO))], bench.script.answers);
+    bench.write(60, 1, 9);
+    assert_eq!(2, bench.until(60).script.answers.len());
+    bench.fault(70, &DriveFault::PowerOn);
+    assert_eq!(Ok(1), bench.value(100, 1));
+    assert_eq!((2, 2), {
+        let totals = bench.totals();
+        (totals.operations[1].answered, totals.operations[1].errors)
+    });
+}
+
+/// A second cut without power is refused.
+#[test]
+fn the_power_is_cut_once() {
+    let mut bench = Bench::new();
+    bench.fault(0, &cut(0.5));
+    let again = bench.drive.fault(Moment(1), &cut(0.5), &mut bench.script);
+    assert_eq!("power-is-cut", again.unwrap_err().code);
+}
+
+/// A lying flush is answered at once, and loses what it promised.
+#[test]
+fn a_lying_flush_promises_nothing() {
+    let mut bench = Bench::new();
+    bench.fault(0, &DriveFault::LyingFlush);
+    bench.write(0, 1, 1);
+    bench.until(100);
+    let flush = bench.ask(110, Operation::Flush, 0, &[]);
+    bench.until(110);
+    assert_eq!(Some(&(flush, Ok(Vec::new()))), bench.script.answers.last());
+    bench.fault(200, &cut(1.0));
+    bench.fault(200, &DriveFault::PowerOn);
+    assert_eq!(Ok(0), bench.value(300, 1));
+}
+
+/// During a stall nothing is answered; afterwards everything is.
+#[test]
+fn a_stall_delays_everything() {
+    let mut bench = Bench::new();
+    bench.fault(0, &DriveFault::Stall { duration_s: 0.01 });
+    bench.write(0, 1, 1);
+    assert!(bench.until(9_999).script.answers.is_empty());
+    assert_eq!(Some(Moment(10_000_000)), bench.drive.next_due());
+    assert_eq!(1, bench.until(10_000).script.answers.len());
+}
+
+/// A drive that is gone fails what is under way as well, and comes back when mended.
+#[test]
+fn a_drive_that_is_gone_fails_everything() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    bench.fault(10, &DriveFault::Gone);
+    assert_eq!(vec![(1, Err(libc::EIO))], bench.script.answers);
+    assert_eq!(Err(libc::EIO), bench.value(20, 1));
+    bench.fault(30, &DriveFault::None);
+    assert_eq!(Ok(0), bench.value(200, 1));
+}
+
+/// Depth, latency and lateness are counted as they were.
+#[test]
+fn what_was_done_is_counted() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    bench.write(0, 2, 1);
+    bench.until(130);
+    let totals = bench.totals();
+    assert_eq!((2, 0), (totals.depth_max, totals.depth));
+    assert_eq!(2 * SECTOR, totals.operations[1].moved_bytes);
+    let near = |expected: f64, seen: Option<f64>| {
+        (seen.expect("it was recorded") - expected).abs() < expected * 0.002
+    };
+    assert!(near(130e-6, totals.operations[1].latency.max_s));
+    assert!(near(30e-6, totals.late.p50_s));
+    assert_eq!(2 * SECTOR, totals.volatile_bytes);
+}
