@@ -2,10 +2,14 @@
 
 pub mod backing;
 pub mod counters;
+pub mod device;
 pub mod drive;
 pub mod error;
 pub mod fault;
+pub mod host;
 pub mod model;
 pub mod random;
 pub mod request;
+pub mod serve;
 pub mod transport;
+pub mod wake;

@@ -1,0 +1,70 @@
+//! What the process asks of the machine it serves.
+//!
+//! A drive that waits for memory which only writing to it would free waits for ever: so its memory is
+//! locked, and the kernel is told that its threads free memory.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::sync::mpsc::Sender;
+
+const SET_IO_FLUSHER: libc::c_int = 57; // PR_SET_IO_FLUSHER of linux/prctl.h, Linux 5.6
+
+/// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and
+/// has the kernel's timers ring on time. Each failure is one text for a warning.
+pub fn prepare() -> Vec<String> {
+    // Bytes never written must not take memory, so pages are locked when they are touched.
+    let lock = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
+    // SAFETY: the call takes numbers only.
+    let locked = told("memory cannot be locked", unsafe { libc::mlockall(lock) });
+    // SAFETY: the option takes numbers only; the unused arguments must be 0.
+    let flusher = unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) };
+    let flusher = told("the kernel does not take it for an I/O flusher", flusher);
+    // SAFETY: the option takes numbers only. The default slack of 50 µs would make every answer late.
+    let timers = told("timers are inexact", unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1)
+    });
+    [locked, flusher, timers].into_iter().flatten().collect()
+}
+
+fn told(problem: &str, result: libc::c_int) -> Option<String> {
+    (result == -1).then(|| format!("{problem}: {}", io::Error::last_os_error()))
+}
+
+/// Keeps CPUs out of deep idle states as long as the file is open.
+pub fn hold_off_idle() -> io::Result<File> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .open("/dev/cpu_dma_latency")?;
+    file.write_all(&0_i32.to_ne_bytes())?;
+    Ok(file)
+}
+
+/// Sends a message for every SIGINT and SIGTERM from now on, in place of ending the process. To be called
+/// before there is a second thread, whose signals would end the process.
+pub fn watch_signals<M: Send + 'static>(
+    sender: Sender<M>,
+    message: impl Fn() -> M + Send + 'static,
+) -> io::Result<()> {
+    // SAFETY: a signal set of zeros is valid memory for sigemptyset, and all calls take its address.
+    let set = unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, libc::SIGINT);
+        libc::sigaddset(&mut set, libc::SIGTERM);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        set
+    };
+    let waiting = move || {
+        let mut signal = 0;
+        // SAFETY: both addresses are of locals that outlive the call.
+        while unsafe { libc::sigwait(&set, &mut signal) } == 0 {
+            if sender.send(message()).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(waiting)
+        .map(|_| ())
+}

@@ -1,0 +1,141 @@
+//! The thread of a drive: takes requests, answers those due, obeys commands, and sleeps between.
+
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::sync::Arc;
+use std::time::Duration;
+
+use stithy_measure::{Clock, Moment, SystemClock};
+use stithy_wire::DriveFault;
+
+use crate::drive::{Drive, FaultOutcome};
+use crate::error::DriveError;
+use crate::transport::{Received, Transport};
+use crate::wake::{wait, Bell};
+
+/// What another thread asks of the drive's.
+pub enum Command {
+    /// Break or mend the drive.
+    Fault(DriveFault, SyncSender<Result<FaultOutcome, DriveError>>),
+    /// Wait otherwise from now on.
+    Timing(Timing),
+}
+
+/// How a drive's thread waits for the moment an answer is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// The transport's own time, by which answers are made earlier.
+    pub transport: Duration,
+    /// How long before the moment sleeping becomes spinning.
+    pub spin: Duration,
+}
+
+/// The other threads' end.
+#[derive(Clone)]
+pub struct Orders {
+    sender: Sender<Command>,
+    bell: Arc<Bell>,
+}
+
+/// The end of the drive's thread.
+pub struct Inbox {
+    receiver: Receiver<Command>,
+    bell: Arc<Bell>,
+}
+
+/// Both ends.
+pub fn orders() -> io::Result<(Orders, Inbox)> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let bell = Arc::new(Bell::new()?);
+    let orders = Orders {
+        sender,
+        bell: Arc::clone(&bell),
+    };
+    Ok((orders, Inbox { receiver, bell }))
+}
+
+impl Orders {
+    /// Gives a command; false when the thread has ended.
+    pub fn give(&self, command: Command) -> bool {
+        let given = self.sender.send(command).is_ok();
+        self.bell.ring();
+        given
+    }
+}
+
+/// Serves until the kernel lets go of the drive.
+///
+/// Errors: the transport's. Whatever is not answered then fails when the transport is dropped.
+pub fn serve(
+    drive: &mut Drive,
+    transport: &mut dyn Transport,
+    inbox: &Inbox,
+    clock: &SystemClock,
+    timing: Timing,
+) -> io::Result<()> {
+    let mut spin = timing.spin;
+    drive.compensate(timing.transport);
+    loop {
+        let received = transport.receive()?;
+        let now = clock.now();
+        match received {
+            Received::Request(incoming) => drive.arrive(now, incoming, transport.payload()),
+            Received::Housekeeping => {}
+            Received::Closed => return Ok(()),
+            Received::Nothing => {
+                if let Some(time) = time_to_sleep(drive.next_due(), now, spin) {
+                    wait(transport.readiness(), &inbox.bell, time)?;
+                }
+            }
+        }
+        obey(drive, transport, inbox, clock, &mut spin);
+        drive.complete(clock.now(), transport)?;
+    }
+}
+
+/// How long to sleep: Some(None) for ever, None not at all.
+fn time_to_sleep(due: Option<Moment>, now: Moment, spin: Duration) -> Option<Option<Duration>> {
+    match due.map(|due| due.since(now)) {
+        None => Some(None),
+        Some(left) if left > spin => Some(Some(left - spin)),
+        Some(_) => None,
+    }
+}
+
+fn obey(
+    drive: &mut Drive,
+    transport: &mut dyn Transport,
+    inbox: &Inbox,
+    clock: &SystemClock,
+    spin: &mut Duration,
+) {
+    while let Ok(command) = inbox.receiver.try_recv() {
+        inbox.bell.silence();
+        match command {
+            Command::Fault(fault, reply) => {
+                // Whoever asked may have gone: the fault stands all the same.
+                let _ = reply.send(drive.fault(clock.now(), &fault, transport));
+            }
+            Command::Timing(timing) => {
+                *spin = timing.spin;
+                drive.compensate(timing.transport);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With nothing due the thread sleeps for ever, near the due moment not at all.
+    #[test]
+    fn sleeping_ends_before_an_answer_is_due() {
+        let spin = Duration::from_micros(20);
+        let at = |due: Option<u64>| time_to_sleep(due.map(Moment), Moment(1_000), spin);
+        assert_eq!(Some(None), at(None));
+        assert_eq!(Some(Some(Duration::from_micros(80))), at(Some(101_000)));
+        assert_eq!(None, at(Some(15_000)));
+        assert_eq!(None, at(Some(500)));
+    }
+}

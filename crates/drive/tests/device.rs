@@ -1,0 +1,92 @@
+//! A drive as the kernel sees it: a block device that is read, written, flushed, discarded and broken.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+
+mod support;
+
+use stithy_drive::device::Device;
+use stithy_wire::DriveFault;
+use support::{open_direct, spec, Page};
+
+const MIB: u64 = 1 << 20;
+
+/// What is written is read, a discarded range is zero, and the drive leaves nothing behind.
+#[test]
+fn a_device_keeps_what_is_written() {
+    let device = Device::up(&spec("keeps", 64 * MIB)).expect("root, FUSE and a loop device");
+    let path = device.ready().device.clone();
+    let file = open_direct(&path);
+    let page = Page::filled(7);
+    file.write_all_at(page.bytes(), 8 * MIB).unwrap();
+    file.sync_all().unwrap();
+    let mut seen = Page::filled(0);
+    file.read_exact_at(seen.bytes_mut(), 8 * MIB).unwrap();
+    assert!(page == seen);
+    support::discard(&file, 8 * MIB, MIB);
+    file.read_exact_at(seen.bytes_mut(), 8 * MIB).unwrap();
+    assert!(Page::filled(0) == seen);
+    drop(file);
+    let counters = device.down().expect("nobody uses it");
+    let answered: Vec<u64> = counters
+        .operations
+        .iter()
+        .map(|each| each.answered)
+        .collect();
+    assert!(answered.iter().all(|&count| count > 0), "{answered:?}");
+    assert!(!support::is_attached(&path));
+}
+
+/// A drive without power fails; when it is back, what was flushed is there and what was not is lost.
+#[test]
+fn a_power_cut_takes_what_was_not_flushed() {
+    let device = Device::up(&spec("cut", 16 * MIB)).expect("root, FUSE and a loop device");
+    let file = open_direct(&device.ready().device);
+    file.write_all_at(Page::filled(1).bytes(), 0).unwrap();
+    file.sync_all().unwrap();
+    file.write_all_at(Page::filled(2).bytes(), 0).unwrap();
+    file.write_all_at(Page::filled(3).bytes(), 4096).unwrap();
+    device.fault(support::lose_all(1)).expect("it is possible");
+    let mut seen = Page::filled(9);
+    let failed = file.read_exact_at(seen.bytes_mut(), 0).unwrap_err();
+    assert_eq!(Some(libc::EIO), failed.raw_os_error());
+    assert!(file.write_all_at(Page::filled(4).bytes(), 0).is_err());
+    device.fault(DriveFault::PowerOn).expect("it was off");
+    file.read_exact_at(seen.bytes_mut(), 0).unwrap();
+    assert!(Page::filled(1) == seen);
+    file.read_exact_at(seen.bytes_mut(), 4096).unwrap();
+    assert!(Page::filled(0) == seen);
+    drop(file);
+    device.down().expect("nobody uses it");
+}
+
+/// A drive that somebody has open is told of, and ends when that lets go.
+#[test]
+fn a_device_in_use_is_told_of() {
+    let device = Device::up(&spec("held", 16 * MIB)).expect("root, FUSE and a loop device");
+    let path = device.ready().device.clone();
+    assert!(!device.is_held());
+    let file = support::open_exclusively(&path);
+    assert!(device.is_held());
+    let error = device.down().expect_err("it is in use");
+    assert_eq!("device-in-use", error.code);
+    drop(file);
+    assert!(!support::is_attached(&path));
+}
+
+/// Many requests of many sizes at once: each gets its own answer.
+#[test]
+fn requests_of_every_size_are_answered() -> io::Result<()> {
+    let device = Device::up(&spec("sizes", 64 * MIB)).expect("root, FUSE and a loop device");
+    let file = open_direct(&device.ready().device);
+    for pages in [1_usize, 2, 16, 128, 256, 700] {
+        let written = support::Pages::patterned(pages, pages as u8);
+        file.write_all_at(written.bytes(), MIB)?;
+        let mut seen = support::Pages::patterned(pages, 0);
+        file.read_exact_at(seen.bytes_mut(), MIB)?;
+        assert!(written.bytes() == seen.bytes(), "{pages} pages");
+    }
+    drop(file);
+    device.down().expect("nobody uses it");
+    Ok(())
+}

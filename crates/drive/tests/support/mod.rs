@@ -1,0 +1,111 @@
+//! What the tests of a real device share: direct I/O from aligned memory, and specs of drives.
+//!
+//! They need root, /dev/fuse and loop devices; without these they fail with the remedy, and never skip.
+
+#![allow(dead_code)] // each test program uses its own part of this module
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+use stithy_wire::{DriveBacking, DriveFault, DriveSpec};
+
+/// A page of memory that starts where a page starts.
+#[repr(C, align(4096))]
+#[derive(Clone, Copy, PartialEq)]
+pub struct Page([u8; 4096]);
+
+impl Page {
+    pub fn filled(value: u8) -> Self {
+        Page([value; 4096])
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+/// Pages one after the other.
+pub struct Pages(Vec<Page>);
+
+impl Pages {
+    /// Every page, and every byte of it, another value that follows from `seed`.
+    pub fn patterned(pages: usize, seed: u8) -> Self {
+        let mut all = Pages(vec![Page::filled(0); pages]);
+        for (index, byte) in all.bytes_mut().iter_mut().enumerate() {
+            *byte = (index / 512 + index) as u8 ^ seed;
+        }
+        all
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: pages are plain bytes without padding, one after the other.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 4096) }
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 4096) }
+    }
+}
+
+/// A drive in memory that takes no time and whose cache is volatile.
+pub fn spec(name: &str, size_bytes: u64) -> DriveSpec {
+    DriveSpec {
+        name: name.to_string(),
+        size_bytes,
+        sector_bytes: 4096,
+        backing: DriveBacking::Memory,
+        volatile_bytes: Some(1 << 30),
+        profile: None,
+        seed: 1,
+        transport_s: 0.0,
+        spin_s: 0.0,
+    }
+}
+
+/// A power cut that loses everything volatile.
+pub fn lose_all(seed: u64) -> DriveFault {
+    DriveFault::PowerCut {
+        seed,
+        lost_share: 1.0,
+        torn_share: 0.0,
+        unit_bytes: 4096,
+    }
+}
+
+pub fn open_direct(path: &str) -> File {
+    open(path, libc::O_DIRECT)
+}
+
+pub fn open_exclusively(path: &str) -> File {
+    open(path, libc::O_EXCL)
+}
+
+fn open(path: &str, flags: i32) -> File {
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path);
+    opened.unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Discards a range of a block device.
+pub fn discard(file: &File, offset_bytes: u64, length_bytes: u64) {
+    const DISCARD: libc::c_ulong = 0x1277; // BLKDISCARD of linux/fs.h
+    let range = [offset_bytes, length_bytes];
+    // SAFETY: the call reads two numbers, which outlive it.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), DISCARD, range.as_ptr()) };
+    assert_eq!(0, result, "{}", std::io::Error::last_os_error());
+}
+
+/// Whether a loop device has a file.
+pub fn is_attached(path: &str) -> bool {
+    let name = path.trim_start_matches("/dev/");
+    std::path::Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
+}
