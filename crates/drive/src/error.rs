@@ -11,7 +11,7 @@
 
 use std::error::Error as StdError;
 
-use stithy_wire::{Failure, Message};
+use stithy_wire::Failure;
 
 /// Who can prevent an error, and so the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,14 +126,14 @@ impl DriveError {
         self.class.exit()
     }
 
-    /// The error as the last line of output.
-    pub fn to_message(&self) -> Message {
-        Message::Failure(Failure {
+    /// The error as messages tell it.
+    pub fn to_failure(&self) -> Failure {
+        Failure {
             code: self.code.to_string(),
             problem: self.problem.clone(),
             place: self.place.clone(),
             remedy: self.remedy.clone(),
             exit: self.exit(),
-        })
+        }
     }
 }

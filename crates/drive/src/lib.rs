@@ -1,12 +1,15 @@
 //! The emulated drive: a block device with the service times, caches and faults of a described one.
 
 pub mod backing;
+pub mod control;
 pub mod counters;
 pub mod device;
 pub mod drive;
 pub mod error;
 pub mod fault;
+pub mod fleet;
 pub mod host;
+pub mod job;
 pub mod model;
 pub mod random;
 pub mod request;

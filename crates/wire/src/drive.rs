@@ -199,6 +199,8 @@ pub enum DriveMessage {
     Started(Started),
     /// A drive is up.
     DriveReady(DriveReady),
+    /// Every drive of the job is up and the control socket answers.
+    Serving,
     /// One second of a drive.
     DriveSecond(Box<DriveCounters>),
     /// Something a reader should know; the job goes on.

@@ -1,0 +1,182 @@
+//! The drives of one program, by name.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use stithy_wire::{
+    ControlAnswer, ControlRequest, DriveCounters, DriveMessage, DriveReady, DriveSpec,
+};
+
+use crate::device::Device;
+use crate::drive::FaultOutcome;
+use crate::error::DriveError;
+
+/// Where messages go; called from several threads.
+pub type Sink = Box<dyn Fn(DriveMessage) + Send + Sync>;
+
+/// The drives that are up.
+pub struct Fleet {
+    devices: Mutex<BTreeMap<String, Device>>,
+    sink: Sink,
+}
+
+impl Fleet {
+    /// No drive yet; `sink` takes what there is to tell of each.
+    pub fn new(sink: Sink) -> Self {
+        Fleet {
+            devices: Mutex::default(),
+            sink,
+        }
+    }
+
+    fn devices(&self) -> MutexGuard<'_, BTreeMap<String, Device>> {
+        // A request that panicked has not left a drive half in the map.
+        self.devices.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Tells something.
+    pub fn tell(&self, message: DriveMessage) {
+        (self.sink)(message);
+    }
+
+    /// Brings a drive up under a name that no other has.
+    pub fn up(&self, spec: &DriveSpec) -> Result<DriveReady, DriveError> {
+        let mut devices = self.devices();
+        if devices.contains_key(&spec.name) {
+            let problem = "a drive of this name is up already";
+            let remedy = "take it down first, or give another name";
+            return Err(DriveError::usage(
+                "drive-exists",
+                problem,
+                &spec.name,
+                remedy,
+            ));
+        }
+        let device = Device::up(spec)?;
+        let ready = device.ready().clone();
+        devices.insert(spec.name.clone(), device);
+        self.tell(DriveMessage::DriveReady(ready.clone()));
+        Ok(ready)
+    }
+
+    /// Tells the second of each drive that ends now.
+    pub fn tell_second(&self) {
+        let seconds: Vec<DriveCounters> =
+            self.devices().values().map(Device::take_second).collect();
+        for second in seconds {
+            self.tell(DriveMessage::DriveSecond(Box::new(second)));
+        }
+    }
+
+    /// Does what a request asks.
+    pub fn obey(&self, request: ControlRequest) -> Result<ControlAnswer, DriveError> {
+        match request {
+            ControlRequest::Up { spec } => self.up(&spec).map(ControlAnswer::Up),
+            ControlRequest::List => Ok(ControlAnswer::List {
+                drives: self
+                    .devices()
+                    .values()
+                    .map(|each| each.ready().clone())
+                    .collect(),
+            }),
+            ControlRequest::Stats { drive } => self.of(&drive, |device| {
+                Ok(ControlAnswer::Stats(Box::new(device.total())))
+            }),
+            ControlRequest::Set {
+                drive,
+                transport_s,
+                spin_s,
+            } => self.of(&drive, |device| {
+                device.set_timing(transport_s, spin_s)?;
+                Ok(ControlAnswer::Done)
+            }),
+            ControlRequest::Fault { drive, fault } => self.of(&drive, |device| {
+                Ok(match device.fault(fault)? {
+                    FaultOutcome::Set => ControlAnswer::Done,
+                    FaultOutcome::Cut(counts) => ControlAnswer::PowerCut(counts),
+                })
+            }),
+            ControlRequest::Down { drive } => self.down(drive.as_deref()),
+        }
+    }
+
+    fn of(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&Device) -> Result<ControlAnswer, DriveError>,
+    ) -> Result<ControlAnswer, DriveError> {
+        let devices = self.devices();
+        ask(devices.get(name).ok_or_else(|| unknown(name, &devices))?)
+    }
+
+    fn down(&self, name: Option<&str>) -> Result<ControlAnswer, DriveError> {
+        let mut devices = self.devices();
+        let names: Vec<String> = match name {
+            Some(name) if !devices.contains_key(name) => return Err(unknown(name, &devices)),
+            Some(name) => vec![name.to_string()],
+            None => devices.keys().cloned().collect(),
+        };
+        // All or none: a drive with a file system on it stays, and so do the others.
+        if let Some(held) = names
+            .iter()
+            .find_map(|name| devices.get(name).filter(|d| d.is_held()))
+        {
+            let problem = "the drive is mounted or held by another program";
+            let remedy = "unmount it first";
+            let place = held.ready().device.clone();
+            return Err(DriveError::precondition(
+                "device-in-use",
+                problem,
+                place,
+                remedy,
+            ));
+        }
+        for name in names {
+            self.take_down(&mut devices, &name)?;
+        }
+        Ok(ControlAnswer::Done)
+    }
+
+    fn take_down(
+        &self,
+        devices: &mut BTreeMap<String, Device>,
+        name: &str,
+    ) -> Result<(), DriveError> {
+        if let Some(device) = devices.remove(name) {
+            self.tell(DriveMessage::DriveSummary(Box::new(device.down()?)));
+        }
+        Ok(())
+    }
+
+    /// Takes every drive down, also those that are held: what uses them gets I/O errors when the process
+    /// has ended.
+    pub fn abandon(&self) {
+        let mut devices = self.devices();
+        for (_, device) in std::mem::take(&mut *devices) {
+            let total = device.total();
+            if device.is_held() {
+                let text = format!(
+                    "{} is still in use: I/O on it fails from now on",
+                    total.drive
+                );
+                let code = "device-in-use".to_string();
+                self.tell(DriveMessage::Warning(stithy_wire::Warning { code, text }));
+                self.tell(DriveMessage::DriveSummary(Box::new(total)));
+                // Its thread serves until the process ends; to wait for it would be to wait for ever.
+                std::mem::forget(device);
+                continue;
+            }
+            let last = device.down().unwrap_or(total);
+            self.tell(DriveMessage::DriveSummary(Box::new(last)));
+        }
+    }
+}
+
+fn unknown(name: &str, devices: &BTreeMap<String, Device>) -> DriveError {
+    let names: Vec<&str> = devices.keys().map(String::as_str).collect();
+    let remedy = match names.as_slice() {
+        [] => "bring it up first; none is up".to_string(),
+        names => format!("give one that is up: {}", names.join(", ")),
+    };
+    DriveError::usage("drive-unknown", "no drive of this name is up", name, remedy)
+}

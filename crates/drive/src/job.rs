@@ -1,0 +1,105 @@
+//! A job from its text to its end.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stithy_measure::{Clock, SystemClock};
+use stithy_wire::{DriveJob, DriveMessage, DriveUpJob, Started, Warning, WIRE_VERSION};
+
+use crate::control::{Control, Ending};
+use crate::error::DriveError;
+use crate::fleet::{Fleet, Sink};
+use crate::host;
+
+/// Program and version.
+pub const PROGRAM: &str = concat!("stithy-drive ", env!("CARGO_PKG_VERSION"));
+
+/// Reads a job, and refuses one of another version.
+pub fn parse(text: &str) -> Result<DriveJob, DriveError> {
+    let job: DriveJob = serde_json::from_str(text).map_err(|e| {
+        let remedy = "give one job as wire/README.md tells it";
+        DriveError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e)
+    })?;
+    let DriveJob::DriveUp(up) = &job;
+    if up.wire != WIRE_VERSION {
+        let problem = format!("the job speaks version {}", up.wire);
+        let remedy = format!("give version {WIRE_VERSION}");
+        return Err(DriveError::usage("wire-version", problem, "wire", remedy));
+    }
+    Ok(job)
+}
+
+/// Does a job; returns when it has ended.
+pub fn execute(job: &DriveJob, sink: Sink) -> Result<(), DriveError> {
+    let DriveJob::DriveUp(job) = job;
+    let fleet = Arc::new(Fleet::new(sink));
+    fleet.tell(DriveMessage::Started(Started {
+        wire: WIRE_VERSION,
+        program: PROGRAM.to_string(),
+        at_s: SystemClock::start().unix_start().as_secs_f64(),
+    }));
+    let served = serve(job, &fleet);
+    fleet.abandon();
+    served
+}
+
+fn serve(job: &DriveUpJob, fleet: &Arc<Fleet>) -> Result<(), DriveError> {
+    let (sender, ending) = channel();
+    host::watch_signals(sender.clone(), || Ending::Signal).map_err(|e| {
+        DriveError::bug("signals cannot be waited for", "starting the program").caused_by(e)
+    })?;
+    let _awake = prepare(job, fleet);
+    for spec in &job.drives {
+        fleet.up(spec)?;
+    }
+    let _control = Control::open(Path::new(&job.control), Arc::clone(fleet), sender)?;
+    fleet.tell(DriveMessage::Serving);
+    let start = Instant::now();
+    for second in 1_u64.. {
+        let until = start + Duration::from_secs(second);
+        let left = until.saturating_duration_since(Instant::now());
+        match ending.recv_timeout(left) {
+            Err(RecvTimeoutError::Timeout) => fleet.tell_second(),
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Ok(())
+}
+
+/// What is asked of the machine; what it refuses is told. The file keeps CPUs awake.
+fn prepare(job: &DriveUpJob, fleet: &Fleet) -> Option<File> {
+    let warn = |text: String| {
+        let code = "host-not-prepared".to_string();
+        fleet.tell(DriveMessage::Warning(Warning { code, text }));
+    };
+    host::prepare().into_iter().for_each(warn);
+    if !job.hold_off_idle {
+        return None;
+    }
+    host::hold_off_idle()
+        .map_err(|e| warn(format!("deep idle states cannot be held off: {e}")))
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job of another version, or with an unknown key, is refused with the key's name.
+    #[test]
+    fn a_job_that_is_not_understood_is_refused() {
+        let text = |wire: u32, more: &str| {
+            format!(
+                "{{\"job\":\"drive-up\",\"wire\":{wire},\"control\":\"c\",\"drives\":[],\
+                 \"hold_off_idle\":false{more}}}"
+            )
+        };
+        assert!(parse(&text(WIRE_VERSION, "")).is_ok());
+        assert_eq!("wire-version", parse(&text(0, "")).unwrap_err().code);
+        let error = parse(&text(WIRE_VERSION, ",\"driver\":1")).unwrap_err();
+        assert!(error.problem.contains("driver"), "{error}");
+    }
+}

@@ -1,0 +1,68 @@
+//! `stithy-drive`: reads one job on standard input, serves drives, writes one message a line on standard
+//! output.
+//!
+//! SIGINT and SIGTERM take the drives down. The exit code is 0 then, otherwise that of the failure.
+
+use std::io::{Read, Write};
+use std::process::ExitCode;
+
+use stithy_drive::error::DriveError;
+use stithy_drive::job;
+use stithy_wire::DriveMessage;
+
+const USAGE: &str = "\
+stithy-drive: the emulated drives of Stithy.
+
+Reads one job as JSON on standard input, serves the drives it names until told to stop, and writes
+one message a line on standard output. Needs root, /dev/fuse and loop devices.
+The protocol is told in wire/README.md.
+
+usage: stithy-drive < job.json
+       stithy-drive --version
+";
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        None => run(),
+        Some("--version") => print(&format!("{}\n", job::PROGRAM), ExitCode::SUCCESS),
+        Some("--help" | "-h") => print(USAGE, ExitCode::SUCCESS),
+        Some(_) => print(USAGE, ExitCode::from(2)),
+    }
+}
+
+fn run() -> ExitCode {
+    match read_and_execute() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            write_message(DriveMessage::Failure(error.to_failure()));
+            ExitCode::from(error.exit())
+        }
+    }
+}
+
+fn read_and_execute() -> Result<(), DriveError> {
+    job::execute(&job::parse(&read_input()?)?, Box::new(write_message))
+}
+
+fn read_input() -> Result<String, DriveError> {
+    let mut text = String::new();
+    match std::io::stdin().read_to_string(&mut text) {
+        Ok(_) => Ok(text),
+        Err(e) => {
+            let remedy = "give one job as JSON on standard input";
+            Err(DriveError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e))
+        }
+    }
+}
+
+/// Writes a line at once. Where nobody reads any more there is nobody left to tell.
+fn write_message(message: DriveMessage) {
+    let line = serde_json::to_string(&message).unwrap_or_default();
+    print(&format!("{line}\n"), ());
+}
+
+fn print<T>(text: &str, then: T) -> T {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    then
+}
