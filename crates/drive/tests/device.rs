@@ -23,7 +23,7 @@ fn a_device_keeps_what_is_written() {
     let mut seen = Page::filled(0);
     file.read_exact_at(seen.bytes_mut(), 8 * MIB).unwrap();
     assert!(page == seen);
-    support::discard(&file, 8 * MIB, MIB);
+    support::discard(&file, 8 * MIB, MIB).unwrap();
     file.read_exact_at(seen.bytes_mut(), 8 * MIB).unwrap();
     assert!(Page::filled(0) == seen);
     drop(file);

@@ -4,7 +4,10 @@
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
+pub mod checker;
+
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -96,12 +99,14 @@ fn open(path: &str, flags: i32) -> File {
 }
 
 /// Discards a range of a block device.
-pub fn discard(file: &File, offset_bytes: u64, length_bytes: u64) {
+pub fn discard(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
     const DISCARD: libc::c_ulong = 0x1277; // BLKDISCARD of linux/fs.h
     let range = [offset_bytes, length_bytes];
     // SAFETY: the call reads two numbers, which outlive it.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), DISCARD, range.as_ptr()) };
-    assert_eq!(0, result, "{}", std::io::Error::last_os_error());
+    match unsafe { libc::ioctl(file.as_raw_fd(), DISCARD, range.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Whether a loop device has a file.
