@@ -99,7 +99,25 @@ impl Device {
     }
 
     /// Breaks or mends the drive.
+    ///
+    /// Before the power comes back everything that the machine still has of the drive is dropped, as its
+    /// memory would be: written late, or read from a cache, it would hide what the cut took.
+    /// Errors: `device-in-use` while a file system is mounted, which could still write late.
     pub fn fault(&self, fault: DriveFault) -> Result<FaultOutcome, DriveError> {
+        if fault == DriveFault::PowerOn {
+            if self.is_held() {
+                let problem = "the drive is mounted or held by another program";
+                let remedy = "unmount it before the power comes back";
+                let place = &self.ready.device;
+                return Err(DriveError::precondition(
+                    "device-in-use",
+                    problem,
+                    place,
+                    remedy,
+                ));
+            }
+            self.loop_device.drop_cache();
+        }
         let (reply, answer) = sync_channel(1);
         self.orders.give(Command::Fault(fault, reply));
         answer.recv().map_err(|_| self.thread_ended())?

@@ -11,6 +11,7 @@ const CONTROL: &str = "/dev/loop-control";
 const GET_FREE: libc::c_ulong = 0x4C82; // LOOP_CTL_GET_FREE of linux/loop.h
 const CONFIGURE: libc::c_ulong = 0x4C0A; // LOOP_CONFIGURE
 const GET_STATUS: libc::c_ulong = 0x4C05; // LOOP_GET_STATUS64
+const FLUSH_BUFFERS: libc::c_ulong = 0x1261; // BLKFLSBUF of linux/fs.h
 const AUTOCLEAR: u32 = 4;
 const DIRECT_IO: u32 = 16;
 
@@ -89,6 +90,13 @@ impl LoopDevice {
             .custom_flags(libc::O_EXCL | libc::O_CLOEXEC)
             .open(&self.path);
         matches!(opened, Err(e) if e.raw_os_error() == Some(libc::EBUSY))
+    }
+
+    /// Drops what the kernel has cached of the device; dirty pages are written to it first.
+    pub fn drop_cache(&self) {
+        // A drive without power fails these writes, which is what they are to do.
+        // SAFETY: the call takes no argument.
+        unsafe { libc::ioctl(self.device.as_raw_fd(), FLUSH_BUFFERS, 0) };
     }
 
     fn flags(&self) -> io::Result<u32> {
