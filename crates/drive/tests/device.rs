@@ -60,6 +60,27 @@ fn a_power_cut_takes_what_was_not_flushed() {
     device.down().expect("nobody uses it");
 }
 
+/// What was only in the machine's memory goes with the power: it is neither read nor written afterwards.
+#[test]
+fn what_the_kernel_cached_goes_with_the_power() {
+    let device = Device::up(&spec("cached", 16 * MIB)).expect("root, FUSE and a loop device");
+    let path = device.ready().device.clone();
+    let cached = support::open_cached(&path);
+    cached.write_all_at(Page::filled(5).bytes(), 0).unwrap();
+    device.fault(support::lose_all(1)).expect("it has power");
+    device.fault(DriveFault::PowerOn).expect("it was off");
+    let mut seen = Page::filled(9);
+    cached.read_exact_at(seen.bytes_mut(), 0).unwrap();
+    assert!(Page::filled(0) == seen);
+    // The kernel tells once that it could not write.
+    let _ = cached.sync_all();
+    let direct = open_direct(&path);
+    direct.read_exact_at(seen.bytes_mut(), 0).unwrap();
+    assert!(Page::filled(0) == seen);
+    drop((cached, direct));
+    device.down().expect("nobody uses it");
+}
+
 /// A drive that somebody has open is told of, and ends when that lets go.
 #[test]
 fn a_device_in_use_is_told_of() {

@@ -89,6 +89,10 @@ pub fn open_exclusively(path: &str) -> File {
     open(path, libc::O_EXCL)
 }
 
+pub fn open_cached(path: &str) -> File {
+    open(path, 0)
+}
+
 fn open(path: &str, flags: i32) -> File {
     let opened = OpenOptions::new()
         .read(true)
