@@ -79,10 +79,8 @@ impl Span {
         record.answered += 1;
         record.moved_bytes += answered.moved_bytes;
         record.errors += u64::from(answered.failed);
-        record
-            .latency
-            .saturating_record(nanoseconds(answered.latency));
-        self.late.saturating_record(nanoseconds(answered.late));
+        note(&mut record.latency, answered.latency);
+        note(&mut self.late, answered.late);
     }
 
     fn told(&self, drive: &str, start_s: f64, now: Moment, state: &State) -> DriveCounters {
@@ -114,8 +112,12 @@ fn told(operation: Operation, record: &OperationRecord) -> OperationCounters {
     }
 }
 
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+fn note(histogram: &mut Histogram<u64>, time: Duration) {
+    let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    // It grows as needed; beyond some years it cannot, and such a time is the largest it has.
+    if histogram.record(time_ns).is_err() {
+        histogram.saturating_record(time_ns);
+    }
 }
 
 /// A histogram of nanoseconds in seconds; all null where nothing was recorded.
@@ -223,6 +225,18 @@ mod tests {
         let p50_s = reads(&first).latency.p50_s.expect("one was recorded");
         assert!((p50_s - 1e-4).abs() < 1e-6, "{p50_s}");
         assert_eq!(None, total.operations[1].latency.p50_s);
+    }
+
+    /// Times far beyond what the histograms begin with are kept as they are.
+    #[test]
+    fn long_times_are_not_cut() {
+        let mut counters = Counters::new("d", 0.0, Moment::START);
+        counters.record(&answered(Operation::Flush, 15_000_000));
+        let max_s = counters.total(Moment(1)).operations[2].latency.max_s;
+        assert!(
+            max_s.is_some_and(|max_s| (max_s - 15.0).abs() < 0.02),
+            "{max_s:?}"
+        );
     }
 
     /// The depth of a second is the highest in it, and at least the one it began with.
