@@ -16,6 +16,7 @@ use crate::counters::Counters;
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
 use crate::model::{Immediate, Model};
+use crate::room;
 use crate::serve::{orders, serve, Command, Orders, Timing};
 use crate::transport::fuse::{self, Mount};
 use crate::transport::LoopDevice;
@@ -41,6 +42,7 @@ impl Device {
     /// Brings a drive up.
     pub fn up(spec: &DriveSpec) -> Result<Self, DriveError> {
         check(spec)?;
+        room::check(&spec.backing, spec.size_bytes)?;
         let clock = SystemClock::start();
         let counters = Counters::new(&spec.name, clock.unix_start().as_secs_f64(), clock.now());
         let counters = Arc::new(Mutex::new(counters));
@@ -121,6 +123,11 @@ impl Device {
         let (reply, answer) = sync_channel(1);
         self.orders.give(Command::Fault(fault, reply));
         answer.recv().map_err(|_| self.thread_ended())?
+    }
+
+    /// Whether its thread has ended though nobody took it down: every request fails.
+    pub fn has_ended(&self) -> bool {
+        self.thread.is_finished()
     }
 
     /// Waits otherwise from now on.

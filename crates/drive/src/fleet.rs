@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 use stithy_wire::{
-    ControlAnswer, ControlRequest, DriveCounters, DriveMessage, DriveReady, DriveSpec,
+    ControlAnswer, ControlRequest, DriveCounters, DriveMessage, DriveReady, DriveSpec, Warning,
 };
 
 use crate::device::Device;
@@ -39,6 +39,12 @@ impl Fleet {
         (self.sink)(message);
     }
 
+    /// Tells what a reader should know.
+    pub fn warn(&self, code: &str, text: String) {
+        let code = code.to_string();
+        self.tell(DriveMessage::Warning(Warning { code, text }));
+    }
+
     /// Brings a drive up under a name that no other has.
     pub fn up(&self, spec: &DriveSpec) -> Result<DriveReady, DriveError> {
         let mut devices = self.devices();
@@ -61,8 +67,15 @@ impl Fleet {
 
     /// Tells the second of each drive that ends now.
     pub fn tell_second(&self) {
-        let seconds: Vec<DriveCounters> =
-            self.devices().values().map(Device::take_second).collect();
+        let (ended, seconds): (Vec<String>, Vec<DriveCounters>) = {
+            let devices = self.devices();
+            let ended = devices.values().filter(|device| device.has_ended());
+            let ended = ended.map(|device| device.ready().drive.clone()).collect();
+            (ended, devices.values().map(Device::take_second).collect())
+        };
+        for drive in ended {
+            self.warn("drive-ended", format!("{drive} has ended: I/O on it fails"));
+        }
         for second in seconds {
             self.tell(DriveMessage::DriveSecond(Box::new(second)));
         }
@@ -159,8 +172,7 @@ impl Fleet {
                     "{} is still in use: I/O on it fails from now on",
                     total.drive
                 );
-                let code = "device-in-use".to_string();
-                self.tell(DriveMessage::Warning(stithy_wire::Warning { code, text }));
+                self.warn("device-in-use", text);
                 self.tell(DriveMessage::DriveSummary(Box::new(total)));
                 // Its thread serves until the process ends; to wait for it would be to wait for ever.
                 std::mem::forget(device);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{DriveJob, DriveMessage, DriveUpJob, Started, Warning, WIRE_VERSION};
+use stithy_wire::{DriveJob, DriveMessage, DriveUpJob, Started, WIRE_VERSION};
 
 use crate::control::{Control, Ending};
 use crate::error::DriveError;
@@ -71,10 +71,7 @@ fn serve(job: &DriveUpJob, fleet: &Arc<Fleet>) -> Result<(), DriveError> {
 
 /// What is asked of the machine; what it refuses is told. The file keeps CPUs awake.
 fn prepare(job: &DriveUpJob, fleet: &Fleet) -> Option<File> {
-    let warn = |text: String| {
-        let code = "host-not-prepared".to_string();
-        fleet.tell(DriveMessage::Warning(Warning { code, text }));
-    };
+    let warn = |text: String| fleet.warn("host-not-prepared", text);
     host::prepare().into_iter().for_each(warn);
     if !job.hold_off_idle {
         return None;

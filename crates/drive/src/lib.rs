@@ -13,6 +13,7 @@ pub mod job;
 pub mod model;
 pub mod random;
 pub mod request;
+pub mod room;
 pub mod serve;
 pub mod transport;
 pub mod wake;

@@ -95,19 +95,26 @@ fn a_device_in_use_is_told_of() {
     assert!(!support::is_attached(&path));
 }
 
-/// Many requests of many sizes at once: each gets its own answer.
+/// Requests of every size are answered whole, with sectors of both sizes.
 #[test]
 fn requests_of_every_size_are_answered() -> io::Result<()> {
-    let device = Device::up(&spec("sizes", 64 * MIB)).expect("root, FUSE and a loop device");
-    let file = open_direct(&device.ready().device);
-    for pages in [1_usize, 2, 16, 128, 256, 700] {
-        let written = support::Pages::patterned(pages, pages as u8);
-        file.write_all_at(written.bytes(), MIB)?;
-        let mut seen = support::Pages::patterned(pages, 0);
-        file.read_exact_at(seen.bytes_mut(), MIB)?;
-        assert!(written.bytes() == seen.bytes(), "{pages} pages");
+    for sector_bytes in [512, 4096] {
+        let mut drive = spec("sizes", 64 * MIB);
+        drive.sector_bytes = sector_bytes;
+        let device = Device::up(&drive).expect("root, FUSE and a loop device");
+        let file = open_direct(&device.ready().device);
+        for pages in [1_usize, 2, 16, 128, 256, 700] {
+            let written = support::Pages::patterned(pages, pages as u8);
+            file.write_all_at(written.bytes(), MIB)?;
+            let mut seen = support::Pages::patterned(pages, 0);
+            file.read_exact_at(seen.bytes_mut(), MIB)?;
+            assert!(written.bytes() == seen.bytes(), "{pages} pages");
+        }
+        let sector = support::Pages::patterned(1, 3);
+        let sector = &sector.bytes()[..sector_bytes as usize];
+        file.write_all_at(sector, u64::from(sector_bytes))?;
+        drop(file);
+        device.down().expect("nobody uses it");
     }
-    drop(file);
-    device.down().expect("nobody uses it");
     Ok(())
 }
