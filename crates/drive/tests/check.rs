@@ -140,6 +140,25 @@ fn power_cuts_take_nothing_that_was_flushed() {
     bench.down();
 }
 
+/// Two hundred cuts, the seed of each told where it fails: for a machine with minutes to spare.
+#[test]
+#[ignore = "takes a minute: cargo test --release --test check -- --ignored"]
+fn two_hundred_power_cuts_take_nothing_that_was_flushed() {
+    let mut harmed = 0;
+    for group in 0..20 {
+        let mut bench = Bench::new(&format!("many-{group}"), 100 + group);
+        let mut rng = Rng::new(group, 2);
+        for number in 0..10 {
+            let seed = group * 10 + number;
+            let load = Duration::from_millis(20 + rng.below(300));
+            harmed += u64::from(bench.load_and_cut(&cut(seed), load) > 0);
+            assert_eq!(Findings::default(), bench.verify_after_cut(), "cut {seed}");
+        }
+        bench.down();
+    }
+    assert!(harmed > 150, "only {harmed} of 200 cuts harmed anything");
+}
+
 /// With flushes that lie the same check finds losses: it can fail.
 #[test]
 fn lying_flushes_are_found() {
