@@ -1,7 +1,7 @@
 //! The control socket: one request a line, one answer a line.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -42,6 +42,7 @@ impl Control {
         fleet: Arc<Fleet>,
         ending: Sender<Ending>,
     ) -> Result<Self, DriveError> {
+        remove_abandoned(path);
         if path.exists() {
             let remedy = "end the program that uses it, or remove the file";
             let place = path.display().to_string();
@@ -63,6 +64,17 @@ impl Control {
         };
         std::thread::spawn(move || accept(&listener, &fleet, &ending));
         Ok(control)
+    }
+}
+
+/// Removes a socket that nobody serves any more: a killed program leaves it behind.
+fn remove_abandoned(path: &Path) {
+    let refused =
+        UnixStream::connect(path).is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused);
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|told| told.file_type().is_socket());
+    if refused && is_socket {
+        // Where it cannot be removed the next step tells so.
+        let _ = std::fs::remove_file(path);
     }
 }
 
@@ -116,4 +128,26 @@ fn answer(line: &str, fleet: &Fleet) -> (ControlAnswer, bool) {
 
 fn failure(error: &DriveError) -> ControlAnswer {
     ControlAnswer::Failure(error.to_failure())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket that a killed program left is replaced; one that is served, and any other file, is not.
+    #[test]
+    fn only_an_abandoned_socket_is_replaced() {
+        let path = std::env::temp_dir().join(format!("stithy-left-{}", std::process::id()));
+        let open = || {
+            let fleet = Arc::new(Fleet::new(Box::new(|_| ())));
+            Control::open(&path, fleet, std::sync::mpsc::channel().0)
+        };
+        drop(UnixListener::bind(&path).expect("a socket"));
+        let control = open().expect("the one before is abandoned");
+        assert_eq!(Some("control-exists"), open().err().map(|error| error.code));
+        drop(control);
+        std::fs::write(&path, "a person's").expect("a file");
+        assert_eq!(Some("control-exists"), open().err().map(|error| error.code));
+        std::fs::remove_file(&path).expect("it is still there");
+    }
 }

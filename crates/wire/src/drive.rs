@@ -22,7 +22,8 @@ pub enum DriveJob {
 pub struct DriveUpJob {
     /// [`crate::WIRE_VERSION`].
     pub wire: u32,
-    /// Path of the control socket; it is made with mode 0600 and must not exist.
+    /// Path of the control socket; it is made with mode 0600. A file that is there already is refused,
+    /// unless it is a socket that a killed program left.
     pub control: String,
     /// The drives that are up from the start; `up` on the control socket adds others.
     pub drives: Vec<DriveSpec>,
