@@ -15,7 +15,8 @@ use crate::backing::{FileImage, Image, MemoryImage, Safety, Store};
 use crate::counters::Counters;
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
-use crate::model::{Immediate, Model};
+use crate::model::{of_profile, Immediate, Model};
+use crate::profile::Profile;
 use crate::room;
 use crate::serve::{orders, serve, Command, Orders, Timing};
 use crate::transport::fuse::{self, Mount};
@@ -242,13 +243,20 @@ fn image(spec: &DriveSpec) -> Result<Box<dyn Image>, DriveError> {
 }
 
 fn model(spec: &DriveSpec) -> Result<Box<dyn Model>, DriveError> {
-    match spec.profile {
-        None => Ok(Box::<Immediate>::default()),
-        Some(_) => Err(DriveError::usage(
-            "profile-unknown",
-            "service times of a profile are not known to this program",
-            "profile",
-            "give null",
-        )),
+    let Some(text) = &spec.profile else {
+        return Ok(Box::<Immediate>::default());
+    };
+    let profile = Profile::parse("profile", text)?;
+    if spec.size_bytes > profile.capacity_bytes {
+        let allowed = format!(
+            "at most {}, the capacity of the profile",
+            profile.capacity_bytes
+        );
+        return Err(invalid(
+            "size_bytes",
+            &spec.size_bytes.to_string(),
+            &allowed,
+        ));
     }
+    Ok(of_profile(&profile, spec.seed))
 }

@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod host;
 pub mod job;
 pub mod model;
+pub mod profile;
 pub mod random;
 pub mod request;
 pub mod room;

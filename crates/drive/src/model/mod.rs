@@ -1,12 +1,24 @@
 //! When a drive answers: service times, queues, caps and caches, without a clock and without I/O.
 //!
-//! [`Model`] is the seam between a drive and its times.
+//! [`Model`] is the seam between a drive and its times. [`of_profile`] makes the model of a described drive:
+//! one of electronics ([`solid`]) or one that spins ([`disk`]).
 
+mod cache;
+mod disk;
+mod distribution;
 mod immediate;
+mod pacing;
+mod solid;
+mod state;
+mod sustained;
 
+pub use disk::SeekCurve;
+pub use distribution::mean_s;
 pub use immediate::Immediate;
+pub use state::Snapshot;
 use stithy_measure::Moment;
 
+use crate::profile::{Medium, Profile};
 use crate::request::Request;
 
 /// A request that the drive has finished, and when.
@@ -23,7 +35,8 @@ pub trait Model: Send {
     /// Takes a request that arrives `now`. `id` is unique among those not yet taken.
     fn submit(&mut self, now: Moment, id: u64, request: &Request);
 
-    /// When the next request will be finished, if nothing else arrives; None when there is none.
+    /// When [`Model::take_done`] must be called next if nothing else arrives: when the next request will
+    /// be finished, or earlier, where only then it is decided which one that is. None when there is none.
     fn next_done(&self) -> Option<Moment>;
 
     /// Moves everything finished at `now` or before to the end of `done`, in the order of finishing.
@@ -34,4 +47,28 @@ pub trait Model: Send {
 
     /// Forgets all requests and empties the cache, as when the power is cut.
     fn reset(&mut self, now: Moment);
+
+    /// What of a drive outlasts its requests: what its cache holds, how far sustained writing went.
+    fn snapshot(&mut self, _now: Moment) -> Snapshot {
+        Snapshot::default()
+    }
+
+    /// Forgets all requests and puts back what [`Model::snapshot`] gave, so that putting an image back does
+    /// not age the drive.
+    fn restore(&mut self, now: Moment, _snapshot: &Snapshot) {
+        self.reset(now);
+    }
 }
+
+/// The model of a described drive; `seed` decides every draw.
+pub fn of_profile(profile: &Profile, seed: u64) -> Box<dyn Model> {
+    match &profile.medium {
+        Medium::Solid(medium) => Box::new(solid::SolidModel::new(profile, medium, seed)),
+        Medium::Disk(medium) => Box::new(disk::DiskModel::new(profile, medium)),
+    }
+}
+
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Times drawn from a described distribution.
+
+use std::f64::consts::TAU;
+
+use crate::profile::Latency;
+use crate::random::Rng;
+
+/// The 99th percentile of the standard normal distribution.
+const NORMAL_P99: f64 = 2.326_347_874_040_841;
+
+const NS_PER_S: f64 = 1e9;
+
+/// A [`Latency`] made ready to draw from, in nanoseconds.
+#[derive(Debug, Clone)]
+pub(super) enum Times {
+    Lognormal { mu: f64, sigma: f64 },
+    Quantiles(Vec<(f64, f64)>),
+}
+
+impl Times {
+    pub(super) fn new(latency: &Latency) -> Self {
+        match latency {
+            Latency::Lognormal { p50_s, p99_s } => Times::Lognormal {
+                mu: (p50_s * NS_PER_S).ln(),
+                sigma: sigma(*p50_s, *p99_s),
+            },
+            Latency::Quantiles(points) => Times::Quantiles(
+                points
+                    .iter()
+                    .map(|(share, time_s)| (*share, (time_s * NS_PER_S).ln()))
+                    .collect(),
+            ),
+        }
+    }
+
+    /// One time, nanoseconds.
+    pub(super) fn draw_ns(&self, rng: &mut Rng) -> f64 {
+        match self {
+            Times::Lognormal { mu, sigma } => (mu + sigma * normal(rng)).exp(),
+            Times::Quantiles(points) => between(points, rng.share()).exp(),
+        }
+    }
+}
+
+/// The mean of a distribution, seconds.
+pub fn mean_s(latency: &Latency) -> f64 {
+    match latency {
+        Latency::Lognormal { p50_s, p99_s } => p50_s * (sigma(*p50_s, *p99_s).powi(2) / 2.0).exp(),
+        Latency::Quantiles(points) => points
+            .windows(2)
+            .map(|two| (two[1].0 - two[0].0) * mean_of_geometric(two[0].1, two[1].1))
+            .sum(),
+    }
+}
+
+fn sigma(p50_s: f64, p99_s: f64) -> f64 {
+    (p99_s / p50_s).ln() / NORMAL_P99
+}
+
+/// The mean of a time that grows geometrically from one to the other: the logarithmic mean.
+fn mean_of_geometric(from_s: f64, to_s: f64) -> f64 {
+    match (to_s / from_s).ln() {
+        // The quotient below is 0 / 0 there.
+        growth if growth.abs() < 1e-9 => from_s,
+        growth => (to_s - from_s) / growth,
+    }
+}
+
+/// A standard normal number.
+///
+/// Source: Box and Muller, 1958.
+fn normal(rng: &mut Rng) -> f64 {
+    // 1 - share is never 0, so that the logarithm is finite.
+    let radius = (-2.0 * (1.0 - rng.share()).ln()).sqrt();
+    radius * (TAU * rng.share()).cos()
+}
+
+/// The value at a share, on straight lines between points that go from share 0 to share 1.
+fn between(points: &[(f64, f64)], share: f64) -> f64 {
+    let after = points.partition_point(|(s, _)| *s <= share);
+    let after = after.clamp(1, points.len() - 1);
+    let ((from, low), (to, high)) = (points[after - 1], points[after]);
+    low + (high - low) * (share - from) / (to - from)
+}

@@ -1,0 +1,208 @@
+//! A drive without moving parts: requests queue for channels, in the order of their arrival.
+//!
+//! Everything is decided when a request arrives. Caps and a full cache hold a request back beside the
+//! channels, not in one, so that a write that waits for its rate keeps no read from its channel.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use stithy_measure::Moment;
+
+use super::cache::FluidCache;
+use super::distribution::Times;
+use super::pacing::Pacing;
+use super::sustained::Freshness;
+use super::{Done, Model, Snapshot};
+use crate::profile::{Access, Profile, Solid};
+use crate::random::Rng;
+use crate::request::{Operation, Request};
+
+const NS_PER_S: f64 = 1e9;
+
+/// What the described latencies are of.
+const DESCRIBED_BYTES: u64 = 4096;
+
+/// The purpose of the model's random numbers, beside those of faults and power cuts.
+const PURPOSE: u64 = 0x7E_5E_71;
+
+/// One kind of access.
+#[derive(Debug)]
+struct Service {
+    times: Times,
+    ns_per_byte: f64,
+}
+
+impl Service {
+    fn new(access: &Access) -> Self {
+        Service {
+            times: Times::new(&access.latency),
+            ns_per_byte: NS_PER_S / access.bytes_per_s,
+        }
+    }
+
+    fn draw_ns(&self, length_bytes: u64, rng: &mut Rng) -> f64 {
+        let more = length_bytes.saturating_sub(DESCRIBED_BYTES);
+        self.times.draw_ns(rng) + more as f64 * self.ns_per_byte
+    }
+}
+
+/// The times of a drive without moving parts.
+#[derive(Debug)]
+pub(super) struct SolidModel {
+    read: Service,
+    write: Service,
+    flush_ns: f64,
+    /// When each channel is free, nanoseconds.
+    channels: BinaryHeap<Reverse<u64>>,
+    pacing: Pacing,
+    cache: Option<FluidCache>,
+    freshness: Option<Freshness>,
+    rng: Rng,
+    /// Moment of finishing, place in the order of arrival, name.
+    under_way: BinaryHeap<Reverse<(Moment, u64, u64)>>,
+    arrivals: u64,
+    latest: Moment,
+}
+
+impl SolidModel {
+    pub(super) fn new(profile: &Profile, medium: &Solid, seed: u64) -> Self {
+        SolidModel {
+            read: Service::new(&medium.read),
+            write: Service::new(&medium.write),
+            flush_ns: profile.flush_s * NS_PER_S,
+            channels: (0..medium.channels).map(|_| Reverse(0)).collect(),
+            pacing: Pacing::new(profile.caps),
+            cache: profile.cache.as_ref().and_then(FluidCache::new),
+            freshness: profile.sustained.map(Freshness::new),
+            rng: Rng::new(seed, PURPOSE),
+            under_way: BinaryHeap::new(),
+            arrivals: 0,
+            latest: Moment::START,
+        }
+    }
+
+    fn finish_ns(&mut self, now_ns: f64, request: &Request) -> f64 {
+        match request.operation {
+            Operation::Read => {
+                let service_ns = self.read.draw_ns(request.length_bytes, &mut self.rng);
+                let start_ns = self.channel_ns(now_ns, service_ns);
+                let paced_ns = self.pacing.read(now_ns, request.length_bytes);
+                start_ns.max(paced_ns) + service_ns
+            }
+            Operation::Write => {
+                let service_ns = self.write.draw_ns(request.length_bytes, &mut self.rng);
+                let start_ns = self.channel_ns(now_ns, service_ns);
+                let admitted_ns = self.admit_write(now_ns, request.length_bytes);
+                start_ns.max(admitted_ns) + service_ns
+            }
+            Operation::Flush => self.flushed_ns(now_ns) + self.flush_ns,
+            // A discard is a note in a table: it takes what a small write takes, and no channel.
+            Operation::Discard => now_ns + self.write.draw_ns(0, &mut self.rng),
+        }
+    }
+
+    /// When a channel begins with the request.
+    fn channel_ns(&mut self, now_ns: f64, service_ns: f64) -> f64 {
+        match self.channels.peek_mut() {
+            Some(mut first) => {
+                let start_ns = (first.0 as f64).max(now_ns);
+                *first = Reverse((start_ns + service_ns) as u64);
+                start_ns
+            }
+            // No profile has no channel; without one nothing is ever in the way.
+            None => now_ns,
+        }
+    }
+
+    /// When the caps and the cache let a write begin.
+    fn admit_write(&mut self, now_ns: f64, length_bytes: u64) -> f64 {
+        let full = self.pacing.write_rates();
+        let idle_ns = (now_ns - self.pacing.writes_idle_since_ns()).max(0.0);
+        let rates = match &mut self.freshness {
+            Some(freshness) => freshness.rates(idle_ns, length_bytes, full),
+            None => full,
+        };
+        let paced_ns = self.pacing.write(now_ns, length_bytes, rates);
+        match &mut self.cache {
+            Some(cache) => paced_ns.max(cache.take(paced_ns, length_bytes)),
+            None => paced_ns,
+        }
+    }
+
+    /// When what was written before has reached the medium, as far as a flush waits for that.
+    fn flushed_ns(&self, now_ns: f64) -> f64 {
+        match &self.cache {
+            Some(cache) if !cache.is_protected => cache.empty_at_ns().max(now_ns),
+            _ => now_ns,
+        }
+    }
+}
+
+impl Model for SolidModel {
+    fn submit(&mut self, now: Moment, id: u64, request: &Request) {
+        self.latest = now;
+        let at_ns = self.finish_ns(now.0 as f64, request);
+        let at = Moment((at_ns.round() as u64).max(now.0));
+        self.under_way.push(Reverse((at, self.arrivals, id)));
+        self.arrivals += 1;
+    }
+
+    fn next_done(&self) -> Option<Moment> {
+        self.under_way.peek().map(|Reverse((at, _, _))| *at)
+    }
+
+    fn take_done(&mut self, now: Moment, done: &mut Vec<Done>) {
+        self.latest = now;
+        while let Some(&Reverse((at, _, id))) = self.under_way.peek() {
+            if at > now {
+                break;
+            }
+            self.under_way.pop();
+            done.push(Done { id, at });
+        }
+    }
+
+    fn cache_fill_bytes(&self) -> Option<u64> {
+        let now_ns = self.latest.0 as f64;
+        self.cache.as_ref().map(|cache| cache.fill_bytes(now_ns))
+    }
+
+    fn reset(&mut self, now: Moment) {
+        self.latest = now;
+        self.under_way.clear();
+        self.channels = self.channels.iter().map(|_| Reverse(now.0)).collect();
+        self.pacing.reset(now.0 as f64);
+        if let Some(cache) = &mut self.cache {
+            cache.set_fill_bytes(now.0 as f64, 0);
+        }
+    }
+
+    fn snapshot(&mut self, now: Moment) -> Snapshot {
+        self.latest = now;
+        let idle_ns = (now.0 as f64 - self.pacing.writes_idle_since_ns()).max(0.0);
+        let full = self.pacing.write_rates();
+        Snapshot {
+            cache_fill_bytes: self.cache_fill_bytes().unwrap_or_default(),
+            fresh_bytes: self.freshness.as_ref().map(|freshness| {
+                // A write of nothing tells what is ready after the pause, and takes none of it.
+                let mut then = freshness.clone();
+                then.rates(idle_ns, 0, full);
+                then.ready_bytes()
+            }),
+            cached_writes: Vec::new(),
+        }
+    }
+
+    fn restore(&mut self, now: Moment, snapshot: &Snapshot) {
+        self.reset(now);
+        if let Some(cache) = &mut self.cache {
+            cache.set_fill_bytes(now.0 as f64, snapshot.cache_fill_bytes);
+        }
+        if let (Some(freshness), Some(ready)) = (&mut self.freshness, snapshot.fresh_bytes) {
+            freshness.set_ready_bytes(ready);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

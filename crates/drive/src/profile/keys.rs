@@ -1,0 +1,157 @@
+//! The keys of a profile, each declared once: what it may be, its unit, what it means.
+//!
+//! Reading, checking and the reference page all follow from this list.
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// Text that is not empty.
+    Text,
+    /// Lower-case letters, digits and hyphens.
+    Name,
+    /// True or false.
+    Flag,
+    /// A whole number of at least this.
+    Whole(f64),
+    /// A number above 0.
+    Positive,
+    /// A number of at least 0.
+    NotNegative,
+    /// A list of pairs of numbers.
+    Pairs,
+    /// A list of texts.
+    Texts,
+}
+
+impl Kind {
+    /// What is allowed, in words.
+    pub(super) fn allowed(self) -> String {
+        match self {
+            Kind::Text => "text".to_string(),
+            Kind::Name => "lower-case letters, digits and hyphens".to_string(),
+            Kind::Flag => "true or false".to_string(),
+            Kind::Whole(lowest) => format!("a whole number of at least {lowest}"),
+            Kind::Positive => "a number above 0".to_string(),
+            Kind::NotNegative => "a number of at least 0".to_string(),
+            Kind::Pairs => "a list of pairs of numbers".to_string(),
+            Kind::Texts => "a list of texts".to_string(),
+        }
+    }
+}
+
+/// Whether a key must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// In every profile.
+    Always,
+    /// Where its table is.
+    InTable,
+    /// In every profile of a drive without moving parts, and in no other.
+    Solid,
+    /// Only where it says something.
+    Optional,
+}
+
+impl Need {
+    /// When it must be there, in words.
+    pub(super) fn told(self) -> &'static str {
+        match self {
+            Need::Always => "yes",
+            Need::InTable => "in its table",
+            Need::Solid => "unless there is `disk`",
+            Need::Optional => "no",
+        }
+    }
+}
+
+/// One key.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// Its table, a dot, its name.
+    pub path: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// The unit of its numbers; empty where there is none.
+    pub unit: &'static str,
+    /// Whether it must be there.
+    pub need: Need,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+const fn key(
+    path: &'static str,
+    kind: Kind,
+    unit: &'static str,
+    need: Need,
+    meaning: &'static str,
+) -> Key {
+    Key {
+        path,
+        kind,
+        unit,
+        need,
+        meaning,
+    }
+}
+
+use Kind::{Flag, Name, NotNegative, Pairs, Positive, Text, Texts, Whole};
+use Need::{Always, InTable, Optional};
+
+const QUANTILES: &str =
+    "pairs of a share of the requests and their time, from share 0 to share 1, \
+     instead of `p50_us` and `p99_us`; between two points the time grows geometrically";
+const REQUEST_BANDWIDTH: &str = "bandwidth of one request beyond its first 4 KiB";
+
+/// Every key, in the order of the reference page.
+pub(super) const KEYS: &[Key] = &[
+    key("version", Whole(1.0), "", Always, "version of the format: 1"),
+    key("name", Name, "", Always, "name in studies and in the catalogue"),
+    key("title", Text, "", Always, "what the drive is, for people"),
+    key("capacity_bytes", Whole(1.0), "B", Always, "how many bytes it holds"),
+    key("channels", Whole(1.0), "", Need::Solid, "how many requests it serves at once"),
+    key("read.p50_us", Positive, "µs", Optional, "half of the reads of 4 KiB of an idle drive take at most this"),
+    key("read.p99_us", Positive, "µs", Optional, "99 of 100 reads take at most this; the distribution is log-normal"),
+    key("read.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
+    key("read.bytes_per_s", Positive, "B/s", Need::Solid, REQUEST_BANDWIDTH),
+    key("write.p50_us", Positive, "µs", Optional, "as of reads"),
+    key("write.p99_us", Positive, "µs", Optional, "as of reads"),
+    key("write.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
+    key("write.bytes_per_s", Positive, "B/s", Need::Solid, REQUEST_BANDWIDTH),
+    key("cap.read_iops", Positive, "1/s", Optional, "reads a second, evenly paced"),
+    key("cap.write_iops", Positive, "1/s", Optional, "writes a second"),
+    key("cap.total_iops", Positive, "1/s", Optional, "reads and writes a second"),
+    key("cap.read_bytes_per_s", Positive, "B/s", Optional, "bytes read a second"),
+    key("cap.write_bytes_per_s", Positive, "B/s", Optional, "bytes written a second"),
+    key("cap.total_bytes_per_s", Positive, "B/s", Optional, "bytes read and written a second"),
+    key("flush.cost_us", NotNegative, "µs", Always, "time of a flush besides what it waits for"),
+    key("cache.size_bytes", Whole(1.0), "B", InTable, "how much the write cache holds"),
+    key("cache.drain_bytes_per_s", Positive, "B/s", Need::Solid, "how fast the cache reaches the medium; on a disk the arm decides"),
+    key("cache.protected", Flag, "", InTable, "whether the cache survives a power cut, so that a flush does not wait for it"),
+    key("sustained.after_bytes", Whole(1.0), "B", InTable, "how much can be written at the full rate"),
+    key("sustained.write_iops", Positive, "1/s", Optional, "writes a second after that"),
+    key("sustained.write_bytes_per_s", Positive, "B/s", Optional, "bytes written a second after that"),
+    key("sustained.recovery_bytes_per_s", NotNegative, "B/s", InTable, "by how much it can again be written at the full rate, for each second in which nothing is written"),
+    key("disk.rpm", Positive, "1/min", InTable, "turns of the platters"),
+    key("disk.seek_track_ms", Positive, "ms", InTable, "time of the arm to the next track"),
+    key("disk.seek_average_ms", Positive, "ms", InTable, "mean time between two tracks chosen at random"),
+    key("disk.seek_full_ms", Positive, "ms", InTable, "time over all tracks"),
+    key("disk.write_settle_ms", NotNegative, "ms", InTable, "by how much a seek is longer before a write"),
+    key("disk.overhead_us", NotNegative, "µs", InTable, "what the electronics add to a request"),
+    key("disk.queue_depth", Whole(1.0), "", InTable, "from how many waiting requests the nearest is chosen; 1 serves in the order of arrival"),
+    key("disk.read_ahead_bytes", Whole(0.0), "B", InTable, "how far it reads on after a read"),
+    key("disk.zones", Pairs, "1, B/s", InTable, "pairs of a share of the capacity and its bandwidth, from the outermost tracks inwards"),
+    key("provenance.assumed", Texts, "", Optional, "keys, or whole tables, whose values nobody has published or measured, or nobody has looked up"),
+    key("provenance.note", Text, "", Optional, "what a reader should know besides"),
+];
+
+/// The tables that a file may have besides its first keys.
+pub(super) fn is_table(name: &str) -> bool {
+    KEYS.iter()
+        .any(|key| key.path.split_once('.').is_some_and(|(t, _)| t == name))
+}
+
+/// The declaration of a path.
+pub(super) fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}

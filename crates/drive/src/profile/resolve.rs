@@ -1,0 +1,115 @@
+//! The values of a profile with their types, in seconds and bytes.
+
+use super::written::Values;
+use super::{
+    Access, Caps, Disk, Latency, Medium, Profile, Provenance, Rates, Solid, Sustained, WriteCache,
+    Zone,
+};
+
+const S_PER_US: f64 = 1e-6;
+const S_PER_MS: f64 = 1e-3;
+
+/// The profile; None where a value that it needs is missing, which then is among the problems.
+pub(super) fn profile(values: &Values) -> Option<Profile> {
+    Some(Profile {
+        name: values.text("name")?.to_string(),
+        title: values.text("title")?.to_string(),
+        capacity_bytes: values.number("capacity_bytes")? as u64,
+        medium: match values.has_table("disk") {
+            true => Medium::Disk(disk(values)?),
+            false => Medium::Solid(solid(values)?),
+        },
+        caps: Caps {
+            read: rates(values, "cap.read_"),
+            write: rates(values, "cap.write_"),
+            total: rates(values, "cap.total_"),
+        },
+        flush_s: values.number("flush.cost_us")? * S_PER_US,
+        cache: match values.has_table("cache") {
+            true => Some(cache(values)?),
+            false => None,
+        },
+        sustained: match values.has_table("sustained") {
+            true => Some(sustained(values)?),
+            false => None,
+        },
+        provenance: Provenance {
+            sources: values.sources.iter().map(|(s, _)| s.clone()).collect(),
+            assumed: values.texts("provenance.assumed").to_vec(),
+            note: values.text("provenance.note").map(str::to_string),
+        },
+    })
+}
+
+fn rates(values: &Values, prefix: &str) -> Rates {
+    Rates {
+        iops: values.number(&format!("{prefix}iops")),
+        bytes_per_s: values.number(&format!("{prefix}bytes_per_s")),
+    }
+}
+
+fn solid(values: &Values) -> Option<Solid> {
+    Some(Solid {
+        channels: values.number("channels")? as u32,
+        read: access(values, "read")?,
+        write: access(values, "write")?,
+    })
+}
+
+fn access(values: &Values, table: &str) -> Option<Access> {
+    let path = |key: &str| format!("{table}.{key}");
+    let latency = match values.pairs(&path("quantiles_us")) {
+        Some(points) => Latency::Quantiles(
+            points
+                .iter()
+                .map(|(share, time_us)| (*share, time_us * S_PER_US))
+                .collect(),
+        ),
+        None => Latency::Lognormal {
+            p50_s: values.number(&path("p50_us"))? * S_PER_US,
+            p99_s: values.number(&path("p99_us"))? * S_PER_US,
+        },
+    };
+    Some(Access {
+        latency,
+        bytes_per_s: values.number(&path("bytes_per_s"))?,
+    })
+}
+
+fn cache(values: &Values) -> Option<WriteCache> {
+    Some(WriteCache {
+        size_bytes: values.number("cache.size_bytes")? as u64,
+        drain_bytes_per_s: values.number("cache.drain_bytes_per_s"),
+        protected: values.flag("cache.protected")?,
+    })
+}
+
+fn sustained(values: &Values) -> Option<Sustained> {
+    Some(Sustained {
+        after_bytes: values.number("sustained.after_bytes")? as u64,
+        slowed: rates(values, "sustained.write_"),
+        recovery_bytes_per_s: values.number("sustained.recovery_bytes_per_s")?,
+    })
+}
+
+fn disk(values: &Values) -> Option<Disk> {
+    let ms = |key: &str| Some(values.number(&format!("disk.{key}"))? * S_PER_MS);
+    let zones = values.pairs("disk.zones")?;
+    Some(Disk {
+        rpm: values.number("disk.rpm")?,
+        seek_track_s: ms("seek_track_ms")?,
+        seek_average_s: ms("seek_average_ms")?,
+        seek_full_s: ms("seek_full_ms")?,
+        write_settle_s: ms("write_settle_ms")?,
+        overhead_s: values.number("disk.overhead_us")? * S_PER_US,
+        queue_depth: values.number("disk.queue_depth")? as u32,
+        read_ahead_bytes: values.number("disk.read_ahead_bytes")? as u64,
+        zones: zones
+            .iter()
+            .map(|(capacity_share, bytes_per_s)| Zone {
+                capacity_share: *capacity_share,
+                bytes_per_s: *bytes_per_s,
+            })
+            .collect(),
+    })
+}
