@@ -8,8 +8,8 @@ use super::{Medium, Profile, Rates, CATALOGUE};
 const HEAD: &str = "\
 # Drive profiles
 
-Written from `crates/drive/src/profile/keys.rs` and `crates/drive/profiles/`; do not edit. A drive profile is a
-TOML file that describes a drive: its service times, queues, caches and limits. Unknown keys are refused,
+Written from `crates/drive/src/profile/keys.rs` and `crates/drive/profiles/`; do not edit. A drive
+profile is a TOML file that describes a drive: its service times, queues, caches and limits. Unknown keys are refused,
 and every number names its source or is marked as assumed.
 
 ## Keys
@@ -19,8 +19,8 @@ and every number names its source or is marked as assumed.
 ";
 
 const SOURCES: &str = "
-Besides these, each `[[provenance.source]]` has a `text`, the document or the measurement, and `keys`, the keys or
-the tables whose numbers it gives.
+Besides these, each `[[provenance.source]]` has a `text`, the document or the measurement, and `keys`,
+the keys or the tables whose numbers it gives.
 
 ## How a drive answers
 
@@ -36,6 +36,9 @@ the tables whose numbers it gives.
 - A disk has one arm. It takes the waiting request that it can finish first, and after four queue
   lengths the oldest. Reads that go on where the last ended come from what was read ahead; writes
   without a cache lose a turn when they come late.
+- A drive may be smaller than its profile's capacity. A disk then uses its outermost tracks only, where
+  seeks are short and the bandwidth is highest; a profile with a smaller capacity spreads the drive over
+  all tracks.
 - `scale` divides capacity, IOPS and bandwidth, what the cache holds and what can be written before it slows
   down, and keeps latencies. A disk cannot be scaled: its rates follow from its latencies.
 

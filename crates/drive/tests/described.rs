@@ -1,0 +1,78 @@
+//! A described drive as the kernel sees it: it takes its time, and what cannot be described is refused.
+
+use std::os::unix::fs::FileExt;
+
+mod support;
+
+use stithy_drive::device::Device;
+use stithy_drive::profile::CATALOGUE;
+use support::{open_direct, spec, Page};
+
+/// 5 ms a read, 2 ms a write, 3 ms a flush; writes are on the medium when they are answered.
+const SLOW: &str = r#"
+version = 1
+name = "slow"
+title = "A slow drive"
+capacity_bytes = 16_777_216
+channels = 1
+read = { p50_us = 5_000, p99_us = 5_000, bytes_per_s = 1e9 }
+write = { p50_us = 2_000, p99_us = 2_000, bytes_per_s = 1e9 }
+flush = { cost_us = 3_000 }
+[provenance]
+assumed = ["capacity_bytes", "channels", "read", "write", "flush"]
+"#;
+
+/// Each request takes at least the time of the profile.
+#[test]
+fn a_described_drive_takes_its_time() {
+    let mut described = spec("described", 16 << 20);
+    described.profile = Some(SLOW.to_string());
+    let device = Device::up(&described).expect("root, FUSE and a loop device");
+    let file = open_direct(&device.ready().device);
+    let mut page = Page::filled(7);
+    for n in 0..5 {
+        file.write_all_at(page.bytes(), n * 4096).unwrap();
+        file.read_exact_at(page.bytes_mut(), n * 4096).unwrap();
+    }
+    file.sync_all().unwrap();
+    drop(file);
+    let counters = device.down().expect("nobody uses it");
+    for (name, least_s) in [("read", 5e-3), ("write", 2e-3), ("flush", 3e-3)] {
+        let each = counters.operations.iter().find(|each| each.name == name);
+        let counted = each.expect("every operation is told");
+        let p50_s = counted.latency.p50_s.expect("some were answered");
+        // A histogram of three digits rounds by a thousandth.
+        assert!(p50_s >= 0.999 * least_s, "{name}: {p50_s} s");
+    }
+}
+
+/// A drive larger than its profile, and a profile that is wrong, are refused before anything is made.
+#[test]
+fn what_cannot_be_described_is_refused() {
+    let mut drive = spec("refused", 32 << 20);
+    drive.profile = Some(SLOW.to_string());
+    let error = Device::up(&drive).err().expect("it is too large");
+    assert_eq!(("drive-invalid", "size_bytes"), (error.code, &*error.place));
+    drive.profile = Some(SLOW.replace("channels = 1", "channels = 0"));
+    let error = Device::up(&drive).err().expect("it has no channel");
+    assert_eq!("profile-invalid", error.code);
+    assert!(error.problem.contains("profile:6: channels = 0"), "{error}");
+}
+
+/// Every shipped drive comes up, small, and serves.
+#[test]
+fn every_shipped_drive_comes_up() {
+    for shipped in CATALOGUE {
+        let mut drive = spec(shipped.name, 16 << 20);
+        drive.profile = Some(shipped.text.to_string());
+        let device = Device::up(&drive).expect("root, FUSE and a loop device");
+        let file = open_direct(&device.ready().device);
+        let (written, mut seen) = (Page::filled(3), Page::filled(0));
+        file.write_all_at(written.bytes(), 4096).unwrap();
+        file.sync_all().unwrap();
+        file.read_exact_at(seen.bytes_mut(), 4096).unwrap();
+        assert!(written == seen, "{}", shipped.name);
+        drop(file);
+        device.down().expect("nobody uses it");
+    }
+}
