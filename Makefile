@@ -33,7 +33,7 @@ lint:
 	$(PYTHON) -m mypy --no-error-summary
 
 rust-test:
-	cargo test --quiet --locked --workspace
+	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace
 
 python-test:
 	@$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))

