@@ -60,3 +60,52 @@ def test_without_rights_the_missing_packages_are_named(machine: Path) -> None:
     assert "build-essential: no linker (cc)" in finished.stderr
     assert "apt-get install build-essential" in finished.stderr
     assert not (machine / ".venv").exists()
+
+
+def _has_drives_without_tools(machine: Path) -> None:
+    """Everything is set up but for the last steps, and drives can be had."""
+    for name in ("fuse", "loop-control"):
+        (machine / "dev").mkdir(exist_ok=True)
+        (machine / "dev" / name).touch()
+    script = machine / "tools/setup"
+    text = script.read_text().replace("/dev/fuse", f"{machine}/dev/fuse")
+    text = text.replace("/dev/loop-control", f"{machine}/dev/loop-control")
+    text = text.replace(":/usr/sbin:/sbin", "")
+    script.write_text(text.replace('\ninstall_lock "', '\n: install_lock "'))
+    _give(machine, "cargo", "cargo 1.99.0 (abc 2026-05-26)")
+    for name in ("python3", "postgres", "initdb", "setpriv"):
+        _give(machine, name, "")
+    (machine / ".venv/bin").mkdir(parents=True)
+    (machine / ".venv/bin/python").symlink_to(machine / "bin/python3")
+    (machine / ".venv/made").write_text(f"{machine} {machine}/bin/python3\n")
+
+
+def test_without_rights_the_tools_for_drives_are_named_once(machine: Path) -> None:
+    """Nothing stops for want of them, and the next set-up does not say it again."""
+    _has_drives_without_tools(machine)
+    remedy = "apt-get install fio e2fsprogs xfsprogs btrfs-progs"
+    assert remedy in _set_up(machine).stdout
+    assert remedy not in _set_up(machine).stdout
+
+
+def test_where_drives_can_be_had_their_tools_are_installed(machine: Path) -> None:
+    """Only those that are missing are asked for."""
+    _has_drives_without_tools(machine)
+    _give(machine, "fio", "fio-3.33")
+    _give(machine, "sudo", "")
+    _give(machine, "mktemp", f"{machine}/log")
+    _give(machine, "rm", "")
+    asked = machine / "asked"
+    (machine / "bin/apt-get").write_text(f'#!/bin/sh\necho "$@" >>{asked}\n')
+    (machine / "bin/apt-get").chmod(0o755)
+    (machine / "bin/sudo").write_text('#!/bin/sh\n[ "$1" = -n ] || "$@"\n')
+    stated = _set_up(machine).stdout
+    assert "installing e2fsprogs xfsprogs btrfs-progs" in stated
+    assert asked.read_text().endswith("--no-install-recommends e2fsprogs xfsprogs btrfs-progs\n")
+
+
+def test_without_drives_no_tools_for_them_are_asked_for(machine: Path) -> None:
+    """A machine without loop devices needs neither fio nor file systems."""
+    _has_drives_without_tools(machine)
+    (machine / "dev/loop-control").unlink()
+    assert "fio" not in _set_up(machine).stdout
