@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instance import Instance, started
+from kept import TARGET_MISSED
 from stithy.collect.collector import Scope
 from stithy.collect.sampler import Sampler
 from stithy.hosts.runner import LocalRunner
@@ -20,7 +21,6 @@ from stithy.wire.jobs import WorkloadSize
 from stithy.workload.hammer import Hammer, RunRequest, Watch
 
 TARGET_SHARE = 0.01
-TARGET_MISSED = 99
 DATABASE = "collectors"
 SIZE = WorkloadSize(name="order-entry", warehouses=1)
 USERS = 8

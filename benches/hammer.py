@@ -6,10 +6,6 @@ reference that is taken in the same run, so that the ratio holds on any machine.
 `benches/results/<date>.json`.
 """
 
-import json
-import os
-import platform
-import signal
 import statistics
 import sys
 import tempfile
@@ -17,17 +13,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import measurements
 import references
 from instance import SETTINGS, Instance, started
+from kept import NOT_VALID, TARGET_MISSED, keep
 from measurements import Drive
 from references import RoundTrips
-
-RESULTS = Path(__file__).resolve().parent / "results"
-TARGET_MISSED = 99
-NOT_VALID = 5
 
 
 @dataclass(frozen=True)
@@ -119,7 +111,6 @@ class Line:
 
 def main() -> int:
     """Measure, show, keep."""
-    signal.signal(signal.SIGTERM, _stop)
     effort = QUICK if "--quick" in sys.argv[1:] else FULL
     with started() as instance, tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         version = instance.sql("SHOW server_version")[0][0]
@@ -129,7 +120,7 @@ def main() -> int:
     lines = compare(rounds, loads)
     show(lines, rounds, broken)
     if effort is FULL:
-        keep(lines, version, effort, {"rounds": rounds, "loads": loads, "broken": broken})
+        keep_all(lines, version, effort, {"rounds": rounds, "loads": loads, "broken": broken})
     return verdict(lines, rounds, broken)
 
 
@@ -217,15 +208,9 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def keep(lines: list[Line], version: str, effort: Effort, raw: Mapping[str, object]) -> None:
-    """Everything that was measured, as JSON, with what it was measured on."""
-    now = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
+def keep_all(lines: list[Line], version: str, effort: Effort, raw: Mapping[str, object]) -> None:
+    """The table and what it was made of."""
     facts = {
-        "at": now,
-        "cpu": _cpu_model(),
-        "cpus": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-        "kernel": platform.release(),
         "postgresql": version,
         "settings": SETTINGS,
         "users": measurements.USERS,
@@ -233,11 +218,7 @@ def keep(lines: list[Line], version: str, effort: Effort, raw: Mapping[str, obje
         "effort": asdict(effort),
     }
     table = [asdict(line) | {"ratio": line.ratio, "met": line.met} for line in lines]
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{now}.json"
-    everything = {"schema": 2, "facts": facts, "table": table, **raw}
-    path.write_text(json.dumps(everything, indent=1, default=asdict) + "\n")
-    print(f"raw numbers: benches/results/{path.name}")
+    keep("hammer", facts, {"table": table, **raw})
 
 
 def verdict(lines: list[Line], rounds: list[Round], broken: list[int]) -> int:
@@ -250,18 +231,6 @@ def verdict(lines: list[Line], rounds: list[Round], broken: list[int]) -> int:
 def say(stage: str, text: str) -> None:
     """One line of progress on standard error."""
     print(f"{time.strftime('%H:%M:%S')} {stage}: {text}", file=sys.stderr, flush=True)
-
-
-def _cpu_model() -> str | None:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return None
-
-
-def _stop(signal_number: int, frame: object) -> NoReturn:
-    """End through the blocks that clean up."""
-    raise SystemExit(128 + signal_number)
 
 
 if __name__ == "__main__":

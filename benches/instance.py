@@ -4,11 +4,13 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import quote
 
 from processes import run
@@ -83,7 +85,8 @@ def _unprivileged() -> tuple[list[str], int, int]:
 
 @contextmanager
 def started() -> Iterator[Instance]:
-    """An instance that is gone, with all its files, when the block ends."""
+    """An instance that is gone, with all its files, when the block ends, by SIGTERM too."""
+    signal.signal(signal.SIGTERM, _stop)
     prefix, uid, gid = _unprivileged()
     programs = find_programs()
     home = Path(tempfile.mkdtemp(prefix="stithy-bench-", dir="/var/tmp"))
@@ -104,6 +107,11 @@ def started() -> Iterator[Instance]:
             run([*control, "-m", "fast", "stop"])
     finally:
         shutil.rmtree(home)
+
+
+def _stop(signal_number: int, frame: object) -> NoReturn:
+    """End through the blocks that clean up."""
+    raise SystemExit(128 + signal_number)
 
 
 def _initialise(prefix: list[str], programs: Path, home: Path, secret: Path) -> None:

@@ -16,18 +16,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import measurements
-from instance import Instance, started
+from instance import SETTINGS, Instance, started
+from kept import NOT_VALID, TARGET_MISSED, keep
 from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think, WorkloadSize
 
-RESULTS = Path(__file__).resolve().parent / "results"
 WORKLOAD = WorkloadSize(name="order-entry", warehouses=10)
 KEYED_CYCLE_S = 20.99
 """Mean keying and thinking of the specified mix; clause 5.2.5.7 of the specification."""
 NEW_ORDER_SHARE = 0.45
 RATE_TOLERANCE = 0.02
-TARGET_MISSED = 99
-NOT_VALID = 5
+GROWTH_MOST = 0.02
 
 
 @dataclass(frozen=True)
@@ -139,10 +138,12 @@ def main(words: list[str]) -> int:
         broken = measurements.broken_conditions(instance, after_load=False, workload=WORKLOAD)
     print(f"consistency conditions after the runs: {broken or 'all hold'}")
     if "--quick" not in words:
-        keep(done, broken)
+        keep_all(done, broken)
     if broken or any(taken.errors or not taken.summary["complete"] for _, taken in done):
         return NOT_VALID
-    return 0 if all(met for case, taken in done for _, met in verdicts(case, taken)) else 99
+    return (
+        0 if all(met for case, taken in done for _, met in verdicts(case, taken)) else TARGET_MISSED
+    )
 
 
 def chosen(words: list[str]) -> Iterator[Case]:
@@ -270,13 +271,14 @@ def verdicts(case: Case, taken: Taken) -> Iterator[tuple[str, bool]]:
         yield f"seated after {start_s:.2f} s, at most {limit:g}", start_s <= limit
     if taken.new_order_ratio is not None:
         off = abs(taken.new_order_ratio - 1)
-        words = f"new orders {taken.new_order_ratio:.4f} of the arithmetic rate, within 0.02"
+        words = f"new orders {taken.new_order_ratio:.4f} of the arithmetic rate, within {RATE_TOLERANCE}"
         yield words, off <= RATE_TOLERANCE
     if case.duration_s >= 600:
         growth = flatness(case, taken)
         yield (
-            f"memory grew by {100 * growth:+.1f} % from first to last fifth, at most 2",
-            (growth <= 0.02),
+            f"memory grew by {100 * growth:+.1f} % from first to last fifth, at most "
+            f"{100 * GROWTH_MOST:g}",
+            growth <= GROWTH_MOST,
         )
 
 
@@ -302,9 +304,8 @@ def lines(case: Case, taken: Taken) -> Iterator[str]:
     )
 
 
-def keep(done: list[tuple[Case, Taken]], broken: list[int]) -> None:
-    """Everything that was measured, as JSON."""
-    now = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
+def keep_all(done: list[tuple[Case, Taken]], broken: list[int]) -> None:
+    """Every case with what it took and what that comes to."""
     rows = [
         {
             "case": asdict(case) | {"pace": case.pace.model_dump()},
@@ -313,11 +314,7 @@ def keep(done: list[tuple[Case, Taken]], broken: list[int]) -> None:
         }
         for case, taken in done
     ]
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{now}-users.json"
-    everything = {"schema": 1, "at": now, "cpus": os.cpu_count(), "broken": broken, "cases": rows}
-    path.write_text(json.dumps(everything, indent=1) + "\n")
-    print(f"raw numbers: benches/results/{path.name}")
+    keep("users", {"settings": SETTINGS}, {"broken": broken, "cases": rows})
 
 
 if __name__ == "__main__":

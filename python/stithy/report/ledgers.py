@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from stithy.analysis.validity.ledger import GONE
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import count, listing, plural
@@ -13,7 +14,6 @@ COUNTS = (
     ("refused", "Refused"), ("returned", "Returned"), ("in_doubt", "In doubt"),
     ("in_doubt_found", "of those found"), ("unknown", "Not in the ledger"),
 )  # fmt: skip
-GONE = ("lost", "differing", "returned")
 
 
 def counted(context: Context) -> PageTable:

@@ -14,6 +14,7 @@ from stithy.study.users import Load
 from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
+from stithy.workload import words
 from stithy.workload.hammer import THINK_S, Watch
 
 TRIAL_S = 0.75
@@ -72,7 +73,7 @@ def _watch(context: Context) -> Watch:
 
 
 def _facts(summary: CalibrateSummary) -> CalibrationFacts:
-    over = f"over {summary.connections} connections"
+    over = words.pool(summary.connections)
     late = f"the driver was late at every rate that was tried {over}"
     return CalibrationFacts(
         connections=summary.connections,
@@ -85,7 +86,4 @@ def _facts(summary: CalibrateSummary) -> CalibrationFacts:
 
 
 def _told(summary: CalibrateSummary) -> str:
-    over = f"over {summary.connections} connections"
-    if summary.rate_per_s_max is None:
-        return f"late at every rate {over}: this host is busy, or too slow for the driver"
-    return f"on time up to {summary.rate_per_s_max:,.0f} transactions a second {over}"
+    return words.kept_up(summary.connections, summary.rate_per_s_max)

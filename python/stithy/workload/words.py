@@ -41,6 +41,14 @@ def pool(connections: int | None, *, is_open: bool = False) -> str:
     return "users are connections" if is_open else "a connection each"
 
 
+def kept_up(connections: int, rate_per_s_max: float | None) -> str:
+    """What a calibration found: the highest rate on time, None where every rate was late."""
+    over = pool(connections)
+    if rate_per_s_max is None:
+        return f"late at every rate {over}: this host is busy, or too slow for the driver"
+    return f"on time up to {rate_per_s_max:,.0f} transactions a second {over}"
+
+
 def profile(name: str) -> str:
     """Which mix and keys: in capitals where they are not the specified ones."""
     return HAMMERDB if name == "hammerdb" else "specified mix and keys"

@@ -86,11 +86,12 @@ def _row(trial: "Calibration", trial_s: float) -> list[str]:
 
 def answer(summary: "CalibrateSummary") -> str:
     """What to stay below, or that nothing was found."""
-    over = "1 connection" if summary.connections == 1 else f"{summary.connections} connections"
+    from stithy.workload.words import kept_up
+
+    found = kept_up(summary.connections, summary.rate_per_s_max)
     if summary.rate_per_s_max is None:
-        return f"late at every rate over {over}: this host is busy, or too slow for the driver"
-    on_time = f"on time up to {summary.rate_per_s_max:,.0f} transactions a second over {over}"
-    return f"{on_time}{_users(summary)}; ask for at most half of that"
+        return found
+    return f"{found}{_users(summary)}; ask for at most half of that"
 
 
 def _users(summary: "CalibrateSummary") -> str:

@@ -166,9 +166,11 @@ def _who(asked: "RunRequest") -> str:
     count = (asked.connections or asked.users) if is_open else asked.users
     noun = "connection" if is_open else "user"
     who = f"{count:,} {noun}{'' if count == 1 else 's'}"
-    shared = "" if is_open else f" {words.pool(asked.connections)}"
-    with_own = shared.replace(" a ", ", a ") if asked.connections is None else shared
-    return f"{who}{with_own}, {', '.join(parts)}"
+    if not is_open and asked.connections is not None:
+        who = f"{who} {words.pool(asked.connections)}"
+    elif not is_open:
+        parts.insert(0, words.pool(None))
+    return f"{who}, {', '.join(parts)}"
 
 
 def _reached(touched: "Touched | None") -> Iterable[str]:

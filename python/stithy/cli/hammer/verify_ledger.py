@@ -86,6 +86,8 @@ def ledger_text(verified: "LedgerVerified") -> str:
 
 
 def _answer(verified: "LedgerVerified") -> Iterator[str]:
+    from stithy.analysis.validity.ledger import GONE
+
     summary = verified.summary
     both = (summary.orders, summary.payments)
     unnamed = sum(_findings(counts) for counts in both) - len(verified.findings)
@@ -100,11 +102,10 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
     yield f"✗ ACKNOWLEDGED WORK IS GONE: {', '.join(gone)}{after}"
 
 
-GONE = ("lost", "differing", "returned")
-
-
 def _findings(counts: "LedgerCounts") -> int:
     """All that could be named; each doubt is one, found or not."""
+    from stithy.analysis.validity.ledger import GONE
+
     return sum(getattr(counts, name) for name in (*GONE, "in_doubt", "unknown"))
 
 
