@@ -141,9 +141,8 @@ def main(words: list[str]) -> int:
         keep_all(done, broken)
     if broken or any(taken.errors or not taken.summary["complete"] for _, taken in done):
         return NOT_VALID
-    return (
-        0 if all(met for case, taken in done for _, met in verdicts(case, taken)) else TARGET_MISSED
-    )
+    met = all(met for case, taken in done for _, met in verdicts(case, taken))
+    return 0 if met else TARGET_MISSED
 
 
 def chosen(words: list[str]) -> Iterator[Case]:
@@ -271,8 +270,8 @@ def verdicts(case: Case, taken: Taken) -> Iterator[tuple[str, bool]]:
         yield f"seated after {start_s:.2f} s, at most {limit:g}", start_s <= limit
     if taken.new_order_ratio is not None:
         off = abs(taken.new_order_ratio - 1)
-        words = f"new orders {taken.new_order_ratio:.4f} of the arithmetic rate, within {RATE_TOLERANCE}"
-        yield words, off <= RATE_TOLERANCE
+        of_arithmetic = f"new orders {taken.new_order_ratio:.4f} of the arithmetic rate"
+        yield f"{of_arithmetic}, within {RATE_TOLERANCE}", off <= RATE_TOLERANCE
     if case.duration_s >= 600:
         growth = flatness(case, taken)
         yield (

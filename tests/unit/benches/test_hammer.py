@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import hammer
+import kept
 from measurements import Drive
 from references import RoundTrips
 
@@ -54,7 +55,7 @@ def test_a_missed_target_is_a_failure(each: hammer.Round, load: hammer.Load) -> 
     """Each of the four counts."""
     lines = hammer.compare([each], [load])
     assert [line.met for line in lines].count(False) == 1
-    assert hammer.verdict(lines, [each], broken=[]) == hammer.TARGET_MISSED
+    assert hammer.verdict(lines, [each], broken=[]) == kept.TARGET_MISSED
 
 
 def test_broken_conditions_and_errors_outweigh_every_target() -> None:
@@ -62,5 +63,5 @@ def test_broken_conditions_and_errors_outweigh_every_target() -> None:
     lines = hammer.compare([ROUND], [LOAD])
     failing = [replace(ROUND, drive=replace(DRIVE, errors=1))]
     assert hammer.verdict(lines, [ROUND], broken=[]) == 0
-    assert hammer.verdict(lines, [ROUND], broken=[3]) == hammer.NOT_VALID
-    assert hammer.verdict(lines, failing, broken=[]) == hammer.NOT_VALID
+    assert hammer.verdict(lines, [ROUND], broken=[3]) == kept.NOT_VALID
+    assert hammer.verdict(lines, failing, broken=[]) == kept.NOT_VALID
