@@ -247,6 +247,7 @@ impl Drive {
     ) -> Result<FaultOutcome, DriveError> {
         self.check_range(fault)?;
         self.faults.set(now, fault)?;
+        self.store.lie(self.faults.is_lying());
         match *fault {
             DriveFault::Gone => self.fail_all(now, transport)?,
             DriveFault::PowerOn => self.powered = true,

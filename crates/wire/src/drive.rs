@@ -115,7 +115,7 @@ pub enum DriveFault {
         /// Seed of the choice.
         seed: u64,
     },
-    /// Flushes are answered at once and promise nothing.
+    /// Flushes are answered at once and promise nothing; a protected cache protects nothing meanwhile.
     LyingFlush,
     /// What was not flushed is decided about, and every request fails until `power-on`.
     PowerCut {

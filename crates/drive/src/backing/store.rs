@@ -19,6 +19,10 @@ pub enum Safety {
     },
 }
 
+/// Bytes of answered writes that a drive with a protected cache may lose once it lies. Own: about what
+/// the memory on such a drive holds for writes.
+const UNPROTECTED_BYTES: u64 = 64 << 20;
+
 /// A write that was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
@@ -33,6 +37,7 @@ pub struct Store {
     image: Box<dyn Image>,
     log: Log,
     safety: Safety,
+    is_lying: bool,
 }
 
 impl Store {
@@ -42,6 +47,24 @@ impl Store {
             image,
             log: Log::default(),
             safety,
+            is_lying: false,
+        }
+    }
+
+    /// From here on the drive lies about what is durable, or does so no more. One with a protected cache
+    /// protects nothing while it lies; when it ends, what it holds is protected.
+    pub fn lie(&mut self, is_lying: bool) {
+        self.is_lying = is_lying;
+        if self.volatile_limit_bytes().is_none() {
+            self.log.settle(self.log.mark());
+        }
+    }
+
+    /// Bytes of answered writes that may be lost; None where none may.
+    fn volatile_limit_bytes(&self) -> Option<u64> {
+        match self.safety {
+            Safety::Volatile { cache_bytes } => Some(cache_bytes),
+            Safety::Protected => self.is_lying.then_some(UNPROTECTED_BYTES),
         }
     }
 
@@ -62,12 +85,12 @@ impl Store {
 
     /// Makes a write visible; called at the moment it is answered.
     pub fn write(&mut self, write: Write) -> io::Result<()> {
-        let Safety::Volatile { cache_bytes } = self.safety else {
+        let Some(limit_bytes) = self.volatile_limit_bytes() else {
             return self.image.write(write.offset_bytes, &write.content);
         };
         self.log
             .write(&mut *self.image, write.offset_bytes, write.content)?;
-        self.log.settle_above(cache_bytes);
+        self.log.settle_above(limit_bytes);
         Ok(())
     }
 

@@ -240,3 +240,35 @@ fn corruption_stays_in_its_range() {
     assert_eq!(1, flipped.len());
     assert!((1024..1536).contains(&flipped[0]));
 }
+
+/// A drive with a protected cache that lies loses what it answered meanwhile, and nothing from before or
+/// after.
+#[test]
+fn a_drive_that_lies_protects_nothing_meanwhile() {
+    let image = MemoryImage::new(SIZE as u64).expect("memory");
+    let mut store = Store::new(Box::new(image), Safety::Protected);
+    let mut write = |store: &mut Store, unit: usize| {
+        let content = vec![1; UNIT].into_boxed_slice();
+        let offset_bytes = (unit * UNIT) as u64;
+        let write = Write {
+            offset_bytes,
+            content,
+        };
+        store.write(write).unwrap();
+    };
+    write(&mut store, 0);
+    store.lie(true);
+    write(&mut store, 1);
+    assert_eq!(UNIT as u64, store.volatile_bytes());
+    store.lie(false);
+    assert_eq!(0, store.volatile_bytes(), "it is protected from now on");
+    write(&mut store, 2);
+    store.lie(true);
+    write(&mut store, 3);
+    store.cut(Vec::new(), &rule(1, 1.0, 0.0)).unwrap();
+    let kept: Vec<u8> = content(&mut store)
+        .chunks(UNIT)
+        .map(|unit| unit[0])
+        .collect();
+    assert_eq!([1, 1, 1, 0], kept[..4]);
+}
