@@ -86,7 +86,7 @@ impl Drive {
     /// Takes a request that arrives `now`; `payload` is what a write brings.
     pub fn arrive(&mut self, now: Moment, incoming: Incoming, payload: &[u8]) {
         let content = match incoming.request.operation {
-            Operation::Write => Box::from(payload),
+            Operation::Write if self.powered => Box::from(payload),
             _ => Box::default(),
         };
         let lying = self.faults.is_lying();
@@ -130,7 +130,7 @@ impl Drive {
     /// Errors: the transport's; what the image cannot do is answered as an I/O error.
     pub fn complete(&mut self, now: Moment, transport: &mut dyn Transport) -> io::Result<()> {
         self.collect_finished(now);
-        let stalled = self.faults.stalled_until().is_some_and(|until| now < until);
+        let stalled = self.is_stalled(now);
         let mut answered = false;
         while let Some(&Reverse((at, id))) = self.due.peek() {
             if at > now || stalled {
@@ -146,6 +146,10 @@ impl Drive {
             self.observe();
         }
         Ok(())
+    }
+
+    fn is_stalled(&self, now: Moment) -> bool {
+        self.faults.stalled_until().is_some_and(|until| now < until)
     }
 
     fn collect_finished(&mut self, now: Moment) {
@@ -250,7 +254,13 @@ impl Drive {
         self.store.lie(self.faults.is_lying());
         match *fault {
             DriveFault::Gone => self.fail_all(now, transport)?,
-            DriveFault::PowerOn => self.powered = true,
+            DriveFault::PowerOn => {
+                // What still waits for an answer was asked of a drive without power.
+                if !self.powered {
+                    self.fail_all(now, transport)?;
+                }
+                self.powered = true;
+            }
             DriveFault::Corrupt {
                 offset_bytes,
                 length_bytes,
@@ -301,7 +311,7 @@ impl Drive {
     }
 
     /// From here on nothing reaches the image until the power comes back: what is under way is answered
-    /// with an error, and so is what arrives.
+    /// with an error, and so is what arrives, as soon as no stall holds the answers back.
     fn cut_power(
         &mut self,
         now: Moment,
@@ -329,12 +339,25 @@ impl Drive {
         writes.sort_unstable_by_key(|(order, _)| *order);
         let writes = writes.into_iter().map(|(_, write)| write).collect();
         let report = self.store.cut(writes, rule).map_err(backing_failed)?;
-        self.fail_all(now, transport)?;
+        match self.is_stalled(now) {
+            true => self.fail_all_later(now),
+            false => self.fail_all(now, transport)?,
+        }
         Ok(CutCounts {
             kept: report.kept,
             torn: report.torn,
             lost: report.lost,
         })
+    }
+
+    /// As [`Drive::fail_all`], when the stall is over.
+    fn fail_all_later(&mut self, now: Moment) {
+        self.model.reset(now);
+        self.due = self
+            .under_way
+            .keys()
+            .map(|&id| Reverse((now, id)))
+            .collect();
     }
 
     fn fail_all(&mut self, now: Moment, transport: &mut dyn Transport) -> Result<(), DriveError> {

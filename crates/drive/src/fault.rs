@@ -92,7 +92,8 @@ impl Faults {
             }
             DriveFault::Gone => self.gone = true,
             DriveFault::LyingFlush => self.lying_flush = true,
-            DriveFault::Corrupt { .. } | DriveFault::PowerCut { .. } | DriveFault::PowerOn => {}
+            DriveFault::PowerOn => self.stalled_until = None,
+            DriveFault::Corrupt { .. } | DriveFault::PowerCut { .. } => {}
         }
         Ok(())
     }

@@ -219,6 +219,37 @@ fn the_power_is_cut_once() {
     assert_eq!("power-is-cut", again.unwrap_err().code);
 }
 
+/// A stalled drive whose power is cut stays mute until the stall is over, then fails what waited; the
+/// image is decided about at the cut.
+#[test]
+fn a_stalled_drive_is_cut_in_silence() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    bench.fault(10, &DriveFault::Stall { duration_s: 60.0 });
+    bench.fault(20, &cut(1.0));
+    bench.write(30, 1, 2);
+    assert!(bench.until(5_000_000).script.answers.is_empty());
+    assert_eq!(0, bench.totals().volatile_bytes);
+    bench.fault(6_000_000, &DriveFault::Stall { duration_s: 0.0 });
+    bench.until(6_000_000).script.answers.sort();
+    let failed = vec![(1, Err(libc::EIO)), (2, Err(libc::EIO))];
+    assert_eq!(failed, bench.script.answers);
+    bench.fault(6_000_001, &DriveFault::PowerOn);
+    assert_eq!(Ok(0), bench.value(6_001_000, 1));
+}
+
+/// What was asked of a drive without power fails, though its power came back before the answer.
+#[test]
+fn power_does_not_come_back_for_what_waited() {
+    let mut bench = Bench::new();
+    bench.fault(0, &DriveFault::Stall { duration_s: 60.0 });
+    bench.fault(10, &cut(1.0));
+    bench.write(20, 1, 9);
+    bench.fault(30, &DriveFault::PowerOn);
+    assert_eq!(vec![(1, Err(libc::EIO))], bench.script.answers);
+    assert_eq!(Ok(0), bench.value(100, 1));
+}
+
 /// A lying flush is answered at once, and loses what it promised.
 #[test]
 fn a_lying_flush_promises_nothing() {
