@@ -247,7 +247,7 @@ fn corruption_stays_in_its_range() {
 fn a_drive_that_lies_protects_nothing_meanwhile() {
     let image = MemoryImage::new(SIZE as u64).expect("memory");
     let mut store = Store::new(Box::new(image), Safety::Protected);
-    let mut write = |store: &mut Store, unit: usize| {
+    let write = |store: &mut Store, unit: usize| {
         let content = vec![1; UNIT].into_boxed_slice();
         let offset_bytes = (unit * UNIT) as u64;
         let write = Write {
