@@ -33,19 +33,19 @@ def main_findings(run_directory: Path) -> tuple[str, ...]:
     Raises UserError where `run_directory` holds no run.
     """
     context = context_of(read_run(run_directory))
-    found = sentences(findings(context.evidence, context.means)[:MAIN])
+    found = sentences(findings(context.evidence, context.means)[:MAIN], context.level_unit)
     return (f"{context.label}.", *found) if context.label else found
 
 
-def sentences(found: Sequence[Finding]) -> tuple[str, ...]:
-    """One sentence a finding, made by the module of its kind."""
+def sentences(found: Sequence[Finding], unit: str) -> tuple[str, ...]:
+    """One sentence a finding, made by the module of its kind; `unit` is what levels count."""
     kinds = plugins("sentence")
-    return tuple(kinds[finding.kind].say(finding) for finding in found)
+    return tuple(kinds[finding.kind].say(finding, unit) for finding in found)
 
 
 def answer(context: Context, found: Sequence[Finding]) -> Answer:
     """The top of the page for these findings."""
-    said = sentences(found)
+    said = sentences(found, context.level_unit)
     return Answer(said[0], said[1:], tuple(_support(context)), tuple(_flaws(context)))
 
 

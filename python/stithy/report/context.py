@@ -77,6 +77,15 @@ class Context:
         """What the levels are: users, or in an open loop connections."""
         return driving.level_name(self.load)
 
+    @property
+    def level_unit(self) -> str:
+        """One of what a level counts: `user`, or in an open loop `connection`."""
+        return driving.level_unit(self.load)
+
+    def level(self, number: int) -> str:
+        """A level as people say it: `1 user`, `32 connections`."""
+        return plural(number, self.level_unit)
+
     @cached_property
     def reach(self) -> str | None:
         """What users reached of the data, and what could keep it in memory."""

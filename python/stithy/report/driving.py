@@ -50,6 +50,11 @@ def level_name(load: LoadFacts | None) -> str:
     return "Connections of the open loop" if is_open else "Virtual users"
 
 
+def level_unit(load: LoadFacts | None) -> str:
+    """One of what a level counts."""
+    return "connection" if load is not None and load.rate_per_s is not None else "user"
+
+
 def paragraph(load: LoadFacts | None) -> str:
     """What kind of loop it was, and what that means for the numbers."""
     return OPEN if load is not None and load.rate_per_s is not None else CLOSED

@@ -6,7 +6,7 @@ from typing import Any
 
 from stithy.analysis.effect import Effect, paired_ratio
 from stithy.report.context import Context
-from stithy.report.wording import plural, times
+from stithy.report.wording import times
 
 Row = Mapping[str, Any]
 
@@ -32,9 +32,9 @@ def compare_title(
     """
     pair = _farthest(context, lines)
     if pair is None:
-        return Title(f"{noun[0].upper()}{noun[1:]} against virtual users")
+        return Title(f"{noun[0].upper()}{noun[1:]} against {context.level_name.lower()}")
     low, high, users = pair
-    at, names = f"At {plural(users, 'user')}", f"{low['candidate']} and {high['candidate']}"
+    at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
     ratio = high["value"] / low["value"]

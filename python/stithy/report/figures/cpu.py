@@ -8,7 +8,7 @@ from stithy.report.compose import Drawing, Rows
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, percent, plural
+from stithy.report.wording import listing, percent
 
 NAME = "cpu"
 ORDER = 30
@@ -25,7 +25,7 @@ def draw(context: Context) -> list[Drawn]:
     rows = _rows(context)
     if not rows:
         return [Absent("cpu-by-users", "CPU states", "no valid window has samples of `cpu`")]
-    title = _title(rows)
+    title = _title(context, rows)
     drawing = Drawing()
     colours = {words: palette.STATE_COLOURS[state][0] for state, words in WORDS.items()}
     stack = Stack(Axis("Share of all CPUs", format=PERCENT), (0.0, 1.0), colours)
@@ -72,7 +72,7 @@ def _rows(context: Context) -> Rows:
     return rows
 
 
-def _title(rows: Rows) -> str:
+def _title(context: Context, rows: Rows) -> str:
     users = max(row["users"] for row in rows)
     idle = {
         row["candidate"]: row["value"]
@@ -81,5 +81,5 @@ def _title(rows: Rows) -> str:
     }
     parts = [f"{percent(share)} idle with {name}" for name, share in idle.items()]
     if not parts or len(parts) > 3:
-        return f"CPU states against users, up to {plural(users, 'user')}"
-    return f"At {plural(users, 'user')} the CPUs were {listing(parts)}"
+        return f"CPU states by level, up to {context.level(users)}"
+    return f"At {context.level(users)} the CPUs were {listing(parts)}"

@@ -12,7 +12,7 @@ from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import plural, times
+from stithy.report.wording import times
 
 NAME = "effect"
 ORDER = 12
@@ -28,7 +28,7 @@ def draw(context: Context) -> list[Drawn]:
     if not rows:
         return [Absent(name, shows, "no block has valid windows of two candidates")]
     first = context.evidence.candidates[0]
-    title = _title(rows, first)
+    title = _title(context, rows, first)
     drawing = Drawing()
     return [
         Figure(
@@ -78,7 +78,7 @@ def _row(users: int, name: str, effect: Effect) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _title(rows: Rows, first: str) -> str:
+def _title(context: Context, rows: Rows, first: str) -> str:
     names = {row["candidate"] for row in rows}
     if len(names) > 1 or len(rows) < 2:
         return f"New orders per minute relative to {first}"
@@ -89,7 +89,7 @@ def _title(rows: Rows, first: str) -> str:
     low = min(told_apart, key=lambda row: (row["value"], row["users"]))
     high = max(told_apart, key=lambda row: (row["value"], -row["users"]))
     ends = [low] if low is high else [low, high]
-    parts = [f"{times(row['value'])} times at {plural(row['users'], 'user')}" for row in ends]
+    parts = [f"{times(row['value'])} times at {context.level(row['users'])}" for row in ends]
     return f"{name} against {first}: {', '.join(parts)}"
 
 

@@ -8,7 +8,7 @@ from stithy.report.compose import Drawing, Rows, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, percent, plural
+from stithy.report.wording import listing, percent
 
 NAME = "machine"
 ORDER = 32
@@ -34,22 +34,22 @@ def _pressure(context: Context) -> Drawn:
             "the collector `pressure` has no samples (the kernel may lack it)",
         )  # fmt: skip
     return _figure(
-        context, "pressure-by-users", _pressure_title(panels), panels,
+        context, "pressure-by-users", _pressure_title(context, panels), panels,
         Axis("Share of time", format=PERCENT), "share", 1.0,
         "Share of time in which at least one task on the host waited for the resource (pressure "
         "stall information of the kernel).",
     )  # fmt: skip
 
 
-def _pressure_title(panels: dict[str, Rows]) -> str:
+def _pressure_title(context: Context, panels: dict[str, Rows]) -> str:
     resource = "storage" if "storage" in panels else next(iter(panels))
     lines = _lines(panels[resource])
     users = max((line["users"] for line in lines), default=None)
     here = [line for line in lines if line["users"] == users]
     if users is None or len(here) > 3:
-        return f"Time waiting for {resource} against virtual users"
+        return f"Time waiting for {resource} against {context.level_name.lower()}"
     parts = [f"{percent(line['value'])} of the time with {line['candidate']}" for line in here]
-    return f"At {plural(users, 'user')}, tasks waited for {resource} {listing(parts)}"
+    return f"At {context.level(users)}, tasks waited for {resource} {listing(parts)}"
 
 
 def _memory(context: Context) -> Drawn:
@@ -63,7 +63,7 @@ def _memory(context: Context) -> Drawn:
             "memory-by-users", "memory of the server and its page cache",
             "the collector `cgroup` has no samples (no memory limit was enforced)",
         )  # fmt: skip
-    title = "Memory of the server and its page cache against virtual users"
+    title = "Memory of the server and its page cache against {context.level_name.lower()}"
     return _figure(
         context, "memory-by-users", title, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
         "Mean memory of the server's control group, page cache included.",

@@ -11,7 +11,7 @@ from stithy.report.compose import Drawing, Rows, Spec, grid, layer, stacked, uni
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import count, listing, plural
+from stithy.report.wording import count, listing
 
 NAME = "seconds"
 ORDER = 60
@@ -99,7 +99,7 @@ def _checkpoints(context: Context) -> pl.DataFrame:
 
 def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame) -> Figure:
     name = f"seconds-{users}-users"
-    title = f"{plural(users, 'user')}: {_swing(here, context)}"
+    title = f"{context.level(users)}: {_swing(here, context)}"
     drawing = Drawing()
     mine = marks.filter(pl.col("users") == users)
     return Figure(
@@ -116,7 +116,7 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
         ),
         table=PageTable(
             name,
-            f"One-second values at {plural(users, 'user')}",
+            f"One-second values at {context.level(users)}",
             (
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("second", "second", "count"), Show("tpm", "TPM", "count"),

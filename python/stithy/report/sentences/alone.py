@@ -6,7 +6,7 @@ from stithy.report.wording import count, duration, plural
 NAME = "alone"
 
 
-def say(finding: Alone) -> str:
+def say(finding: Alone, unit: str) -> str:
     """What the candidate reached, in one sentence."""
     response = (
         f" with a 95th percentile of response time of {duration(finding.p95_s)}"
@@ -15,7 +15,7 @@ def say(finding: Alone) -> str:
     )
     windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
     return (
-        f"At {plural(finding.users, 'user')}, {finding.candidate} completed "
+        f"At {plural(finding.users, unit)}, {finding.candidate} completed "
         f"{count(finding.nopm)} new orders per minute{response}, in {windows}; "
         "there is no second candidate to compare it with."
     )

@@ -24,10 +24,10 @@ class _Turned:
     high: float | None
 
 
-def say(finding: Comparison) -> str:
+def say(finding: Comparison, unit: str) -> str:
     """The comparison in one sentence."""
     turned = _turn(finding)
-    level = f"At {plural(finding.users, 'user')}"
+    level = f"At {plural(finding.users, unit)}"
     if turned is None:
         reason = finding.effect.missing_because or "a value is missing"
         return f"{level}, {finding.a} and {finding.b} cannot be compared: {reason}."

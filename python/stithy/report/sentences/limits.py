@@ -6,11 +6,11 @@ from stithy.report.wording import listing, percent, plural
 NAME = "limits"
 
 
-def say(finding: Limits) -> str:
+def say(finding: Limits, unit: str) -> str:
     """What was full, in one sentence; says so where nothing was."""
     full = _full(finding)
     rest = [name for name, found in finding.of if not found]
-    level = f"At {plural(finding.users, 'user')}"
+    level = f"At {plural(finding.users, unit)}"
     nothing = f"nothing that was watched was nearly full with {listing(rest)}"
     if not full:
         return f"{level}, {nothing}."

@@ -5,6 +5,6 @@ from stithy.analysis.findings import Nothing
 NAME = "nothing"
 
 
-def say(finding: Nothing) -> str:
+def say(finding: Nothing, unit: str) -> str:
     """Why there is no answer, in one sentence."""
     return f"This run gives no answer: {finding.because}."

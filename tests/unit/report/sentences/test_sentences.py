@@ -9,7 +9,7 @@ from stithy.report.answer import sentences
 
 
 def _say(finding: Alone | Comparison | Growth | Limits | Nothing) -> str:
-    return sentences([finding])[0]
+    return sentences([finding], "user")[0]
 
 
 def _nopm(effect: Effect, a: float, b: float, users: int = 13, highest: bool = True) -> Comparison:
@@ -125,3 +125,9 @@ def test_candidates_of_one_share_are_named_together() -> None:
 def test_no_answer_says_why() -> None:
     """A run without valid windows answers nothing."""
     assert _say(Nothing("no window is valid")) == ("This run gives no answer: no window is valid.")
+
+
+def test_levels_of_an_open_loop_are_connections() -> None:
+    """At a rate there are no users to speak of."""
+    finding = Alone("disk", 32, 4593.0, None, 1)
+    assert sentences([finding], "connection")[0].startswith("At 32 connections, disk completed ")
