@@ -63,7 +63,7 @@ def _memory(context: Context) -> Drawn:
             "memory-by-users", "memory of the server and its page cache",
             "the collector `cgroup` has no samples (no memory limit was enforced)",
         )  # fmt: skip
-    title = "Memory of the server and its page cache against {context.level_name.lower()}"
+    title = "Memory of the server and its page cache against virtual users"
     return _figure(
         context, "memory-by-users", title, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
         "Mean memory of the server's control group, page cache included.",
