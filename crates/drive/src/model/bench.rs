@@ -123,6 +123,14 @@ pub(super) fn mean_ns(samples: &[Sample]) -> f64 {
     sum / samples.len() as f64
 }
 
+/// Requests a second, once the first of them have been answered.
+pub(super) fn iops_of(samples: &[Sample]) -> f64 {
+    let begin = 50 * MS;
+    let counted = samples.iter().filter(|each| each.done > begin).count();
+    let last = samples.last().expect("some are answered").done;
+    counted as f64 * S as f64 / (last - begin) as f64
+}
+
 /// How many finished in each slice of `slice_ns`, whole slices only.
 pub(super) fn slices(samples: &[Sample], slice_ns: u64) -> Vec<u64> {
     let last = samples.last().map_or(0, |each| each.done) / slice_ns;

@@ -2,7 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use crate::profile::Latency;
+use super::load::{row_mean_s, LoadTable};
+use crate::profile::{Access, Latency, LoadRow};
 use crate::random::Rng;
 
 /// The 99th percentile of the standard normal distribution.
@@ -15,6 +16,7 @@ const NS_PER_S: f64 = 1e9;
 pub(super) enum Times {
     Lognormal { mu: f64, sigma: f64 },
     Quantiles(Vec<(f64, f64)>),
+    Load(LoadTable),
 }
 
 impl Times {
@@ -24,6 +26,7 @@ impl Times {
                 mu: (p50_s * NS_PER_S).ln(),
                 sigma: sigma(*p50_s, *p99_s),
             },
+            Latency::Load(table) => Times::Load(LoadTable::new(table)),
             Latency::Quantiles(points) => Times::Quantiles(
                 points
                     .iter()
@@ -33,9 +36,11 @@ impl Times {
         }
     }
 
-    /// One time, nanoseconds.
-    pub(super) fn draw_ns(&self, rng: &mut Rng) -> f64 {
+    /// One time of a request of `length_bytes` with `depth` under way, itself included; nanoseconds. Only
+    /// what was measured under load depends on either.
+    pub(super) fn draw_ns(&self, length_bytes: u64, depth: u64, rng: &mut Rng) -> f64 {
         match self {
+            Times::Load(table) => table.draw_ns(length_bytes, depth, rng),
             Times::Lognormal { mu, sigma } => (mu + sigma * normal(rng)).exp(),
             Times::Quantiles(points) => between(points, rng.share()).exp(),
         }
@@ -46,11 +51,35 @@ impl Times {
 pub fn mean_s(latency: &Latency) -> f64 {
     match latency {
         Latency::Lognormal { p50_s, p99_s } => p50_s * (sigma(*p50_s, *p99_s).powi(2) / 2.0).exp(),
-        Latency::Quantiles(points) => points
-            .windows(2)
-            .map(|two| (two[1].0 - two[0].0) * mean_of_geometric(two[0].1, two[1].1))
-            .sum(),
+        Latency::Quantiles(points) => mean_between(points),
+        // What nothing else delays.
+        Latency::Load(table) => table
+            .rows
+            .first()
+            .map_or(0.0, |row| row_mean_s(&table.shares, &row.times_s)),
     }
+}
+
+/// The greatest rates of requests and of bytes, 1/s, that a distribution allows over `channels`.
+pub fn rates_max(access: &Access, channels: u32) -> (f64, f64) {
+    let channels = f64::from(channels);
+    match &access.latency {
+        Latency::Load(table) => {
+            let iops = |row: &LoadRow| row.depth / row_mean_s(&table.shares, &row.times_s);
+            let most =
+                |rate: &dyn Fn(&LoadRow) -> f64| table.rows.iter().map(rate).fold(0.0, f64::max);
+            (most(&iops), most(&|row| iops(row) * row.length_bytes))
+        }
+        latency => (channels / mean_s(latency), channels * access.bytes_per_s),
+    }
+}
+
+/// The mean of times that grow geometrically between points.
+pub(super) fn mean_between(points: &[(f64, f64)]) -> f64 {
+    points
+        .windows(2)
+        .map(|two| (two[1].0 - two[0].0) * mean_of_geometric(two[0].1, two[1].1))
+        .sum()
 }
 
 fn sigma(p50_s: f64, p99_s: f64) -> f64 {
@@ -76,7 +105,7 @@ fn normal(rng: &mut Rng) -> f64 {
 }
 
 /// The value at a share, on straight lines between points that go from share 0 to share 1.
-fn between(points: &[(f64, f64)], share: f64) -> f64 {
+pub(super) fn between(points: &[(f64, f64)], share: f64) -> f64 {
     let after = points.partition_point(|(s, _)| *s <= share);
     let after = after.clamp(1, points.len() - 1);
     let ((from, low), (to, high)) = (points[after - 1], points[after]);

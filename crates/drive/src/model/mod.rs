@@ -7,13 +7,14 @@ mod cache;
 mod disk;
 mod distribution;
 mod immediate;
+mod load;
 mod pacing;
 mod solid;
 mod state;
 mod sustained;
 
 pub use disk::SeekCurve;
-pub use distribution::mean_s;
+pub use distribution::{mean_s, rates_max};
 pub use immediate::Immediate;
 pub use state::Snapshot;
 use stithy_measure::Moment;

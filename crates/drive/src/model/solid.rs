@@ -29,20 +29,32 @@ const PURPOSE: u64 = 0x7E_5E_71;
 #[derive(Debug)]
 struct Service {
     times: Times,
+    /// Up to which size the times need no more for further bytes.
+    described_bytes: u64,
     ns_per_byte: f64,
 }
 
 impl Service {
     fn new(access: &Access) -> Self {
+        let times = Times::new(&access.latency);
         Service {
-            times: Times::new(&access.latency),
+            described_bytes: match &times {
+                Times::Load(table) => table.length_bytes_max(),
+                _ => DESCRIBED_BYTES,
+            },
+            times,
             ns_per_byte: NS_PER_S / access.bytes_per_s,
         }
     }
 
-    fn draw_ns(&self, length_bytes: u64, rng: &mut Rng) -> f64 {
-        let more = length_bytes.saturating_sub(DESCRIBED_BYTES);
-        self.times.draw_ns(rng) + more as f64 * self.ns_per_byte
+    /// Whether its times are those of a queue, and not of one request alone.
+    fn includes_waiting(&self) -> bool {
+        matches!(self.times, Times::Load(_))
+    }
+
+    fn draw_ns(&self, length_bytes: u64, depth: u64, rng: &mut Rng) -> f64 {
+        let more = length_bytes.saturating_sub(self.described_bytes);
+        self.times.draw_ns(length_bytes, depth, rng) + more as f64 * self.ns_per_byte
     }
 }
 
@@ -60,6 +72,8 @@ pub(super) struct SolidModel {
     rng: Rng,
     /// Moment of finishing, place in the order of arrival, name.
     under_way: BinaryHeap<Reverse<(Moment, u64, u64)>>,
+    /// When each read and write is finished.
+    transfers: BinaryHeap<Reverse<Moment>>,
     arrivals: u64,
     latest: Moment,
 }
@@ -76,6 +90,7 @@ impl SolidModel {
             freshness: profile.sustained.map(Freshness::new),
             rng: Rng::new(seed, PURPOSE),
             under_way: BinaryHeap::new(),
+            transfers: BinaryHeap::new(),
             arrivals: 0,
             latest: Moment::START,
         }
@@ -84,21 +99,43 @@ impl SolidModel {
     fn finish_ns(&mut self, now_ns: f64, request: &Request) -> f64 {
         match request.operation {
             Operation::Read => {
-                let service_ns = self.read.draw_ns(request.length_bytes, &mut self.rng);
-                let start_ns = self.channel_ns(now_ns, service_ns);
+                let depth = self.depth(now_ns);
+                let service_ns = self
+                    .read
+                    .draw_ns(request.length_bytes, depth, &mut self.rng);
                 let paced_ns = self.pacing.read(now_ns, request.length_bytes);
-                start_ns.max(paced_ns) + service_ns
+                match self.read.includes_waiting() {
+                    true => paced_ns.max(now_ns + service_ns),
+                    false => self.channel_ns(now_ns, service_ns).max(paced_ns) + service_ns,
+                }
             }
             Operation::Write => {
-                let service_ns = self.write.draw_ns(request.length_bytes, &mut self.rng);
-                let start_ns = self.channel_ns(now_ns, service_ns);
+                let depth = self.depth(now_ns);
+                let service_ns = self
+                    .write
+                    .draw_ns(request.length_bytes, depth, &mut self.rng);
                 let admitted_ns = self.admit_write(now_ns, request.length_bytes);
-                start_ns.max(admitted_ns) + service_ns
+                match self.write.includes_waiting() {
+                    true => admitted_ns.max(now_ns + service_ns),
+                    false => self.channel_ns(now_ns, service_ns).max(admitted_ns) + service_ns,
+                }
             }
             Operation::Flush => self.flushed_ns(now_ns) + self.flush_ns,
             // A discard is a note in a table: it takes what a small write takes, and no channel.
-            Operation::Discard => now_ns + self.write.draw_ns(0, &mut self.rng),
+            Operation::Discard => now_ns + self.write.draw_ns(0, 1, &mut self.rng),
         }
+    }
+
+    /// How many reads and writes are under way with the one that arrives now.
+    ///
+    /// Counted by when they are due, not by when they were taken: a caller may take them early, to make up
+    /// for its own time.
+    fn depth(&mut self, now_ns: f64) -> u64 {
+        let is_over = |at: &Reverse<Moment>| at.0 .0 as f64 <= now_ns;
+        while self.transfers.peek().is_some_and(is_over) {
+            self.transfers.pop();
+        }
+        self.transfers.len() as u64 + 1
     }
 
     /// When a channel begins with the request.
@@ -144,6 +181,9 @@ impl Model for SolidModel {
         let at_ns = self.finish_ns(now.0 as f64, request);
         let at = Moment((at_ns.round() as u64).max(now.0));
         self.under_way.push(Reverse((at, self.arrivals, id)));
+        if matches!(request.operation, Operation::Read | Operation::Write) {
+            self.transfers.push(Reverse(at));
+        }
         self.arrivals += 1;
     }
 
@@ -170,6 +210,7 @@ impl Model for SolidModel {
     fn reset(&mut self, now: Moment) {
         self.latest = now;
         self.under_way.clear();
+        self.transfers.clear();
         self.channels = self.channels.iter().map(|_| Reverse(now.0)).collect();
         self.pacing.reset(now.0 as f64);
         if let Some(cache) = &mut self.cache {

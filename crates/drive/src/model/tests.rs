@@ -25,14 +25,6 @@ fn near(expected: f64, actual: f64, tolerance: f64) {
     assert!(off <= tolerance, "{actual} is not {expected}: off by {off}");
 }
 
-/// Requests a second, once the first of them have been answered.
-fn iops_of(samples: &[Sample]) -> f64 {
-    let begin = 50 * MS;
-    let counted = samples.iter().filter(|each| each.done > begin).count();
-    let last = samples.last().expect("some are answered").done;
-    counted as f64 * S as f64 / (last - begin) as f64
-}
-
 /// The data stores give the published IOPS at the published mean latency, with as many requests under way
 /// as the two imply.
 #[test]

@@ -19,6 +19,10 @@ pub(super) enum Kind {
     NotNegative,
     /// A list of pairs of numbers.
     Pairs,
+    /// A list of numbers.
+    Numbers,
+    /// A list of lists of numbers.
+    Rows,
     /// A list of texts.
     Texts,
 }
@@ -34,6 +38,8 @@ impl Kind {
             Kind::Positive => "a number above 0".to_string(),
             Kind::NotNegative => "a number of at least 0".to_string(),
             Kind::Pairs => "a list of pairs of numbers".to_string(),
+            Kind::Numbers => "a list of numbers".to_string(),
+            Kind::Rows => "a list of lists of numbers".to_string(),
             Kind::Texts => "a list of texts".to_string(),
         }
     }
@@ -95,12 +101,18 @@ const fn key(
     }
 }
 
-use Kind::{Flag, Name, NotNegative, Pairs, Positive, Text, Texts, Whole};
+use Kind::{Flag, Name, NotNegative, Numbers, Pairs, Positive, Rows, Text, Texts, Whole};
 use Need::{Always, InTable, Optional};
 
 const QUANTILES: &str =
     "pairs of a share of the requests and their time, from share 0 to share 1, \
      instead of `p50_us` and `p99_us`; between two points the time grows geometrically";
+const LOAD_SHARES: &str = "the shares of the requests that the times of `load_us` are of, rising \
+     from 0 to 1";
+const LOAD: &str =
+    "times measured under load, instead of the other distributions and of queueing for \
+     channels: rows of a size in bytes, how many requests are under way, and a time for each of \
+     `load_shares`; sorted by size and then by depth";
 const REQUEST_BANDWIDTH: &str = "bandwidth of one request beyond its first 4 KiB";
 
 /// Every key, in the order of the reference page.
@@ -149,6 +161,8 @@ pub(super) const KEYS: &[Key] = &[
         "99 of 100 reads take at most this; the distribution is log-normal",
     ),
     key("read.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
+    key("read.load_shares", Numbers, "1", Optional, LOAD_SHARES),
+    key("read.load_us", Rows, "B, 1, µs", Optional, LOAD),
     key(
         "read.bytes_per_s",
         Positive,
@@ -159,6 +173,8 @@ pub(super) const KEYS: &[Key] = &[
     key("write.p50_us", Positive, "µs", Optional, "as of reads"),
     key("write.p99_us", Positive, "µs", Optional, "as of reads"),
     key("write.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
+    key("write.load_shares", Numbers, "1", Optional, LOAD_SHARES),
+    key("write.load_us", Rows, "B, 1, µs", Optional, LOAD),
     key(
         "write.bytes_per_s",
         Positive,

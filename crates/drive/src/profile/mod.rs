@@ -88,6 +88,28 @@ pub enum Latency {
     /// Points (share of the requests, time), from share 0 to share 1; between them the time grows
     /// geometrically.
     Quantiles(Vec<(f64, f64)>),
+    /// Measured by size and by how many requests are under way, which then do not queue for channels.
+    Load(LoadTimes),
+}
+
+/// Times measured under load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadTimes {
+    /// From 0 to 1: the share of the requests that each time of a row is of.
+    pub shares: Vec<f64>,
+    /// By size and then by depth, both rising.
+    pub rows: Vec<LoadRow>,
+}
+
+/// The times of requests of one size with so many under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadRow {
+    /// Size of a request.
+    pub length_bytes: f64,
+    /// How many were under way at all times.
+    pub depth: f64,
+    /// One for each share.
+    pub times_s: Vec<f64>,
 }
 
 /// A spinning disk.

@@ -27,6 +27,9 @@ the keys or the tables whose numbers it gives.
 - A drive without moving parts serves as many requests at once as it has channels; others wait in the
   order of their arrival. A request takes a time drawn from its distribution, and for each byte beyond
   the first 4 KiB the time that its bandwidth gives.
+- Times that were measured under load (`load_us`) contain the waiting: such requests do not queue for
+  channels, and caps and a full cache hold them back during that time, not before it. Between measured sizes and depths
+  time grows geometrically, beyond the greatest depth with the depth, beyond the greatest size as its bandwidth gives.
 - Caps are paced evenly: after an idle time two requests may begin together, never more.
 - A write is answered when the write cache has it, and waits while the cache is full. A flush waits for
   what is in a cache that is not protected. Without a write cache a write is answered when the medium

@@ -71,7 +71,7 @@ impl Found<'_> {
     fn latency(&mut self, access: &str) {
         let path = |key: &str| format!("{access}.{key}");
         let (p50, p99) = (path("p50_us"), path("p99_us"));
-        let quantiles = path("quantiles_us");
+        let (quantiles, load) = (path("quantiles_us"), path("load_us"));
         if self.values.has_table("disk") {
             if self.values.has_table(access) {
                 let remedy = "remove this table, or `disk`";
@@ -80,11 +80,12 @@ impl Found<'_> {
             return;
         }
         let given = |key: &String| self.values.found.contains_key(key.as_str());
-        match (given(&p50), given(&p99), given(&quantiles)) {
-            (true, true, false) => self.at_most(&p50, &p99),
-            (false, false, true) => self.quantiles(&quantiles),
+        match (given(&p50), given(&p99), given(&quantiles), given(&load)) {
+            (true, true, false, false) => self.at_most(&p50, &p99),
+            (false, false, true, false) => self.quantiles(&quantiles),
+            (false, false, false, true) => self.load(&load, &path("load_shares")),
             _ => {
-                let remedy = format!("give {p50} and {p99}, or {quantiles}");
+                let remedy = format!("give {p50} and {p99}, or {quantiles}, or {load}");
                 self.add(access, "has not exactly one distribution of times", remedy);
             }
         }
@@ -112,6 +113,43 @@ impl Found<'_> {
         {
             let remedy = "sort the points, each share once";
             self.add(key, "has shares or times that fall", remedy);
+        }
+    }
+
+    fn load(&mut self, key: &str, shares_key: &str) {
+        let Some(rows) = self.values.rows(key).map(<[_]>::to_vec) else {
+            return;
+        };
+        let Some(shares) = self.values.numbers(shares_key).map(<[_]>::to_vec) else {
+            return self.add(key, "has no shares", format!("give {shares_key}"));
+        };
+        let ends = (shares.first(), shares.last()) == (Some(&0.0), Some(&1.0));
+        if shares.len() < 2 || !ends || shares.windows(2).any(|two| two[1] <= two[0]) {
+            let remedy = "give shares that rise from 0 to 1, each once";
+            self.add(shares_key, "does not rise from share 0 to share 1", remedy);
+        }
+        if rows.is_empty() || rows.iter().any(|row| row.len() != shares.len() + 2) {
+            let problem = "has a row without a size, a depth and a time for each share";
+            let remedy = format!("give rows of {} numbers", shares.len() + 2);
+            return self.add(key, problem, remedy);
+        }
+        if rows.iter().flatten().any(|number| *number <= 0.0) {
+            self.add(
+                key,
+                "has a number that is not above 0",
+                "give numbers above 0",
+            );
+        }
+        let falls = |row: &Vec<f64>| row[2..].windows(2).any(|two| two[1] < two[0]);
+        if rows.iter().any(falls) {
+            self.add(key, "has times that fall", "sort the times of each row");
+        }
+        if rows
+            .windows(2)
+            .any(|two| (two[1][0], two[1][1]) <= (two[0][0], two[0][1]))
+        {
+            let remedy = "sort the rows by size and then by depth, each once";
+            self.add(key, "has rows that are not in order", remedy);
         }
     }
 
@@ -244,7 +282,11 @@ impl Found<'_> {
             && found.is_some_and(|found| {
                 matches!(
                     found.value,
-                    Value::Number(_) | Value::Pairs(_) | Value::Flag(_)
+                    Value::Number(_)
+                        | Value::Pairs(_)
+                        | Value::Numbers(_)
+                        | Value::Rows(_)
+                        | Value::Flag(_)
                 )
             })
     }

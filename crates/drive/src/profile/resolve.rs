@@ -2,8 +2,8 @@
 
 use super::written::Values;
 use super::{
-    Access, Caps, Disk, Latency, Medium, Profile, Provenance, Rates, Solid, Sustained, WriteCache,
-    Zone,
+    Access, Caps, Disk, Latency, LoadRow, LoadTimes, Medium, Profile, Provenance, Rates, Solid,
+    Sustained, WriteCache, Zone,
 };
 
 const S_PER_US: f64 = 1e-6;
@@ -59,6 +59,7 @@ fn solid(values: &Values) -> Option<Solid> {
 fn access(values: &Values, table: &str) -> Option<Access> {
     let path = |key: &str| format!("{table}.{key}");
     let latency = match values.pairs(&path("quantiles_us")) {
+        _ if values.found.contains_key(path("load_us").as_str()) => load(values, table)?,
         Some(points) => Latency::Quantiles(
             points
                 .iter()
@@ -74,6 +75,25 @@ fn access(values: &Values, table: &str) -> Option<Access> {
         latency,
         bytes_per_s: values.number(&path("bytes_per_s"))?,
     })
+}
+
+fn load(values: &Values, table: &str) -> Option<Latency> {
+    let rows = values.rows(&format!("{table}.load_us"))?.iter();
+    let rows = rows.map(|row| {
+        Some(LoadRow {
+            length_bytes: *row.first()?,
+            depth: *row.get(1)?,
+            times_s: row
+                .get(2..)?
+                .iter()
+                .map(|time_us| time_us * S_PER_US)
+                .collect(),
+        })
+    });
+    Some(Latency::Load(LoadTimes {
+        shares: values.numbers(&format!("{table}.load_shares"))?.to_vec(),
+        rows: rows.collect::<Option<_>>()?,
+    }))
 }
 
 fn cache(values: &Values) -> Option<WriteCache> {

@@ -1,8 +1,8 @@
 //! A drive at a fraction of its size: capacity, IOPS and bandwidth divided, latencies kept.
 
-use super::{Access, Caps, Latency, Medium, Profile, Rates, Solid, Sustained, WriteCache};
+use super::{Access, Caps, Medium, Profile, Rates, Solid, Sustained, WriteCache};
 use crate::error::DriveError;
-use crate::model::mean_s;
+use crate::model::rates_max;
 
 impl Profile {
     /// The same drive with `divisor` times less capacity, IOPS and bandwidth, and the same latencies.
@@ -65,10 +65,9 @@ impl Rates {
 
 /// The caps, and where there is none, what all channels together reach.
 fn of_channels(caps: Rates, solid: &Solid, access: &Access) -> Rates {
-    let channels = f64::from(solid.channels);
-    let latency: &Latency = &access.latency;
+    let (iops, bytes_per_s) = rates_max(access, solid.channels);
     Rates {
-        iops: caps.iops.or(Some(channels / mean_s(latency))),
-        bytes_per_s: caps.bytes_per_s.or(Some(channels * access.bytes_per_s)),
+        iops: caps.iops.or(Some(iops)),
+        bytes_per_s: caps.bytes_per_s.or(Some(bytes_per_s)),
     }
 }

@@ -188,6 +188,43 @@ fn each_impossible_value_is_found() {
     }
 }
 
+/// Each impossible value of times under load is found where it is.
+#[test]
+fn each_impossible_value_under_load_is_found() {
+    let rows = "[[4096, 1, 50, 90], [4096, 8, 60, 99], [8192, 1, 70, 99]]";
+    let load = |shares: &str, rows: &str| {
+        let times = format!("load_shares = {shares}\nload_us = {rows}\n");
+        let changes = [
+            ("p50_us = 80\n", times.as_str()),
+            ("p99_us = 160\n", ""),
+            ("\"read.p50_us\"", "\"read.load_us\""),
+            ("\"read.p99_us\"", "\"read.load_shares\""),
+        ];
+        problems(SOLID, &changes)
+    };
+    let cases = [
+        ("[0, 1]", "[[4096, 1, 50]]", "read.load_us"),
+        ("[0, 1]", "[]", "read.load_us"),
+        ("[0, 1]", "[[4096, 0, 50, 90]]", "read.load_us"),
+        ("[0, 1]", "[[4096, 1, 90, 50]]", "read.load_us"),
+        (
+            "[0, 1]",
+            "[[4096, 8, 50, 90], [4096, 1, 50, 90]]",
+            "read.load_us",
+        ),
+        ("[0, 1]", "[[4096, 1, \"a\", 90]]", "read.load_us"),
+        ("[0.1, 1]", rows, "read.load_shares"),
+        ("[1, 0]", rows, "read.load_shares"),
+        ("[0]", rows, "read.load_shares"),
+    ];
+    for (shares, rows, key) in cases {
+        let found = load(shares, rows);
+        assert!(keys(&found).contains(&key), "{shares} {rows}: {found:?}");
+    }
+    let found = load("[0, 1]", rows);
+    assert!(found.is_empty(), "{found:?}");
+}
+
 /// Each impossible value of a disk is found where it is.
 #[test]
 fn each_impossible_value_of_a_disk_is_found() {

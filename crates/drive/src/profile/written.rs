@@ -25,6 +25,8 @@ pub(super) enum Value {
     Flag(bool),
     Number(f64),
     Pairs(Vec<(f64, f64)>),
+    Numbers(Vec<f64>),
+    Rows(Vec<Vec<f64>>),
     Texts(Vec<String>),
 }
 
@@ -66,6 +68,20 @@ impl Values {
     pub(super) fn pairs(&self, path: &str) -> Option<&[(f64, f64)]> {
         match &self.found.get(path)?.value {
             Value::Pairs(pairs) => Some(pairs),
+            _ => None,
+        }
+    }
+
+    pub(super) fn numbers(&self, path: &str) -> Option<&[f64]> {
+        match &self.found.get(path)?.value {
+            Value::Numbers(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    pub(super) fn rows(&self, path: &str) -> Option<&[Vec<f64>]> {
+        match &self.found.get(path)?.value {
+            Value::Rows(rows) => Some(rows),
             _ => None,
         }
     }
@@ -224,6 +240,8 @@ fn read_value(kind: Kind, value: &DeValue<'_>) -> Option<Value> {
         Kind::Positive => number(value).filter(|n| *n > 0.0).map(Value::Number),
         Kind::NotNegative => number(value).filter(|n| *n >= 0.0).map(Value::Number),
         Kind::Pairs => list(value, pair).map(Value::Pairs),
+        Kind::Numbers => list(value, number).map(Value::Numbers),
+        Kind::Rows => list(value, |row| list(row, number)).map(Value::Rows),
         Kind::Texts => list(value, text).map(Value::Texts),
     }
 }

@@ -48,6 +48,65 @@ fn a_table_of_quantiles_comes_out_point_by_point() {
         .all(|s| (50 * US..=2 * MS).contains(&s.latency_ns())));
 }
 
+const LOADED: &str = "read = { load_shares = [0, 0.5, 0.99, 1], bytes_per_s = 1e9, load_us = [\
+                      [4096, 1, 50, 80, 100, 400], [4096, 16, 100, 160, 400, 900], \
+                      [65536, 1, 100, 160, 300, 400], [65536, 16, 700, 900, 1200, 2000]] }";
+
+/// Measured under load, a drive gives the measured times and rates at each depth, without queueing.
+#[test]
+fn times_under_load_come_out_at_each_size_and_depth() {
+    let profile = profile(LOADED);
+    let Medium::Solid(solid) = &profile.medium else {
+        panic!("it does not spin");
+    };
+    let crate::profile::Latency::Load(table) = &solid.read.latency else {
+        panic!("it was measured under load");
+    };
+    for row in &table.rows {
+        let mut offset = random_offsets(1, 1 << 36);
+        let next = || request(Operation::Read, offset(), row.length_bytes as u64);
+        let model = &mut *of_profile(&profile, 4);
+        let samples = closed_loop(model, row.depth as u64, 10 * S, next);
+        for (share, time_s) in table.shares.iter().zip(&row.times_s).skip(1).take(2) {
+            near(time_s * 1e9, quantile_ns(&samples, *share) as f64, 0.06);
+        }
+        let mean_s = crate::model::load::row_mean_s(&table.shares, &row.times_s);
+        near(row.depth / mean_s, iops_of(&samples), 0.01);
+    }
+    let (iops, bytes_per_s) = crate::model::rates_max(&solid.read, solid.channels);
+    assert!((80e3..100e3).contains(&iops) && (1.0e9..1.3e9).contains(&bytes_per_s));
+}
+
+/// Between measured depths and sizes the times lie between, and beyond the greatest depth the drive gets
+/// no faster.
+#[test]
+fn between_and_beyond_measured_loads_times_go_on() {
+    let profile = profile(LOADED);
+    let at = |length_bytes, depth| {
+        let mut offset = random_offsets(1, 1 << 36);
+        let next = || request(Operation::Read, offset(), length_bytes);
+        let samples = closed_loop(&mut *of_profile(&profile, 4), depth, 10 * S, next);
+        (quantile_ns(&samples, 0.5) as f64, iops_of(&samples))
+    };
+    near(113e3, at(4096, 4).0, 0.02);
+    near(113e3, at(16384, 1).0, 0.02);
+    near(at(4096, 16).1, at(4096, 64).1, 0.01);
+    near(at(512, 1).0, at(4096, 1).0, 0.01);
+    near(at(65536, 1).0 + 1e6, at(65536 + 1_000_000, 1).0, 0.01);
+}
+
+/// A cap holds requests back during their measured times, not before them.
+#[test]
+fn a_cap_counts_into_times_under_load() {
+    let profile = profile(&format!("{LOADED}\n[cap]\nread_iops = 1000"));
+    let arrivals = [(S, request(Operation::Read, 0, 4096)); 3];
+    let finished = open_loop(&mut *of_profile(&profile, 1), &arrivals);
+    assert!(
+        finished[1] < S + MS && finished[2] == S + MS,
+        "{finished:?}"
+    );
+}
+
 /// Bytes beyond the first 4 KiB take the time that the bandwidth of one request gives.
 #[test]
 fn each_further_byte_takes_its_time() {
@@ -82,7 +141,7 @@ fn requests_queue_for_channels_as_in_a_literal_version() {
     let (mut rng, service) = (Rng::new(7, PURPOSE), Service::new(&medium.read));
     let mut free = [0_u64; 4];
     for ((arrived, _), finished) in arrivals.iter().zip(&finished) {
-        let service_ns = service.draw_ns(4096, &mut rng);
+        let service_ns = service.draw_ns(4096, 1, &mut rng);
         let first = free.iter_mut().min().expect("there are four");
         let start = (*first).max(*arrived) as f64;
         *first = (start + service_ns) as u64;
