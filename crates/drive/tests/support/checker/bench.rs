@@ -1,0 +1,254 @@
+//! A real drive, eight lanes on it, and two wanderers.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::disk::Disk;
+use super::lane::{Lane, Plan};
+use super::shared::Flushes;
+use super::wanderer::{wander, Sight};
+use super::{Findings, Work};
+use crate::support::{open_direct, spec};
+use stithy_drive::device::Device;
+use stithy_drive::drive::FaultOutcome;
+use stithy_wire::{CutCounts, DriveBacking, DriveFault};
+
+pub const LANES: u64 = 8;
+const WANDERERS: u64 = 2;
+
+/// What a bench is like.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    pub lane_bytes: u64,
+    pub sector_bytes: u32,
+    /// Over a file, which can be read past the drive; otherwise in memory.
+    pub is_file: bool,
+    pub cache_bytes: u64,
+    /// Some requests take longer than others, so that they overtake each other and are under way at a cut.
+    pub is_unsteady: bool,
+    pub flush_share: f64,
+    /// What a cut never tears.
+    pub whole_bytes: u32,
+    pub seed: u64,
+}
+
+impl Shape {
+    /// Every combination comes up as the seeds go on.
+    pub fn of_seed(seed: u64, lane_bytes: u64) -> Self {
+        let sector_bytes = if seed % 5 == 3 { 512 } else { 4096 };
+        Shape {
+            lane_bytes,
+            sector_bytes,
+            is_file: seed % 2 == 0,
+            cache_bytes: [1 << 30, 4 << 20, 256 << 10][(seed % 3) as usize],
+            is_unsteady: seed / 2 % 2 == 0,
+            flush_share: [0.1, 0.003][(seed / 4 % 2) as usize],
+            whole_bytes: if sector_bytes == 512 || seed / 8 % 2 == 0 {
+                512
+            } else {
+                4096
+            },
+            seed,
+        }
+    }
+}
+
+/// A file that goes when nobody needs it any more.
+struct Image(PathBuf);
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // A file that is gone already is as good.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// What a cut did, and what was found afterwards.
+#[derive(Debug, Clone, Copy)]
+pub struct CutAccount {
+    pub counts: CutCounts,
+    pub findings: Findings,
+    pub work: Work,
+}
+
+/// A drive under load.
+pub struct Bench {
+    device: Device,
+    lanes: Vec<Lane>,
+    image: Option<Image>,
+    shape: Shape,
+}
+
+impl Bench {
+    /// Brings the drive up; `folder` holds its image, if that is a file.
+    pub fn new(folder: &Path, shape: Shape) -> Self {
+        // Tests of one program run at once.
+        static BENCHES: AtomicU64 = AtomicU64::new(0);
+        let number = BENCHES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("check-{}-{number}", std::process::id());
+        let image = shape
+            .is_file
+            .then(|| Image(folder.join(format!("stithy-{name}"))));
+        let mut spec = spec(&name, LANES * shape.lane_bytes);
+        spec.sector_bytes = shape.sector_bytes;
+        spec.volatile_bytes = Some(shape.cache_bytes);
+        if let Some(image) = &image {
+            spec.backing = DriveBacking::File {
+                path: image.0.display().to_string(),
+            };
+        }
+        let plan = Plan {
+            lane_bytes: shape.lane_bytes,
+            sector_bytes: shape.sector_bytes as usize,
+            flush_share: shape.flush_share,
+            seed: shape.seed,
+        };
+        let flushes = Arc::new(Flushes::default());
+        let lane = |number| Lane::new(number, plan, Arc::clone(&flushes));
+        let bench = Bench {
+            device: Device::up(&spec).expect("root, FUSE and a loop device"),
+            lanes: (0..LANES).map(lane).collect(),
+            image,
+            shape,
+        };
+        if shape.is_unsteady {
+            bench.fault(DriveFault::Slow {
+                factor: 1.0,
+                added_s: 0.0004,
+                share: 0.3,
+            });
+        }
+        bench
+    }
+
+    pub fn fault(&self, fault: DriveFault) -> FaultOutcome {
+        self.device.fault(fault).expect("the fault is possible")
+    }
+
+    pub fn device(&self) -> File {
+        open_direct(&self.device.ready().device)
+    }
+
+    /// Every lane and every wanderer works, until `end` returns; gives what it returned and what was wrong.
+    fn work<T>(&mut self, end: impl FnOnce(&Device) -> T) -> (T, Findings, Work) {
+        let disk = self.device();
+        let stop = AtomicBool::new(false);
+        let (sector_bytes, seed) = (self.shape.sector_bytes as usize, self.shape.seed);
+        let sights: Vec<Sight> = self.lanes.iter().map(Sight::of).collect();
+        let lanes = &mut self.lanes;
+        let device = &self.device;
+        std::thread::scope(|scope| {
+            let (disk, stop, sights) = (&disk, &stop, &sights);
+            let loads: Vec<_> = lanes
+                .iter_mut()
+                .map(|lane| {
+                    scope.spawn(move || {
+                        let error = lane.load(disk, stop);
+                        (error, lane.take_account())
+                    })
+                })
+                .collect();
+            let walks: Vec<_> = (0..WANDERERS)
+                .map(|number| {
+                    let seed = seed * WANDERERS + number;
+                    scope.spawn(move || wander(disk, sights, sector_bytes, seed, stop))
+                })
+                .collect();
+            let given = end(device);
+            stop.store(true, Ordering::Relaxed);
+            let accounts = walks.into_iter().map(|walk| walk.join().expect("it ends"));
+            let (mut findings, mut work) = add(accounts);
+            for load in loads {
+                let (error, (found, done)) = load.join().expect("it ends");
+                assert!(error.is_none_or(|e| e.raw_os_error() == Some(libc::EIO)));
+                (findings, work) = (findings.and(found), work.and(done));
+            }
+            (given, findings, work)
+        })
+    }
+
+    /// Loads the drive for a time, then compares all of it with what it must hold.
+    pub fn check(&mut self, time: Duration) -> (Findings, Work) {
+        let start = Instant::now();
+        let ((), findings, work) = self.work(|_| std::thread::sleep(time));
+        // A lane ends early after an I/O error only, of which there must be none.
+        assert!(start.elapsed() >= time && work.writes > 0);
+        (findings.and(self.verify(&self.device())), work)
+    }
+
+    /// What `disk` holds and must not, nothing being under way.
+    fn verify(&self, disk: &dyn Disk) -> Findings {
+        let found = |lane: &Lane| lane.verify(disk).expect("it is read");
+        let each = self.lanes.iter().map(found);
+        each.fold(Findings::default(), Findings::and)
+    }
+
+    /// Loads the drive for a time and cuts its power under the load; writes into the dark; lets the power
+    /// come back, and compares.
+    pub fn cut(&mut self, time: Duration, fault: &DriveFault) -> CutAccount {
+        let (outcome, mut findings, work) = self.work(|device| {
+            std::thread::sleep(time);
+            device.fault(fault.clone()).expect("it has power")
+        });
+        let FaultOutcome::Cut(counts) = outcome else {
+            panic!("the power was not cut");
+        };
+        let before = self.raw();
+        let disk = self.device();
+        for lane in &mut self.lanes {
+            let refused = lane
+                .write_into_the_dark(&disk)
+                .expect_err("it has no power");
+            assert_eq!(Some(libc::EIO), refused.raw_os_error());
+        }
+        self.fault(DriveFault::PowerOn);
+        for lane in &mut self.lanes {
+            let found = lane.verify_after_cut(&disk, self.shape.whole_bytes as usize);
+            findings = findings.and(found.expect("it has power"));
+        }
+        assert!(
+            before == self.raw(),
+            "something reached the drive after the cut"
+        );
+        CutAccount {
+            counts,
+            findings,
+            work,
+        }
+    }
+
+    /// The image past the drive; nothing for one in memory.
+    fn raw(&self) -> Option<Vec<u8>> {
+        let image = self.image.as_ref()?;
+        Some(std::fs::read(&image.0).expect("the image is a file"))
+    }
+
+    /// Takes the drive down and compares its image, read past the drive, with what it must hold: no less,
+    /// and no space for what was never written.
+    pub fn down(mut self) -> Findings {
+        let image = self.image.take();
+        let lanes = std::mem::take(&mut self.lanes);
+        self.device.down().expect("nobody uses it");
+        let Some(image) = image else {
+            return Findings::default();
+        };
+        let file = File::open(&image.0).expect("the image stays");
+        let metadata = file.metadata().expect("it is a file");
+        assert_eq!(LANES * self.shape.lane_bytes, metadata.len());
+        assert!(metadata.blocks() * 512 <= metadata.len() + (1 << 20));
+        let found = |lane: Lane| lane.verify(&file).expect("it is read");
+        let each = lanes.into_iter().map(found);
+        each.fold(Findings::default(), Findings::and)
+    }
+}
+
+fn add(accounts: impl Iterator<Item = (Findings, Work)>) -> (Findings, Work) {
+    let start = (Findings::default(), Work::default());
+    accounts.fold(start, |(findings, work), (found, done)| {
+        (findings.and(found), work.and(done))
+    })
+}

@@ -1,0 +1,89 @@
+//! A reader of what others write at the same moment: it must never see less than what was answered before
+//! it asked, nor anything that had not begun when it got its answer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::disk::Disk;
+use super::lane::Lane;
+use super::pattern::{generation_of, UNIT_BYTES};
+use super::shared::{Shared, Step};
+use super::{Findings, Work};
+use crate::support::Pages;
+use stithy_drive::random::Rng;
+
+/// The longest read.
+const BYTES_MAX: u64 = 256 << 10;
+
+/// One lane as a wanderer sees it.
+pub struct Sight {
+    pub number: u64,
+    pub start_bytes: u64,
+    pub shared: std::sync::Arc<Shared>,
+}
+
+impl Sight {
+    pub fn of(lane: &Lane) -> Self {
+        Sight {
+            number: lane.number(),
+            start_bytes: lane.start_bytes(),
+            shared: lane.shared(),
+        }
+    }
+}
+
+/// Reads here and there until `stop` or an I/O error; gives what was wrong.
+pub fn wander(
+    disk: &dyn Disk,
+    sights: &[Sight],
+    sector_bytes: usize,
+    seed: u64,
+    stop: &AtomicBool,
+) -> (Findings, Work) {
+    let mut rng = Rng::new(seed, 3000);
+    let mut pages = Pages::patterned(BYTES_MAX as usize / 4096, 0);
+    let (mut findings, mut work) = (Findings::default(), Work::default());
+    while !stop.load(Ordering::Relaxed) {
+        let sight = &sights[rng.below(sights.len() as u64) as usize];
+        let sectors = (sight.shared.units() * UNIT_BYTES / sector_bytes) as u64;
+        let first = rng.below(sectors);
+        let longest = (BYTES_MAX / sector_bytes as u64).min(sectors - first);
+        let length = (1 + rng.below(longest)) as usize * sector_bytes;
+        let content = &mut pages.bytes_mut()[..length];
+        let Some(found) = look(disk, sight, first as usize * sector_bytes, content) else {
+            break;
+        };
+        findings = findings.and(found);
+        work.reads += 1;
+        work.read_bytes += length as u64;
+    }
+    (findings, work)
+}
+
+/// One read, judged; None after an I/O error, which a cut gives.
+fn look(disk: &dyn Disk, sight: &Sight, offset: usize, content: &mut [u8]) -> Option<Findings> {
+    let first = offset / UNIT_BYTES;
+    let units = first..first + content.len() / UNIT_BYTES;
+    let least: Vec<Step> = units
+        .clone()
+        .map(|unit| sight.shared.answered(unit))
+        .collect();
+    disk.read(sight.start_bytes + offset as u64, content).ok()?;
+    let mut findings = Findings::default();
+    for ((unit, least), bytes) in units.zip(least).zip(content.chunks_exact(UNIT_BYTES)) {
+        let most = sight.shared.begun(unit);
+        match generation_of(bytes, sight.number, unit as u64) {
+            None => findings.foreign += 1,
+            Some(seen) if !fits(seen, least, most) => findings.lost += 1,
+            Some(_) => {}
+        }
+    }
+    Some(findings)
+}
+
+/// Whether a unit may show `seen` between two steps. Zeros may be of any discard between them.
+fn fits(seen: u64, least: Step, most: Step) -> bool {
+    if least == most {
+        return seen == least.shows();
+    }
+    seen == 0 || (least.generation..=most.generation).contains(&seen)
+}
