@@ -4,21 +4,21 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use stithy_measure::{Clock, SystemClock};
+use stithy_measure::{Clock, Moment, SystemClock};
 use stithy_wire::{DriveBacking, DriveCounters, DriveFault, DriveReady, DriveSpec};
 
-use crate::backing::{FileImage, Image, MemoryImage, Safety, Store};
-use crate::counters::Counters;
+use crate::backing::{FileImage, Image, MemoryImage, Store};
+use crate::counters::{Counters, Tally};
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
-use crate::model::{of_profile, Immediate, Model};
-use crate::profile::Profile;
 use crate::room;
 use crate::serve::{orders, serve, Command, Orders, Timing};
+use crate::spec::{resolve, Resolved};
+use crate::thread_time::{this_thread, ThreadTime};
 use crate::transport::fuse::{self, Mount};
 use crate::transport::LoopDevice;
 
@@ -26,11 +26,18 @@ use crate::transport::LoopDevice;
 const LET_GO_TRIES: u32 = 500;
 const LET_GO_PAUSE: Duration = Duration::from_millis(10);
 
+/// How long to wait for a moment at which nothing is under way.
+const REST_TRIES: u32 = 10_000;
+const REST_PAUSE: Duration = Duration::from_millis(1);
+
 /// A drive that is up. Dropped, it goes down, at the latest when nobody uses its device any more.
 pub struct Device {
     ready: DriveReady,
+    timing: Timing,
     clock: SystemClock,
-    counters: Arc<Mutex<Counters>>,
+    tally: Tally,
+    thread_number: i32,
+    thread_time: Option<ThreadTime>,
     orders: Orders,
     // In the order in which they must go.
     loop_device: LoopDevice,
@@ -42,16 +49,18 @@ pub struct Device {
 impl Device {
     /// Brings a drive up.
     pub fn up(spec: &DriveSpec) -> Result<Self, DriveError> {
-        check(spec)?;
+        let resolved = resolve(spec)?;
         room::check(&spec.backing, spec.size_bytes)?;
         let clock = SystemClock::start();
-        let counters = Counters::new(&spec.name, clock.unix_start().as_secs_f64(), clock.now());
-        let counters = Arc::new(Mutex::new(counters));
-        let drive = Drive::new(store(spec)?, model(spec)?, spec.seed, Arc::clone(&counters));
+        let counters = Arc::new(Mutex::new(Counters::new(clock.now())));
+        let start_s = clock.unix_start().as_secs_f64();
+        let tally = Tally::new(&spec.name, start_s, Arc::clone(&counters), clock.now());
+        let store = Store::new(image(spec)?, resolved.safety);
+        let drive = Drive::new(store, resolved.model(spec.seed), spec.seed, counters);
         let (session, mount) = fuse::open(spec.size_bytes)?;
         let (orders, inbox) =
             orders().map_err(|e| failed("its thread cannot be woken", spec, e))?;
-        let timing = timing(spec.transport_s, spec.spin_s)?;
+        let timing = resolved.timing;
         let serving = move || {
             let (mut drive, mut session) = (drive, session);
             serve(&mut drive, &mut session, &inbox, &clock, timing)
@@ -64,41 +73,49 @@ impl Device {
             .open_file()
             .map_err(|e| failed("its file cannot be opened", spec, e))?;
         let loop_device = LoopDevice::attach(&file, spec.sector_bytes, &spec.name)?;
-        let ready = DriveReady {
-            drive: spec.name.clone(),
-            device: loop_device.path().to_string(),
-            size_bytes: spec.size_bytes,
-        };
-        Ok(Device {
-            ready,
+        let mut device = Device {
+            ready: ready(spec, &resolved, loop_device.path()),
+            timing,
             clock,
-            counters,
+            tally,
+            thread_number: 0,
+            thread_time: None,
             orders,
             loop_device,
             file,
             mount,
             thread,
-        })
+        };
+        device.thread_number = device.ask(|_, _| this_thread())?;
+        Ok(device)
     }
 
-    /// Its name, device and size.
+    /// What it is.
     pub fn ready(&self) -> &DriveReady {
         &self.ready
     }
 
     /// The counters of the second that ends now.
-    pub fn take_second(&self) -> DriveCounters {
-        self.counters().take_second(self.clock.now())
+    pub fn take_second(&mut self) -> DriveCounters {
+        let told = self.tally.take_second(self.clock.now(), |_| ());
+        let now = ThreadTime::of(self.thread_number);
+        let before = std::mem::replace(&mut self.thread_time, now).unwrap_or_default();
+        self.completed(told, now.map(|now| now.since(before)))
     }
 
     /// The counters since it came up.
-    pub fn total(&self) -> DriveCounters {
-        self.counters().total(self.clock.now())
+    pub fn total(&mut self) -> DriveCounters {
+        let told = self.tally.total(self.clock.now());
+        self.completed(told, ThreadTime::of(self.thread_number))
     }
 
-    fn counters(&self) -> MutexGuard<'_, Counters> {
-        // Whoever panicked with it had only counted.
-        self.counters.lock().unwrap_or_else(|e| e.into_inner())
+    fn completed(&self, counters: DriveCounters, time: Option<ThreadTime>) -> DriveCounters {
+        DriveCounters {
+            cpu_s: time.map(|time| time.ran.as_secs_f64()),
+            cpu_wait_s: time.map(|time| time.waited.as_secs_f64()),
+            paced: self.ready.paced,
+            ..counters
+        }
     }
 
     /// Breaks or mends the drive.
@@ -131,13 +148,74 @@ impl Device {
         self.thread.is_finished()
     }
 
-    /// Waits otherwise from now on.
-    pub fn set_timing(&self, transport_s: f64, spin_s: f64) -> Result<(), DriveError> {
-        let command = Command::Timing(timing(transport_s, spin_s)?);
-        match self.orders.give(command) {
-            true => Ok(()),
-            false => Err(self.thread_ended()),
+    /// Waits otherwise from now on, and takes the profile's time or not; what is None stays.
+    pub fn set(
+        &mut self,
+        transport_s: Option<f64>,
+        spin_s: Option<f64>,
+        paced: Option<bool>,
+    ) -> Result<(), DriveError> {
+        let timing = self.timing.changed(transport_s, spin_s)?;
+        if !self.orders.give(Command::Timing(timing)) {
+            return Err(self.thread_ended());
         }
+        self.timing = timing;
+        (self.ready.transport_s, self.ready.spin_s) = seconds(timing);
+        if let Some(paced) = paced {
+            self.ask(move |drive, now| drive.set_paced(now, paced))?;
+            self.ready.paced = paced;
+        }
+        Ok(())
+    }
+
+    /// Keeps what of the drive outlasts its requests.
+    ///
+    /// Errors: `drive-busy`, where there was no moment for ten seconds at which nothing was under way.
+    pub fn snapshot(&self) -> Result<(), DriveError> {
+        self.at_rest(|drive, now| Ok(drive.snapshot(now)))
+    }
+
+    /// Puts back what [`Device::snapshot`] kept.
+    ///
+    /// Errors: `no-snapshot`; `drive-busy`, as above.
+    pub fn restore(&self) -> Result<(), DriveError> {
+        self.at_rest(Drive::restore)
+    }
+
+    /// Tries until it is done, which needs a moment at which nothing is under way.
+    fn at_rest(
+        &self,
+        attempt: fn(&mut Drive, Moment) -> Result<bool, DriveError>,
+    ) -> Result<(), DriveError> {
+        for _ in 0..REST_TRIES {
+            if self.ask(attempt)?? {
+                return Ok(());
+            }
+            std::thread::sleep(REST_PAUSE);
+        }
+        let problem = "requests are under way all the time";
+        let remedy = "end what uses the drive, or sync it, and try again";
+        let name = &self.ready.drive;
+        Err(DriveError::precondition(
+            "drive-busy",
+            problem,
+            name,
+            remedy,
+        ))
+    }
+
+    /// Has the drive's thread do something, and gives what came of it.
+    fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Drive, Moment) -> T + Send + 'static,
+    ) -> Result<T, DriveError> {
+        let (reply, answer) = sync_channel(1);
+        let work = move |drive: &mut Drive, now: Moment| {
+            // Whoever asked waits for it; if not, what was done is done.
+            let _ = reply.send(work(drive, now));
+        };
+        self.orders.give(Command::Work(Box::new(work)));
+        answer.recv().map_err(|_| self.thread_ended())
     }
 
     fn thread_ended(&self) -> DriveError {
@@ -154,12 +232,17 @@ impl Device {
     /// Takes the drive down and gives its last counters.
     ///
     /// Errors: another process has the device open; the drive serves it until that lets go.
-    pub fn down(self) -> Result<DriveCounters, DriveError> {
+    pub fn down(mut self) -> Result<DriveCounters, DriveError> {
+        let last = self.total();
         drop((self.loop_device, self.file, self.mount));
         for _ in 0..LET_GO_TRIES {
             if self.thread.is_finished() {
-                let counters = self.counters.lock().unwrap_or_else(|e| e.into_inner());
-                return Ok(counters.total(self.clock.now()));
+                return Ok(DriveCounters {
+                    cpu_s: last.cpu_s,
+                    cpu_wait_s: last.cpu_wait_s,
+                    paced: last.paced,
+                    ..self.tally.total(self.clock.now())
+                });
             }
             std::thread::sleep(LET_GO_PAUSE);
         }
@@ -172,57 +255,32 @@ impl Device {
     }
 }
 
+fn ready(spec: &DriveSpec, resolved: &Resolved, device: &str) -> DriveReady {
+    let (transport_s, spin_s) = seconds(resolved.timing);
+    DriveReady {
+        drive: spec.name.clone(),
+        device: device.to_string(),
+        size_bytes: spec.size_bytes,
+        sector_bytes: spec.sector_bytes,
+        backing: spec.backing.clone(),
+        profile: resolved.profile.as_ref().map(|it| it.name.clone()),
+        scale: spec.scale,
+        volatile_bytes: resolved.safety.limit_bytes(),
+        transport: fuse::NAME.to_string(),
+        transport_s,
+        spin_s,
+        paced: true,
+    }
+}
+
+fn seconds(timing: Timing) -> (f64, f64) {
+    (timing.transport.as_secs_f64(), timing.spin.as_secs_f64())
+}
+
 fn failed(problem: &str, spec: &DriveSpec, cause: io::Error) -> DriveError {
     let remedy = "look at the limits of open files, threads and memory";
     let problem = format!("{problem}: {cause}");
     DriveError::infrastructure("drive-failed", problem, &spec.name, remedy).caused_by(cause)
-}
-
-fn timing(transport_s: f64, spin_s: f64) -> Result<Timing, DriveError> {
-    let duration = |key: &str, value_s: f64| {
-        // More than a second of either would not be timing any more.
-        match (0.0..=1.0).contains(&value_s) {
-            true => Ok(Duration::from_secs_f64(value_s)),
-            false => Err(invalid(key, &value_s.to_string(), "seconds from 0 to 1")),
-        }
-    };
-    Ok(Timing {
-        transport: duration("transport_s", transport_s)?,
-        spin: duration("spin_s", spin_s)?,
-    })
-}
-
-fn check(spec: &DriveSpec) -> Result<(), DriveError> {
-    if spec.name.is_empty() || spec.name.len() > 63 {
-        return Err(invalid("name", &spec.name, "1 to 63 characters"));
-    }
-    if !matches!(spec.sector_bytes, 512 | 4096) {
-        let value = spec.sector_bytes.to_string();
-        return Err(invalid("sector_bytes", &value, "512 or 4096"));
-    }
-    let sectors = spec.size_bytes / u64::from(spec.sector_bytes);
-    if sectors == 0 || sectors * u64::from(spec.sector_bytes) != spec.size_bytes {
-        let allowed = format!("a multiple of {} above 0", spec.sector_bytes);
-        return Err(invalid(
-            "size_bytes",
-            &spec.size_bytes.to_string(),
-            &allowed,
-        ));
-    }
-    Ok(())
-}
-
-fn invalid(key: &str, value: &str, allowed: &str) -> DriveError {
-    let problem = format!("{key} cannot be {value}");
-    DriveError::usage("drive-invalid", problem, key, format!("give {allowed}"))
-}
-
-fn store(spec: &DriveSpec) -> Result<Store, DriveError> {
-    let safety = match spec.volatile_bytes {
-        None => Safety::Protected,
-        Some(cache_bytes) => Safety::Volatile { cache_bytes },
-    };
-    Ok(Store::new(image(spec)?, safety))
 }
 
 fn image(spec: &DriveSpec) -> Result<Box<dyn Image>, DriveError> {
@@ -240,23 +298,4 @@ fn image(spec: &DriveSpec) -> Result<Box<dyn Image>, DriveError> {
         let remedy = "give a smaller size, or a file on a file system with direct I/O";
         DriveError::precondition("no-backing", e.to_string(), place, remedy).caused_by(e)
     })
-}
-
-fn model(spec: &DriveSpec) -> Result<Box<dyn Model>, DriveError> {
-    let Some(text) = &spec.profile else {
-        return Ok(Box::<Immediate>::default());
-    };
-    let profile = Profile::parse("profile", text)?;
-    if spec.size_bytes > profile.capacity_bytes {
-        let allowed = format!(
-            "at most {}, the capacity of the profile",
-            profile.capacity_bytes
-        );
-        return Err(invalid(
-            "size_bytes",
-            &spec.size_bytes.to_string(),
-            &allowed,
-        ));
-    }
-    Ok(of_profile(&profile, spec.seed))
 }

@@ -2,6 +2,9 @@
 //!
 //! It has no clock, no thread and no kernel: moments and the transport are given to each call.
 
+mod breaking;
+mod pace;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
@@ -9,13 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use stithy_measure::Moment;
-use stithy_wire::{CutCounts, DriveFault};
+use stithy_wire::CutCounts;
 
-use crate::backing::{CutRule, Mark, Store, Write};
+use self::pace::Pace;
+use crate::backing::{Mark, Store, Write};
 use crate::counters::{Answered, Counters, State};
-use crate::error::DriveError;
 use crate::fault::Faults;
-use crate::model::{Done, Model};
+use crate::model::{Done, Model, Snapshot};
 use crate::request::Operation;
 use crate::transport::{Incoming, Transport};
 
@@ -46,6 +49,10 @@ pub enum FaultOutcome {
 pub struct Drive {
     store: Store,
     model: Box<dyn Model>,
+    /// Requests that the model has not finished.
+    in_model: usize,
+    pace: Pace,
+    kept: Option<Snapshot>,
     faults: Faults,
     powered: bool,
     transport_time: Duration,
@@ -67,6 +74,9 @@ impl Drive {
         Drive {
             store,
             model,
+            in_model: 0,
+            pace: Pace::Paced,
+            kept: None,
             faults: Faults::none(seed),
             powered: true,
             transport_time: Duration::ZERO,
@@ -100,12 +110,17 @@ impl Drive {
         };
         self.arrivals += 1;
         self.under_way.insert(incoming.id, under_way);
-        let at_once = !self.powered
-            || self.faults.is_gone()
-            || (lying && incoming.request.operation == Operation::Flush);
-        match at_once {
-            true => self.due.push(Reverse((now, incoming.id))),
-            false => self.model.submit(now, incoming.id, &incoming.request),
+        let operation = incoming.request.operation;
+        let at_once =
+            !self.powered || self.faults.is_gone() || (lying && operation == Operation::Flush);
+        if at_once {
+            self.due.push(Reverse((now, incoming.id)));
+        } else if matches!(self.pace, Pace::Paced) {
+            self.model.submit(now, incoming.id, &incoming.request);
+            self.in_model += 1;
+        } else {
+            let at = self.faults.delay(operation, now, now);
+            self.due.push(Reverse((at, incoming.id)));
         }
     }
 
@@ -156,16 +171,21 @@ impl Drive {
         self.model
             .take_done(now + self.transport_time, &mut self.finished);
         let mut finished = std::mem::take(&mut self.finished);
+        self.in_model -= finished.len();
         for done in finished.drain(..) {
             if let Some(request) = self.under_way.get(&done.id) {
                 let arrived = request.arrived;
-                let answered = self.faults.delay(arrived, done.at);
+                let operation = request.incoming.request.operation;
+                let answered = self.faults.delay(operation, arrived, done.at);
                 let at = self.earlier(answered).max(arrived);
                 self.due.push(Reverse((at, done.id)));
             }
         }
         // Put back for its space.
         self.finished = finished;
+        if self.in_model == 0 && matches!(self.pace, Pace::Ending) {
+            self.pace = Pace::Unpaced(self.model.snapshot(now));
+        }
     }
 
     fn answer(
@@ -176,6 +196,8 @@ impl Drive {
         transport: &mut dyn Transport,
     ) -> io::Result<()> {
         let incoming = request.incoming;
+        // A stall is what was asked for, not lateness.
+        let due = due.max(self.faults.stalled_until().unwrap_or(Moment::START));
         let fails = !self.powered || self.faults.fails(&incoming.request);
         let answered = Answered {
             operation: incoming.request.operation,
@@ -186,6 +208,7 @@ impl Drive {
             },
             failed: fails,
             latency: now.since(request.arrived),
+            due: due.since(request.arrived),
             late: now.since(due),
         };
         self.count(&answered);
@@ -241,148 +264,6 @@ impl Drive {
             volatile_bytes: self.store.volatile_bytes(),
         }
     }
-
-    /// Breaks or mends the drive.
-    pub fn fault(
-        &mut self,
-        now: Moment,
-        fault: &DriveFault,
-        transport: &mut dyn Transport,
-    ) -> Result<FaultOutcome, DriveError> {
-        self.check_range(fault)?;
-        self.faults.set(now, fault)?;
-        self.store.lie(self.faults.is_lying());
-        match *fault {
-            DriveFault::Gone => self.fail_all(now, transport)?,
-            DriveFault::PowerOn => {
-                // What still waits for an answer was asked of a drive without power.
-                if !self.powered {
-                    self.fail_all(now, transport)?;
-                }
-                self.powered = true;
-            }
-            DriveFault::Corrupt {
-                offset_bytes,
-                length_bytes,
-                bits,
-                seed,
-            } => self
-                .store
-                .corrupt(offset_bytes, length_bytes, bits, seed)
-                .map_err(backing_failed)?,
-            DriveFault::PowerCut {
-                seed,
-                lost_share,
-                torn_share,
-                unit_bytes,
-            } => {
-                let rule = CutRule {
-                    seed,
-                    lost_share,
-                    torn_share,
-                    unit_bytes: unit_bytes as usize,
-                };
-                return self.cut_power(now, &rule, transport).map(FaultOutcome::Cut);
-            }
-            _ => {}
-        }
-        Ok(FaultOutcome::Set)
-    }
-
-    fn check_range(&self, fault: &DriveFault) -> Result<(), DriveError> {
-        let DriveFault::Corrupt {
-            offset_bytes,
-            length_bytes,
-            ..
-        } = *fault
-        else {
-            return Ok(());
-        };
-        let size_bytes = self.store.size_bytes();
-        match offset_bytes.checked_add(length_bytes) {
-            Some(end) if end <= size_bytes => Ok(()),
-            _ => Err(DriveError::usage(
-                "fault-invalid",
-                "the range is not inside the drive",
-                "offset_bytes",
-                format!("give a range inside {size_bytes} bytes"),
-            )),
-        }
-    }
-
-    /// From here on nothing reaches the image until the power comes back: what is under way is answered
-    /// with an error, and so is what arrives, as soon as no stall holds the answers back.
-    fn cut_power(
-        &mut self,
-        now: Moment,
-        rule: &CutRule,
-        transport: &mut dyn Transport,
-    ) -> Result<CutCounts, DriveError> {
-        if !self.powered {
-            let remedy = "give power-on first";
-            let problem = "the power is cut already";
-            return Err(DriveError::usage("power-is-cut", problem, "fault", remedy));
-        }
-        self.powered = false;
-        let mut writes: Vec<(u64, Write)> = self
-            .under_way
-            .values_mut()
-            .filter(|request| request.incoming.request.operation == Operation::Write)
-            .map(|request| {
-                let write = Write {
-                    offset_bytes: request.incoming.request.offset_bytes,
-                    content: std::mem::take(&mut request.content),
-                };
-                (request.order, write)
-            })
-            .collect();
-        writes.sort_unstable_by_key(|(order, _)| *order);
-        let writes = writes.into_iter().map(|(_, write)| write).collect();
-        let report = self.store.cut(writes, rule).map_err(backing_failed)?;
-        match self.is_stalled(now) {
-            true => self.fail_all_later(now),
-            false => self.fail_all(now, transport)?,
-        }
-        Ok(CutCounts {
-            kept: report.kept,
-            torn: report.torn,
-            lost: report.lost,
-        })
-    }
-
-    /// As [`Drive::fail_all`], when the stall is over.
-    fn fail_all_later(&mut self, now: Moment) {
-        self.model.reset(now);
-        self.due = self
-            .under_way
-            .keys()
-            .map(|&id| Reverse((now, id)))
-            .collect();
-    }
-
-    fn fail_all(&mut self, now: Moment, transport: &mut dyn Transport) -> Result<(), DriveError> {
-        self.model.reset(now);
-        self.due.clear();
-        for request in std::mem::take(&mut self.under_way).into_values() {
-            self.count(&Answered {
-                operation: request.incoming.request.operation,
-                moved_bytes: 0,
-                failed: true,
-                latency: now.since(request.arrived),
-                late: Duration::ZERO,
-            });
-            transport
-                .answer(&request.incoming, Err(libc::EIO))
-                .map_err(backing_failed)?;
-        }
-        self.observe();
-        Ok(())
-    }
-}
-
-fn backing_failed(cause: io::Error) -> DriveError {
-    let remedy = "look at the file system that holds the image";
-    DriveError::infrastructure("image-failed", cause.to_string(), "image", remedy).caused_by(cause)
 }
 
 #[cfg(test)]

@@ -68,10 +68,13 @@ impl Fleet {
     /// Tells the second of each drive that ends now.
     pub fn tell_second(&self) {
         let (ended, seconds): (Vec<String>, Vec<DriveCounters>) = {
-            let devices = self.devices();
+            let mut devices = self.devices();
             let ended = devices.values().filter(|device| device.has_ended());
             let ended = ended.map(|device| device.ready().drive.clone()).collect();
-            (ended, devices.values().map(Device::take_second).collect())
+            (
+                ended,
+                devices.values_mut().map(Device::take_second).collect(),
+            )
         };
         for drive in ended {
             self.warn("drive-ended", format!("{drive} has ended: I/O on it fails"));
@@ -99,10 +102,25 @@ impl Fleet {
                 drive,
                 transport_s,
                 spin_s,
+                paced,
             } => self.of(&drive, |device| {
-                device.set_timing(transport_s, spin_s)?;
+                device.set(transport_s, spin_s, paced)?;
                 Ok(ControlAnswer::Done)
             }),
+            ControlRequest::Snapshot { drive } => self.of(&drive, |device| {
+                device.snapshot()?;
+                Ok(ControlAnswer::Done)
+            }),
+            ControlRequest::Restore { drive } => self.of(&drive, |device| {
+                device.restore()?;
+                Ok(ControlAnswer::Done)
+            }),
+            ControlRequest::Trace { drive, .. } => Err(DriveError::usage(
+                "no-trace",
+                "this program writes no traces",
+                &drive,
+                "ask for none",
+            )),
             ControlRequest::Fault { drive, fault } => self.of(&drive, |device| {
                 Ok(match device.fault(fault)? {
                     FaultOutcome::Set => ControlAnswer::Done,
@@ -116,10 +134,13 @@ impl Fleet {
     fn of(
         &self,
         name: &str,
-        ask: impl FnOnce(&Device) -> Result<ControlAnswer, DriveError>,
+        ask: impl FnOnce(&mut Device) -> Result<ControlAnswer, DriveError>,
     ) -> Result<ControlAnswer, DriveError> {
-        let devices = self.devices();
-        ask(devices.get(name).ok_or_else(|| unknown(name, &devices))?)
+        let mut devices = self.devices();
+        match devices.get_mut(name) {
+            Some(device) => ask(device),
+            None => Err(unknown(name, &devices)),
+        }
     }
 
     fn down(&self, name: Option<&str>) -> Result<ControlAnswer, DriveError> {
@@ -165,7 +186,7 @@ impl Fleet {
     /// has ended.
     pub fn abandon(&self) {
         let mut devices = self.devices();
-        for (_, device) in std::mem::take(&mut *devices) {
+        for (_, mut device) in std::mem::take(&mut *devices) {
             let total = device.total();
             if device.is_held() {
                 let text = format!(

@@ -7,12 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stithy_measure::{Clock, SystemClock};
-use stithy_wire::{DriveJob, DriveMessage, DriveUpJob, Started, WIRE_VERSION};
+use stithy_wire::{
+    CatalogueSummary, DriveJob, DriveMessage, DriveUpJob, ShippedProfile, Started, WIRE_VERSION,
+};
 
 use crate::control::{Control, Ending};
 use crate::error::DriveError;
+use crate::fault::SCHEDULES;
 use crate::fleet::{Fleet, Sink};
 use crate::host;
+use crate::profile::{judge, CATALOGUE};
 
 /// Program and version.
 pub const PROGRAM: &str = concat!("stithy-drive ", env!("CARGO_PKG_VERSION"));
@@ -23,9 +27,13 @@ pub fn parse(text: &str) -> Result<DriveJob, DriveError> {
         let remedy = "give one job as wire/README.md tells it";
         DriveError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e)
     })?;
-    let DriveJob::DriveUp(up) = &job;
-    if up.wire != WIRE_VERSION {
-        let problem = format!("the job speaks version {}", up.wire);
+    let wire = match &job {
+        DriveJob::DriveUp(job) => job.wire,
+        DriveJob::Catalogue(job) => job.wire,
+        DriveJob::CheckProfile(job) => job.wire,
+    };
+    if wire != WIRE_VERSION {
+        let problem = format!("the job speaks version {wire}");
         let remedy = format!("give version {WIRE_VERSION}");
         return Err(DriveError::usage("wire-version", problem, "wire", remedy));
     }
@@ -34,16 +42,47 @@ pub fn parse(text: &str) -> Result<DriveJob, DriveError> {
 
 /// Does a job; returns when it has ended.
 pub fn execute(job: &DriveJob, sink: Sink) -> Result<(), DriveError> {
-    let DriveJob::DriveUp(job) = job;
-    let fleet = Arc::new(Fleet::new(sink));
-    fleet.tell(DriveMessage::Started(Started {
+    sink(DriveMessage::Started(Started {
         wire: WIRE_VERSION,
         program: PROGRAM.to_string(),
         at_s: SystemClock::start().unix_start().as_secs_f64(),
     }));
-    let served = serve(job, &fleet);
-    fleet.abandon();
-    served
+    match job {
+        DriveJob::DriveUp(job) => {
+            let fleet = Arc::new(Fleet::new(sink));
+            let served = serve(job, &fleet);
+            fleet.abandon();
+            served
+        }
+        DriveJob::Catalogue(_) => {
+            tell_catalogue(&sink);
+            Ok(())
+        }
+        DriveJob::CheckProfile(job) => {
+            let summary = judge(&job.text, job.scale);
+            sink(DriveMessage::CheckProfileSummary(Box::new(summary)));
+            Ok(())
+        }
+    }
+}
+
+fn tell_catalogue(sink: &Sink) {
+    let mut profiles = 0;
+    for shipped in CATALOGUE {
+        if let Some(facts) = judge(shipped.text, 1.0).facts {
+            let text = shipped.text.to_string();
+            let profile = ShippedProfile { text, facts };
+            sink(DriveMessage::ShippedProfile(Box::new(profile)));
+            profiles += 1;
+        }
+    }
+    for shipped in SCHEDULES {
+        sink(DriveMessage::ShippedSchedule(shipped.told()));
+    }
+    sink(DriveMessage::CatalogueSummary(CatalogueSummary {
+        profiles,
+        schedules: SCHEDULES.len() as u64,
+    }));
 }
 
 fn serve(job: &DriveUpJob, fleet: &Arc<Fleet>) -> Result<(), DriveError> {

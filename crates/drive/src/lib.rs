@@ -16,5 +16,7 @@ pub mod random;
 pub mod request;
 pub mod room;
 pub mod serve;
+pub mod spec;
+pub mod thread_time;
 pub mod transport;
 pub mod wake;

@@ -19,6 +19,8 @@ pub enum Command {
     Fault(DriveFault, SyncSender<Result<FaultOutcome, DriveError>>),
     /// Wait otherwise from now on.
     Timing(Timing),
+    /// Whatever else is to be done between two requests.
+    Work(Box<dyn FnOnce(&mut Drive, Moment) + Send>),
 }
 
 /// How a drive's thread waits for the moment an answer is due.
@@ -120,6 +122,7 @@ fn obey(
                 *spin = timing.spin;
                 drive.compensate(timing.transport);
             }
+            Command::Work(work) => work(drive, clock.now()),
         }
     }
 }

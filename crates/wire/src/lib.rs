@@ -9,8 +9,11 @@ mod job;
 mod message;
 
 pub use drive::{
-    ControlAnswer, ControlRequest, CutCounts, DriveBacking, DriveCounters, DriveFault, DriveJob,
-    DriveMessage, DriveReady, DriveSpec, DriveUpJob, OperationCounters,
+    CatalogueJob, CatalogueSummary, CheckProfileJob, CheckProfileSummary, ControlAnswer,
+    ControlRequest, CutCounts, DriveBacking, DriveCounters, DriveFault, DriveJob, DriveMessage,
+    DriveReady, DriveSpec, DriveUpJob, DriveVolatile, FaultSchedule, OperationCounters,
+    ProfileFacts, ProfileProblem, ProfileSource, ShippedProfile, ShippedSchedule, SlowPhase,
+    TraceCounts,
 };
 pub use job::{
     Arrivals, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, Profile, RunJob,

@@ -37,7 +37,8 @@ fn expected(names: &[&str]) -> BTreeSet<String> {
 /// Jobs and messages of the drive program.
 #[test]
 fn jobs_and_messages_are_rewritten_unchanged() {
-    assert_eq!(expected(&["drive-up"]), names::<DriveJob>("job"));
+    let jobs = ["drive-up", "catalogue", "check-profile"];
+    assert_eq!(expected(&jobs), names::<DriveJob>("job"));
     let messages = [
         "started",
         "drive-ready",
@@ -46,6 +47,10 @@ fn jobs_and_messages_are_rewritten_unchanged() {
         "warning",
         "failure",
         "drive-summary",
+        "shipped-profile",
+        "shipped-schedule",
+        "catalogue-summary",
+        "check-profile-summary",
     ];
     assert_eq!(expected(&messages), names::<DriveMessage>("message"));
 }
@@ -53,8 +58,18 @@ fn jobs_and_messages_are_rewritten_unchanged() {
 /// What the control socket reads and answers.
 #[test]
 fn commands_and_answers_are_rewritten_unchanged() {
-    let commands = ["up", "list", "stats", "set", "fault", "down"];
+    let commands = [
+        "up", "list", "stats", "set", "snapshot", "restore", "trace", "fault", "down",
+    ];
     assert_eq!(expected(&commands), names::<ControlRequest>("command"));
-    let answers = ["done", "up", "list", "stats", "power-cut", "failure"];
+    let answers = [
+        "done",
+        "up",
+        "list",
+        "stats",
+        "power-cut",
+        "trace",
+        "failure",
+    ];
     assert_eq!(expected(&answers), names::<ControlAnswer>("answer"));
 }

@@ -19,6 +19,16 @@ pub enum Safety {
     },
 }
 
+impl Safety {
+    /// Bytes of answered writes that may be lost at most; None where none may.
+    pub fn limit_bytes(self) -> Option<u64> {
+        match self {
+            Safety::Protected => None,
+            Safety::Volatile { cache_bytes } => Some(cache_bytes),
+        }
+    }
+}
+
 /// Bytes of answered writes that a drive with a protected cache may lose once it lies. Own: about what
 /// the memory on such a drive holds for writes.
 const UNPROTECTED_BYTES: u64 = 64 << 20;
@@ -62,10 +72,8 @@ impl Store {
 
     /// Bytes of answered writes that may be lost; None where none may.
     fn volatile_limit_bytes(&self) -> Option<u64> {
-        match self.safety {
-            Safety::Volatile { cache_bytes } => Some(cache_bytes),
-            Safety::Protected => self.is_lying.then_some(UNPROTECTED_BYTES),
-        }
+        let unprotected = self.is_lying.then_some(UNPROTECTED_BYTES);
+        self.safety.limit_bytes().or(unprotected)
     }
 
     /// How many bytes the drive has.

@@ -1,9 +1,10 @@
 //! A drive between a scripted model and a transport that only remembers.
 
-use stithy_wire::DriveCounters;
+use stithy_wire::{DriveCounters, DriveFault};
 
 use super::*;
 use crate::backing::{MemoryImage, Safety};
+use crate::counters::Tally;
 use crate::request::Request;
 use crate::transport::Received;
 
@@ -68,7 +69,7 @@ impl Model for Constant {
 struct Bench {
     drive: Drive,
     script: Script,
-    counters: Arc<Mutex<Counters>>,
+    tally: Tally,
     next: u64,
 }
 
@@ -85,13 +86,14 @@ impl Bench {
             time: Duration::from_micros(100),
             waiting: Vec::new(),
         };
-        let counters = Arc::new(Mutex::new(Counters::new("d", 0.0, Moment::START)));
+        let counters = Arc::new(Mutex::new(Counters::new(Moment::START)));
+        let tally = Tally::new("d", 0.0, Arc::clone(&counters), Moment::START);
         let store = Store::new(Box::new(image), safety);
-        let drive = Drive::new(store, Box::new(model), 1, Arc::clone(&counters));
+        let drive = Drive::new(store, Box::new(model), 1, counters);
         Bench {
             drive,
             script: Script::default(),
-            counters,
+            tally,
             next: 0,
         }
     }
@@ -137,8 +139,8 @@ impl Bench {
         outcome.map(|bytes| bytes[0])
     }
 
-    fn totals(&self) -> DriveCounters {
-        self.counters.lock().unwrap().total(Moment::of_second(1))
+    fn totals(&mut self) -> DriveCounters {
+        self.tally.total(Moment::of_second(1))
     }
 }
 

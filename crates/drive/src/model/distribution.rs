@@ -47,6 +47,21 @@ impl Times {
     }
 }
 
+/// What half and what 99 of 100 take at most, seconds.
+pub fn p50_p99_s(latency: &Latency) -> (f64, f64) {
+    match latency {
+        Latency::Lognormal { p50_s, p99_s } => (*p50_s, *p99_s),
+        Latency::Quantiles(points) => {
+            let logarithms: Vec<(f64, f64)> = points
+                .iter()
+                .map(|(share, time_s)| (*share, time_s.ln()))
+                .collect();
+            let at = |share| between(&logarithms, share).exp();
+            (at(0.5), at(0.99))
+        }
+    }
+}
+
 /// The mean of a distribution, seconds.
 pub fn mean_s(latency: &Latency) -> f64 {
     match latency {

@@ -14,7 +14,7 @@ mod state;
 mod sustained;
 
 pub use disk::SeekCurve;
-pub use distribution::{mean_s, rates_max};
+pub use distribution::{mean_s, p50_p99_s, rates_max};
 pub use immediate::Immediate;
 pub use state::Snapshot;
 use stithy_measure::Moment;

@@ -4,6 +4,7 @@
 //! impossible between keys, [`resolve`] gives the values their types. Times are in seconds here.
 
 mod catalogue;
+mod facts;
 mod keys;
 mod problem;
 mod reference;
@@ -13,6 +14,7 @@ mod scale;
 mod written;
 
 pub use catalogue::{find, Shipped, CATALOGUE};
+pub use facts::judge;
 pub use problem::Problem;
 pub use reference::reference;
 

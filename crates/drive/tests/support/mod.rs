@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use stithy_wire::{DriveBacking, DriveFault, DriveSpec};
+use stithy_wire::{DriveBacking, DriveFault, DriveSpec, DriveVolatile};
 
 /// What is missing for a drive on this machine, really tried; None when it can be made.
 pub fn missing() -> Option<String> {
@@ -87,11 +87,15 @@ pub fn spec(name: &str, size_bytes: u64) -> DriveSpec {
         size_bytes,
         sector_bytes: 4096,
         backing: DriveBacking::Memory,
-        volatile_bytes: Some(1 << 30),
+        volatile: DriveVolatile::Bytes {
+            limit_bytes: 1 << 30,
+        },
         profile: None,
+        scale: 1.0,
         seed: 1,
-        transport_s: 0.0,
-        spin_s: 0.0,
+        transport_s: Some(0.0),
+        spin_s: Some(0.0),
+        hlog_stem: None,
     }
 }
 

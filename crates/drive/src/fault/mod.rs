@@ -1,9 +1,14 @@
 //! What is wrong with a drive at the moment.
 
+mod check;
+mod schedule;
+
 use std::time::Duration;
 
 use stithy_measure::Moment;
-use stithy_wire::DriveFault;
+use stithy_wire::{DriveFault, SlowPhase};
+
+pub use self::schedule::{Shipped, SCHEDULES};
 
 use crate::error::DriveError;
 use crate::random::Rng;
@@ -12,6 +17,7 @@ use crate::request::{Operation, Request};
 /// Purposes of the random streams of a drive.
 const SLOW: u64 = 101;
 const ERRORS: u64 = 102;
+const SCHEDULE: u64 = 103;
 
 #[derive(Debug, Clone, Copy)]
 struct Slow {
@@ -34,10 +40,12 @@ struct Errors {
 pub struct Faults {
     stalled_until: Option<Moment>,
     slow: Option<Slow>,
+    schedule: Option<schedule::Running>,
     errors: Option<Errors>,
     gone: bool,
     lying_flush: bool,
     slow_rng: Rng,
+    schedule_rng: Rng,
     error_rng: Rng,
 }
 
@@ -47,17 +55,23 @@ impl Faults {
         Faults {
             stalled_until: None,
             slow: None,
+            schedule: None,
             errors: None,
             gone: false,
             lying_flush: false,
             slow_rng: Rng::new(seed, SLOW),
+            schedule_rng: Rng::new(seed, SCHEDULE),
             error_rng: Rng::new(seed, ERRORS),
         }
     }
 
     /// Begins, changes or ends a lasting fault; one that happens once changes nothing here.
     pub fn set(&mut self, now: Moment, fault: &DriveFault) -> Result<(), DriveError> {
-        check(fault)?;
+        check::check(fault)?;
+        if let DriveFault::Schedule { schedule } = fault {
+            let phases = schedule::phases(schedule)?;
+            self.schedule = Some(schedule::Running::new(now, phases));
+        }
         match *fault {
             DriveFault::None => self.mend(),
             DriveFault::Stall { duration_s } => {
@@ -93,7 +107,9 @@ impl Faults {
             DriveFault::Gone => self.gone = true,
             DriveFault::LyingFlush => self.lying_flush = true,
             DriveFault::PowerOn => self.stalled_until = None,
-            DriveFault::Corrupt { .. } | DriveFault::PowerCut { .. } => {}
+            DriveFault::Schedule { .. }
+            | DriveFault::Corrupt { .. }
+            | DriveFault::PowerCut { .. } => {}
         }
         Ok(())
     }
@@ -101,6 +117,7 @@ impl Faults {
     fn mend(&mut self) {
         self.stalled_until = None;
         self.slow = None;
+        self.schedule = None;
         self.errors = None;
         self.gone = false;
         self.lying_flush = false;
@@ -121,15 +138,26 @@ impl Faults {
         self.lying_flush
     }
 
-    /// When a request that arrived at `arrived` and was finished at `done` is answered.
-    pub fn delay(&mut self, arrived: Moment, done: Moment) -> Moment {
-        match self.slow {
-            Some(slow) if self.slow_rng.chance(slow.share) => {
-                let time_s = done.since(arrived).as_secs_f64() * slow.factor + slow.added_s;
-                arrived + Duration::from_secs_f64(time_s)
+    /// When a request that arrived at `arrived` and was finished at `done` is answered. The phase of a
+    /// schedule is that of its arrival.
+    pub fn delay(&mut self, operation: Operation, arrived: Moment, done: Moment) -> Moment {
+        let mut at = done;
+        if let Some(slow) = self.slow {
+            if self.slow_rng.chance(slow.share) {
+                at = slower(arrived, at, slow.factor, slow.added_s);
             }
-            _ => done,
         }
+        let Some(schedule) = &self.schedule else {
+            return at;
+        };
+        match schedule.phase(arrived) {
+            None => self.schedule = None,
+            Some(phase) if self.schedule_rng.chance(share(phase, operation)) => {
+                at = slower(arrived, at, phase.factor, phase.added_s);
+            }
+            Some(_) => {}
+        }
+        at
     }
 
     /// Whether a request fails.
@@ -151,60 +179,16 @@ impl Faults {
     }
 }
 
-/// Refuses a fault with an impossible value.
-fn check(fault: &DriveFault) -> Result<(), DriveError> {
-    let share = |key, value: f64| require(key, (0.0..=1.0).contains(&value), "a share from 0 to 1");
-    // A week: longer ones are rather `gone`, and do not overflow the clock.
-    let time = |key, value: f64| {
-        let possible = (0.0..=604_800.0).contains(&value);
-        require(key, possible, "seconds from 0 to 604800")
-    };
-    match *fault {
-        DriveFault::Stall { duration_s } => time("duration_s", duration_s),
-        DriveFault::Slow {
-            factor,
-            added_s,
-            share: of,
-        } => {
-            require(
-                "factor",
-                (1.0..=1e6).contains(&factor),
-                "a number from 1 to 1000000",
-            )?;
-            time("added_s", added_s)?;
-            share("share", of)
-        }
-        DriveFault::Errors { share: of, .. } => share("share", of),
-        DriveFault::Corrupt { length_bytes, .. } => {
-            require("length_bytes", length_bytes > 0, "at least 1")
-        }
-        DriveFault::PowerCut {
-            lost_share,
-            torn_share,
-            unit_bytes,
-            ..
-        } => {
-            share("lost_share", lost_share)?;
-            share("torn_share", torn_share)?;
-            let together = lost_share + torn_share <= 1.0 + f64::EPSILON;
-            require("torn_share", together, "with lost_share at most 1")?;
-            require(
-                "unit_bytes",
-                matches!(unit_bytes, 512 | 4096),
-                "512 or 4096",
-            )
-        }
-        _ => Ok(()),
-    }
+fn slower(arrived: Moment, done: Moment, factor: f64, added_s: f64) -> Moment {
+    let time_s = done.since(arrived).as_secs_f64() * factor + added_s;
+    arrived + Duration::from_secs_f64(time_s)
 }
 
-fn require(key: &str, possible: bool, allowed: &str) -> Result<(), DriveError> {
-    if possible {
-        return Ok(());
+fn share(phase: &SlowPhase, operation: Operation) -> f64 {
+    match operation {
+        Operation::Read => phase.read_share,
+        Operation::Write | Operation::Flush | Operation::Discard => phase.write_share,
     }
-    let problem = format!("{key} has an impossible value");
-    let remedy = format!("give {allowed}");
-    Err(DriveError::usage("fault-invalid", problem, key, remedy))
 }
 
 #[cfg(test)]
@@ -253,9 +237,34 @@ mod tests {
         faults.set(Moment::START, &fault).unwrap();
         let done = Moment(100_000_000);
         let slow = (0..4_000)
-            .filter(|_| faults.delay(Moment::START, done) == Moment(800_000_000))
+            .filter(|_| faults.delay(Operation::Read, Moment::START, done) == Moment(800_000_000))
             .count();
         assert!((900..1_100).contains(&slow), "{slow}");
+    }
+
+    /// A schedule slows its shares of the reads and of the writes by the phase in which they arrive, and ends
+    /// by itself.
+    #[test]
+    fn a_schedule_slows_what_arrives_in_its_phases() {
+        use stithy_wire::FaultSchedule;
+        let mut faults = Faults::none(1);
+        let name = "increasing".to_string();
+        let schedule = FaultSchedule::Shipped { name };
+        let fault = DriveFault::Schedule { schedule };
+        faults.set(Moment::of_second(10), &fault).unwrap();
+        let mut slow = |operation, second, added_s| {
+            let arrived = Moment::of_second(second);
+            let done = arrived + Duration::from_millis(1);
+            let late = done + Duration::from_secs_f64(added_s);
+            (0..4_000)
+                .filter(|_| faults.delay(operation, arrived, done) == late)
+                .count()
+        };
+        assert!((300..500).contains(&slow(Operation::Read, 10, 0.05)));
+        assert!((900..1_100).contains(&slow(Operation::Write, 189, 0.05)));
+        assert!((900..1_100).contains(&slow(Operation::Flush, 190, 0.2)));
+        assert!((300..500).contains(&slow(Operation::Read, 909, 15.0)));
+        assert_eq!(4_000, slow(Operation::Write, 910, 0.0));
     }
 
     /// Impossible values are refused and change nothing.
@@ -273,5 +282,15 @@ mod tests {
             duration_s: f64::NAN,
         };
         assert!(faults.set(Moment::START, &fault).is_err());
+        let phase = SlowPhase {
+            write_share: 1.5,
+            ..SCHEDULES[0].phases[0]
+        };
+        let phases = vec![SCHEDULES[0].phases[0], phase];
+        let schedule = stithy_wire::FaultSchedule::Phases { phases };
+        let fault = DriveFault::Schedule { schedule };
+        let error = faults.set(Moment::START, &fault).unwrap_err();
+        assert_eq!("write_share", error.place);
+        assert!(faults.schedule.is_none());
     }
 }

@@ -1,0 +1,137 @@
+//! A drive as it is asked for, made ready to be built: everything that is wrong with it is found here,
+//! before anything is made.
+
+use std::time::Duration;
+
+use stithy_wire::{DriveSpec, DriveVolatile};
+
+use crate::backing::Safety;
+use crate::error::DriveError;
+use crate::model::{of_profile, Immediate, Model};
+use crate::profile::Profile;
+use crate::serve::Timing;
+
+/// What a [`DriveSpec`] comes to.
+#[derive(Debug)]
+pub struct Resolved {
+    /// Its profile, scaled; None where it takes no time.
+    pub profile: Option<Profile>,
+    /// What a power cut may take away.
+    pub safety: Safety,
+    /// How its thread waits.
+    pub timing: Timing,
+}
+
+/// Makes a spec ready.
+///
+/// Errors: `drive-invalid`, `profile-invalid` or `scale-invalid`, with the key.
+pub fn resolve(spec: &DriveSpec) -> Result<Resolved, DriveError> {
+    check(spec)?;
+    let profile = profile(spec)?;
+    let safety = match spec.volatile {
+        DriveVolatile::Protected => Safety::Protected,
+        DriveVolatile::Bytes { limit_bytes } => Safety::Volatile {
+            cache_bytes: limit_bytes,
+        },
+        DriveVolatile::FromProfile => profile.as_ref().map_or(Safety::Protected, Profile::safety),
+    };
+    let timing = Timing {
+        transport: Duration::ZERO,
+        spin: Duration::ZERO,
+    };
+    Ok(Resolved {
+        profile,
+        safety,
+        timing: timing.changed(spec.transport_s, spec.spin_s)?,
+    })
+}
+
+impl Resolved {
+    /// When the drive answers; `seed` decides every draw.
+    pub fn model(&self, seed: u64) -> Box<dyn Model> {
+        match &self.profile {
+            Some(profile) => of_profile(profile, seed),
+            None => Box::<Immediate>::default(),
+        }
+    }
+}
+
+impl Timing {
+    /// The same with what is given in place of what was.
+    ///
+    /// Errors: a time that is negative, or more than a second.
+    pub fn changed(
+        self,
+        transport_s: Option<f64>,
+        spin_s: Option<f64>,
+    ) -> Result<Self, DriveError> {
+        Ok(Timing {
+            transport: duration("transport_s", transport_s, self.transport)?,
+            spin: duration("spin_s", spin_s, self.spin)?,
+        })
+    }
+}
+
+fn duration(key: &str, given_s: Option<f64>, former: Duration) -> Result<Duration, DriveError> {
+    let Some(time_s) = given_s else {
+        return Ok(former);
+    };
+    // More than a second of either would not be timing any more.
+    match (0.0..=1.0).contains(&time_s) {
+        true => Ok(Duration::from_secs_f64(time_s)),
+        false => Err(invalid(key, &time_s.to_string(), "seconds from 0 to 1")),
+    }
+}
+
+fn check(spec: &DriveSpec) -> Result<(), DriveError> {
+    if spec.name.is_empty() || spec.name.len() > 63 {
+        return Err(invalid("name", &spec.name, "1 to 63 characters"));
+    }
+    if !matches!(spec.sector_bytes, 512 | 4096) {
+        let value = spec.sector_bytes.to_string();
+        return Err(invalid("sector_bytes", &value, "512 or 4096"));
+    }
+    let sectors = spec.size_bytes / u64::from(spec.sector_bytes);
+    if sectors == 0 || sectors * u64::from(spec.sector_bytes) != spec.size_bytes {
+        let allowed = format!("a multiple of {} above 0", spec.sector_bytes);
+        return Err(invalid(
+            "size_bytes",
+            &spec.size_bytes.to_string(),
+            &allowed,
+        ));
+    }
+    Ok(())
+}
+
+fn profile(spec: &DriveSpec) -> Result<Option<Profile>, DriveError> {
+    let Some(text) = &spec.profile else {
+        return match spec.scale == 1.0 {
+            true => Ok(None),
+            // There is nothing to divide: whoever asked expects a slower drive than this one.
+            false => Err(invalid(
+                "scale",
+                &spec.scale.to_string(),
+                "1, or a profile to divide",
+            )),
+        };
+    };
+    let profile = Profile::parse("profile", text)?.scaled(spec.scale)?;
+    if spec.size_bytes > profile.capacity_bytes {
+        let capacity = profile.capacity_bytes;
+        let allowed = match spec.scale == 1.0 {
+            true => format!("at most {capacity}, the capacity of the profile"),
+            false => format!("at most {capacity}, the capacity of the profile, scaled"),
+        };
+        let value = spec.size_bytes.to_string();
+        return Err(invalid("size_bytes", &value, &allowed));
+    }
+    Ok(Some(profile))
+}
+
+fn invalid(key: &str, value: &str, allowed: &str) -> DriveError {
+    let problem = format!("{key} cannot be {value}");
+    DriveError::usage("drive-invalid", problem, key, format!("give {allowed}"))
+}
+
+#[cfg(test)]
+mod tests;
