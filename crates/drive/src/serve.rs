@@ -20,8 +20,11 @@ pub enum Command {
     /// Wait otherwise from now on.
     Timing(Timing),
     /// Whatever else is to be done between two requests.
-    Work(Box<dyn FnOnce(&mut Drive, Moment) + Send>),
+    Work(Work),
 }
+
+/// Something to do on the drive's thread.
+pub type Work = Box<dyn FnOnce(&mut Drive, Moment) + Send>;
 
 /// How a drive's thread waits for the moment an answer is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

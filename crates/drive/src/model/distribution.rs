@@ -47,18 +47,20 @@ impl Times {
     }
 }
 
-/// What half and what 99 of 100 take at most, seconds.
+/// What half and what 99 of 100 take at most where nothing else delays them, seconds.
 pub fn p50_p99_s(latency: &Latency) -> (f64, f64) {
+    let of_points = |shares: &mut dyn Iterator<Item = (f64, f64)>| {
+        let points: Vec<(f64, f64)> = shares.map(|(share, time_s)| (share, time_s.ln())).collect();
+        let at = |share| between(&points, share).exp();
+        (at(0.5), at(0.99))
+    };
     match latency {
         Latency::Lognormal { p50_s, p99_s } => (*p50_s, *p99_s),
-        Latency::Quantiles(points) => {
-            let logarithms: Vec<(f64, f64)> = points
-                .iter()
-                .map(|(share, time_s)| (*share, time_s.ln()))
-                .collect();
-            let at = |share| between(&logarithms, share).exp();
-            (at(0.5), at(0.99))
-        }
+        Latency::Quantiles(points) => of_points(&mut points.iter().copied()),
+        Latency::Load(table) => table.rows.first().map_or((0.0, 0.0), |row| {
+            let shares = table.shares.iter().copied();
+            of_points(&mut shares.zip(row.times_s.iter().copied()))
+        }),
     }
 }
 

@@ -18,9 +18,11 @@ impl Profile {
             let remedy = "give 1 or more";
             return Err(DriveError::usage("scale-invalid", problem, "scale", remedy));
         }
+        if divisor == 1.0 {
+            return Ok(self.clone());
+        }
         let solid = match &self.medium {
             Medium::Solid(solid) => solid,
-            Medium::Disk(_) if divisor == 1.0 => return Ok(self.clone()),
             Medium::Disk(_) => {
                 let problem = format!("{} spins: its rates follow from its latencies", self.name);
                 let remedy = "give a scale of 1, or a drive without moving parts";

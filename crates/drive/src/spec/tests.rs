@@ -80,7 +80,8 @@ fn a_scale_divides_the_profile() {
 /// Every impossible value is refused with its key.
 #[test]
 fn impossible_values_are_refused_with_their_key() {
-    let cases: [(&str, fn(&mut DriveSpec)); 8] = [
+    type Change = fn(&mut DriveSpec);
+    let cases: [(&str, Change); 8] = [
         ("name", |spec| spec.name = String::new()),
         ("name", |spec| spec.name = "d".repeat(64)),
         ("sector_bytes", |spec| spec.sector_bytes = 1024),

@@ -15,7 +15,7 @@ use super::{Findings, Work};
 use crate::support::{open_direct, spec};
 use stithy_drive::device::Device;
 use stithy_drive::drive::FaultOutcome;
-use stithy_wire::{CutCounts, DriveBacking, DriveFault};
+use stithy_wire::{CutCounts, DriveBacking, DriveFault, DriveVolatile};
 
 pub const LANES: u64 = 8;
 const WANDERERS: u64 = 2;
@@ -95,7 +95,9 @@ impl Bench {
             .then(|| Image(folder.join(format!("stithy-{name}"))));
         let mut spec = spec(&name, LANES * shape.lane_bytes);
         spec.sector_bytes = shape.sector_bytes;
-        spec.volatile_bytes = Some(shape.cache_bytes);
+        spec.volatile = DriveVolatile::Bytes {
+            limit_bytes: shape.cache_bytes,
+        };
         if let Some(image) = &image {
             spec.backing = DriveBacking::File {
                 path: image.0.display().to_string(),
