@@ -25,6 +25,7 @@ BYTES_BY_UNIT = {
 
 _PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
 _RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*([A-Za-z]+)\s*$")
+_SCALE = re.compile(r"^\s*1\s*/\s*(\d+(?:\.\d+)?)\s*$")
 _QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
 
 
@@ -70,6 +71,18 @@ def parse_rate(text: object) -> float:
     if match is None or match[2].lower() not in SECONDS_BY_UNIT:
         raise ValueError("a number by a unit of time is needed, such as 500/s or 30000/min")
     return float(match[1]) / SECONDS_BY_UNIT[match[2].lower()]
+
+
+def parse_scale(text: object) -> float:
+    """The divisor of a scale such as `1/8`: 8. The whole thing, `1` or `1/1`, is 1.
+
+    Raises ValueError, with what would be right, for anything else or a divisor below 1.
+    """
+    match = _SCALE.match(str(text)) if isinstance(text, str | int) else None
+    divisor = float(match[1]) if match else 1.0
+    if (match is None and str(text).strip() != "1") or not 1 <= divisor < math.inf:
+        raise ValueError("one part of the whole is needed, such as 1/8, or 1")
+    return divisor
 
 
 def _split(text: object, example: str) -> tuple[float, str]:
@@ -164,6 +177,11 @@ def format_size(size_bytes: float) -> str:
 def format_rate(per_s: float) -> str:
     """A rate for people: `500/s`, `0.25/s`, `12,000/s`."""
     return f"{per_s:,.0f}/s" if per_s >= 1000 else f"{per_s:.4g}/s"
+
+
+def format_scale(divisor: float) -> str:
+    """A scale for people: `1/8`; `1` for the whole thing."""
+    return "1" if divisor == 1 else f"1/{divisor:g}"
 
 
 def _three_digits(value: float) -> str:

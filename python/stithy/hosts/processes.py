@@ -80,8 +80,40 @@ def pids_inside(directory: Path, program: str) -> list[int]:
     return [
         pid
         for pid in _all_pids()
-        if _link(pid, "cwd") == str(directory) and os.path.basename(_link(pid, "exe")) == program
+        if _link(pid, "cwd") == str(directory) and _program(pid) == program
     ]
+
+
+@dataclass(frozen=True)
+class User:
+    """A process that uses a file system, and the name of its program."""
+
+    pid: int
+    name: str
+
+
+def users_of(point: Path) -> list[User]:
+    """The processes that work in, or hold a file of, the file system mounted at `point`."""
+    place = str(point.resolve())
+    return [User(pid, _name(pid)) for pid in sorted(_all_pids()) if _uses(pid, place)]
+
+
+def _uses(pid: int, place: str) -> bool:
+    try:
+        open_files = [_link(pid, f"fd/{each}") for each in os.listdir(PROC / str(pid) / "fd")]
+    except OSError:  # it ended, or is another user's
+        open_files = []
+    held = [_link(pid, "cwd"), _link(pid, "root"), *open_files]
+    return any(each == place or each.startswith(f"{place}/") for each in held)
+
+
+def _name(pid: int) -> str:
+    return _read(pid, "comm").decode(errors="replace").strip() or "?"
+
+
+def _program(pid: int) -> str:
+    """The file name of its program, also where that was replaced by a newer one since."""
+    return os.path.basename(_link(pid, "exe")).removesuffix(" (deleted)")
 
 
 def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) -> None:

@@ -1,10 +1,13 @@
-"""Removing what runs left behind that were killed, or kept on purpose; and only that."""
+"""Removing what killed runs and drive programs left, or was kept on purpose; and only that."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.clock import SystemClock
+from stithy.drives import places
+from stithy.drives.program import find, remove
+from stithy.errors import StithyError
 from stithy.run.journal import Journal
 from stithy.run.register import Registered, all_registered
 from stithy.run.undo import Left, undo
@@ -29,6 +32,43 @@ def clean(directory: Path | None = None) -> Sequence[Cleaned]:
     if directory is not None:
         runs = [run for run in runs if run.directory == directory.resolve()]
     return [Cleaned(run, 0, (), running=True) if _goes_on(run) else clean_run(run) for run in runs]
+
+
+@dataclass(frozen=True)
+class DriveCleaned:
+    """What became of the drives of one program; `left` is why they could not be removed."""
+
+    folder: Path
+    drives: tuple[str, ...]
+    left: str | None
+
+
+def clean_drives() -> Sequence[DriveCleaned]:
+    """Remove what killed drive programs left, and the drives of runs that are not known any more.
+
+    A person's drives that are up are left alone, and so are those of runs that go on or were kept.
+    """
+    known = {run.run_id for run in all_registered()}
+    entries = [(folder, places.read_entry(folder)) for folder in places.all_folders()]
+    return [
+        _clean_drive(folder, entry.drives)
+        for folder, entry in entries
+        if entry is not None and _is_orphan(folder, entry, known)
+    ]
+
+
+def _is_orphan(folder: Path, entry: places.Entry, known: set[str]) -> bool:
+    if entry.is_starting or entry.run_id in known:
+        return False
+    return entry.run_id is not None or find(folder) is None
+
+
+def _clean_drive(folder: Path, drives: tuple[str, ...]) -> DriveCleaned:
+    try:
+        remove(folder)
+    except (OSError, StithyError) as error:
+        return DriveCleaned(folder, drives, str(error))
+    return DriveCleaned(folder, drives, None)
 
 
 def _goes_on(run: Registered) -> bool:

@@ -102,6 +102,22 @@ def _undo_cgroup(facts: Facts) -> None:
     remove_group(Path(facts["path"]))
 
 
+def _undo_mount(facts: Facts) -> None:
+    """Only while the drive of this run is mounted there; what would hold it back is ended first."""
+    from stithy.drives.filesystems import unmount
+    from stithy.drives.program import mend, serving
+
+    if (folder := serving(facts["device"])) is not None:
+        mend(folder)
+    unmount(Path(facts["path"]), device=facts["device"])
+
+
+def _undo_drive(facts: Facts) -> None:
+    from stithy.drives.program import remove
+
+    remove(Path(facts["folder"]))
+
+
 WAYS_BACK: Mapping[str, Callable[[Facts], None]] = {
     "directory": _undo_directory,
     "mark": _undo_mark,
@@ -110,5 +126,7 @@ WAYS_BACK: Mapping[str, Callable[[Facts], None]] = {
     "cgroup": _undo_cgroup,
     "server": _undo_server,
     "shared-memory": _undo_shared_memory,
+    "mount": _undo_mount,
+    "drive": _undo_drive,
 }
 """One way back for each kind of making."""

@@ -10,7 +10,7 @@ from stithy.study.document import Document, Place, position, printable, read_doc
 from stithy.study.locate import locate
 from stithy.study.model import Study
 from stithy.study.problems import StudyError, StudyProblem
-from stithy.study.suggest import closest
+from stithy.suggest import closest
 
 SIZE_BYTES_MAX = 2**20
 """A study is a page of text; more is some other file."""

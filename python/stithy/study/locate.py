@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from stithy.study.document import Document, Loc, Place
 from stithy.study.fields import Key, all_keys, key_at, known_at, needed_at
 from stithy.study.problems import StudyProblem
-from stithy.study.suggest import closest
+from stithy.suggest import closest
 
 LONGEST = 60
 """Characters of a value that a message shows."""

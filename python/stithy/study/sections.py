@@ -68,7 +68,7 @@ def read_candidate(value: Any) -> Candidate:
 
 
 def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: str) -> None:
-    from stithy.study.suggest import closest
+    from stithy.suggest import closest
 
     unknown = [key for key in value if closest(key, known)]
     refuse(
@@ -144,7 +144,7 @@ def _known(family: str, name: str, what: str) -> None:
 
 
 def _choices(name: object, known: list[str]) -> str:
-    from stithy.study.suggest import closest
+    from stithy.suggest import closest
 
     if guess := closest(str(name), known):
         return f"did you mean `{guess}`?"

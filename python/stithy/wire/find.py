@@ -10,6 +10,7 @@ from stithy.environment import search_path
 from stithy.errors import PreconditionError
 
 HAMMER = "stithy-hammer"
+DRIVE = "stithy-drive"
 
 
 def find_program(name: str, places: Sequence[Path] | None = None) -> Path:

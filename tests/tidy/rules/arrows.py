@@ -1,7 +1,7 @@
 """Which package may know which: the way of the data goes forward only.
 
-`study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `database`, `workload`,
-`collect`, `hosts` and `wire` are what `run` uses; `cli` is above all.
+`study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `drives`, `database`,
+`workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all.
 """
 
 import ast
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tidy.project import Finding, Project, Rule, Source
 
-TOOLS_OF_RUN = {"storage", "database", "workload", "collect", "hosts", "wire"}
+TOOLS_OF_RUN = {"storage", "drives", "database", "workload", "collect", "hosts", "wire"}
 AFTER_RUN = {"analysis", "report"}
 
 # A package, and what it must not import. Single modules (`errors`, `units`) are for everyone.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.study.suggest import closest
+from stithy.suggest import closest
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,207 @@
+"""File systems on drives: made, mounted, unmounted, shut down, checked; ext4, XFS and btrfs.
+
+All but the shutdown is done by the file systems' own programs.
+"""
+
+import fcntl
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.clock import Clock, SystemClock
+from stithy.environment import search_path
+from stithy.errors import InfrastructureError, PreconditionError, UserError
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import users_of
+from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
+
+SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
+"""Where these programs are, also where a user's PATH does not name it."""
+
+BUSY_PATIENCE_S = 10.0
+TIMEOUT_S = 1800.0
+"""Checking a large file system on a slow drive takes its time."""
+
+SHUTDOWN = 0x8004587D
+"""The shutdown ioctl of ext4 and XFS, `_IOR('X', 125, __u32)`.
+Source: XFS_IOC_GOINGDOWN in the kernel's fs/xfs/libxfs/xfs_fs.h."""
+
+WITHOUT_LOG = 2
+"""Shut down without writing the log. Source: XFS_FSOP_GOING_FLAGS_NOLOGFLUSH, as above."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file system: the programs that make and check it, and what brings them.
+
+    Making starts no work that would go on in the background of a measurement.
+    """
+
+    make: tuple[str, ...]
+    check: tuple[str, ...]
+    package: str
+
+
+KINDS: Mapping[str, Kind] = {
+    "ext4": Kind(
+        make=("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
+        check=("e2fsck", "-f", "-n"),
+        package="e2fsprogs",
+    ),
+    "xfs": Kind(make=("mkfs.xfs", "-q", "-f"), check=("xfs_repair", "-n"), package="xfsprogs"),
+    "btrfs": Kind(
+        make=("mkfs.btrfs", "-q", "-f"),
+        check=("btrfs", "check", "--readonly"),
+        package="btrfs-progs",
+    ),
+}
+"""The kinds by the names that `mount` knows them by."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the check of an unmounted file system found; `text` is what its program wrote."""
+
+    clean: bool
+    text: str
+
+
+def need_tools(kind: str) -> None:
+    """Raise where file systems of this kind cannot be made here; changes nothing."""
+    _tool(_kind(kind).make[0], kind)
+
+
+def make(device: str, kind: str, *, runner: Runner | None = None) -> None:
+    """Make a file system on a device, over whatever is there.
+
+    Raises UserError for an unknown kind, PreconditionError where its programs are not there,
+    InfrastructureError where making fails, such as on a device that is too small.
+    """
+    tool, *options = _kind(kind).make
+    finished = _run([_tool(tool, kind), *options, device], runner)
+    if finished.code != 0:
+        raise InfrastructureError(
+            f"no {kind} could be made: {_last_words(finished)}",
+            where=device,
+            remedy="give the drive a larger size, or another file system",
+        )
+
+
+def mount(
+    device: str,
+    folder: Path,
+    kind: str,
+    *,
+    options: Sequence[str] = (),
+    runner: Runner | None = None,
+) -> None:
+    """Mount a device at a folder that exists; InfrastructureError where the kernel refuses."""
+    argv = [_tool("mount", kind), "-t", kind, *(["-o", ",".join(options)] if options else [])]
+    finished = _run([*argv, "--", device, str(folder)], runner)
+    if finished.code != 0:
+        raise InfrastructureError(
+            f"{kind} on {device} could not be mounted: {_last_words(finished)}",
+            where=str(folder),
+            remedy=f"look in the kernel's log (dmesg); the kernel must know {kind}",
+        )
+
+
+def unmount(
+    folder: Path,
+    *,
+    device: str | None = None,
+    runner: Runner | None = None,
+    clock: Clock | None = None,
+) -> None:
+    """Unmount what is mounted at a folder, with `device` only what is of that. Idempotent.
+
+    What is in use is tried again for a while. Raises PreconditionError that names who uses it.
+    """
+    time = clock or SystemClock()
+    until_s = time.monotonic_s() + BUSY_PATIENCE_S
+    while is_mounted(folder, device):
+        finished = _run([_tool("umount", "any"), "--", str(folder)], runner)
+        if finished.code != 0 and is_mounted(folder, device):
+            if time.monotonic_s() >= until_s:
+                raise _busy(folder, finished)
+            time.sleep_s(0.2)
+
+
+def is_mounted(folder: Path, device: str | None = None) -> bool:
+    """Whether something, or `device`, is the topmost mount at this very folder.
+
+    The folder itself is not looked at: behind a drive that fails nobody could.
+    """
+    place = folder.parent.resolve() / folder.name
+    there = [each for each in mounts() if each.point == place]
+    return bool(there) and device in (None, there[-1].source)
+
+
+def shut_down(folder: Path) -> None:
+    """Shut a mounted file system down: from now on not one more write of it reaches its device.
+
+    Its log is not written either. Raises PreconditionError where this kernel has no shutdown of
+    this kind of file system.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
+    except OSError as error:
+        raise PreconditionError(
+            f"this file system cannot be shut down: {error.strerror}",
+            where=str(folder),
+            remedy="use ext4 or xfs, or a kernel that can shut this file system down",
+        ) from error
+    finally:
+        os.close(descriptor)
+
+
+def check(device: str, kind: str, *, runner: Runner | None = None) -> Checked:
+    """Check an unmounted file system, and mend nothing."""
+    tool, *options = _kind(kind).check
+    finished = _run([_tool(tool, kind), *options, device], runner)
+    return Checked(finished.code == 0, (finished.stdout + finished.stderr).strip())
+
+
+def _kind(kind: str) -> Kind:
+    if (found := KINDS.get(kind)) is None:
+        raise UserError(
+            f"{kind!r} is not a file system that Stithy makes",
+            where="file system",
+            remedy=f"give one of {', '.join(KINDS)}",
+        )
+    return found
+
+
+def _tool(name: str, kind: str) -> str:
+    """The full path of a program."""
+    for folder in (*search_path(), *SYSTEM_FOLDERS):
+        if os.access(folder / name, os.X_OK):
+            return str(folder / name)
+    package = KINDS[kind].package if kind in KINDS else "mount"
+    raise PreconditionError(
+        f"the program {name} was not found", where="this machine", remedy=f"install {package}"
+    )
+
+
+def _run(argv: Sequence[str], runner: Runner | None) -> Finished:
+    plain = {"LC_ALL": "C"}
+    return (runner or LocalRunner()).run(Command(argv=argv, environment=plain), timeout_s=TIMEOUT_S)
+
+
+def _last_words(finished: Finished) -> str:
+    """The last line that says something."""
+    lines = [line.strip() for line in (finished.stdout + finished.stderr).splitlines()]
+    said = [line for line in lines if line]
+    return said[-1] if said else f"it ended with code {finished.code}"
+
+
+def _busy(folder: Path, finished: Finished) -> PreconditionError:
+    users = ", ".join(f"{each.name} ({each.pid})" for each in users_of(folder)[:5])
+    return PreconditionError(
+        f"it could not be unmounted: {_last_words(finished)}",
+        where=str(folder),
+        remedy=f"end what uses it: {users}" if users else "end what uses it, and try again",
+    )

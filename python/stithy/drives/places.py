@@ -1,0 +1,166 @@
+"""Where programs of drives work: a folder each, closed to others, with what is written of them.
+
+The folders of drives that a person sees lie below `home()`; a folder's name there is the drive's
+name, or for a run's drives the run's id, a dot and more. The entry is written before a program is
+started and says only what the program itself cannot tell.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from stithy.environment import state_home
+from stithy.errors import PreconditionError, UserError
+from stithy.hosts.processes import Identity, identity_from, is_alive
+
+ENTRY = "drives.json"
+VERSION = 1
+"""1: run_id, drives, devices, owner, mounts."""
+
+
+@dataclass(frozen=True)
+class Mounting:
+    """A mount that goes with its drive; `made_folder`: its mount point does, too."""
+
+    device: str
+    point: Path
+    made_folder: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is written of a program.
+
+    `run_id` is the run that owns it, None for a person's; `drives` are their names, `devices` their
+    block devices once they are up. `owner` is the process that starts it: until that is done, or
+    has failed, there may be no program.
+    """
+
+    run_id: str | None
+    drives: tuple[str, ...]
+    owner: Identity
+    devices: tuple[str, ...] = ()
+    mounts: tuple[Mounting, ...] = ()
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the process that starts the program lives, so that one may still come."""
+        return is_alive(self.owner)
+
+
+def home() -> Path:
+    """Where the folders of drives lie that `stithy drive list` shows."""
+    return state_home() / "drives"
+
+
+def folder_of(name: str, run_id: str | None = None) -> Path:
+    """The folder for a person's drive, or for a part of a run; names without a dot never meet."""
+    return home() / (name if run_id is None else f"{run_id}.{name}")
+
+
+def all_folders() -> list[Path]:
+    """The folders below `home()` with an entry, sorted."""
+    try:
+        found = sorted(home().iterdir())
+    except (FileNotFoundError, PermissionError):
+        return []
+    return [each for each in found if read_entry(each) is not None]
+
+
+def make(folder: Path, entry: Entry) -> None:
+    """Make the folder with its entry; to make it is to take its name.
+
+    Raises UserError where there is one, PreconditionError where it cannot be written.
+    """
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700)
+        write_entry(folder, entry)
+    except FileExistsError as error:
+        raise UserError(
+            "a drive of this name is up already, or was killed",
+            where=folder.name,
+            remedy="give another name, or take it down with `stithy drive down`",
+        ) from error
+    except OSError as error:
+        raise PreconditionError(
+            f"drives cannot be written down here: {error.strerror}",
+            where=str(folder),
+            remedy="make it writable, or name another directory in STITHY_STATE",
+        ) from error
+
+
+def write_entry(folder: Path, entry: Entry) -> None:
+    """Put the entry into the folder, replacing an older one in one move; only for the owner."""
+    fields = {
+        "stithy_drives": VERSION,
+        "run_id": entry.run_id,
+        "drives": list(entry.drives),
+        "devices": list(entry.devices),
+        "owner": entry.owner.facts(),
+        "mounts": [asdict(each) | {"point": str(each.point)} for each in entry.mounts],
+    }
+    fresh = folder / f"{ENTRY}.new"
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(json.dumps(fields, indent=2) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(folder / ENTRY)
+
+
+def read_entry(folder: Path) -> Entry | None:
+    """The entry of a folder; None where there is none that this version can read."""
+    try:
+        fields = json.loads((folder / ENTRY).read_text())
+        return _entry(fields) if fields["stithy_drives"] == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def add_devices(folder: Path, devices: Iterable[str]) -> None:
+    """Write down which block devices the drives of this program are."""
+    if (entry := read_entry(folder)) is not None:
+        write_entry(folder, replace(entry, devices=(*entry.devices, *devices)))
+
+
+def add_mount(folder: Path, mounting: Mounting) -> None:
+    """Write down that a drive of this program is about to be mounted."""
+    if (entry := read_entry(folder)) is not None:
+        write_entry(folder, replace(entry, mounts=(*entry.mounts, mounting)))
+
+
+def forget(folder: Path) -> None:
+    """Remove the folder with what Stithy and the program put there. Idempotent."""
+    if read_entry(folder) is not None:
+        for each in folder.iterdir():
+            each.unlink(missing_ok=True)
+    with suppress(OSError):  # a folder with anything else in it is not Stithy's alone
+        folder.rmdir()
+
+
+def _entry(fields: Mapping[str, object]) -> Entry:
+    run_id, owner = fields["run_id"], fields["owner"]
+    if not isinstance(owner, Mapping):
+        raise TypeError
+    return Entry(
+        run_id=None if run_id is None else str(run_id),
+        drives=tuple(str(each) for each in _list(fields["drives"])),
+        devices=tuple(str(each) for each in _list(fields["devices"])),
+        owner=identity_from(owner),
+        mounts=tuple(_mounting(each) for each in _list(fields["mounts"])),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
+def _mounting(fields: Mapping[str, object]) -> Mounting:
+    made = fields["made_folder"] is True
+    return Mounting(str(fields["device"]), Path(str(fields["point"])), made)

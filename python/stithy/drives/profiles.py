@@ -1,0 +1,186 @@
+"""Drive profiles: which are shipped, and what one says or has wrong.
+
+The drive program holds and judges them; nothing of a profile is understood here.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.errors import InfrastructureError, StithyError, UserError
+from stithy.hosts.runner import Command, LocalRunner, Runner
+from stithy.suggest import closest
+from stithy.wire.drive.jobs import AnyDriveJob, CatalogueJob, CheckProfileJob
+from stithy.wire.drive.messages import (
+    AnyDriveMessage,
+    CheckProfileSummary,
+    ProfileFacts,
+    ProfileProblem,
+    ShippedProfile,
+    ShippedSchedule,
+    parse_drive_message,
+)
+from stithy.wire.find import DRIVE, find_program
+from stithy.wire.messages import Failure
+from stithy.wire.program import failure_error
+
+PROFILE_BYTES_MAX = 2**20
+"""What a person writes is far smaller; a disk image named by mistake is not read whole."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All that is shipped."""
+
+    profiles: tuple[ShippedProfile, ...]
+    schedules: tuple[ShippedSchedule, ...]
+
+    def profile(self, name: str) -> ShippedProfile:
+        """The shipped profile of this name. Raises UserError with the nearest one."""
+        for each in self.profiles:
+            if each.facts.name == name:
+                return each
+        raise _unknown("drive profile", name, (each.facts.name for each in self.profiles))
+
+    def schedule(self, name: str) -> ShippedSchedule:
+        """The shipped schedule of this name. Raises UserError with the nearest one."""
+        for each in self.schedules:
+            if each.name == name:
+                return each
+        raise _unknown("schedule", name, (each.name for each in self.schedules))
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A drive profile without problems: its TOML text, and what it says at a scale."""
+
+    text: str
+    facts: ProfileFacts
+
+
+class ProfileError(UserError):
+    """A drive profile that cannot be used: carries all its problems, in the order of the file."""
+
+    def __init__(self, file: str, problems: Sequence[UserError]) -> None:
+        """`problems` has at least one entry."""
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        super().__init__(
+            f"{count} in this drive profile", where=file, remedy="mend the file; nothing was done"
+        )
+        self.problems = tuple(problems)
+
+    def parts(self) -> tuple[StithyError, ...]:
+        """The problems."""
+        return self.problems
+
+
+def catalogue(runner: Runner | None = None) -> Catalogue:
+    """What the drive program brings along."""
+    told = _ask(CatalogueJob(), runner)
+    return Catalogue(
+        profiles=tuple(each for each in told if isinstance(each, ShippedProfile)),
+        schedules=tuple(each for each in told if isinstance(each, ShippedSchedule)),
+    )
+
+
+def find_profile(name_or_path: str, *, scale: float = 1.0, runner: Runner | None = None) -> Profile:
+    """A shipped profile by its name, or that of a file, judged; its rates divided by `scale`.
+
+    Raises UserError for what is not there, ProfileError with all its problems.
+    """
+    text = profile_text(name_or_path, runner)
+    return Profile(text, check_profile(text, name_or_path, scale=scale, runner=runner))
+
+
+def profile_text(name_or_path: str, runner: Runner | None = None) -> str:
+    """The TOML text of a shipped profile, or of a file: a name with `/`, or that ends in `.toml`.
+
+    Raises UserError for an unknown name, and for a file that cannot be read as text.
+    """
+    if is_file_name(name_or_path):
+        return _read(Path(name_or_path))
+    return catalogue(runner).profile(name_or_path).text
+
+
+def check_profile(
+    text: str, file: str, *, scale: float = 1.0, runner: Runner | None = None
+) -> ProfileFacts:
+    """What a profile says, its capacity and rates divided by `scale`.
+
+    Raises ProfileError with all its problems; `file` is what messages call it.
+    """
+    told = _ask(CheckProfileJob(file=file, text=text, scale=scale), runner)
+    summary = next((each for each in told if isinstance(each, CheckProfileSummary)), None)
+    if summary is None:
+        raise _silent()
+    if summary.facts is None:
+        raise ProfileError(file, [_problem(file, each) for each in summary.problems])
+    return summary.facts
+
+
+def is_file_name(name_or_path: str) -> bool:
+    """Whether a profile is named by its file."""
+    return "/" in name_or_path or name_or_path.endswith(".toml")
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(PROFILE_BYTES_MAX + 1)
+        if len(content) > PROFILE_BYTES_MAX:
+            raise UserError(
+                "this is too large to be a drive profile",
+                where=str(path),
+                remedy="name a TOML file; `stithy drive catalogue NAME` shows one",
+            )
+        return content.decode()
+    except OSError as error:
+        raise UserError(
+            f"the drive profile cannot be read: {error.strerror}",
+            where=str(path),
+            remedy="name a file, or a shipped profile: `stithy drive catalogue` lists them",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"this is not text in UTF-8 (byte {error.start})",
+            where=str(path),
+            remedy="name a TOML file; `stithy drive catalogue NAME` shows one",
+        ) from error
+
+
+def _ask(job: AnyDriveJob, runner: Runner | None) -> list[AnyDriveMessage]:
+    """Run a short job to its end; the failure it may tell is raised."""
+    command = Command(argv=[str(find_program(DRIVE))])
+    finished = (runner or LocalRunner()).run(command, stdin=job.model_dump_json())
+    told = [parse_drive_message(line) for line in finished.stdout.splitlines()]
+    for each in told:
+        if isinstance(each, Failure):
+            raise failure_error(each)
+    if finished.code != 0:
+        raise _silent(finished.stderr.strip())
+    return told
+
+
+def _silent(words: str = "") -> InfrastructureError:
+    return InfrastructureError(
+        f"the program ended without an answer{': ' if words else ''}{words[-500:]}",
+        where=DRIVE,
+        remedy="make sure that Stithy and its native programs are of the same version",
+    )
+
+
+def _problem(file: str, found: ProfileProblem) -> UserError:
+    place = file if found.line is None else f"{file}:{found.line}"
+    seen = "" if found.value is None else f": {found.value}"
+    return UserError(f"{found.key}: {found.problem}{seen}", where=place, remedy=found.remedy)
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> UserError:
+    names = sorted(known)
+    near = closest(name, names)
+    return UserError(
+        f"no {what} of this name is shipped",
+        where=repr(name),
+        remedy=(f"did you mean {near}? " if near else "")
+        + f"known are {', '.join(names)}; a file is named with its folder, such as ./my.toml",
+    )

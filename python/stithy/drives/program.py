@@ -1,0 +1,271 @@
+"""The drive program as a process: started, found again, ended.
+
+A program works in a folder of its own, which no other uses, and by which it is found: so nothing
+needs to be written down after it was started, and a killed Stithy loses no drive. It is in a
+session of its own, carries no mark of a run and joins no memory group, so it outlives whoever
+started it, and goes last.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from stithy.drives import places
+from stithy.drives.control import Control
+from stithy.drives.filesystems import unmount
+from stithy.drives.places import Entry
+from stithy.drives.spec import DriveSpec
+from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.hosts.processes import (
+    Identity,
+    end,
+    identity_of,
+    is_alive,
+    is_held,
+    own_identity,
+    pids_inside,
+)
+from stithy.hosts.runner import Command, LocalRunner, Runner, Running
+from stithy.wire.drive.facts import DriveFacts
+from stithy.wire.drive.faults import NoFault
+from stithy.wire.drive.jobs import DriveUpJob
+from stithy.wire.drive.messages import (
+    AnyDriveMessage,
+    DriveReady,
+    Serving,
+    parse_drive_message,
+)
+from stithy.wire.find import DRIVE, find_program
+from stithy.wire.messages import Failure, Warning
+from stithy.wire.program import failure_error
+from stithy.wire.watchman import watched
+
+CONTROL = "control"
+"""The socket's name in the program's folder."""
+
+ERRORS = "errors.txt"
+"""Where in its folder the program's standard error goes."""
+
+SILENCE_S = 120.0
+"""How long bringing drives up may be silent."""
+
+MEND_PATIENCE_S = 5.0
+
+OnMessage = Callable[[AnyDriveMessage], None]
+
+_STARTED: list[Running] = []
+"""Programs that this process started: they may outlive whoever asked for them."""
+
+
+@dataclass(frozen=True)
+class DriveProgram:
+    """A program that serves drives; `warnings` are what it told while it started."""
+
+    folder: Path
+    identity: Identity
+    drives: tuple[DriveFacts, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def control(self) -> Control:
+        """Its control socket."""
+        return Control(self.folder / CONTROL)
+
+    @property
+    def devices(self) -> Mapping[str, str]:
+        """The block device of each drive that it started with, by the drive's name."""
+        return {each.drive: each.device for each in self.drives}
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still serves."""
+        return is_alive(self.identity)
+
+    def stop(self) -> None:
+        """Take its drives down, end it, and remove its folder; see `remove`."""
+        remove(self.folder)
+
+
+def need_root() -> None:
+    """Raise PreconditionError where this user cannot have emulated drives."""
+    if os.geteuid() != 0:
+        raise PreconditionError(
+            "emulated drives need root, for FUSE, loop devices and mounting",
+            where="this user",
+            remedy="run it with sudo; candidates of `path`, which are directories, need no rights",
+        )
+
+
+def start(
+    specs: Sequence[DriveSpec],
+    folder: Path,
+    *,
+    run_id: str | None = None,
+    on_message: OnMessage | None = None,
+    hold_off_idle: bool = True,
+    runner: Runner | None = None,
+    program: Path | None = None,
+) -> DriveProgram:
+    """Start a program with these drives in `folder`, which is made; returns when all are up.
+
+    With `on_message` a thread hands on what it tells from then on, every second, until it ends.
+    Raises UserError where `folder` is there already; whatever the program refuses, as it says it;
+    InfrastructureError where it dies. Nothing is left then.
+    """
+    found = program or find_program(DRIVE)
+    names = tuple(each.name for each in specs)
+    places.make(folder, Entry(run_id, names, own_identity()))
+    try:
+        command = Command(argv=[str(found)], directory=folder)
+        running = (runner or LocalRunner()).start(command, stderr=folder / ERRORS)
+        _STARTED.append(running)
+        _feed(running, _job(specs, hold_off_idle))
+        program_up = _until_serving(running, folder)
+        places.add_devices(folder, (each.device for each in program_up.drives))
+        _hand_on(running, on_message)
+        return program_up
+    except BaseException:
+        remove(folder)
+        raise
+
+
+def find(folder: Path) -> Identity | None:
+    """The program that works in this folder; None where there is none."""
+    found = (identity_of(pid) for pid in pids_inside(folder.resolve(), DRIVE))
+    return next((each for each in found if each is not None), None)
+
+
+def remove(folder: Path) -> None:
+    """Take the drives of the program in `folder` down, end it, and remove the folder. Idempotent.
+
+    What is mounted by its entry is unmounted first. A program that does not answer is ended by a
+    signal. Raises PreconditionError while a drive is in use; its program then goes on.
+    """
+    entry = places.read_entry(folder)
+    for mounting in entry.mounts if entry else ():
+        mend(folder)
+        unmount(mounting.point, device=mounting.device)
+        if mounting.made_folder:
+            with suppress(OSError):  # whatever else is in it now is not Stithy's
+                mounting.point.rmdir()
+    if (found := find(folder)) is not None:
+        _wake(found)
+        try:
+            Control(folder / CONTROL).down()
+        except InfrastructureError:
+            pass  # it does not answer, so it is only to be ended
+        end([found.pid], signal.SIGTERM)
+    _reap()
+    places.forget(folder)
+
+
+def serving(device: str) -> Path | None:
+    """The folder of the program that made this block device, by what is written down."""
+    for folder in places.all_folders():
+        if (entry := places.read_entry(folder)) is not None and device in entry.devices:
+            return folder
+    return None
+
+
+def mend(folder: Path) -> None:
+    """End what would hold requests of these drives back: a stall, a signal that holds the program.
+
+    To be called before unmounting, which waits for its requests and cannot be killed meanwhile.
+    """
+    if (found := find(folder)) is None:
+        return
+    _wake(found)
+    control = Control(folder / CONTROL, MEND_PATIENCE_S)
+    with suppress(StithyError):  # one that does not answer has no requests to answer either
+        for drive in control.list():
+            control.fault(drive.drive, NoFault())
+
+
+def _wake(program: Identity) -> None:
+    """Let a program go on that a signal holds."""
+    if is_held(program.pid):
+        with suppress(ProcessLookupError):
+            os.kill(program.pid, signal.SIGCONT)
+
+
+def _reap() -> None:
+    """Forget the programs that have ended, so that no zombie of them stays."""
+    _STARTED[:] = [each for each in _STARTED if each.poll() is None]
+
+
+def _job(specs: Sequence[DriveSpec], hold_off_idle: bool) -> DriveUpJob:
+    drives = tuple(each.on_wire() for each in specs)
+    # Relative to the folder, because the address of a socket holds 107 bytes.
+    return DriveUpJob(control=CONTROL, drives=drives, hold_off_idle=hold_off_idle)
+
+
+def _feed(running: Running, job: DriveUpJob) -> None:
+    """Hand the job over and close, so that the program sees its end."""
+    assert running.stdin is not None  # Runner.start opens the streams of what is not detached
+    with suppress(BrokenPipeError):  # a program that died before it read: see _died
+        running.stdin.write(job.model_dump_json())
+        running.stdin.close()
+
+
+def _until_serving(running: Running, folder: Path) -> DriveProgram:
+    """Read what it tells until all drives are up."""
+    assert running.stdout is not None  # as in _feed
+    drives: list[DriveFacts] = []
+    warnings: list[str] = []
+    with watched(running, None, SILENCE_S) as watch:
+        for line in running.stdout:
+            watch.heard()
+            match _parse(line):
+                case Failure() as failure:
+                    raise failure_error(failure)
+                case DriveReady() as ready:
+                    drives.append(ready)
+                case Warning(text=text):
+                    warnings.append(text)
+                case Serving() if identity := identity_of(running.pid):
+                    return DriveProgram(folder, identity, tuple(drives), tuple(warnings))
+    raise _died(folder, watch.killed_because)
+
+
+def _parse(line: str) -> AnyDriveMessage:
+    try:
+        return parse_drive_message(line)
+    except ValidationError as error:
+        raise InfrastructureError(
+            f"a line is not a message ({error.errors()[0]['msg']}): {line.strip()[:200]!r}",
+            where="output of the drive program",
+            remedy="make sure that Stithy and its native programs are of the same version",
+        ) from error
+
+
+def _died(folder: Path, killed_because: str | None) -> InfrastructureError:
+    told = (folder / ERRORS).read_text(errors="replace").strip().splitlines()[-5:]
+    end_of_it = killed_because or "ended before its drives were up"
+    return InfrastructureError(
+        f"the program {end_of_it}" + "".join(f": {line}" for line in told),
+        where=DRIVE,
+        remedy="free memory if it was killed, and try again",
+    )
+
+
+def _hand_on(running: Running, on_message: OnMessage | None) -> None:
+    """Let a thread read on, or close: the program goes on where nobody listens."""
+    assert running.stdout is not None  # as in _feed
+    if on_message is None:
+        running.stdout.close()
+        return
+    arguments = (running, on_message)
+    threading.Thread(target=_listen, args=arguments, name="drives", daemon=True).start()
+
+
+def _listen(running: Running, on_message: OnMessage) -> None:
+    assert running.stdout is not None  # as in _feed
+    with running.stdout:
+        for line in running.stdout:
+            on_message(_parse(line))

@@ -1,0 +1,117 @@
+"""What the drive program is asked to do: serve drives, tell what is shipped, judge a profile.
+
+Types here decide nothing.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from stithy.wire.jobs import U32, U64, WIRE_VERSION, Wire
+
+
+class InMemory(Wire):
+    """The bytes of a drive lie in memory, and are gone with the program."""
+
+    kind: Literal["memory"] = "memory"
+
+
+class InFile(Wire):
+    """The bytes of a drive lie in a sparse file, made where there is none."""
+
+    kind: Literal["file"] = "file"
+    path: str
+
+
+DriveBacking = Annotated[InMemory | InFile, Field(discriminator="kind")]
+"""Where the bytes of a drive lie."""
+
+
+class FromProfile(Wire):
+    """As much as the profile's write cache holds; nothing where it is protected or there is none.
+
+    Nothing as well without a profile.
+    """
+
+    kind: Literal["from-profile"] = "from-profile"
+
+
+class Protected(Wire):
+    """Nothing: what was answered is kept."""
+
+    kind: Literal["protected"] = "protected"
+
+
+class VolatileBytes(Wire):
+    """The newest writes up to so many bytes; older ones have reached the medium."""
+
+    kind: Literal["bytes"] = "bytes"
+    limit_bytes: U64
+
+
+DriveVolatile = Annotated[FromProfile | Protected | VolatileBytes, Field(discriminator="kind")]
+"""What a power cut may take away of what was answered and not flushed."""
+
+
+class WireDriveSpec(Wire):
+    """One drive.
+
+    `profile` is TOML, None takes no time; `scale` divides its capacity, IOPS and bandwidth and
+    keeps latencies. `transport_s` is the transport's own time, by which answers are made earlier,
+    `spin_s` how long before an answer is due waiting becomes spinning; None: as the program finds
+    good. The interval log goes to `<hlog_stem>.latency.hlog`, None: there is none.
+    """
+
+    name: str
+    size_bytes: U64
+    sector_bytes: U32
+    backing: DriveBacking
+    volatile: DriveVolatile
+    profile: str | None
+    scale: float
+    seed: U64
+    transport_s: float | None
+    spin_s: float | None
+    hlog_stem: str | None
+
+
+class DriveUpJob(Wire):
+    """Serve drives until told to stop.
+
+    `control` is the path of the socket. `hold_off_idle` keeps CPUs out of deep idle states while
+    drives are up, which wakes them faster.
+    """
+
+    job: Literal["drive-up"] = "drive-up"
+    wire: U32 = WIRE_VERSION
+    control: str
+    drives: tuple[WireDriveSpec, ...]
+    hold_off_idle: bool
+
+
+class CatalogueJob(Wire):
+    """Tell what is shipped: drive profiles and schedules of faults."""
+
+    job: Literal["catalogue"] = "catalogue"
+    wire: U32 = WIRE_VERSION
+
+
+class CheckProfileJob(Wire):
+    """Judge a drive profile as a drive of it would be; `file` is what messages call it."""
+
+    job: Literal["check-profile"] = "check-profile"
+    wire: U32 = WIRE_VERSION
+    file: str
+    text: str
+    scale: float
+
+
+AnyDriveJob = DriveUpJob | CatalogueJob | CheckProfileJob
+"""One task for the drive program."""
+
+_JOB: TypeAdapter[AnyDriveJob] = TypeAdapter(Annotated[AnyDriveJob, Field(discriminator="job")])
+
+
+def parse_drive_job(text: str | bytes) -> AnyDriveJob:
+    """The job of a JSON document; pydantic's ValidationError where it is none."""
+    return _JOB.validate_json(text)

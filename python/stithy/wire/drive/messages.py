@@ -1,0 +1,148 @@
+"""What the drive program tells, a message a line. Types here decide nothing."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from stithy.wire.drive.facts import DriveCounters, DriveFacts
+from stithy.wire.drive.faults import SlowPhase
+from stithy.wire.jobs import U32, U64, Wire
+from stithy.wire.messages import Failure, Started, Warning
+
+
+class DriveReady(DriveFacts):
+    """A drive is up."""
+
+    message: Literal["drive-ready"] = "drive-ready"
+
+
+class Serving(Wire):
+    """Every drive of the job is up and the control socket answers."""
+
+    message: Literal["serving"] = "serving"
+
+
+class DriveSecond(DriveCounters):
+    """One second of a drive."""
+
+    message: Literal["drive-second"] = "drive-second"
+
+
+class DriveSummary(DriveCounters):
+    """A drive is down; its counters since it came up."""
+
+    message: Literal["drive-summary"] = "drive-summary"
+
+
+class ProfileSource(Wire):
+    """Where some numbers of a drive profile come from: the document, the keys that it gives."""
+
+    text: str
+    keys: tuple[str, ...]
+
+
+class ProfileFacts(Wire):
+    """What a drive profile says, in short; `scale` has already divided capacity and rates.
+
+    `channels` and the latencies of 4 KiB are None where it spins, `rpm` where it does not. Rates
+    are None where only service times limit, `cache_bytes` where there is no write cache,
+    `volatile_bytes` where a power cut takes nothing away, `sustained_after_bytes` where it does not
+    slow down. `assumed` are keys, or whole tables, whose values nobody published or measured.
+    """
+
+    name: str
+    title: str
+    capacity_bytes: U64
+    scale: float
+    channels: U32 | None
+    rpm: float | None
+    read_p50_s: float | None
+    read_p99_s: float | None
+    write_p50_s: float | None
+    write_p99_s: float | None
+    flush_s: float
+    read_iops: float | None
+    write_iops: float | None
+    total_iops: float | None
+    read_bytes_per_s: float | None
+    write_bytes_per_s: float | None
+    total_bytes_per_s: float | None
+    cache_bytes: U64 | None
+    volatile_bytes: U64 | None
+    sustained_after_bytes: U64 | None
+    assumed: tuple[str, ...]
+    sources: tuple[ProfileSource, ...]
+    note: str | None
+
+
+class ShippedProfile(Wire):
+    """A drive profile that is shipped, as TOML, and what it says."""
+
+    message: Literal["shipped-profile"] = "shipped-profile"
+    text: str
+    facts: ProfileFacts
+
+
+class ShippedSchedule(Wire):
+    """A schedule of faults that is shipped; `source` says where it is from, and what is assumed."""
+
+    message: Literal["shipped-schedule"] = "shipped-schedule"
+    name: str
+    title: str
+    source: str
+    phases: tuple[SlowPhase, ...]
+
+
+class CatalogueSummary(Wire):
+    """All that is shipped was told: so many drive profiles, so many schedules."""
+
+    message: Literal["catalogue-summary"] = "catalogue-summary"
+    profiles: U64
+    schedules: U64
+
+
+class ProfileProblem(Wire):
+    """One thing that is wrong with a drive profile.
+
+    `line` counts from 1 and is None where no line is at fault; `value` is None where none was
+    given.
+    """
+
+    line: U64 | None
+    key: str
+    value: str | None
+    problem: str
+    remedy: str
+
+
+class CheckProfileSummary(Wire):
+    """A drive profile was judged: what it says, None where there are problems; all of these."""
+
+    message: Literal["check-profile-summary"] = "check-profile-summary"
+    facts: ProfileFacts | None
+    problems: tuple[ProfileProblem, ...]
+
+
+AnyDriveMessage = (
+    Started
+    | DriveReady
+    | Serving
+    | DriveSecond
+    | Warning
+    | Failure
+    | DriveSummary
+    | ShippedProfile
+    | ShippedSchedule
+    | CatalogueSummary
+    | CheckProfileSummary
+)
+"""One line of output."""
+
+_MESSAGE: TypeAdapter[AnyDriveMessage] = TypeAdapter(
+    Annotated[AnyDriveMessage, Field(discriminator="message")]
+)
+
+
+def parse_drive_message(line: str | bytes) -> AnyDriveMessage:
+    """The message of one line; pydantic's ValidationError where it is none."""
+    return _MESSAGE.validate_json(line)
