@@ -84,7 +84,8 @@ def test_every_way_back_is_harmless_where_nothing_is(kind: str, tmp_path: Path) 
     none = str(tmp_path / "none")
     facts = {
         "path": none, "run_id": "r1", "volume": none, "name": "data", "data": none,
-        "program": "no-such-program", "engine": "postgresql",
+        "program": "no-such-program", "engine": "postgresql", "device": "/dev/loop99",
+        "folder": none,
     }  # fmt: skip
     assert undone(Making(0, kind, facts)) == ([0], [])
 
