@@ -139,12 +139,22 @@ PerSecondOrNone = Annotated[
 ]
 """A rate in a study file that may be left out; times a second once read."""
 
-Bytes = Annotated[
-    int,
+_BYTES_PARTS = (
     BeforeValidator(_telling(parse_size, "not a size")),
     _as_text(["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"], "1 GiB"),
-]
+)
+Bytes = Annotated[int, *_BYTES_PARTS]
 """A size in a study file; bytes once read."""
+
+BytesOrNone = Annotated[int | None, *_BYTES_PARTS]
+"""The same where leaving it out has a meaning of its own."""
+
+Scale = Annotated[
+    float,
+    BeforeValidator(_telling(parse_scale, "not a scale")),
+    WithJsonSchema({"type": "string", "pattern": r"^\s*1(\s*/\s*\d+(\.\d+)?)?\s*$"}),
+]
+"""A scale in a study file, such as 1/8; the divisor once read."""
 
 
 def format_duration(seconds: float) -> str:

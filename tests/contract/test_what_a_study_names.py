@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from stithy.plan.expand import expand
 from stithy.registry import plugins
-from stithy.study.fields import Key, all_keys
+from stithy.study.fields import Key, all_keys, model_of
 from stithy.workload.workload import Workload
 from support.studies import study
 
@@ -41,8 +41,18 @@ def test_a_provider_is_named_by_a_key_of_its_own(name: str) -> None:
 def test_a_plug_ins_example_is_accepted_by_its_own_spec(key: Key) -> None:
     """Messages tell people to write it."""
     spec = SPECS[str(key.plugin)].Spec
-    examples = {name: field.examples[0] for name, field in spec.model_fields.items()}
-    assert spec.model_validate(examples)
+    assert spec.model_validate(examples_of(spec))
+
+
+def examples_of(spec: type[BaseModel]) -> dict[str, object]:
+    """A mapping as people are told to write it, keys below keys included."""
+    found: dict[str, object] = {}
+    for name, info in spec.model_fields.items():
+        if below := model_of(info):
+            found[info.alias or name] = examples_of(below)
+        elif info.examples:
+            found[info.alias or name] = info.examples[0]
+    return found
 
 
 @pytest.mark.parametrize("module", ENGINES.values(), ids=ENGINES)

@@ -17,6 +17,7 @@ class FakeEngine:
     """
 
     program = "no-such-program"
+    log_folder = "wal"
 
     def __init__(
         self,

@@ -210,6 +210,7 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     if shape.series:
         _write(where.table("series"), tables.SERIES, load.series_rows())
     _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())
+    _write(where.table("drives"), tables.DRIVES, [])
     lost = shape.lost.get(place.window_id, 0)
     kept = ledger_rows(place.window_id, row["new_orders"], lost) if shape.ledger else []
     _write(where.table("ledger"), tables.LEDGER, kept)

@@ -139,9 +139,11 @@ def _candidates(study: "Study", plan: "Plan") -> str:
     rows = []
     for name, space in space_by_candidate(plan).items():
         candidate = study.candidates[name]
-        place = as_yaml(candidate.spec.model_dump(mode="json", exclude_defaults=True))
-        master = "with the master copy" if name == plan.master_candidate else ""
-        rows.append([name, place, format_size(space), master])
+        written = candidate.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        notes = ["with the master copy"] if name == plan.master_candidate else []
+        if image := plan.image_bytes.get(name):
+            notes.append(f"emulated in {format_size(image)} of memory")
+        rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
     return table(["candidate", "made of", "space", ""], rows, ["left", "left", "right", "left"])
 
 

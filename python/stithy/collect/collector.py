@@ -6,7 +6,7 @@ collector from its own last reading, so the first `sample()` only takes the read
 read is a `Sample` with value None and a reason, never 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -55,7 +55,8 @@ class Reading:
 class Scope:
     """What a window's collectors look at.
 
-    `volumes`: directories of the candidate's volumes. `database_url`: the running instance, None
+    `volumes`: directories of the candidate's volumes. `drives`: the control sockets of its emulated
+    drives, by the drives' names. `database_url`: the running instance, None
     where there is none. `memory_cgroup`: directory of the server's memory cgroup, None where it has
     none of its own. `proc`, `sys`: roots of those file systems (a seam for tests).
     """
@@ -66,6 +67,7 @@ class Scope:
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
     clock: Clock = field(default_factory=SystemClock)
+    drives: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Collector(Protocol):

@@ -48,6 +48,7 @@ class Start:
 
     `sockets` is a directory for its socket, `log` the file that gets what it writes. `loading`: it
     only loads, so nothing need survive a crash. `memory_cgroup` as in `hosts.runner.Command`.
+    `temp`: a directory of the server's user for temporary files, None for a place in `data`.
     """
 
     data: Path
@@ -55,6 +56,7 @@ class Start:
     log: Path
     memory_cgroup: Path | None = None
     loading: bool = False
+    temp: Path | None = None
 
 
 class Engine(Protocol):
@@ -63,6 +65,14 @@ class Engine(Protocol):
     @property
     def program(self) -> str:
         """File name of the server's program, by which its processes are found."""
+        ...
+
+    @property
+    def log_folder(self) -> str:
+        """Name of the directory in a data directory that holds the write-ahead log.
+
+        While no server runs it may be moved elsewhere and leave a link.
+        """
         ...
 
     def check(self) -> Installation:

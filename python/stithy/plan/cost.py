@@ -8,6 +8,7 @@ asked. Space is planned for, not hoped for: it is the bound that a volume must h
 from dataclasses import dataclass
 
 from stithy.plan.steps import Cost, Plan
+from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.sections import log_bytes
 from stithy.study.users import Load
@@ -82,6 +83,23 @@ def held_bytes(size: Sizes, *, master: bool) -> int:
     """What a candidate's volume holds at most: the working copy grown, and the master copy."""
     working = size.database_bytes + size.growth_bytes
     return working + (size.database_bytes if master else 0)
+
+
+LOG_SLACK_BYTES = 256 * 2**20
+"""Own: segments that a server makes before it has recycled the old ones."""
+TEMP_BYTES_MIN = 512 * 2**20
+"""Own: what sorts of the workloads here spill; a quarter of the database where that is more."""
+
+
+def role_bytes(study: Study, size: Sizes, *, master: bool) -> dict[Role, int]:
+    """What each role of a candidate may come to hold, bytes, where it has a volume of its own."""
+    log = log_bytes(study.database.engine, study.database.settings)
+    return {
+        "data": held_bytes(size, master=master),
+        "log": log + LOG_SLACK_BYTES,
+        "temp": max(TEMP_BYTES_MIN, size.data_bytes // 4),
+        "backup": size.database_bytes + size.growth_bytes,
+    }
 
 
 def provision(held: int) -> Cost:

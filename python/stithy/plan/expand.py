@@ -1,17 +1,18 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from stithy.plan.cost import sizes
+from stithy.plan import cost
 from stithy.plan.scenario import Scene
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
+from stithy.storage.provider import ROLES, Role
 from stithy.study.model import Study
-from stithy.study.sections import Candidate
+from stithy.study.sections import Candidate, image_bytes
 from stithy.workload.workload import Workload
 
 
 def expand(study: Study) -> Plan:
     """The plan of a study: the same study gives the same plan, byte for byte."""
-    scene = _scene(study)
+    scene, images = _scene(study)
     steps = tuple(plugins("scenario")["load"].steps(study, scene))
     return Plan(
         seed=study.seed,
@@ -19,7 +20,19 @@ def expand(study: Study) -> Plan:
         master_candidate=scene.master_candidate,
         database_bytes=scene.size.database_bytes,
         growth_bytes=scene.size.growth_bytes,
+        image_bytes=images,
     )
+
+
+def needed_bytes(study: Study, candidate: str) -> dict[Role, int]:
+    """What each role of a candidate may come to hold, bytes.
+
+    The data's share is all of the database, its log too: it is loaded in one place, whatever the
+    roles.
+    """
+    size = _sizes(study)
+    master = candidate == master_candidate(study)
+    return cost.role_bytes(study, size, master=master)
 
 
 def master_candidate(study: Study) -> str:
@@ -28,8 +41,11 @@ def master_candidate(study: Study) -> str:
     The first in the study file whose provider does not say that its volume is likely memory: a
     master copy in memory would take it from the databases under test. If all are, the first.
     """
-    memory_backed = likely_memory_backed(study)
-    lasting = [name for name in study.candidates if name not in memory_backed]
+    nothing = dict.fromkeys(ROLES, 0)
+    in_memory = likely_memory_backed(study) | {
+        name for name, each in study.candidates.items() if image_bytes(each, nothing)
+    }
+    lasting = [name for name in study.candidates if name not in in_memory]
     return next(iter(lasting or study.candidates))
 
 
@@ -46,7 +62,26 @@ def _says_memory(candidate: Candidate) -> bool:
     return bool(asked and asked(candidate.spec))
 
 
-def _scene(study: Study) -> Scene:
+def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
+    """The scene, and the memory that each candidate's emulated drives take."""
+    every = {
+        name: image_bytes(c, needed_bytes(study, name)) for name, c in study.candidates.items()
+    }
+    images = {name: size for name, size in every.items() if size}
+    scene = Scene(
+        master_candidate(study),
+        _workload(study),
+        _sizes(study),
+        likely_memory_backed(study),
+        sum(images.values()),
+    )
+    return scene, images
+
+
+def _sizes(study: Study) -> cost.Sizes:
+    return cost.sizes(study, _workload(study), study.workload.warehouses)
+
+
+def _workload(study: Study) -> Workload:
     workload: Workload = plugins("workload")[study.workload.name].WORKLOAD
-    size = sizes(study, workload, study.workload.warehouses)
-    return Scene(master_candidate(study), workload, size, likely_memory_backed(study))
+    return workload

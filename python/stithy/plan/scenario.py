@@ -14,21 +14,24 @@ from stithy.workload.workload import Workload
 class Scene:
     """What all scenarios are given besides the study: where the master copy lives, sizes.
 
-    `memory_backed`: the candidates whose volumes are likely memory.
+    `memory_backed`: the candidates whose volumes are likely memory. `images_bytes`: the memory that
+    the emulated drives of all candidates take.
     """
 
     master_candidate: str
     workload: Workload
     size: Sizes
     memory_backed: frozenset[str]
+    images_bytes: int = 0
 
     def memory(self, candidate: str) -> int:
-        """The memory that a server on this candidate may use, the pages of its volume included."""
+        """The memory that a server on this candidate may use, and all storage in memory with it."""
         return self.size.memory_bytes + self.pages(candidate)
 
     def pages(self, candidate: str) -> int:
-        """The memory that the candidate's volume is likely to take, bytes."""
-        return self.held(candidate) if candidate in self.memory_backed else 0
+        """The memory that the candidate's volume and all emulated drives are likely to take."""
+        own = self.held(candidate) if candidate in self.memory_backed else 0
+        return own + self.images_bytes
 
     def restored(self, candidate: str) -> int:
         """What the candidate's volume holds after a restore, bytes."""

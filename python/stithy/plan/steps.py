@@ -4,7 +4,8 @@ A step says nothing about how it is done; that is `run`'s. Its id is stable: the
 give the same ids, so that a journal can be matched to a plan.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 StepKind = Literal[
@@ -69,7 +70,8 @@ class Plan:
 
     `master_candidate` is the candidate on whose volume the database is loaded once and kept as the
     master copy. `database_bytes` is the size of the loaded database with its write-ahead log at its
-    largest; `growth_bytes` what the longest window may add to it.
+    largest; `growth_bytes` what the longest window may add to it. `image_bytes` is the memory that
+    emulated drives take, by candidate.
     """
 
     seed: int
@@ -77,3 +79,4 @@ class Plan:
     master_candidate: str
     database_bytes: int
     growth_bytes: int
+    image_bytes: Mapping[str, int] = field(default_factory=dict)

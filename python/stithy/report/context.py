@@ -126,6 +126,7 @@ def frames(run: Run) -> Mapping[str, pl.DataFrame]:
         "seconds": run.seconds,
         "series": run.series,
         "conditions": run.conditions,
+        "drives": run.drives,
         "ledger": run.ledger,
         "ledger_findings": run.ledger_findings,
         "restores": run.restores,

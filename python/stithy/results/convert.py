@@ -108,9 +108,9 @@ def _all_row(window_id: str, summary: RunSummary, latencies: Latencies) -> Row:
         "window_id": window_id,
         "transaction": ALL,
         **{name: sum(getattr(total, name) for total in totals) for name in _COUNTS},
-        **_distribution("response", _measured(latencies.response, summary)),
-        **_distribution("service", _measured(latencies.service, summary)),
-        **_distribution("pool_wait", _measured(latencies.pool_wait, summary)),
+        **distribution("response", _measured(latencies.response, summary)),
+        **distribution("service", _measured(latencies.service, summary)),
+        **distribution("pool_wait", _measured(latencies.pool_wait, summary)),
     }
 
 
@@ -121,7 +121,8 @@ def _measured(intervals: Iterable[Interval], summary: RunSummary) -> Histogram |
     return merge(each.histogram for each in intervals if since <= each.started_at_s < until)
 
 
-def _distribution(kind: str, histogram: Histogram | None) -> Row:
+def distribution(kind: str, histogram: Histogram | None) -> Row:
+    """The columns `<kind>_mean_s`, `<kind>_p50_s`, … of a histogram; null without values."""
     found = histogram or Histogram({}, 0, 0)
     return {
         f"{kind}_mean_s": found.mean_s,

@@ -117,24 +117,32 @@ def merge(histograms: Iterable[Histogram]) -> Histogram | None:
     return None if shape is None else Histogram(counts, *shape)
 
 
-def read_hlog(path: Path) -> list[Interval]:
-    """All lines of a log, in its order; a last line that was cut off by a crash is left out.
+def read_hlog(path: Path, from_s: float = -math.inf, until_s: float = math.inf) -> list[Interval]:
+    """The lines of a log that begin in a span of Unix time, in its order; all of them by default.
 
+    A last line that was cut off by a crash is left out.
     Raises ValueError, naming file and line, for any other line that is damaged; OSError as usual.
     """
     lines = path.read_text(encoding="ascii", errors="replace").split("\n")
-    return list(_intervals(path, lines))
+    return list(_intervals(path, lines, from_s, until_s))
 
 
-def _intervals(path: Path, lines: list[str]) -> Iterator[Interval]:
+def _intervals(path: Path, lines: list[str], from_s: float, until_s: float) -> Iterator[Interval]:
     for number, line in enumerate(lines, start=1):
         # A whole file ends with a line feed, so that its last part is empty.
         if number == len(lines) or not line or line[0] in '#"':
             continue
         try:
-            yield _parse_line(line)
+            # Decoding is what takes time, so the others are left out before it.
+            if from_s <= _started_at_s(line) < until_s:
+                yield _parse_line(line)
         except (ValueError, struct.error, zlib.error, IndexError) as error:
             raise ValueError(f"{path}:{number}: not a line of an interval log: {error}") from error
+
+
+def _started_at_s(line: str) -> float:
+    """The time stamp of a line, which follows the tag."""
+    return float(line.split(",", 2)[1 if line.startswith("Tag=") else 0])
 
 
 def _parse_line(line: str) -> Interval:

@@ -11,6 +11,7 @@
   check/<candidate>.<when>.jsonl
   tables/conditions.parquet     consistency conditions outside of windows
   tables/restores.parquet       one row a restore
+  drives/<candidate>.<role>.latency.hlog   latencies of an emulated drive, second by second
   windows/<window id>/
     hammer.jsonl                raw output of the hammer
     warm-up.jsonl  check.jsonl  raw output of the passes before and after
@@ -19,7 +20,7 @@
     verify-ledger.jsonl         raw output of comparing it with the database
     recovery.log                what a server wrote that was started again for that
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
-    ledger.parquet  ledger_findings.parquet
+    ledger.parquet  ledger_findings.parquet  drives.parquet
     server.log
   report.html
   report/                       figures and the tables behind them, regenerated at will
@@ -128,6 +129,11 @@ class RunDirectory:
     def table(self, name: str) -> Path:
         """A Parquet table of the whole run, by the name of its `tables.Table`."""
         return self.root / "tables" / f"{name}.parquet"
+
+    @property
+    def drives(self) -> Path:
+        """What emulated drives write about themselves, for as long as they are up."""
+        return self.root / "drives"
 
     @property
     def windows(self) -> Path:

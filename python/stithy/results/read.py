@@ -18,6 +18,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
 from stithy.results.tables import (
     CONDITIONS,
+    DRIVES,
     LEDGER,
     LEDGER_FINDINGS,
     RESTORES,
@@ -31,7 +32,10 @@ from stithy.results.tables import (
 if TYPE_CHECKING:
     import polars as pl
 
-WINDOW_TABLES = (WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, LEDGER, LEDGER_FINDINGS)
+WINDOW_TABLES = (
+    *(WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS),
+    *(DRIVES, LEDGER, LEDGER_FINDINGS),
+)
 RUN_TABLES = (CONDITIONS, RESTORES)
 
 
@@ -59,6 +63,7 @@ class Run:
     seconds: "pl.DataFrame"
     series: "pl.DataFrame"
     conditions: "pl.DataFrame"
+    drives: "pl.DataFrame"
     ledger: "pl.DataFrame"
     ledger_findings: "pl.DataFrame"
     restores: "pl.DataFrame"
@@ -85,6 +90,7 @@ def read_run(root: Path) -> Run:
         seconds=frames["seconds"],
         series=frames["series"],
         conditions=frames["conditions"],
+        drives=frames["drives"],
         ledger=frames["ledger"],
         ledger_findings=frames["ledger_findings"],
         restores=frames["restores"],

@@ -214,6 +214,31 @@ RESTORES = Table(
     ),
 )
 
+DRIVES = Table(
+    "drives",
+    "One row an emulated drive and operation; `all` is the merged row. Empty without such drives.",
+    (
+        _t("window_id", "id of the window"),
+        _t("role", "what of the database lies on it: `data`, `log`, `temp` or `backup`"),
+        _t("operation", "`read`, `write`, `flush`, `discard`, or `all`"),
+        _i("answered", "", "requests answered while the users worked, ramp-up included"),
+        _i("moved_bytes", "B", "bytes that these moved"),
+        _i("errors", "", "of these, answered with an error"),
+        *(
+            _r(f"latency_{name}_s", "s", f"{text} of the time from arrival to answer, in the measurement", null=True)
+            for name, text in (
+                ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
+                ("p95", "95th percentile"), ("p99", "99th percentile"),
+                ("p999", "99.9th percentile"), ("max", "maximum"),
+            )
+        ),
+        _i("late_answers", "", "answers late by more than 5 % of the time they were due to take, and by more than 50 µs, while the users worked; told in the row of `all`", null=True),
+        _r("late_mean_s", "s", "mean lateness of all answers then; told in the row of `all`", null=True),
+        _r("cpu_s", "s", "CPU time of the drive's thread then; told in the row of `all`", null=True),
+        _r("cpu_wait_s", "s", "how long that thread waited for a CPU; told in the row of `all`", null=True),
+    ),
+)  # fmt: skip
+
 LEDGER = Table(
     "ledger",
     "One row a kind of transaction that the window's ledger keeps: what became of them. Empty without a ledger.",
@@ -243,5 +268,5 @@ LEDGER_FINDINGS = Table(
 )  # fmt: skip
 
 TABLES = (
-    WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, LEDGER, LEDGER_FINDINGS, RESTORES,
+    WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
 )  # fmt: skip

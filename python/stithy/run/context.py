@@ -17,6 +17,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
+from stithy.run.parts import parts_of
 from stithy.run.register import Making, Register
 from stithy.run.stop import Stop
 from stithy.run.undo import undo
@@ -137,10 +138,8 @@ class Context:
     ) -> Iterator[Instance]:
         """A server on the candidate's database that runs inside only."""
         log.parent.mkdir(parents=True, exist_ok=True)
-        data = self.volume(candidate).path / "data"
-        sockets = self.sockets(candidate)
-        start = Start(data, sockets, log, memory_cgroup=memory_cgroup, loading=loading)
-        facts = {"data": str(data), "program": self.engine.program, "candidate": candidate}
+        start = self.start_of(candidate, log, memory_cgroup=memory_cgroup, loading=loading)
+        facts = {"data": str(start.data), "program": self.engine.program, "candidate": candidate}
         with self.making("server", facts):
             instance = self.engine.start(start)
             with self.making("shared-memory", self.memory_facts(candidate, instance)):
@@ -152,6 +151,23 @@ class Context:
                     # A server in trouble may never end the ordinary way (asked while it recovers
                     # from a crash it waits for ever), and every window begins with a fresh copy.
                     instance.stop(at_once=failed or self.stop.asked.is_set())
+
+    def start_of(
+        self,
+        candidate: str,
+        log: Path,
+        *,
+        memory_cgroup: Path | None = None,
+        loading: bool = False,
+    ) -> Start:
+        """The start of a server on the candidate's database, where its parts lie by now."""
+        parts = parts_of(self.volume(candidate))
+        # The database that becomes the master copy lies in one place, whatever the roles.
+        temp = parts.temp if self.state.master is not None else None
+        sockets = self.sockets(candidate)
+        return Start(
+            parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading, temp=temp
+        )
 
     def memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
         """What a killed server would leave in memory, and which engine can remove it."""

@@ -15,6 +15,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.calibrating import calibrate
 from stithy.run.context import Context
+from stithy.run.drives import paced_for
 from stithy.run.events import Note, RunStarted, StepFinished, StepStarted
 from stithy.run.forecast import Forecast
 from stithy.run.ledger import warn_of_sharing
@@ -25,6 +26,7 @@ from stithy.run.restore import restore_step
 from stithy.run.stop import interrupted
 from stithy.run.undo import Left, undo
 from stithy.run.window import window_step
+from stithy.storage.provider import Volume
 
 Action = Callable[[Context, Step], str]
 
@@ -105,7 +107,7 @@ def do_step(context: Context, step: Step) -> float:
     began_s = context.clock.monotonic_s()
     context.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
     try:
-        with failures_of_the_machine(f"step {step.id}"):
+        with failures_of_the_machine(f"step {step.id}"), paced_for(context, step):
             result = ACTIONS[step.kind](context, step)
     except StithyError as error:
         with suppress(StithyError):  # the first error explains the second
@@ -124,7 +126,14 @@ def provision(context: Context, step: Step) -> str:
     volume = provider.provision(context.run_id, context.recorder(step.candidate))
     context.state.volumes[step.candidate] = volume
     warn_of_sharing(context, step.candidate)
-    return f"{volume.path} on {volume.filesystem}"
+    return "; ".join(_told(part) for part in volume.parts)
+
+
+def _told(volume: Volume) -> str:
+    """A volume in words: where it is, on what."""
+    drive = volume.drive
+    under = f", {drive.role} on the emulated drive {drive.device}" if drive else ""
+    return f"{volume.path} on {volume.filesystem}{under}"
 
 
 def check_step(context: Context, step: Step) -> str:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from stithy.database.engine import Start
 from stithy.run.context import Context, own
 from stithy.secrets import Secret
 from stithy.storage.consent import DATA
@@ -24,7 +23,7 @@ def keep_instances(context: Context) -> dict[str, str]:
         context.record("server", facts)
         log = context.directory.root / "kept" / f"{candidate}.server.log"
         log.parent.mkdir(exist_ok=True)
-        instance = context.engine.start(Start(data, context.sockets(candidate), log))
+        instance = context.engine.start(context.start_of(candidate, log))
         context.record("shared-memory", context.memory_facts(candidate, instance))
         urls[candidate] = _url(context, candidate, instance.url)
         context.providers[candidate].keep()

@@ -9,6 +9,7 @@ from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.convert import condition_rows
 from stithy.results.write import write_table
+from stithy.run import drives
 from stithy.run.context import Context
 from stithy.run.events import Progress
 from stithy.run.restore import restore
@@ -45,7 +46,10 @@ def prepare(context: Context, step: Step) -> str:
 
 
 def snapshot(context: Context, step: Step) -> str:
-    """Turn the loaded database into the master copy: durable, with the hash of every file."""
+    """Turn the loaded database into the master copy: durable, with the hash of every file.
+
+    The state of all emulated drives is kept with it, and put back with each restore.
+    """
     volume = context.volume(context.plan.master_candidate)
     master = volume.path / MASTER
     record_tree(context, context.plan.master_candidate, MASTER)
@@ -53,6 +57,7 @@ def snapshot(context: Context, step: Step) -> str:
     sync_filesystem(master)
     contents = contents_of(master)
     context.state.master = contents
+    drives.keep_state(context)
     return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
 

@@ -1,8 +1,9 @@
 """All that can be known to fail is found before anything is started, made or measured."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, Runner
@@ -31,7 +32,7 @@ def check_candidates(
     _refuse_nesting(providers)
     for name, provider in providers.items():
         _check_way(name, provider.place(), runner, user)
-    rooms = {name: each.room() for name, each in providers.items()}
+    rooms = {name: each.rooms() for name, each in providers.items()}
     check_room(study, plan, rooms, memory_available_bytes())
 
 
@@ -94,26 +95,54 @@ def _check_way(name: str, place: Path, runner: Runner, user: ServerUser | None) 
         )
 
 
-def check_room(study: Study, plan: Plan, rooms: Mapping[str, Room], available: int) -> None:
+def check_room(
+    study: Study, plan: Plan, rooms: Mapping[str, Sequence[Room]], available: int
+) -> None:
     """Raise unless all candidates fit together, by file system and in the `available` memory."""
-    needs = space_by_candidate(plan)
-    for room in {each.filesystem_id: each for each in rooms.values()}.values():
-        names = [name for name in rooms if rooms[name].filesystem_id == room.filesystem_id]
-        needed = sum(needs[name] for name in names) + RESERVE_BYTES
-        if needed > room.free_bytes:
-            raise _too_small(names, needed, room.free_bytes, f"on {room.mount_point}")
-    in_memory = [name for name in rooms if rooms[name].memory_backed]
-    needed = sum(needs[name] for name in in_memory) + study.database.memory_bytes
+    shares = list(_shares(plan, rooms))
+    for place in dict.fromkeys(each.room.filesystem_id for each in shares):
+        here = [each for each in shares if each.room.filesystem_id == place]
+        needed, free = _sum(here) + RESERVE_BYTES, here[0].room.free_bytes
+        if free is not None and needed > free:
+            raise _too_small(here, needed, free, f"on {here[0].room.mount_point}")
+    in_memory = [each for each in shares if each.room.memory_backed]
+    needed = _sum(in_memory) + study.database.memory_bytes
     if in_memory and needed > available:
         raise _too_small(in_memory, needed, available, "of memory, the server's included")
 
 
-def _too_small(names: list[str], needed: int, free: int, what: str) -> PreconditionError:
-    several = len(names) > 1
+class _Share(NamedTuple):
+    """What a candidate takes of one room."""
+
+    candidate: str
+    room: Room
+    size_bytes: int
+
+
+def _shares(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
+    needs = space_by_candidate(plan)
+    for name, parts in rooms.items():
+        for room in parts:
+            taken = room.takes_bytes
+            yield _Share(name, room, needs[name] if taken is None else taken)
+
+
+def _sum(shares: Iterable[_Share]) -> int:
+    return sum(each.size_bytes for each in shares)
+
+
+def _too_small(shares: list[_Share], needed: int, free: int, what: str) -> PreconditionError:
+    names = list(dict.fromkeys(each.candidate for each in shares))
+    images = any(each.room.takes_bytes is not None for each in shares)
+    instead = (
+        "give drives a smaller `size` or a directory as `backing`"
+        if images
+        else ("name another directory")
+    )
     return PreconditionError(
         f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
-        where=f"candidate{'s' if several else ''} {' and '.join(names)}",
-        remedy="make room, name another directory, or use fewer warehouses or shorter windows",
+        where=f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}",
+        remedy=f"make room, {instead}, or use fewer warehouses or shorter windows",
     )
 
 

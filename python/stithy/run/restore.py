@@ -11,10 +11,19 @@ from stithy.errors import InfrastructureError
 from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.write import write_table
+from stithy.run import drives
 from stithy.run.context import Context
+from stithy.run.parts import LOG, TEMP, Parts, parts_of
 from stithy.run.trees import make_tree
 from stithy.storage.consent import DATA, MASTER
-from stithy.storage.copy import Contents, contents_of, copy_tree, evict_tree, sync_filesystem
+from stithy.storage.copy import (
+    Contents,
+    contents_of,
+    copy_tree,
+    evict_tree,
+    joined,
+    sync_filesystem,
+)
 from stithy.units import format_duration, format_size
 
 NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
@@ -22,7 +31,7 @@ STILL_THERE = "the kernel kept some pages, for example because another process h
 
 
 def restore_step(context: Context, step: Step) -> str:
-    """Restore before a window."""
+    """Restore before a window; emulated drives are put back to the state after loading, too."""
     assert step.candidate is not None  # the plan gives every restore a candidate
     row = restore(context, step.candidate, window_id=step.window.id if step.window else None)
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
@@ -38,13 +47,15 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
     clock, state = context.clock, context.state
     source = context.volume(context.plan.master_candidate).path / MASTER
     began_s = clock.monotonic_s()
-    target = make_tree(context, candidate, DATA)
-    copied_s = _copy(context, source, target)
-    found = contents_of(target)
+    parts = _make_trees(context, candidate)
+    copied_s = _copy(context, source, parts)
+    found = _contents(context, parts)
     assert state.master is not None  # the plan makes the master copy before any restore
-    _compare(state.master, found, str(target))
+    _compare(state.master, found, str(parts.data))
     verified_s = clock.monotonic_s()
-    sync_filesystem(target)
+    for part in context.volume(candidate).parts:
+        sync_filesystem(part.path)
+    drives.put_back(context, candidate)
     resident, note = _evict(context, candidate)
     ended_s = clock.monotonic_s()
     state.restore_s[candidate] = ended_s - began_s
@@ -66,17 +77,42 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
     return row
 
 
-def _copy(context: Context, source: Path, target: Path) -> float:
-    """Copy; returns the moment of its end. A full device is an error with its remedy."""
+def _make_trees(context: Context, candidate: str) -> Parts:
+    """Empty directories for all parts; what an earlier window left there is gone."""
+    parts = parts_of(context.volume(candidate))
+    if parts.log is not None:
+        make_tree(context, candidate, LOG, "log")
+    if parts.temp is not None:
+        make_tree(context, candidate, TEMP, "temp")
+    make_tree(context, candidate, DATA)
+    return parts
+
+
+def _copy(context: Context, source: Path, parts: Parts) -> float:
+    """Copy each part to its place; returns the moment of its end. A full device is an error."""
+    name = context.engine.log_folder
     try:
-        copy_tree(source, target)
+        if parts.log is None:
+            copy_tree(source, parts.data)
+        else:
+            copy_tree(source, parts.data, without=name)
+            copy_tree(source / name, parts.log)
+            (parts.data / name).symlink_to(parts.log)
     except OSError as error:
         raise InfrastructureError(
             f"the database could not be restored: {error.strerror or error}",
-            where=str(target),
+            where=str(parts.data),
             remedy="make room there, or look for errors of the device in the kernel's log",
         ) from error
     return context.clock.monotonic_s()
+
+
+def _contents(context: Context, parts: Parts) -> Contents:
+    """What all parts hold, as if they lay in one place."""
+    if parts.log is None:
+        return contents_of(parts.data)
+    name = context.engine.log_folder
+    return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
 
 
 def _compare(master: Contents, found: Contents, where: str) -> None:
@@ -100,5 +136,9 @@ def _evict(context: Context, candidate: str) -> tuple[int | None, str | None]:
     volume = context.volume(candidate)
     if volume.memory_backed:
         return None, NOT_EVICTABLE
-    resident = evict_tree(volume.path / DATA)
+    parts = parts_of(volume)
+    if parts.log is None:
+        resident = evict_tree(parts.data)
+    else:
+        resident = evict_tree(parts.data, context.engine.log_folder) + evict_tree(parts.log)
     return resident, STILL_THERE if resident else None

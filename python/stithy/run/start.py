@@ -15,7 +15,8 @@ from stithy.errors import PreconditionError, StithyError
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.hosts.users import ServerUser, server_user
-from stithy.plan.expand import expand
+from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.ids import derive_seed
 from stithy.registry import plugins
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
@@ -29,7 +30,7 @@ from stithy.run.register import Register
 from stithy.run.scratch import make_scratch
 from stithy.run.stop import Stop
 from stithy.secrets import Secret, generate_password
-from stithy.storage.provider import Provider
+from stithy.storage.provider import Provider, Site
 from stithy.study.load import StudyFile, read_study
 from stithy.workload.hammer import Hammer, Program
 
@@ -77,10 +78,10 @@ def start_run(
     engine = tools.engine(file, _request(file, runner, user))
     installation = engine.check()
     hammer = tools.hammer(runner)
-    providers = _providers(file)
+    directory = RunDirectory(out or default_directory(study, clock.now_s()))
+    providers = _providers(file, directory, runner)
     _clean_leftovers(providers)
     check_candidates(file.study, plan, providers, runner, user)
-    directory = RunDirectory(out or default_directory(study, clock.now_s()))
     check_directory(directory.root, providers)
     register, journal, scratch = _enter(run_id, directory, file, clock, user)
     return Context(
@@ -123,11 +124,18 @@ def _request(file: StudyFile, runner: Runner, user: ServerUser | None) -> Reques
     )
 
 
-def _providers(file: StudyFile) -> dict[str, Provider]:
-    return {
-        name: plugins("provider")[candidate.provider].create(candidate.spec, name)
-        for name, candidate in file.study.candidates.items()
-    }
+def _providers(file: StudyFile, directory: RunDirectory, runner: Runner) -> dict[str, Provider]:
+    """The provider of each candidate, with what the run offers it."""
+    made: dict[str, Provider] = {}
+    for name, candidate in file.study.candidates.items():
+        site = Site(
+            runner=runner,
+            needed_bytes=needed_bytes(file.study, name),
+            logs=directory.drives.absolute(),
+            seed=derive_seed(file.study.seed, "drive", name),
+        )
+        made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
+    return made
 
 
 def _clean_leftovers(providers: dict[str, Provider]) -> None:

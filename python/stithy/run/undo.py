@@ -118,6 +118,13 @@ def _undo_drive(facts: Facts) -> None:
     remove(Path(facts["folder"]))
 
 
+def _undo_image(facts: Facts) -> None:
+    """The name was drawn by Stithy for this run alone; anything else is not touched."""
+    path = Path(facts["path"])
+    if path.name.startswith(PREFIX) and path.suffix == ".img" and not path.is_symlink():
+        path.unlink(missing_ok=True)
+
+
 WAYS_BACK: Mapping[str, Callable[[Facts], None]] = {
     "directory": _undo_directory,
     "mark": _undo_mark,
@@ -128,5 +135,6 @@ WAYS_BACK: Mapping[str, Callable[[Facts], None]] = {
     "shared-memory": _undo_shared_memory,
     "mount": _undo_mount,
     "drive": _undo_drive,
+    "image": _undo_image,
 }
 """One way back for each kind of making."""

@@ -18,6 +18,7 @@ from stithy.plan.steps import Step, WindowPlan
 from stithy.results.layout import WindowDirectory
 from stithy.run import ledger
 from stithy.run.context import Context
+from stithy.run.drives import Counters, counters
 from stithy.run.driving import request_of
 from stithy.run.events import SecondPassed
 from stithy.run.memory import limited
@@ -50,6 +51,7 @@ class Measured:
     readings: tuple[Reading, ...] = ()
     commits: tuple[CommitCounters, CommitCounters] | None = None
     maintenance: tuple[MaintenanceCounters, MaintenanceCounters] | None = None
+    drives: tuple[Counters, Counters] | None = None
     checked: Checked | None = None
     ledger: LedgerVerified | None = None
     ledger_unverified_because: str | None = None
@@ -129,7 +131,9 @@ def _drive_sampled(
             instance.checkpoint()
         maintenance = instance.maintenance()
         commits = instance.commits(context.clock)
+        before = counters(context, measured.window.candidate)
         measured.driven = _drive(context, measured.window, hammer)
+        measured.drives = (before, counters(context, measured.window.candidate))
         measured.commits = (commits, instance.commits(context.clock))
         measured.maintenance = (maintenance, instance.maintenance())
 
@@ -174,9 +178,11 @@ def _sampled(
     context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
 ) -> Iterator[None]:
     """Collectors run inside; what they read is kept whatever happens."""
+    volume = context.volume(measured.window.candidate)
     sampler = Sampler(
         Scope(
-            volumes=(context.volume(measured.window.candidate).path,),
+            volumes=tuple(part.path for part in volume.parts),
+            drives={drive.name: drive.control for drive in volume.drives},
             database_url=instance.url,
             memory_cgroup=group.path if group else None,
             clock=context.clock,

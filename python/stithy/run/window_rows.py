@@ -14,6 +14,7 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
+from stithy.results.drives import drive_rows, read_log
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run import ledger
@@ -49,10 +50,25 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     series = series_rows(window.id, measured.readings, row["started_at_s"])
     write_table(directory.table("series"), tables.SERIES, series)
     write_table(directory.table("conditions"), tables.CONDITIONS, conditions)
+    write_table(directory.table("drives"), tables.DRIVES, _drive_rows(context, measured))
     ledger.write_ledger(directory, measured)
     # Last: a window counts as measured when its own row is there.
     write_table(directory.table("window"), tables.WINDOW, [row])
     return _told(row, transactions) + ledger.result(measured)
+
+
+def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
+    """What each emulated drive of the window's candidate did."""
+    if measured.drives is None or measured.driven is None:
+        return []
+    before, after = measured.drives
+    summary = measured.driven.summary
+    rows = []
+    for drive in context.volume(measured.window.candidate).drives:
+        log = read_log(drive.log_stem, summary.measure_from_s, summary.measure_to_s)
+        name = drive.name
+        rows += drive_rows(measured.window.id, drive.role, before[name], after[name], log)
+    return rows
 
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:

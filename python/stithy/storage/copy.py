@@ -35,21 +35,34 @@ class Contents:
     size_bytes: int
 
 
-def contents_of(root: Path) -> Contents:
-    """Read and hash every file of a tree; InfrastructureError for what is no file or directory."""
-    files, directories = _walk(root)
+def contents_of(root: Path, without: str | None = None) -> Contents:
+    """Read and hash every file of a tree; InfrastructureError for what is no file or directory.
+
+    `without` is a name in `root` that is left out, with all that it holds.
+    """
+    files, directories = _walk(root, without)
     with ThreadPoolExecutor(THREADS) as pool:
         hashes = list(pool.map(_hash, (root / name for name in files)))
     size = sum((root / name).stat().st_size for name in files)
     return Contents(dict(zip(files, hashes, strict=True)), frozenset(directories), size)
 
 
-def copy_tree(source: Path, target: Path) -> None:
+def joined(contents: Contents, name: str, part: Contents) -> Contents:
+    """The contents of a tree whose directory `name` lies elsewhere, with what it holds there."""
+    return Contents(
+        {**contents.files, **{f"{name}/{each}": digest for each, digest in part.files.items()}},
+        contents.directories | {name} | {f"{name}/{each}" for each in part.directories},
+        contents.size_bytes + part.size_bytes,
+    )
+
+
+def copy_tree(source: Path, target: Path, without: str | None = None) -> None:
     """Copy `source` to `target`, an existing empty directory; owners and modes are kept.
 
-    Raises OSError, for example for a full device; the target is then incomplete.
+    `without` is a name in `source` that is left out. Raises OSError, for example for a full device;
+    the target is then incomplete.
     """
-    files, directories = _walk(source)
+    files, directories = _walk(source, without)
     for name in directories:
         (target / name).mkdir()
         _like(source / name, target / name)
@@ -71,20 +84,22 @@ def sync_filesystem(path: Path) -> None:
         os.close(fd)
 
 
-def evict_tree(root: Path) -> int:
+def evict_tree(root: Path, without: str | None = None) -> int:
     """Ask the kernel to drop a tree's pages; returns the bytes that are still in memory.
 
-    Only clean pages are dropped: sync first. On tmpfs nothing can be dropped.
+    Only clean pages are dropped: sync first. On tmpfs nothing can be dropped. `without` as above.
     """
-    files, _ = _walk(root)
+    files, _ = _walk(root, without)
     return sum(_evict(root / name) for name in files)
 
 
-def _walk(root: Path) -> tuple[list[str], list[str]]:
+def _walk(root: Path, without: str | None = None) -> tuple[list[str], list[str]]:
     """Relative paths of all files and of all directories, parents first, both sorted."""
     files: list[str] = []
     directories: list[str] = []
     for folder, folders, names in os.walk(root, onerror=_raise):
+        if without in folders and folder == str(root):
+            folders.remove(without)
         for name in [*folders, *names]:
             path = Path(folder, name)
             kind = path.lstat().st_mode

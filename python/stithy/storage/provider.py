@@ -1,16 +1,25 @@
 """The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
 
 A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
-mapping in the study file), `NEEDS` and `create(spec, candidate)`, which returns a `Provider`. It
-may have `likely_memory_backed(spec)` and `overlap(spec, spec)`, which judge by the study's lines
-alone: a volume in memory, two candidates in the same place.
+mapping in the study file), `NEEDS` and `create(spec, candidate, site)`, which returns a `Provider`.
+It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
+whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
+server's; `overlap(spec, spec)`, two candidates in the same place.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, get_args
+
+from stithy.hosts.runner import Runner
+
+Role = Literal["data", "log", "temp", "backup"]
+"""What of a database lies on a volume: its tables, its write-ahead log, what it sorts and hashes on
+storage, its backups."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True)
@@ -22,11 +31,41 @@ class Needs:
 
 
 @dataclass(frozen=True)
+class EmulatedDrive:
+    """A drive under a volume that a program answers for, as it came up.
+
+    `control` is the program's socket. `profile` is the drive profile's text, `assumed` names its
+    keys that nobody measured or published; rates and capacity are divided by `scale`. `transport_s`
+    is the transport's own time, by which answers are made earlier. `log_stem`: stem of its latency
+    logs.
+    """
+
+    name: str
+    role: Role
+    control: Path
+    device: str
+    profile_name: str
+    title: str
+    profile: str
+    assumed: tuple[str, ...]
+    scale: float
+    size_bytes: int
+    sector_bytes: int
+    backing: str
+    seed: int
+    transport: str
+    transport_s: float
+    spin_s: float
+    log_stem: Path
+
+
+@dataclass(frozen=True)
 class Volume:
     """A directory on a candidate's storage that belongs to this run alone.
 
-    `memory_backed`: its pages are memory (tmpfs), so that a memory limit must grow by its size.
-    `devices`: block devices under it, by kernel name, as in /proc/diskstats; empty if none.
+    It serves every role that `others` does not name. `memory_backed`: its pages are memory (tmpfs),
+    so that a memory limit must grow by its size. `devices`: block devices under it, by kernel name,
+    as in /proc/diskstats; empty if none. `drive` is set where it lies on an emulated drive.
     """
 
     path: Path
@@ -35,16 +74,51 @@ class Volume:
     mount_options: str
     devices: tuple[str, ...]
     memory_backed: bool
+    drive: EmulatedDrive | None = None
+    others: Mapping[Role, "Volume"] = field(default_factory=dict)
+
+    def of(self, role: Role) -> "Volume":
+        """The volume of a role: one of `others`, or this one."""
+        return self.others.get(role, self)
+
+    @property
+    def parts(self) -> tuple["Volume", ...]:
+        """This volume and all others of the candidate."""
+        return (self, *self.others.values())
+
+    @property
+    def drives(self) -> tuple[EmulatedDrive, ...]:
+        """The emulated drives under all parts."""
+        return tuple(part.drive for part in self.parts if part.drive is not None)
 
 
 @dataclass(frozen=True)
 class Room:
-    """Room on the file system of a volume to be; volumes with equal `filesystem_id` share it."""
+    """Room on the file system of a volume to be; volumes with equal `filesystem_id` share it.
+
+    `takes_bytes` is what the volume takes of it however little is written; None: what is written.
+    `free_bytes` None: only the machine's memory limits it.
+    """
 
     filesystem_id: str
-    free_bytes: int
+    free_bytes: int | None
     memory_backed: bool
     mount_point: Path
+    takes_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a run offers its providers.
+
+    `needed_bytes`: what each role may come to hold. `logs`: the directory among the results for
+    what storage writes about itself. `seed`: of all that a provider draws.
+    """
+
+    runner: Runner
+    needed_bytes: Mapping[Role, int]
+    logs: Path
+    seed: int
 
 
 Record = Callable[[str, dict[str, str]], None]
@@ -62,8 +136,8 @@ class Provider(Protocol):
         """The directory that the volume will be, links resolved."""
         ...
 
-    def room(self) -> Room:
-        """How much can be written; the caller sums up what shares a file system."""
+    def rooms(self) -> Sequence[Room]:
+        """How much can be written, one a file system; the caller sums up what shares one."""
         ...
 
     def left_by(self) -> str | None:

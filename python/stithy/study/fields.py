@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -47,8 +47,8 @@ def all_keys() -> Iterator[Key]:
             yield from _plugin_keys("provider", (name, ANY))
         elif name == "workload":
             yield from _plugin_keys("workload", (name,))
-        elif isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            yield from _keys(info.annotation, (name,), None)
+        elif below := model_of(info):
+            yield from _keys(below, (name,), None)
 
 
 def known_at(loc: Loc) -> list[str]:
@@ -81,5 +81,13 @@ def _keys(model: type[BaseModel], above: tuple[str, ...], plugin: str | None) ->
     for name, info in model.model_fields.items():
         path = (*above, info.alias or name)
         yield Key(path, info, plugin)
-        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            yield from _keys(info.annotation, path, plugin)
+        if below := model_of(info):
+            yield from _keys(below, path, plugin)
+
+
+def model_of(info: FieldInfo) -> type[BaseModel] | None:
+    """The keys below a key, also where it may be left out; None where it takes a value."""
+    for each in (info.annotation, *get_args(info.annotation)):
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            return each
+    return None

@@ -38,6 +38,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
     for spec in top["candidates"]["additionalProperties"]["anyOf"]:
         title = f"`candidates.<name>` with the provider `{spec['title']}`"
         yield _section(title, spec)
+        yield from _below("candidates.<name>", spec)
     yield _section("`database`", schema["$defs"]["Database"])
     for spec in top["workload"]["anyOf"]:
         yield _section(f"`workload` with the name `{spec['title']}`", spec)
@@ -45,6 +46,19 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
             if "properties" in key:
                 yield _section(f"`workload.{name}` with the name `{spec['title']}`", key)
     yield _section("`load`", schema["$defs"]["Load"])
+
+
+def _below(above: str, schema: dict[str, Any]) -> Iterator[str]:
+    """The sections of keys that have keys of their own; equal ones are told once."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, key in schema["properties"].items():
+        if "properties" in key:
+            found.setdefault(tuple(key["properties"]), []).append(name)
+    for names in found.values():
+        titles = ", ".join([f"`{above}.{names[0]}`", *(f"`….{name}`" for name in names[1:])])
+        key = schema["properties"][names[0]]
+        yield _section(titles, key)
+        yield from _below(f"{above}.{names[0]}", key)
 
 
 def _section(title: str, schema: dict[str, Any]) -> str:
@@ -76,7 +90,7 @@ def _value(key: dict[str, Any]) -> str:
     if key.get("pattern", "").endswith(r"%\s*$"):
         return "a percentage"
     if "/" in key.get("pattern", ""):
-        return "a rate"
+        return "a scale" if r"s*1" in key["pattern"] else "a rate"
     if "pattern" in key:
         return "a duration" if "min" in key["pattern"] else "a size"
     if key["type"] == "array":

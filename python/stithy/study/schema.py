@@ -46,8 +46,18 @@ def _specs(family: str) -> list[dict[str, Any]]:
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     """A plug-in's schema with what it refers to in its place: it becomes part of a larger one."""
     definitions = schema.pop("$defs", {})
-    for name, key in schema["properties"].items():
+
+    def resolved(key: dict[str, Any]) -> dict[str, Any]:
+        # What may be left out is written as a choice between it and nothing.
+        choices = [each for each in key.get("anyOf", []) if each.get("type") != "null"]
+        if len(choices) == 1:
+            key = {**choices[0], **{name: key[name] for name in key if name != "anyOf"}}
         if "$ref" in key:
-            kind = definitions[key.pop("$ref").rpartition("/")[2]]
-            schema["properties"][name] = {**kind, **key}
-    return schema
+            kind = definitions[key["$ref"].rpartition("/")[2]]
+            key = {**kind, **{name: key[name] for name in key if name != "$ref"}}
+        if "properties" in key:
+            below = {name: resolved(each) for name, each in key["properties"].items()}
+            key = {**key, "properties": below}
+        return key
+
+    return resolved(schema)

@@ -97,12 +97,12 @@ def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Wrong]:
 
 
 def _overlap(one: Candidate, other: Candidate) -> bool:
-    """Asks the provider's `overlap(spec, spec)` where it offers one; equal specs always do."""
+    """Asks the provider's `overlap(spec, spec)` where it offers one; else equal specs do."""
     if one.provider != other.provider:
         return False
     module = plugins("provider")[one.provider]
     asked = getattr(module, "overlap", None)
-    return one.spec == other.spec or bool(asked and asked(one.spec, other.spec))
+    return bool(asked(one.spec, other.spec)) if asked else one.spec == other.spec
 
 
 def read_engine(name: str) -> str:
@@ -129,6 +129,16 @@ def owned_settings(engine: str) -> Mapping[str, str]:
     module = plugins("engine").get(engine)
     owned: Mapping[str, str] = getattr(module, "OWNED_SETTINGS", {})
     return owned
+
+
+def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
+    """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
+
+    `needed_bytes`: what each role may come to hold.
+    """
+    module = plugins("provider")[candidate.provider]
+    asked = getattr(module, "image_bytes", None)
+    return int(asked(candidate.spec, needed_bytes)) if asked else 0
 
 
 def log_bytes(engine: str, settings: Mapping[str, str]) -> int:

@@ -22,7 +22,7 @@ def check(tmp_path: Path, available_gib: float = 1, **free_gib: tuple[str, float
     study = write_study(tmp_path / "s.yaml", {name: tmp_path / name for name in free_gib})
     read = read_study(study).study
     rooms = {
-        name: Room(filesystem, int(free * GIB), memory, Path("/" + filesystem))
+        name: (Room(filesystem, int(free * GIB), memory, Path("/" + filesystem)),)
         for name, (filesystem, free, memory) in free_gib.items()
     }
     check_room(read, expand(read), rooms, int(available_gib * GIB))

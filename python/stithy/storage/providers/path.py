@@ -12,7 +12,7 @@ from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
 from stithy.storage import consent
 from stithy.storage.marks import MARK, Mark, read_mark, write_mark
-from stithy.storage.provider import Needs, Record, Room, Volume
+from stithy.storage.provider import Needs, Record, Room, Site, Volume
 from stithy.storage.volume import describe, remove_own, room_of
 
 NAME = "path"
@@ -69,9 +69,9 @@ class DirectoryProvider:
         """Raise PreconditionError for a directory that may not be used."""
         consent.may_use(self._given, self._where)
 
-    def room(self) -> Room:
+    def rooms(self) -> tuple[Room]:
         """Room on the directory's file system."""
-        return room_of(self.place())
+        return (room_of(self.place()),)
 
     def left_by(self) -> str | None:
         """The dead run whose mark is on the directory."""
@@ -124,6 +124,6 @@ class DirectoryProvider:
             ) from error
 
 
-def create(spec: Spec, candidate: str) -> DirectoryProvider:
-    """The provider of one candidate."""
+def create(spec: Spec, candidate: str, _: Site | None = None) -> DirectoryProvider:
+    """The provider of one candidate; a directory needs nothing of the run."""
     return DirectoryProvider(spec.path, candidate)

@@ -19,6 +19,7 @@ OWNED_SETTINGS = {
     "hba_file": _PLACE,
     "ident_file": _PLACE,
     "external_pid_file": _PLACE,
+    "temp_tablespaces": _PLACE,
     "include": _PLACE,
     "include_dir": _PLACE,
     "include_if_exists": _PLACE,

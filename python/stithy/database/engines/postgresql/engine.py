@@ -12,7 +12,12 @@ from pathlib import Path
 
 from stithy.database.engine import Installation, Request, Start
 from stithy.database.engines.postgresql.find import find_installation
-from stithy.database.engines.postgresql.server import PROGRAM, ROLE, Server
+from stithy.database.engines.postgresql.server import (
+    PROGRAM,
+    ROLE,
+    TEMP_TABLESPACE,
+    Server,
+)
 from stithy.database.engines.postgresql.settings import (
     LOADING,
     Questions,
@@ -56,6 +61,7 @@ class PostgreSQL:
     """PostgreSQL as a study asks for it."""
 
     program = PROGRAM
+    log_folder = "pg_wal"
 
     def __init__(self, request: Request) -> None:
         """Nothing is looked for before `check`."""
@@ -93,12 +99,16 @@ class PostgreSQL:
             )
         asked = [self._program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
         extra = words(self._loading()) if start.loading else []
+        if start.temp is not None:
+            extra += words({"temp_tablespaces": TEMP_TABLESPACE})
         command = self._command([*asked, *extra], start.memory_cgroup)
         running = self._request.runner.start(command, stderr=start.log)
         server = Server(running, start, self._request.password)
         _wait_until_ready(server)
         if start.loading:
             server.make_database()
+        if start.temp is not None:
+            server.use_for_temp(start.temp)
         return server
 
     def _command(self, argv: list[str], memory_cgroup: Path | None = None) -> Command:

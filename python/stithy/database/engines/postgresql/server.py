@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import quote
 
 from stithy.clock import Clock
@@ -28,6 +29,7 @@ from stithy.secrets import Secret
 PROGRAM = "postgres"
 ROLE = "stithy"
 DATABASE = "stithy"
+TEMP_TABLESPACE = "stithy_temp"
 STOP_PATIENCE_S = 300.0
 """How long a fast shutdown may take: it writes all dirty pages to the device under test."""
 
@@ -83,6 +85,16 @@ class Server:
         """Make the database under test, which the loading server does not have yet."""
         with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as connection:
             connection.run(f"CREATE DATABASE {DATABASE} TEMPLATE template0")
+
+    def use_for_temp(self, place: Path) -> None:
+        """Make the tablespace of temporary files in `place`, where the database has none yet.
+
+        It is made in each restored copy, because the master copy knows nothing of candidates.
+        """
+        with connect(parse_url(self.url), database=MAINTENANCE_DATABASE) as session:
+            name = TEMP_TABLESPACE
+            if not session.run(f"SELECT 1 FROM pg_tablespace WHERE spcname = '{name}'"):
+                session.run(f"CREATE TABLESPACE {name} LOCATION '{_quoted(str(place))}'")
 
     def ended_by(self) -> str | None:
         """How the server ended by itself, in words; None while it runs."""
@@ -168,6 +180,11 @@ class Server:
     def _do(self, statement: str) -> None:
         with self._session() as session:
             session.run(statement)
+
+
+def _quoted(text: str) -> str:
+    """A text inside of the quotes of SQL."""
+    return text.replace("'", "''")
 
 
 def last_words(lines: Sequence[str]) -> str:

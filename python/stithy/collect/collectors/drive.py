@@ -1,0 +1,122 @@
+"""What each emulated drive of the candidate does, asked from the program that it is.
+
+Latencies are from a request's arrival at the program to its answer, means of the requests answered
+in the second; where none was there is none. Subjects are the drives' names, with the operation
+after a colon. Late answers are the emulation's own fault: see the table `drives`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from stithy.clock import Clock
+from stithy.collect.collector import Metric, Sample, Scope, Unavailable
+
+if TYPE_CHECKING:
+    from stithy.wire.drive.facts import DriveCounters, OperationCounters
+
+NAME = "drive"
+BLOCKS = True
+
+METRICS = (
+    Metric("answers_per_s", "1/s", "requests answered"),
+    Metric("moved_bytes_per_s", "B/s", "bytes that they moved"),
+    Metric("errors_per_s", "1/s", "requests answered with an error"),
+    Metric("latency_s", "s", "mean time from arrival to answer"),
+    Metric("queue_length", "", "requests under way at the end of the second"),
+    Metric("cache_fill_bytes", "B", "bytes in the drive's cache that have not reached its medium"),
+    Metric("volatile_bytes", "B", "bytes that a power cut could take away"),
+    Metric("late_answers_per_s", "1/s", "answers later than due by more than 5 % and 50 µs"),
+    Metric("late_s", "s", "mean lateness of all answers"),
+    Metric("cpu_share", "", "CPU time of the drive's thread, as a share of one CPU"),
+    Metric("cpu_wait_share", "", "share of time in which that thread waited for a CPU"),
+)
+
+Read = Callable[[], Mapping[str, "DriveCounters"]]
+"""Reads what each drive did since it came up, by name: a seam."""
+
+
+class Drives:
+    """Rates between two readings."""
+
+    def __init__(self, read: Read, clock: Clock) -> None:
+        """`read` asks the drives."""
+        self._read = read
+        self._clock = clock
+        self._last: Mapping[str, DriveCounters] = {}
+        self._last_s = 0.0
+
+    def sample(self) -> Sequence[Sample]:
+        """All metrics of each drive."""
+        now, now_s = self._read(), self._clock.monotonic_s()
+        last, self._last = self._last, now
+        elapsed_s, self._last_s = now_s - self._last_s, now_s
+        return [
+            sample
+            for name, counted in now.items()
+            if name in last
+            for sample in samples(name, last[name], counted, elapsed_s)
+        ]
+
+    def close(self) -> None:
+        """Nothing is held: each question is a connection of its own."""
+
+
+def samples(
+    name: str, last: "DriveCounters", now: "DriveCounters", elapsed_s: float
+) -> Iterator[Sample]:
+    """All metrics of one drive between two readings `elapsed_s` apart."""
+    for before, after in zip(last.operations, now.operations, strict=True):
+        yield from _of_operation(name, before, after, elapsed_s)
+    yield Sample(name, "queue_length", now.depth)
+    none = None if now.cache_fill_bytes is not None else "it has no cache"
+    yield Sample(name, "cache_fill_bytes", now.cache_fill_bytes, none)
+    yield Sample(name, "volatile_bytes", now.volatile_bytes)
+    late = (now.late_answers - last.late_answers) / elapsed_s
+    yield Sample(name, "late_answers_per_s", late)
+    grown = _mean_grown(last.late.mean_s, last.late.count, now.late.mean_s, now.late.count)
+    why = None if grown is not None else "nothing was answered in this second"
+    yield Sample(name, "late_s", grown, why)
+    for metric, then, after_s in (
+        ("cpu_share", last.cpu_s, now.cpu_s),
+        ("cpu_wait_share", last.cpu_wait_s, now.cpu_wait_s),
+    ):
+        if then is None or after_s is None:
+            yield Sample(name, metric, None, "this kernel does not tell")
+        else:
+            yield Sample(name, metric, (after_s - then) / elapsed_s)
+
+
+def _of_operation(
+    name: str, last: "OperationCounters", now: "OperationCounters", elapsed_s: float
+) -> Iterator[Sample]:
+    subject = f"{name}:{now.name}"
+    yield Sample(subject, "answers_per_s", (now.answered - last.answered) / elapsed_s)
+    yield Sample(subject, "moved_bytes_per_s", (now.moved_bytes - last.moved_bytes) / elapsed_s)
+    yield Sample(subject, "errors_per_s", (now.errors - last.errors) / elapsed_s)
+    before, after = last.latency, now.latency
+    mean_s = _mean_grown(before.mean_s, before.count, after.mean_s, after.count)
+    why = None if mean_s is not None else f"no {now.name} was answered in this second"
+    yield Sample(subject, "latency_s", mean_s, why)
+
+
+def _mean_grown(
+    mean_before: float | None, count_before: int, mean_after: float | None, count_after: int
+) -> float | None:
+    """The mean of what was added between two totals; None where nothing was."""
+    added = count_after - count_before
+    if added <= 0:
+        return None
+    total = (mean_after or 0.0) * count_after - (mean_before or 0.0) * count_before
+    return max(0.0, total / added)
+
+
+def create(scope: Scope) -> Drives:
+    """The collector; Unavailable where no drive is emulated."""
+    if not scope.drives:
+        raise Unavailable("no drive of this candidate is emulated")
+    from stithy.drives.control import Control
+
+    controls = {name: Control(path) for name, path in scope.drives.items()}
+    return Drives(
+        lambda: {name: control.stats(name) for name, control in controls.items()}, scope.clock
+    )

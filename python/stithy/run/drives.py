@@ -1,0 +1,89 @@
+"""Emulated drives under a run's volumes: in no hurry while measured, and always in the same state.
+
+Loading, restoring and verifying take no time of the drives and do not age them; every window is
+measured with the times of their profiles, which is made sure of before and after it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from stithy.errors import InfrastructureError, StithyError
+from stithy.plan.steps import Step, StepKind
+from stithy.run.context import Context
+from stithy.storage.provider import EmulatedDrive
+
+if TYPE_CHECKING:
+    from stithy.drives.control import Control
+    from stithy.wire.drive.facts import DriveCounters
+
+UNPACED: frozenset[StepKind] = frozenset({"prepare", "check", "snapshot", "restore"})
+"""Steps in which nothing is measured. What is not named here is done with the profiles' times."""
+
+Counters = Mapping[str, "DriveCounters"]
+"""What each drive of a candidate did since it came up, by name."""
+
+
+@contextmanager
+def paced_for(context: Context, step: Step) -> Iterator[None]:
+    """Inside, all drives answer as the step needs it; afterwards they are as their profiles say."""
+    drives = _all(context) if step.kind in UNPACED else []
+    if not drives:
+        yield
+        return
+    context.journal.write("drives-unpaced", id=step.id, drives=len(drives))
+    _set_paced(drives, paced=False)
+    try:
+        yield
+    except BaseException:
+        with suppress(StithyError):  # the first error explains the second
+            _set_paced(drives, paced=True)
+        raise
+    _set_paced(drives, paced=True)
+    context.journal.write("drives-paced", id=step.id)
+
+
+def keep_state(context: Context) -> None:
+    """Keep the state of all drives, as they are after loading."""
+    for drive in _all(context):
+        _control(drive).snapshot(drive.name)
+
+
+def put_back(context: Context, candidate: str) -> None:
+    """Put the candidate's drives back to the state that was kept."""
+    for drive in context.volume(candidate).drives:
+        _control(drive).restore(drive.name)
+
+
+def counters(context: Context, candidate: str) -> Counters:
+    """What each drive of the candidate did so far.
+
+    Raises InfrastructureError for one that does not take its profile's time, because that would be
+    no measurement of it.
+    """
+    found = {}
+    for drive in context.volume(candidate).drives:
+        counted = _control(drive).stats(drive.name)
+        if not counted.paced:
+            raise InfrastructureError(
+                f"the drive of the {drive.role} does not take its profile's time",
+                where=f"candidate {candidate}",
+                remedy="set nothing of a run's drives by hand; repeat the run",
+            )
+        found[drive.name] = counted
+    return found
+
+
+def _all(context: Context) -> list[EmulatedDrive]:
+    return [drive for volume in context.state.volumes.values() for drive in volume.drives]
+
+
+def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:
+    for drive in drives:
+        _control(drive).set(drive.name, paced=paced)
+
+
+def _control(drive: EmulatedDrive) -> "Control":
+    from stithy.drives.control import Control
+
+    return Control(drive.control)

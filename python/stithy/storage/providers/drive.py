@@ -1,0 +1,32 @@
+"""An emulated drive: a block device with the service times of a described one, and a file system.
+
+One drive serves every role. `drives` gives each role one of its own.
+"""
+
+from collections.abc import Mapping
+
+from stithy.storage.drive_keys import DriveKeys
+from stithy.storage.emulated import EmulatedProvider
+from stithy.storage.provider import Needs, Role, Site
+
+NAME = "drive"
+NEEDS = Needs(root=True, why="it makes loop devices and mounts file systems")
+
+
+class Spec(DriveKeys):
+    """A candidate on one emulated drive, with a file system of its own."""
+
+
+def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
+    """The memory that the drive takes, bytes."""
+    return spec.image_bytes(needed_bytes["data"])
+
+
+def overlap(_one: Spec, _other: Spec) -> bool:
+    """Never: each drive is made anew, also one like another."""
+    return False
+
+
+def create(spec: Spec, candidate: str, site: Site | None = None) -> EmulatedProvider:
+    """The provider of one candidate."""
+    return EmulatedProvider({"data": spec}, candidate, site)
