@@ -133,3 +133,19 @@ fn requests_of_every_size_are_answered() -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Each drive is over a file of its own name: programs that compare names, such as mkfs.btrfs, would take two
+/// drives for one, and a drive for mounted because another is.
+#[test]
+fn no_two_drives_are_over_files_of_one_name() {
+    if !support::drives_are_possible() {
+        return;
+    }
+    let up = |name: &str| Device::up(&spec(name, 16 * MIB)).expect("root, FUSE and a loop device");
+    let (first, second) = (up("first"), up("second"));
+    let names = [&first, &second].map(|device| support::backing_name(&device.ready().device));
+    assert!(names.iter().all(Option::is_some), "{names:?}");
+    assert_ne!(names[0], names[1]);
+    first.down().expect("nobody uses it");
+    second.down().expect("nobody uses it");
+}

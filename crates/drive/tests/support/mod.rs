@@ -141,8 +141,13 @@ pub fn discard(file: &File, offset_bytes: u64, length_bytes: u64) -> io::Result<
     }
 }
 
+/// The name of the file that a loop device is over; None where it has none.
+pub fn backing_name(path: &str) -> Option<String> {
+    let name = path.trim_start_matches("/dev/");
+    std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()
+}
+
 /// Whether a loop device has a file.
 pub fn is_attached(path: &str) -> bool {
-    let name = path.trim_start_matches("/dev/");
-    std::path::Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists()
+    backing_name(path).is_some()
 }

@@ -5,8 +5,9 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::protocol::FILE_NAME;
+use super::protocol::NAME_BEGIN;
 
 const SET_FLAG_CREATE: libc::c_uint = 6; // FSCONFIG_CMD_CREATE of linux/mount.h
 const SET_STRING: libc::c_uint = 1; // FSCONFIG_SET_STRING
@@ -18,9 +19,12 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Opens the file for direct I/O. Waits until the session answers.
+    /// Opens the file for direct I/O, by a name that no other drive's has. Waits until the session answers.
     pub fn open_file(&self) -> io::Result<File> {
-        let name = CString::new(FILE_NAME).map_err(io::Error::other)?;
+        static FILES: AtomicU64 = AtomicU64::new(0);
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{NAME_BEGIN}{}-{number}", std::process::id());
+        let name = CString::new(name).map_err(io::Error::other)?;
         let flags = libc::O_RDWR | libc::O_DIRECT | libc::O_CLOEXEC;
         // SAFETY: the name is a C string that outlives the call; the result is checked before use.
         let file = unsafe { libc::openat(self.root.as_raw_fd(), name.as_ptr(), flags) };

@@ -34,8 +34,9 @@ const FILE: u64 = 2;
 /// Names and attributes never change: a year.
 const VALID_S: u64 = 365 * 24 * 3600;
 
-/// The one file.
-pub const FILE_NAME: &str = "drive";
+/// How a name of the one file begins. It has every name that does, so that each drive can show its own:
+/// by its name the kernel tells what a loop device is over, and programs take equal names for one file.
+pub const NAME_BEGIN: &str = "drive-";
 
 /// What a message of the kernel asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +145,7 @@ fn initialised(body: &[u8]) -> Vec<u8> {
 }
 
 fn lookup(name: &[u8], size_bytes: u64) -> Result<Vec<u8>, i32> {
-    if name.strip_suffix(&[0]) != Some(FILE_NAME.as_bytes()) {
+    if !name.starts_with(NAME_BEGIN.as_bytes()) {
         return Err(libc::ENOENT);
     }
     let mut answer = Vec::with_capacity(128);
@@ -239,7 +240,7 @@ mod tests {
             Asked::Housekeeping(answer) => answer.len() - 16,
             other => panic!("{other:?}"),
         };
-        assert_eq!(128, length(1, b"drive\0"));
+        assert_eq!(128, length(1, b"drive-7-0\0"));
         assert_eq!(0, length(1, b"other\0"));
         assert_eq!(104, length(3, &[0; 16]));
         assert_eq!(16, length(14, &[0; 8]));
