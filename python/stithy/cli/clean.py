@@ -1,4 +1,4 @@
-"""`stithy clean`: remove whatever earlier runs left."""
+"""`stithy clean`: remove whatever earlier runs and drives left."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from stithy.cli.render import say, show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.run.clean import Cleaned
+    from stithy.run.clean import Cleaned, DriveCleaned
 
 
 def clean(
@@ -21,9 +21,11 @@ def clean(
 ) -> Exit:
     """Remove what a killed run left behind, or what `stithy run --keep` kept.
 
-    Ends their servers and removes their databases, directories, sockets and memory groups: all that
-    Stithy wrote down before it made it, and only that. It removes no results, and leaves alone what
-    still runs. Works from anywhere; runs of other users are theirs to clean.
+    Ends their servers and removes their databases, directories, mounts, emulated drives, sockets
+    and memory groups: all that Stithy wrote down before it made it, and only that. Also removes
+    what emulated drives left whose program was killed. It removes no results, and leaves alone what
+    still runs, and drives that somebody brought up by hand. Works from anywhere; runs of other
+    users are theirs to clean.
 
     Examples:
 
@@ -33,26 +35,31 @@ def clean(
     Parameters
     ----------
     directory
-        Clean only the run with these results; default: all of this user's runs.
+        Clean only the run with these results; default: all of this user's runs and drives.
     json
         Print what was done as JSON.
     """
     from stithy.run.clean import clean as clean_runs
+    from stithy.run.clean import clean_drives
 
     cleaned = clean_runs(directory)
+    # After the runs, whose own drives are gone by now.
+    drives = clean_drives() if directory is None else []
     if json:
-        show_json([_as_json(each) for each in cleaned])
+        show_json([*map(_as_json, cleaned), *map(_drive_as_json, drives)])
+    elif not cleaned and not drives:
+        show("Nothing to clean.")
     else:
         _show(cleaned)
-    return Exit.INFRASTRUCTURE if any(each.left for each in cleaned) else Exit.OK
+        _show_drives(drives)
+    left = [*(each.left for each in cleaned), *(each.left for each in drives)]
+    return Exit.INFRASTRUCTURE if any(left) else Exit.OK
 
 
 COMMAND = clean
 
 
 def _show(cleaned: Sequence["Cleaned"]) -> None:
-    if not cleaned:
-        show("Nothing to clean.")
     for each in cleaned:
         if each.running:
             show(f"{each.run.directory}: goes on, left alone")
@@ -61,6 +68,23 @@ def _show(cleaned: Sequence["Cleaned"]) -> None:
         for left in each.left:
             facts = ", ".join(f"{name} {value}" for name, value in left.making.facts.items())
             say(f"not removed: {left.making.kind} ({facts}): {left.reason}")
+
+
+def _show_drives(drives: Sequence["DriveCleaned"]) -> None:
+    for each in drives:
+        names = ", ".join(each.drives)
+        if each.left is None:
+            show(f"drive {names}: removed all that was left")
+        else:
+            say(f"not removed: drive {names}: {each.left}")
+
+
+def _drive_as_json(cleaned: "DriveCleaned") -> dict[str, object]:
+    return {
+        "drives": list(cleaned.drives),
+        "directory": str(cleaned.folder),
+        "left": cleaned.left,
+    }
 
 
 def _as_json(cleaned: "Cleaned") -> dict[str, object]:

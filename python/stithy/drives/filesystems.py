@@ -20,7 +20,7 @@ from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
 """Where these programs are, also where a user's PATH does not name it."""
 
-BUSY_PATIENCE_S = 10.0
+BUSY_PATIENCE_S = 5.0
 TIMEOUT_S = 1800.0
 """Checking a large file system on a slow drive takes its time."""
 
@@ -195,7 +195,7 @@ def _last_words(finished: Finished) -> str:
     """The last line that says something."""
     lines = [line.strip() for line in (finished.stdout + finished.stderr).splitlines()]
     said = [line for line in lines if line]
-    return said[-1] if said else f"it ended with code {finished.code}"
+    return said[-1].rstrip(".") if said else f"it ended with code {finished.code}"
 
 
 def _busy(folder: Path, finished: Finished) -> PreconditionError:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from stithy.drives import places
 from stithy.drives.control import Control
+from stithy.drives.places import Mounting
 from stithy.drives.program import CONTROL, find
 from stithy.errors import StithyError, UserError
 from stithy.hosts.devices import Mount, mounts
@@ -21,13 +22,15 @@ PATIENCE_S = 5.0
 class Found:
     """One drive.
 
-    `run_id` is the run that owns it, None for a person's. `facts` are None where its program does
-    not tell them; `problem` says why. `mounted` are the places where it is mounted now.
+    `run_id` is the run that owns it, None for a person's. `device` was its block device when it
+    came up, None where that was never written down. `facts` are None where its program does not
+    tell them; `problem` says why. `mounted` are the places where it is mounted now.
     """
 
     name: str
     folder: Path
     run_id: str | None
+    device: str | None
     facts: DriveFacts | None
     problem: str | None
     mounted: tuple[Path, ...]
@@ -96,19 +99,29 @@ def _of_folder(folder: Path, there: Sequence[Mount]) -> list[Found]:
             facts = {each.drive: each for each in listed}
         except StithyError as error:
             problem = error.problem
-    names = facts or dict.fromkeys(entry.drives)
+    devices: dict[str, str] = dict(zip(entry.drives, entry.devices, strict=False))
+    devices |= {name: each.device for name, each in facts.items()}
     return [
         Found(
             name=name,
             folder=folder,
             run_id=entry.run_id,
+            device=devices.get(name),
             facts=facts.get(name),
             problem=problem,
-            mounted=_mounted(facts.get(name), there),
+            mounted=_mounted(devices.get(name), there, None if facts else entry.mounts),
         )
-        for name in names
+        for name in facts or entry.drives
     ]
 
 
-def _mounted(facts: DriveFacts | None, there: Sequence[Mount]) -> tuple[Path, ...]:
-    return tuple(each.point for each in there if facts and each.source == facts.device)
+def _mounted(
+    device: str | None, there: Iterable[Mount], known: Sequence[Mounting] | None
+) -> tuple[Path, ...]:
+    """Where a device is mounted; `known`: only there, for it may be another's by now."""
+    points = None if known is None else {each.point for each in known}
+    return tuple(
+        each.point
+        for each in there
+        if each.source == device and (points is None or each.point in points)
+    )

@@ -1,0 +1,11 @@
+"""`stithy drive`: emulated drives by hand, without a study. A file a command."""
+
+import cyclopts
+
+from stithy.cli import drive
+from stithy.cli.commands import command_modules
+
+COMMAND = cyclopts.App(help="Emulated drives by hand: any drive, with its faults. Needs root.")
+
+for _name, _module in command_modules(drive).items():
+    COMMAND.command(_module.COMMAND, name=_name)

@@ -1,0 +1,109 @@
+"""`stithy drive catalogue`: which drives are shipped as profiles."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.render import Align, say, show, show_json, table
+
+if TYPE_CHECKING:
+    from stithy.drives.profiles import Catalogue
+    from stithy.wire.drive.messages import ProfileFacts, ShippedSchedule
+
+
+def catalogue(
+    name: str | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False
+) -> None:
+    """List the drive profiles and schedules of faults that are shipped, or show one profile.
+
+    IOPS and bandwidth are the caps of a drive, as reads, writes and both together; a dash means
+    that only its service times limit. What is assumed was published or measured by nobody; the
+    source of every other number is in the profile, which NAME shows as the TOML file that it is: a
+    copy of it is a profile of your own.
+
+    Examples:
+
+        stithy drive catalogue
+        stithy drive catalogue generic-nvme > mine.toml
+
+    Parameters
+    ----------
+    name
+        A profile, or the TOML file of one (with its folder), which is then checked.
+    json
+        Print one JSON document.
+    """
+    from stithy.drives.profiles import catalogue as shipped
+
+    if name is not None:
+        _show_one(name, json=json)
+        return
+    found = shipped()
+    if json:
+        show_json(
+            {
+                "profiles": [each.facts.model_dump(mode="json") for each in found.profiles],
+                "schedules": [
+                    each.model_dump(mode="json", exclude={"message"}) for each in found.schedules
+                ],
+            }
+        )
+        return
+    show(_tables(found))
+
+
+COMMAND = catalogue
+
+
+def _show_one(name: str, *, json: bool) -> None:
+    from stithy.drives.profiles import find_profile
+
+    profile = find_profile(name)
+    if json:
+        show_json(profile.facts.model_dump(mode="json") | {"text": profile.text})
+        return
+    show(profile.text.rstrip())
+    say(f"{profile.facts.name}: no problems")
+
+
+def _tables(found: "Catalogue") -> str:
+    header = ["profile", "what it is", "capacity", "IOPS r/w/both", "MB/s r/w/both", "assumed"]
+    align: list[Align] = ["left", "left", "right", "right", "right", "left"]
+    rows = [_row(each.facts) for each in found.profiles]
+    schedules = [_schedule_row(each) for each in found.schedules]
+    return "\n".join(
+        [
+            table(header, rows, align),
+            "",
+            table(["schedule", "what it is"], schedules),
+        ]
+    )
+
+
+def _row(facts: "ProfileFacts") -> list[str]:
+    iops = (facts.read_iops, facts.write_iops, facts.total_iops)
+    rates = (facts.read_bytes_per_s, facts.write_bytes_per_s, facts.total_bytes_per_s)
+    return [
+        facts.name,
+        facts.title + ("" if facts.rpm is None else "; it spins"),
+        f"{facts.capacity_bytes / 1e9:,.0f} GB",
+        _caps(iops),
+        _caps([None if rate is None else rate / 1e6 for rate in rates]),
+        _assumed(facts.assumed),
+    ]
+
+
+def _caps(values: Iterable[float | None]) -> str:
+    """`440,000/150,000/-`; a single dash where there is none at all."""
+    texts = ["-" if value is None else f"{value:,.0f}" for value in values]
+    return "-" if set(texts) == {"-"} else "/".join(texts)
+
+
+def _assumed(keys: Sequence[str]) -> str:
+    """Tables of which something is assumed; the profile itself tells which keys."""
+    return ", ".join(dict.fromkeys(key.split(".")[0] for key in keys)) or "nothing"
+
+
+def _schedule_row(schedule: "ShippedSchedule") -> list[str]:
+    return [schedule.name, schedule.title]

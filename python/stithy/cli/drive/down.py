@@ -1,0 +1,82 @@
+"""`stithy drive down`: take emulated drives down."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.drive.options import Json
+from stithy.cli.render import say, show_json
+from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.drives.found import Found
+
+
+def down(
+    name: str | None = None,
+    /,
+    *,
+    all_of_them: Annotated[bool, Parameter(name="--all")] = False,
+    json: Json = False,
+) -> Exit:
+    """Take an emulated drive down, or all that a person brought up; what is in memory is gone.
+
+    A file system that `stithy drive up --mount` mounted is unmounted first. A drive that somebody
+    else mounted stays, and so does one that belongs to a run: it goes with its run, or with
+    `stithy clean`. A backing file is left. Also removes what a killed drive left.
+
+    Examples:
+
+        stithy drive down generic-nvme
+        stithy drive down --all
+
+    Parameters
+    ----------
+    name
+        The drive, by the name that `stithy drive list` shows.
+    all_of_them
+        All drives but those of runs.
+    """
+    from stithy.drives.found import all_drives, drive_named
+
+    if (name is None) == (not all_of_them):
+        raise UserError(
+            "one drive or all are needed",
+            where="stithy drive down",
+            remedy="give the name of a drive, or --all",
+        )
+    chosen = [drive_named(name)] if name else [each for each in all_drives() if not each.run_id]
+    failures = [failure for each in chosen if (failure := _taken_down(each)) is not None]
+    if json:
+        gone = [each.name for each in chosen if each.name not in {name for name, _ in failures}]
+        show_json({"down": gone, "left": {name: str(error) for name, error in failures}})
+    elif not chosen:
+        say("No emulated drive is up.")
+    return failures[0][1].exit if failures else Exit.OK
+
+
+COMMAND = down
+
+
+def _taken_down(found: "Found") -> tuple[str, StithyError] | None:
+    """Take one down and say so; its name and why not, where it could not be."""
+    from stithy.drives.program import remove
+
+    try:
+        _refuse_of_run(found)
+        remove(found.folder)
+    except StithyError as error:
+        say(f"error: {error}")
+        return found.name, error
+    say(f"{found.name} is down")
+    return None
+
+
+def _refuse_of_run(found: "Found") -> None:
+    if found.run_id is not None:
+        raise PreconditionError(
+            f"it belongs to the run {found.run_id}",
+            where=found.full_name,
+            remedy="end the run; `stithy clean` removes what it left",
+        )

@@ -1,0 +1,243 @@
+"""From the words of `stithy drive fault` to the fault that the drive program is told."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from stithy.cli.drive import options
+from stithy.errors import UserError
+
+if TYPE_CHECKING:
+    from stithy.wire.drive.faults import AnyFault
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class FaultOptions:
+    """What a fault may be told; None: not given."""
+
+    duration: Annotated[str | None, Parameter(help="How long a stall lasts, such as 6s.")] = None
+    factor: Annotated[
+        float | None,
+        Parameter(help="By which the time of slow requests is multiplied, at least 1."),
+    ] = None
+    added: Annotated[str | None, Parameter(help="What is added to it then, such as 5ms.")] = None
+    share: Annotated[
+        str | None, Parameter(help="Share of the requests, such as 5%; default: all.")
+    ] = None
+    schedule: Annotated[
+        str | None, Parameter(help="A shipped schedule; `stithy drive catalogue` lists them.")
+    ] = None
+    only: Annotated[
+        Literal["reads", "writes"] | None, Parameter(help="Which requests fail; default: all.")
+    ] = None
+    offset: Annotated[
+        str | None, Parameter(help="Where the range begins, such as 1GiB; default: 0B.")
+    ] = None
+    length: Annotated[str | None, Parameter(help="How long the range is; default: to the end.")] = (
+        None
+    )
+    bits: Annotated[int | None, Parameter(help="How many bits flip; default: 1.")] = None
+    lost: Annotated[
+        str | None, Parameter(help="Share of the volatile writes that are lost; default: 30%.")
+    ] = None
+    torn: Annotated[str | None, Parameter(help="Share of those that are torn; default: 40%.")] = (
+        None
+    )
+    unit: Annotated[
+        int | None, Parameter(help="Bytes that are never torn: 512 or 4096; default: 512.")
+    ] = None
+    seed: Annotated[int | None, Parameter(help="Seed of the choice; default: 0.")] = None
+
+
+TAKES: Mapping[str, frozenset[str]] = {
+    "none": frozenset(),
+    "stall": frozenset({"duration"}),
+    "slow": frozenset({"factor", "added", "share"}),
+    "schedule": frozenset({"schedule"}),
+    "errors": frozenset({"only", "offset", "length", "share"}),
+    "gone": frozenset(),
+    "corrupt": frozenset({"offset", "length", "bits", "seed"}),
+    "lying-flush": frozenset(),
+    "power-cut": frozenset({"lost", "torn", "unit", "seed"}),
+    "power-on": frozenset(),
+}
+"""Which options each kind takes."""
+
+STALL = "10s"
+LOST, TORN = "30%", "40%"
+UNIT_BYTES = 512
+
+
+def made(kind: str, how: FaultOptions) -> "AnyFault":
+    """The fault that these words mean. Raises UserError for what is wrong or of another kind."""
+    _refuse_foreign(kind, how)
+    _within("bits", how.bits, 1, 2**32)
+    _within("seed", how.seed, 0, 2**64 - 1)
+    return _MADE[kind](how)
+
+
+def _refuse_foreign(kind: str, how: FaultOptions) -> None:
+    for option in fields(how):
+        if getattr(how, option.name) is not None and option.name not in TAKES[kind]:
+            takes = ", ".join(f"--{name}" for name in sorted(TAKES[kind]))
+            raise UserError(
+                f"this is no option of {kind!r}",
+                where=f"--{option.name}",
+                remedy=f"leave it out; it takes {takes}" if takes else "leave it out",
+            )
+
+
+def _within(name: str, number: int | None, least: int, greatest: int) -> None:
+    if number is not None and not least <= number <= greatest:
+        raise UserError(
+            f"{number} is too {'small' if number < least else 'large'}",
+            where=f"--{name}",
+            remedy=f"give {least} to {greatest}",
+        )
+
+
+def _share(text: str | None, option: str, default: str = "100%") -> float:
+    return options.share(text or default, option)
+
+
+def _none(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import NoFault
+
+    return NoFault()
+
+
+def _stall(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import Stall
+
+    return Stall(duration_s=options.seconds(how.duration or STALL, "--duration"))
+
+
+def _slow(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import Slow
+
+    if how.factor is None and how.added is None:
+        raise UserError(
+            "it would be as fast as before",
+            where="stithy drive fault",
+            remedy="give --factor, such as 10, or --added, such as 5ms",
+        )
+    factor = 1.0 if how.factor is None else how.factor
+    if not 1 <= factor <= 1e9:
+        raise UserError(
+            f"{factor:g} is no factor of a slow drive",
+            where="--factor",
+            remedy="give 1 to 1e9; 10 takes ten times as long",
+        )
+    return Slow(
+        factor=factor,
+        added_s=options.seconds(how.added, "--added") if how.added else 0.0,
+        share=_share(how.share, "--share"),
+    )
+
+
+def _schedule(how: FaultOptions) -> "AnyFault":
+    from stithy.drives.profiles import catalogue
+    from stithy.wire.drive.faults import Schedule, Shipped
+
+    shipped = catalogue()
+    if how.schedule is None:
+        raise UserError(
+            "which schedule is not told",
+            where="--schedule",
+            remedy=f"give one of {', '.join(each.name for each in shipped.schedules)}",
+        )
+    return Schedule(schedule=Shipped(name=shipped.schedule(how.schedule).name))
+
+
+def _errors(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import Errors
+
+    return Errors(
+        reads=how.only != "writes",
+        writes=how.only != "reads",
+        offset_bytes=_offset(how),
+        length_bytes=options.size(how.length, "--length") if how.length else None,
+        share=_share(how.share, "--share"),
+    )
+
+
+def _gone(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import Gone
+
+    return Gone()
+
+
+def _corrupt(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import Corrupt
+
+    if how.length is None:
+        raise UserError(
+            "where bits are to flip is not told",
+            where="--length",
+            remedy="give how long the range is, such as 1MiB, and --offset for where it begins",
+        )
+    return Corrupt(
+        offset_bytes=_offset(how),
+        length_bytes=options.size(how.length, "--length"),
+        bits=1 if how.bits is None else how.bits,
+        seed=how.seed or 0,
+    )
+
+
+def _lying_flush(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import LyingFlush
+
+    return LyingFlush()
+
+
+def _power_cut(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import PowerCut
+
+    lost, torn = _share(how.lost, "--lost", LOST), _share(how.torn, "--torn", TORN)
+    if lost + torn > 1:
+        raise UserError(
+            "more than all writes would be lost or torn",
+            where="--lost and --torn",
+            remedy="give shares that are at most 100% together",
+        )
+    return PowerCut(
+        seed=how.seed or 0,
+        lost_share=lost,
+        torn_share=torn,
+        unit_bytes=UNIT_BYTES if how.unit is None else _unit(how.unit),
+    )
+
+
+def _power_on(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.faults import PowerOn
+
+    return PowerOn()
+
+
+def _offset(how: FaultOptions) -> int:
+    return options.size(how.offset, "--offset") if how.offset else 0
+
+
+def _unit(unit_bytes: int) -> int:
+    if unit_bytes not in (512, 4096):
+        raise UserError(
+            f"{unit_bytes} bytes are no unit of a drive", where="--unit", remedy="give 512 or 4096"
+        )
+    return unit_bytes
+
+
+_MADE: Mapping[str, Callable[[FaultOptions], "AnyFault"]] = {
+    "none": _none,
+    "stall": _stall,
+    "slow": _slow,
+    "schedule": _schedule,
+    "errors": _errors,
+    "gone": _gone,
+    "corrupt": _corrupt,
+    "lying-flush": _lying_flush,
+    "power-cut": _power_cut,
+    "power-on": _power_on,
+}

@@ -1,0 +1,150 @@
+"""`stithy drive stats`: what emulated drives did."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from stithy.cli.drive.options import Json
+from stithy.cli.drive.shown import size_text, time_text
+from stithy.cli.render import Align, say, show, show_json, table
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.drives.found import Found
+    from stithy.wire.drive.facts import DriveCounters, OperationCounters
+
+WATCH_S = 1.0
+
+
+def stats(
+    name: str | None = None,
+    /,
+    *,
+    watch: bool = False,
+    json: Json = False,
+) -> Exit:
+    """Show what a drive, or each of them, did since it came up.
+
+    Latency is from the request's arrival at the drive to its answer; what the kernel adds is not
+    in it. `late` is how much later than due answers were given: the emulation's own fault, and
+    nothing of the drive that it plays. A drive that is killed, or that does not answer, is told on
+    standard error.
+
+    Examples:
+
+        stithy drive stats
+        stithy drive stats generic-nvme --watch
+
+    Parameters
+    ----------
+    name
+        The drive, by the name that `stithy drive list` shows; default: all.
+    watch
+        Show a line a second, until Ctrl-C.
+    """
+    from stithy.drives.found import all_drives, drive_named
+    from stithy.errors import UserError
+
+    if watch and json:
+        raise UserError(
+            "a line a second is no JSON document", where="--watch", remedy="leave one of them out"
+        )
+    drives = [drive_named(name)] if name else all_drives()
+    if watch:
+        _watch(drives)
+        return Exit.OK
+    counted = _counted(drives, must=name is not None)
+    if json:
+        show_json([each.model_dump(mode="json", exclude={"answer"}) for each in counted])
+    elif counted:
+        show("\n\n".join(_text(each) for each in counted))
+    elif not drives:
+        show("No emulated drive is up.")
+    return Exit.OK if len(counted) == len(drives) else Exit.INFRASTRUCTURE
+
+
+COMMAND = stats
+
+
+def _counted(drives: Iterable["Found"], *, must: bool) -> list["DriveCounters"]:
+    """The counters of each drive that tells them; `must`: raise where one does not."""
+    from stithy.errors import StithyError
+
+    counted = []
+    for each in drives:
+        try:
+            counted.append(each.control.stats(each.name))
+        except StithyError as error:
+            if must:
+                raise
+            say(f"{each.full_name}: {error}")
+    return counted
+
+
+def _text(counters: "DriveCounters") -> str:
+    """A table of the operations and what concerns all of them."""
+    header = ["operation", "answered", "moved", "errors", "mean", "p50", "p99", "p99.9", "max"]
+    align: list[Align] = ["left", *(["right"] * 8)]  # type: ignore[list-item]  # of one Literal
+    rows = [_row(each) for each in counters.operations]
+    head = f"{counters.drive}, up for {time_text(counters.duration_s)}"
+    return "\n".join([head, table(header, rows, align), *_totals(counters)])
+
+
+def _row(operation: "OperationCounters") -> list[str]:
+    took = operation.latency
+    times = (took.mean_s, took.p50_s, took.p99_s, took.p999_s, took.max_s)
+    return [
+        operation.name,
+        f"{operation.answered:,}",
+        size_text(operation.moved_bytes),
+        f"{operation.errors:,}",
+        *map(time_text, times),
+    ]
+
+
+def _totals(counters: "DriveCounters") -> Iterable[str]:
+    cache = counters.cache_fill_bytes
+    yield (
+        f"under way: {counters.depth:,}, at most {counters.depth_max:,}   "
+        f"in the write cache: {size_text(cache)}   "
+        f"a power cut could take: {size_text(counters.volatile_bytes)}"
+    )
+    late = counters.late
+    yield (
+        f"late: p50 {time_text(late.p50_s)}, p99 {time_text(late.p99_s)}, "
+        f"max {time_text(late.max_s)}; {counters.late_answers:,} of {late.count:,} answers by more "
+        "than 5% and 50 µs"
+    )
+    if counters.cpu_s is not None:
+        waited = time_text(counters.cpu_wait_s)
+        yield f"CPU: {time_text(counters.cpu_s)}, waited {waited} for one"
+
+
+def _watch(drives: Sequence["Found"]) -> None:
+    """A line a second for each drive: what it did between two looks at its counters."""
+    from stithy.cli.until_interrupted import until_interrupted
+
+    with until_interrupted() as stop:
+        before = {each.drive: each for each in _counted(drives, must=True)}
+        while before and not stop.wait(WATCH_S):
+            after = {each.drive: each for each in _counted(drives, must=True)}
+            for name, counters in after.items():
+                show(between(before[name], counters))
+            before = after
+
+
+def between(before: "DriveCounters", after: "DriveCounters") -> str:
+    """`data  read 1,200/s 4.7 MiB/s  write … flush 12/s  errors 0  under way 3  late 0`."""
+    time_s = after.duration_s - before.duration_s
+    pairs = list(zip(before.operations, after.operations, strict=True))
+    parts = [_rates(one, other, time_s) for one, other in pairs]
+    errors = sum(other.errors - one.errors for one, other in pairs)
+    late = after.late_answers - before.late_answers
+    ends = [f"errors {errors:,}", f"under way {after.depth:,}", f"late {late:,}"]
+    return "  ".join([after.drive, *parts, *ends])
+
+
+def _rates(before: "OperationCounters", after: "OperationCounters", time_s: float) -> str:
+    rate = f"{after.name} {(after.answered - before.answered) / time_s:,.0f}/s"
+    if after.name == "flush":
+        return rate
+    return f"{rate} {size_text((after.moved_bytes - before.moved_bytes) / time_s)}/s"

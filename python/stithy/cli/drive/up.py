@@ -1,0 +1,217 @@
+"""`stithy drive up`: bring an emulated drive up."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from stithy.cli.drive import options
+from stithy.cli.drive.options import Json
+from stithy.cli.drive.shown import drive_json, drive_text
+from stithy.cli.render import say, show, show_json
+from stithy.errors import StithyError, UserError
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.drives.profiles import Profile
+    from stithy.drives.program import DriveProgram
+    from stithy.drives.spec import DriveSpec
+
+IMMEDIATE = "none"
+"""In place of a profile: a drive that takes no time."""
+
+SIZE_BYTES = 2**30
+"""Where no size is given: small enough for any machine's memory."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class UpOptions:
+    """How the drive is made."""
+
+    name: Annotated[str | None, Parameter(help="Its name; default: that of the profile.")] = None
+    size: Annotated[
+        str | None,
+        Parameter(help="How large it is, such as 8GiB; default: 1GiB, or its capacity if less."),
+    ] = None
+    backing: Annotated[
+        str,
+        Parameter(
+            help="Where its bytes lie: memory, or a file, which stays when the drive goes down."
+        ),
+    ] = "memory"
+    scale: Annotated[
+        str,
+        Parameter(help="Part of the profile's capacity, IOPS and bandwidth, such as 1/8."),
+    ] = "1"
+    sector: Annotated[int, Parameter(help="Bytes of a sector: 512 or 4096.")] = 4096
+    volatile: Annotated[
+        str,
+        Parameter(
+            help="What a power cut may take: profile (as its write cache says), none, or the "
+            "newest writes up to a size such as 64MiB."
+        ),
+    ] = "profile"
+    seed: Annotated[int, Parameter(help="Seed of every draw.")] = 0
+    deep_idle: Annotated[
+        bool,
+        Parameter(help="Let CPUs sleep deeply: saves power, and wakes them later for a request."),
+    ] = False
+
+
+def up(
+    profile: str,
+    /,
+    *,
+    how: UpOptions = UpOptions(),
+    mount: Path | None = None,
+    filesystem: Literal["ext4", "xfs", "btrfs"] = "ext4",
+    json: Json = False,
+) -> Exit:
+    """Bring an emulated drive up, and print its block device.
+
+    It is there until `stithy drive down`, or until the machine restarts: with another shell, and
+    after this one. In memory it takes memory as it is written; what it holds goes with it. Nothing
+    but a new file system (with --mount) is written to it.
+
+    Examples:
+
+        stithy drive up generic-nvme --size 8GiB
+        stithy drive up generic-sata --name log --scale 1/8 --mount /mnt/log
+        stithy drive up ./mine.toml --size 100GiB --backing /var/tmp/mine.img
+
+    Parameters
+    ----------
+    profile
+        A drive profile: a name from `stithy drive catalogue`, a TOML file (with its folder), or
+        `none` for a drive that takes no time.
+    mount
+        Make a file system and mount it at this directory, which is empty or new; `down` unmounts
+        it.
+    filesystem
+        Which file system.
+    """
+    from stithy.drives.program import need_root
+
+    need_root()
+    spec = _spec(profile, how)
+    if mount is not None:
+        _may_mount(mount)
+    program = _bring_up(spec, hold_off_idle=not how.deep_idle)
+    if mount is not None:
+        _mount_or_take_down(program, mount, filesystem)
+    facts = program.control.list()[0]
+    if json:
+        show_json(drive_json(facts) | {"mounted": [str(mount.resolve())] if mount else []})
+    else:
+        show(facts.device)
+        say(drive_text(facts) + (f", {filesystem} at {mount.resolve()}" if mount else ""))
+        say(f"take it down with: stithy drive down {facts.drive}")
+    return Exit.OK
+
+
+COMMAND = up
+
+
+def _spec(profile: str, how: UpOptions) -> "DriveSpec":
+    """The drive that is asked for. Raises UserError for what is wrong with it."""
+    from stithy.drives.spec import DriveSpec, File, Memory
+
+    scale = options.scale(how.scale, "--scale")
+    size_bytes = None if how.size is None else options.size(how.size, "--size")
+    found = _profile(profile, scale)
+    capacity_bytes = found.facts.capacity_bytes if found else SIZE_BYTES
+    usual_bytes = min(SIZE_BYTES, capacity_bytes) // how.sector * how.sector if how.sector else 0
+    return DriveSpec(
+        name=_name(how.name or (found.facts.name if found else IMMEDIATE)),
+        profile=found.text if found else None,
+        size_bytes=usual_bytes if size_bytes is None else size_bytes,
+        sector_bytes=how.sector,
+        backing=Memory() if how.backing == "memory" else File(Path(how.backing)),
+        scale=scale,
+        seed=how.seed,
+        volatile=_volatile(how.volatile),
+    )
+
+
+def _profile(profile: str, scale: float) -> "Profile | None":
+    from stithy.drives.profiles import find_profile
+
+    if profile != IMMEDIATE:
+        return find_profile(profile, scale=scale)
+    if scale != 1:
+        raise UserError(
+            "without a profile there is nothing to divide",
+            where="--scale",
+            remedy="leave it out, or give a profile",
+        )
+    return None
+
+
+def _name(name: str) -> str:
+    """A name of a person's drive, which becomes that of a folder. Raises UserError."""
+    from stithy.drives.spec import check_name
+
+    check_name(name)
+    if "." in name:
+        raise UserError(
+            "a dot is only in the names of runs' drives",
+            where="--name",
+            remedy=f"give another, such as {name.replace('.', '-')}",
+        )
+    return name
+
+
+def _volatile(text: str):  # type: ignore[no-untyped-def]  # one of three wire types, imported late
+    from stithy.wire.drive.jobs import FromProfile, Protected, VolatileBytes
+
+    if text == "profile":
+        return FromProfile()
+    if text == "none":
+        return Protected()
+    return VolatileBytes(limit_bytes=options.size(text, "--volatile"))
+
+
+def _may_mount(point: Path) -> None:
+    """Raise UserError for what must not become a mount point: it would hide what is there."""
+    where = "--mount"
+    if not point.exists() and not point.parent.is_dir():
+        raise UserError(
+            f"{point.parent} does not exist", where=where, remedy=f"make it: mkdir -p {point}"
+        )
+    if point.exists() and not point.is_dir():
+        raise UserError(f"{point} is not a directory", where=where, remedy="give a directory")
+    if point.exists() and (point.is_mount() or any(point.iterdir())):
+        raise UserError(
+            f"{point} is {'a mount point already' if point.is_mount() else 'not empty'}",
+            where=where,
+            remedy="give a directory that is empty or new",
+        )
+
+
+def _bring_up(spec: "DriveSpec", *, hold_off_idle: bool) -> "DriveProgram":
+    from stithy.drives import places
+    from stithy.drives.program import start
+
+    program = start([spec], places.folder_of(spec.name), hold_off_idle=hold_off_idle)
+    for text in program.warnings:
+        say(f"warning: {text}")
+    return program
+
+
+def _mount_or_take_down(program: "DriveProgram", point: Path, filesystem: str) -> None:
+    """Make and mount a file system; a drive on which that cannot be does not stay."""
+    from stithy.drives import filesystems, places
+    from stithy.drives.places import Mounting
+
+    device = program.drives[0].device
+    try:
+        filesystems.make(device, filesystem)
+        made = not point.exists()
+        places.add_mount(program.folder, Mounting(device, point.resolve(), made))
+        point.mkdir(exist_ok=True)
+        filesystems.mount(device, point, filesystem)
+    except (StithyError, OSError, KeyboardInterrupt):
+        program.stop()
+        raise
