@@ -105,8 +105,8 @@ class DriveKeys(BaseModel):
         default=None,
         json_schema_extra={"default": MEMORY},
         description=(
-            "Where its bytes lie: `memory`, or a directory, which gets a sparse file. What is under "
-            "it must be faster than the drive."
+            "Where its bytes lie: `memory`, or a directory, which gets a sparse file. What is "
+            "under it must be faster than the drive."
         ),
         examples=["/var/tmp"],
     )
