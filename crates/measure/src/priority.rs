@@ -18,6 +18,20 @@ pub fn raise(nice: i32) {
     }
     // SAFETY: the call takes numbers only, and 0 names the calling thread.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+    raise_session(nice);
+}
+
+/// Where the kernel groups processes by their sessions, it shares CPUs among the groups first, and a
+/// priority counts inside of its group only. A process that leads a session raises that, too; in the
+/// session of a shell it would raise others with it.
+///
+/// Source: sched(7), "The autogroup feature".
+fn raise_session(nice: i32) {
+    // SAFETY: neither call takes more than a number or can fail for the caller itself.
+    let leads = unsafe { libc::getsid(0) == libc::getpid() };
+    if leads {
+        let _ = fs::write("/proc/self/autogroup", nice.to_string());
+    }
 }
 
 /// The priority of this thread, from -20, which is served first, to 19; None where the kernel does not
