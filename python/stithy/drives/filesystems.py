@@ -3,6 +3,7 @@
 All but the shutdown is done by the file systems' own programs.
 """
 
+import errno
 import fcntl
 import os
 import struct
@@ -145,7 +146,12 @@ def shut_down(folder: Path) -> None:
     Its log is not written either. Raises PreconditionError where this kernel has no shutdown of
     this kind of file system.
     """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        if error.errno == errno.EIO:
+            return  # an error of its device has shut it down already
+        raise
     try:
         fcntl.ioctl(descriptor, SHUTDOWN, struct.pack("I", WITHOUT_LOG))
     except OSError as error:

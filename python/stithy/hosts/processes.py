@@ -116,6 +116,12 @@ def _program(pid: int) -> str:
     return os.path.basename(_link(pid, "exe")).removesuffix(" (deleted)")
 
 
+def kill(pid: int) -> None:
+    """Send SIGKILL and do not wait: a process inside a request of a mute device cannot end yet."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 def end(pids: Iterable[int], first: signal.Signals, patience_s: float = 10.0) -> None:
     """Send `first`, wait for the end, then SIGKILL; returns when all are gone.
 

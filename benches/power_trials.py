@@ -1,0 +1,298 @@
+"""Power cuts of a machine with PostgreSQL on an emulated drive: what one is, and what is seen.
+
+The hammer's ledger lies on another disk than the database. After each cut the file system is
+replayed and checked, the server recovers, and the ledger and the consistency conditions are
+compared with the database. `benches/prove.py` and the tests of real machines use it.
+"""
+
+import os
+import random
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stithy.database.engine import Request, Start
+from stithy.database.engines.postgresql.engine import PostgreSQL
+from stithy.database.engines.postgresql.server import PROGRAM, Server
+from stithy.database.engines.postgresql.shared_memory import remove_segment
+from stithy.drives import filesystems, program
+from stithy.drives.power_cut import (
+    CutRule,
+    DriveCut,
+    MountedDrive,
+    check_file_system,
+    cut_power,
+    restore_power,
+)
+from stithy.drives.program import DriveProgram
+from stithy.drives.spec import DriveSpec
+from stithy.errors import StithyError
+from stithy.hosts.processes import pids_inside
+from stithy.hosts.runner import LocalRunner
+from stithy.hosts.users import server_user
+from stithy.secrets import generate_password
+from stithy.storage.copy import copy_tree, sync_filesystem
+from stithy.wire.drive import faults
+from stithy.wire.drive.jobs import VolatileBytes
+from stithy.wire.jobs import WorkloadSize
+from stithy.wire.messages import AnyMessage, LedgerCounts, Second
+from stithy.workload.hammer import Hammer, RunRequest, Watch
+
+KINDS = ("ext4", "xfs", "btrfs")
+SIZE = WorkloadSize(name="order-entry", warehouses=1)
+MIB = 2**20
+DRIVE = "disk"
+DRIVE_BYTES = 1536 * MIB
+CACHE_BYTES = 64 * MIB
+USERS = 4
+
+SETTINGS = {
+    # Small, so that dirty pages are on their way at every moment, and the log is not only written.
+    "shared_buffers": "16MB",
+    "max_wal_size": "64MB",
+    "min_wal_size": "32MB",
+    "bgwriter_delay": "20ms",
+    "autovacuum": "on",
+}
+UNSTEADY = faults.Slow(factor=1.0, added_s=0.0005, share=0.3)
+"""Requests that overtake each other and are under way when the power is cut."""
+
+START_PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Master:
+    """A loaded database whose server was stopped, and the engine that made it."""
+
+    engine: PostgreSQL
+    data: Path
+
+
+@contextmanager
+def loaded_master(place: Path) -> Iterator[Master]:
+    """Load one warehouse below `place`, a directory that the server's user may enter."""
+    user = server_user()
+    engine = PostgreSQL(
+        Request(
+            runner=LocalRunner(),
+            settings=SETTINGS,
+            memory_bytes=256 * MIB,
+            connections_max=USERS,
+            user=user,
+            password=generate_password(),
+        )
+    )
+    with _private_folder() as sockets:
+        data = place / "master"
+        data.mkdir(mode=0o700)
+        _give(data)
+        engine.initialise(data, sockets)
+        server = engine.start(Start(data, sockets, sockets / "server.log", loading=True))
+        try:
+            Hammer(LocalRunner(), server.url).prepare(SIZE, seed=1, loaders=2)
+        finally:
+            server.stop()
+        yield Master(engine, data)
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """A directory of the server's user with a short name, for sockets and logs."""
+    with tempfile.TemporaryDirectory(prefix="stithy-", dir="/var/tmp") as name:
+        folder = Path(name)
+        _give(folder)
+        yield folder
+
+
+def _give(folder: Path) -> None:
+    if user := server_user():
+        os.chown(folder, user.uid, user.gid)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one cut did and what was there afterwards.
+
+    `broken` are the consistency conditions that do not hold; `clean` is the file system's check.
+    """
+
+    kind: str
+    seed: int
+    load_s: float
+    cut: DriveCut
+    clean: bool
+    said: str
+    orders: LedgerCounts
+    payments: LedgerCounts
+    holds: bool
+    broken: tuple[int, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong with it, and it proves something."""
+        return self.clean and self.holds and not self.broken and self.orders.acknowledged > 0
+
+
+class Machine:
+    """A drive with a file system, and PostgreSQL on it."""
+
+    def __init__(self, master: Master, drives: DriveProgram, mounted: MountedDrive) -> None:
+        """The database lies below the mount already; no server runs."""
+        self._engine = master.engine
+        self._drives = drives
+        self.mounted = mounted
+        self._data = mounted.folder / "data"
+        self._place = drives.folder.parent
+        self._starts = 0
+        self.server: Server | None = None
+
+    @property
+    def drives(self) -> DriveProgram:
+        """The program that serves the drive."""
+        return self._drives
+
+    def start(self) -> Server:
+        """Start a server, which recovers where the last one was cut off."""
+        self._starts += 1
+        log = self._place / f"server-{self._starts}.log"
+        self.server = self._engine.start(Start(self._data, self._place, log))
+        return self.server
+
+    def cut_under_load(self, seed: int, rule: CutRule, *, is_lying: bool = False) -> Seen:
+        """Load, cut, bring everything back in order, and compare."""
+        server = self.server or self.start()
+        if is_lying:
+            self.mounted.control.fault(self.mounted.name, faults.LyingFlush())
+        ledger = self._place / f"{seed}.ledger"
+        # Not a moment that some timer of the server or the file system shares.
+        load_s = random.Random(seed).uniform(0.2, 2.0)
+        with load(server, ledger, seed) as working:
+            working.wait(load_s)
+            memory = server.shared_memory()
+            [cut] = cut_power([self.mounted], rule, lambda: pids_inside(self._data, PROGRAM))
+        server.stop()
+        self.server = None
+        remove_segment(memory)
+        return self._compared(Cut(seed, load_s, cut), ledger)
+
+    def _compared(self, cut: "Cut", ledger: Path) -> Seen:
+        restore_power([self.mounted])
+        checked = check_file_system(self.mounted)
+        hammer = Hammer(LocalRunner(), self.start().url)
+        verified = hammer.verify_ledger(SIZE, ledger).summary
+        broken = hammer.check(SIZE, quick=True, after_load=False).broken
+        ledger.unlink()
+        return Seen(
+            kind=self.mounted.kind,
+            seed=cut.seed,
+            load_s=cut.load_s,
+            cut=cut.drive,
+            clean=checked.clean,
+            said="" if checked.clean else checked.text,
+            orders=verified.orders,
+            payments=verified.payments,
+            holds=verified.holds,
+            broken=broken,
+        )
+
+    def stop(self) -> None:
+        """End the server at once, if one runs."""
+        if self.server is not None:
+            self.server.stop(at_once=True)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cut as it was done."""
+
+    seed: int
+    load_s: float
+    drive: DriveCut
+
+
+@contextmanager
+def machine(
+    master: Master, kind: str, seed: int, cache_bytes: int = CACHE_BYTES
+) -> Iterator[Machine]:
+    """A machine with a copy of the master on a fresh file system, until the end of the block."""
+    with ExitStack() as stack:
+        place = stack.enter_context(_private_folder())
+        volatile = VolatileBytes(limit_bytes=cache_bytes)
+        spec = DriveSpec(DRIVE, None, DRIVE_BYTES, seed=seed, volatile=volatile)
+        drives = program.start([spec], place / "drives", hold_off_idle=False)
+        stack.callback(drives.stop)
+        mounted = _mounted(drives, place / "mount", kind)
+        stack.callback(filesystems.unmount, mounted.folder)
+        data = mounted.folder / "data"
+        data.mkdir(mode=0o700)
+        copy_tree(master.data, data)
+        sync_filesystem(data)
+        drives.control.fault(DRIVE, UNSTEADY)
+        made = Machine(master, drives, mounted)
+        stack.callback(made.stop)
+        yield made
+
+
+def _mounted(drives: DriveProgram, folder: Path, kind: str) -> MountedDrive:
+    device = drives.devices[DRIVE]
+    filesystems.make(device, kind)
+    folder.mkdir()
+    filesystems.mount(device, folder, kind)
+    return MountedDrive(drives.control, DRIVE, device, folder, kind)
+
+
+class Load:
+    """A hammer that works in a thread of its own."""
+
+    def __init__(self, server: Server, ledger: Path, seed: int) -> None:
+        """It begins at once."""
+        self._works = threading.Event()
+        self._stop = threading.Event()
+        self._failure: StithyError | None = None
+        request = RunRequest(seed=seed, users=USERS, ramp_up_s=0.0, duration_s=600.0, ledger=ledger)
+        watch = Watch(on_message=self._heard, stop=self._stop)
+        hammer = Hammer(LocalRunner(), server.url)
+        self._thread = threading.Thread(target=self._run, args=(hammer, request, watch))
+        self._thread.start()
+
+    def _run(self, hammer: Hammer, request: RunRequest, watch: Watch) -> None:
+        try:
+            hammer.run(SIZE, request, watch=watch)
+        except StithyError as error:
+            self._failure = error
+        self._works.set()
+
+    def _heard(self, message: AnyMessage) -> None:
+        if isinstance(message, Second):
+            self._works.set()
+
+    def wait(self, more_s: float) -> None:
+        """Wait until it has worked for a second and `more_s`."""
+        self._works.wait(START_PATIENCE_S)
+        threading.Event().wait(more_s)
+
+    def end(self) -> None:
+        """End it; raises what it failed with, which the loss of its server is not."""
+        self._stop.set()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+
+@contextmanager
+def load(server: Server, ledger: Path, seed: int) -> Iterator[Load]:
+    """A hammer at work until the end of the block."""
+    working = Load(server, ledger, seed)
+    try:
+        yield working
+    finally:
+        working.end()
+
+
+def rule_of(seed: int) -> CutRule:
+    """The cut of a seed: torn at 512 bytes or 4 KiB in turns; now and then all is lost."""
+    rule = CutRule(seed, unit_bytes=512 if seed % 2 == 0 else 4096)
+    return replace(rule, lost_share=1.0, torn_share=0.0) if seed % 5 == 4 else rule

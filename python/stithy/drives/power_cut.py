@@ -1,0 +1,195 @@
+"""The power cut of a machine: drives, processes and memory, in the order of the real thing.
+
+1. The drives stop: nothing is answered any more, and what becomes of each volatile write (answered
+   and not flushed, or under way) is decided by a seed. From here on nothing reaches an image.
+2. The processes are killed before they could learn of it.
+3. What they wait for fails, so that they can end: a process inside a request cannot be killed.
+4. The file systems are shut down and unmounted; what memory still held of them fails and is gone.
+5. The drives tell what they answered since the stop: it must be nothing.
+
+`restore_power` then brings the drives back, and the file systems after them; servers are the
+caller's. Drives are stopped one after the other within moments. That is one cut all the same: what
+depends on an answer of the first is never asked of the second, for this answer was never given.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.clock import Clock, SystemClock
+from stithy.drives import filesystems
+from stithy.drives.control import Control
+from stithy.drives.filesystems import Checked
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.hosts.processes import kill
+from stithy.hosts.runner import Runner
+from stithy.wire.drive import faults
+from stithy.wire.drive.facts import DriveCounters
+
+SILENCE_S = 60.0
+"""How long the drives are mute at most: killing takes moments, and nothing may hang for ever."""
+
+END_PATIENCE_S = 30.0
+PAUSE_S = 0.02
+
+
+@dataclass(frozen=True)
+class MountedDrive:
+    """A drive with its file system; `kind` is ext4, xfs or btrfs."""
+
+    control: Control
+    name: str
+    device: str
+    folder: Path
+    kind: str
+
+
+@dataclass(frozen=True)
+class CutRule:
+    """What becomes of volatile writes; shares are probabilities, what remains is kept.
+
+    Of a torn write each unit of `unit_bytes`, 512 or 4096, is kept or lost by itself.
+    """
+
+    seed: int
+    lost_share: float = 0.3
+    torn_share: float = 0.4
+    unit_bytes: int = 512
+
+
+@dataclass(frozen=True)
+class DriveCut:
+    """What a cut did to one drive.
+
+    `kept`, `torn` and `lost` count its volatile writes. `refused` counts by operation what was
+    asked of it after the stop, in vain: dirty pages among them. `shut_down`: whether the file
+    system could be shut down; otherwise I/O errors alone kept its writes back.
+    """
+
+    name: str
+    kept: int
+    torn: int
+    lost: int
+    refused: Mapping[str, int]
+    shut_down: bool
+
+
+Pids = Callable[[], Iterable[int]]
+"""The processes that the machine takes along, as of now; all that use the file systems."""
+
+
+def cut_power(
+    drives: Sequence[MountedDrive], rule: CutRule, pids: Pids, *, clock: Clock | None = None
+) -> tuple[DriveCut, ...]:
+    """Cut the power of a machine with these drives, which are unmounted afterwards.
+
+    Raises InfrastructureError where a process does not end or a write reached a drive after the
+    stop, PreconditionError that names who keeps a file system from being unmounted.
+    """
+    time = clock or SystemClock()
+    try:
+        for each in drives:
+            each.control.fault(each.name, faults.Stall(duration_s=SILENCE_S))
+        stops = [_cut(each, rule) for each in drives]
+        _kill(pids)
+    finally:
+        for each in drives:
+            each.control.fault(each.name, faults.Stall(duration_s=0.0))
+    _wait_for_the_end(pids, time)
+    shut = [_leave(each, time) for each in drives]
+    return tuple(
+        _witness(drive, stop, was_shut)
+        for drive, stop, was_shut in zip(drives, stops, shut, strict=True)
+    )
+
+
+def restore_power(drives: Sequence[MountedDrive], *, runner: Runner | None = None) -> None:
+    """Bring the drives back, then their file systems, whose logs are replayed by mounting."""
+    for each in drives:
+        each.control.fault(each.name, faults.PowerOn())
+    for each in drives:
+        filesystems.mount(each.device, each.folder, each.kind, runner=runner)
+
+
+def check_file_system(drive: MountedDrive, *, runner: Runner | None = None) -> Checked:
+    """Check a mounted file system whose log was replayed: unmounts it, and mounts it again."""
+    filesystems.unmount(drive.folder, device=drive.device, runner=runner)
+    found = filesystems.check(drive.device, drive.kind, runner=runner)
+    filesystems.mount(drive.device, drive.folder, drive.kind, runner=runner)
+    return found
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """A drive at the moment of the stop."""
+
+    kept: int
+    torn: int
+    lost: int
+    counters: DriveCounters
+
+
+def _cut(drive: MountedDrive, rule: CutRule) -> _Stop:
+    cut = drive.control.fault(
+        drive.name,
+        faults.PowerCut(
+            seed=rule.seed,
+            lost_share=rule.lost_share,
+            torn_share=rule.torn_share,
+            unit_bytes=rule.unit_bytes,
+        ),
+    )
+    assert cut is not None  # a power cut is answered with what it did
+    return _Stop(cut.kept, cut.torn, cut.lost, drive.control.stats(drive.name))
+
+
+def _kill(pids: Pids) -> None:
+    """Send SIGKILL to all, and to those that were made meanwhile; they need not have ended yet."""
+    killed: set[int] = set()
+    while fresh := set(pids()) - killed:
+        for pid in fresh:
+            kill(pid)
+        killed |= fresh
+
+
+def _wait_for_the_end(pids: Pids, time: Clock) -> None:
+    until_s = time.monotonic_s() + END_PATIENCE_S
+    while left := list(pids()):
+        if time.monotonic_s() > until_s:
+            raise InfrastructureError(
+                f"killed processes did not end within {END_PATIENCE_S:g} s",
+                where=", ".join(str(pid) for pid in left[:5]),
+                remedy="look in /proc/PID/stack for what holds them",
+            )
+        time.sleep_s(PAUSE_S)
+
+
+def _leave(drive: MountedDrive, time: Clock) -> bool:
+    """Shut the file system down and unmount it; whether there was a shutdown of its kind."""
+    try:
+        filesystems.shut_down(drive.folder)
+        was_shut = True
+    except PreconditionError:
+        # The drive fails every request: nothing gets there, only less orderly.
+        was_shut = False
+    filesystems.unmount(drive.folder, device=drive.device, clock=time)
+    return was_shut
+
+
+def _witness(drive: MountedDrive, stop: _Stop, was_shut: bool) -> DriveCut:
+    """Compare what the drive did with what it had done at the stop."""
+    now = drive.control.stats(drive.name)
+    if _succeeded(now) != _succeeded(stop.counters):
+        raise InfrastructureError(
+            f"requests reached the drive after its power was cut: {_succeeded(stop.counters)} had "
+            f"succeeded at the stop, {_succeeded(now)} in the end",
+            where=f"drive {drive.name}",
+            remedy="nothing that was seen after this cut proves anything; report it as a fault",
+        )
+    before = {each.name: each.errors for each in stop.counters.operations}
+    refused = {each.name: each.errors - before[each.name] for each in now.operations}
+    return DriveCut(drive.name, stop.kept, stop.torn, stop.lost, refused, was_shut)
+
+
+def _succeeded(counters: DriveCounters) -> dict[str, int]:
+    return {each.name: each.answered - each.errors for each in counters.operations}

@@ -1,0 +1,206 @@
+"""The power cut of a machine on real drives: what memory still held never reaches them.
+
+A cut that is done in the wrong way is caught.
+"""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.drives import filesystems, program
+from stithy.drives.control import Control
+from stithy.drives.power_cut import (
+    CutRule,
+    MountedDrive,
+    check_file_system,
+    cut_power,
+    restore_power,
+)
+from stithy.drives.spec import DriveSpec, File
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.wire.drive import faults
+from stithy.wire.drive.control import AnswerPowerCut
+from stithy.wire.drive.jobs import VolatileBytes
+
+pytestmark = pytest.mark.needs_drive
+
+MIB = 2**20
+KINDS = ("ext4", "xfs", "btrfs")
+LOSE_ALL = CutRule(seed=1, lost_share=1.0, torn_share=0.0)
+CONTENT = b"stithy\n" * 100_000
+
+WRITER = """
+import os, sys
+for number in range(10**9):
+    with open(f"{sys.argv[1]}/{number % 50}", "wb") as file:
+        file.write(os.urandom(50_000))
+    if number % 10 == 0:
+        os.sync()
+"""
+"""A process that always has something dirty, and something under way."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A mounted drive whose image can be read past it."""
+
+    mounted: MountedDrive
+    image: Path
+
+    def digest(self) -> str:
+        """What is in the image."""
+        with self.image.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def write(self, name: str, *, sync: bool) -> None:
+        """Make a file."""
+        descriptor = os.open(self.mounted.folder / name, os.O_CREAT | os.O_WRONLY)
+        os.write(descriptor, CONTENT)
+        if sync:
+            os.fsync(descriptor)
+        os.close(descriptor)
+        if sync:
+            folder = os.open(self.mounted.folder, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+
+    def holds(self, name: str) -> bool:
+        """Whether a file is there and whole."""
+        path = self.mounted.folder / name
+        return path.exists() and path.read_bytes() == CONTENT
+
+
+@contextmanager
+def bench_of(kind: str, place: Path) -> Iterator[Bench]:
+    """A drive over a file, with a file system, until the end of the block."""
+    image, folder = place / "image", place / "mount"
+    folder.mkdir()
+    spec = DriveSpec(
+        "disk", None, 400 * MIB, backing=File(image), volatile=VolatileBytes(limit_bytes=2**30)
+    )
+    drives = program.start([spec], place / "drives", hold_off_idle=False)
+    try:
+        device = drives.devices["disk"]
+        filesystems.make(device, kind)
+        filesystems.mount(device, folder, kind)
+        yield Bench(MountedDrive(drives.control, "disk", device, folder, kind), image)
+    finally:
+        filesystems.unmount(folder)
+        drives.stop()
+
+
+@contextmanager
+def writer(folder: Path) -> Iterator[Callable[[], list[int]]]:
+    """A process that writes; gives what tells its process id as long as it lives."""
+    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], cwd=folder)
+    try:
+        while not (folder / "20").exists():
+            time.sleep(0.01)
+        yield lambda: [process.pid] if process.poll() is None else []
+    finally:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+class AtTheStop:
+    """Asks for the image's digest once, when the drives have stopped and nothing is killed yet."""
+
+    def __init__(self, bench: Bench, pids: Callable[[], list[int]]) -> None:
+        self._bench, self._pids = bench, pids
+        self.digest: str | None = None
+
+    def __call__(self) -> list[int]:
+        """The processes."""
+        if self.digest is None:
+            self.digest = self._bench.digest()
+        return self._pids()
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each file system of which the programs are there."""
+    try:
+        filesystems.need_tools(request.param)
+    except PreconditionError as error:
+        pytest.skip(str(error))
+    return str(request.param)
+
+
+def test_no_dirty_page_reaches_a_drive_after_the_cut(kind: str, disk_place: Path) -> None:
+    """Under load the image is the same, byte for byte, from the stop until the power comes back.
+
+    What was synced is there, what was only in memory is not, and the file system is clean.
+    """
+    with bench_of(kind, disk_place) as bench:
+        bench.write("synced", sync=True)
+        with writer(bench.mounted.folder) as pids:
+            bench.write("unsynced", sync=False)
+            at_the_stop = AtTheStop(bench, pids)
+            [cut] = cut_power([bench.mounted], LOSE_ALL, at_the_stop)
+            assert pids() == []
+        assert bench.digest() == at_the_stop.digest
+        assert cut.shut_down == (kind != "btrfs" or _knows_btrfs_shutdown())
+        restore_power([bench.mounted])
+        assert bench.holds("synced")
+        assert not bench.holds("unsynced")
+        assert check_file_system(bench.mounted).clean
+        assert bench.holds("synced")
+
+
+def _knows_btrfs_shutdown() -> bool:
+    """Linux 6.19 and later."""
+    major, minor = (int(part) for part in os.uname().release.split(".")[:2])
+    return (major, minor) >= (6, 19)
+
+
+class Forgetful(Control):
+    """A control that says that the power is cut, and cuts nothing: a mistake to be found."""
+
+    def fault(self, name: str, fault: faults.AnyFault) -> AnswerPowerCut | None:
+        """Do all but the cut."""
+        if isinstance(fault, faults.PowerCut):
+            return AnswerPowerCut(kept=0, torn=0, lost=0)
+        return super().fault(name, fault)
+
+
+def test_a_cut_that_lets_dirty_pages_through_is_caught(disk_place: Path) -> None:
+    """By the counters, and by the image: both see what the unmounting wrote."""
+    with bench_of("ext4", disk_place) as bench:
+        bench.write("unsynced", sync=False)
+        wrong = MountedDrive(Forgetful(bench.mounted.control.path), "disk", *_rest(bench.mounted))
+        before = bench.digest()
+        with pytest.raises(InfrastructureError, match="reached the drive after its power was cut"):
+            _without_shutdown(lambda: cut_power([wrong], LOSE_ALL, list))
+        assert bench.digest() != before
+
+
+def _rest(mounted: MountedDrive) -> tuple[str, Path, str]:
+    return mounted.device, mounted.folder, mounted.kind
+
+
+def _without_shutdown(do: Callable[[], Any]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filesystems, "shut_down", lambda folder: None)
+        do()
+
+
+def test_the_order_of_a_plain_crash_is_no_power_cut(disk_place: Path) -> None:
+    """The mistake of many test beds: kill, unmount, cut. What was never synced is there."""
+    with bench_of("ext4", disk_place) as bench:
+        bench.write("unsynced", sync=False)
+        filesystems.unmount(bench.mounted.folder)
+        cut = faults.PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=512)
+        bench.mounted.control.fault("disk", cut)
+        restore_power([bench.mounted])
+        assert bench.holds("unsynced")
