@@ -1,0 +1,169 @@
+"""`stithy drive profile`: a real device, or a directory's, measured and described as a profile."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from stithy.cli.drive.measured import steps, table_of
+from stithy.cli.hammer.options import Json, On, measured
+from stithy.cli.render import show, show_json
+from stithy.cli.until_interrupted import until_interrupted
+from stithy.errors import PreconditionError, UserError
+
+if TYPE_CHECKING:
+    from stithy.drives.measure.profiling import Profiled
+    from stithy.drives.measure.target import Target
+
+
+def profile(
+    target: Path,
+    /,
+    *,
+    out: Path | None = None,
+    name: str | None = None,
+    duration: str = "10min",
+    write: Annotated[bool, On] = False,
+    erase: str | None = None,
+    size: str | None = None,
+    seed: int = 1,
+    json: Json = False,
+) -> None:
+    """Measure a device, or the one under a directory, and write a drive profile of it.
+
+    fio measures random reads of 4 KiB to 1 MiB with 1 to 64 under way, and reading in sequence;
+    with `--write` the same of writes, mixes of both, flushed writes, and a fifth of the time
+    writing without a pause. What was measured lies beside the profile, and `stithy drive compare`
+    holds an emulated drive against it. Whatever could not be measured is marked as assumed.
+
+    Nothing is written to a device without `--write` and `--erase`, and never to a file that is
+    there. In a directory a scratch file without a name is written and measured, and is gone
+    afterwards, whatever happens. Measuring writes wears a drive: it writes as fast as the drive
+    takes it, which may be a hundred gigabytes and more.
+
+    Examples:
+
+    ```
+    stithy drive profile /dev/nvme0n1
+    stithy drive profile /var/lib/postgresql --write --name our-array
+    stithy drive profile /dev/sdb --write --erase wwn-0x5002538e40b52a24
+    ```
+
+    Parameters
+    ----------
+    target
+        A block device; a directory; or a file, which is only read.
+    out
+        The profile's file; default: its name and `.toml`, here.
+    name
+        Its name, of lower-case letters, digits and hyphens; default: after the device.
+    duration
+        Time for all of it.
+    write
+        Measure writing too.
+    erase
+        The device may be overwritten: its name in `/dev/disk/by-id`, or its serial number. It must
+        hold no file system and no partitions.
+    size
+        How much of it is used, from its beginning; default: a device or a file as a whole, and a
+        scratch file of 2 GiB.
+    seed
+        Seed of the order of the points and of all places that are read and written.
+    """
+    from stithy.drives.measure import profiling
+    from stithy.drives.measure.target import facts, inspect
+    from stithy.hosts.runner import LocalRunner
+
+    duration_s, runner = measured(duration), LocalRunner()
+    found = inspect(target)
+    chosen = name or profiling.name_for(found, facts(found, 0).model)
+    profiling.check_name(chosen)
+    file, beside = files(out or Path(f"{chosen}.toml"))
+    need_consent(found, write=write, erase=erase)
+    wanted = profiling.Wanted(chosen, duration_s, write, span_bytes(size), seed)
+    with until_interrupted() as stop:
+        done = profiling.profile(found, wanted, runner, steps(stop))
+    file.write_text(done.text, encoding="utf-8")
+    beside.write_text(f"{done.measurement.model_dump_json(indent=1)}\n", encoding="utf-8")
+    if json:
+        show_json({"profile": str(file), "measured": str(beside), **as_json(done)})
+    else:
+        show(as_text(done, file, beside))
+
+
+def files(out: Path) -> tuple[Path, Path]:
+    """The profile's file and the one beside it. Raises UserError where one of them is there."""
+    from stithy.drives.measure import kept
+
+    beside = kept.beside(out)
+    for path in (out, beside):
+        if path.exists():
+            raise UserError("it is there already", where=str(path), remedy="give another --out")
+    if not out.parent.is_dir():
+        raise UserError("there is no such directory", where=str(out.parent), remedy="make it")
+    return out, beside
+
+
+def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
+    """Raise PreconditionError unless everything that would be written to may be."""
+    from stithy.hosts.runner import LocalRunner
+    from stithy.storage.erase import may_erase, stable_ids
+
+    if erase is not None and (not write or target.kind != "device"):
+        remedy = "add --write" if target.kind == "device" else "leave --erase out"
+        raise UserError("there is nothing to erase", where="--erase", remedy=remedy)
+    if not write or target.kind != "device":
+        return
+    if erase is None:
+        ids = stable_ids(target.path)
+        raise PreconditionError(
+            "measuring writes destroys what is on it",
+            where=str(target.path),
+            remedy=f"if that is meant, add --erase and one of its ids: {', '.join(ids)}"
+            if ids
+            else "it has no id that stays with it: measure a directory on it instead",
+        )
+    may_erase(target.path, erase, LocalRunner())
+
+
+def span_bytes(size: str | None) -> int | None:
+    """Bytes of `--size`. Raises UserError."""
+    from stithy.units import parse_size
+
+    try:
+        return None if size is None else parse_size(size)
+    except ValueError as error:
+        raise UserError(f"{size!r} is not a size", where="--size", remedy=str(error)) from error
+
+
+def as_json(done: "Profiled") -> dict[str, object]:
+    """What was fitted, for programs; the measurement itself lies in its own file."""
+    from dataclasses import asdict
+
+    return {"name": done.name, "fit": asdict(done.fit), "notes": list(done.measurement.notes)}
+
+
+def as_text(done: "Profiled", file: Path, beside: Path) -> str:
+    """What was measured, what was made of it, and what to do with it."""
+    from stithy.units import format_duration, format_size
+
+    fit = done.fit
+    lines = [
+        f"channels: {fit.channels}",
+        f"most: {fit.read.iops_max:,.0f} reads/s, {format_size(fit.read.bytes_per_s_max)}/s read"
+        + (
+            ""
+            if "write" in fit.assumed
+            else f", {fit.write.iops_max:,.0f} writes/s, "
+            f"{format_size(fit.write.bytes_per_s_max)}/s written"
+        ),
+        f"a flush: {format_duration(fit.flush_s)}",
+        *(f"assumed, {key}: {reason}" for key, reason in fit.assumed.items()),
+        *done.measurement.notes,
+        "",
+        f"profile: {file}",
+        f"measured: {beside}",
+        f"raise it with `stithy drive up {file}`, try it with `stithy drive compare {file}`",
+    ]
+    return f"{table_of(done.measurement)}\n\n" + "\n".join(lines)
+
+
+COMMAND = profile

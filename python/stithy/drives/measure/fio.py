@@ -1,0 +1,161 @@
+"""fio: is it here and new enough, and how it is told what to measure.
+
+Always with direct I/O, so that no page cache of this machine answers; with whole histograms; and
+with `--readonly` unless something may be written. Latency is fio's `lat`, from submission to
+completion.
+"""
+
+import re
+from dataclasses import dataclass
+
+from stithy.drives.measure.measurement import Answer
+from stithy.drives.measure.output import parse
+from stithy.drives.measure.points import Point, Schedule
+from stithy.environment import search_path
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.hosts.runner import Command, Runner
+
+OLDEST = (3, 20)
+"""Older versions have not been tried."""
+
+ENGINES = ("io_uring", "libaio")
+"""Ways of submitting, best first."""
+
+INSTALL = "install it, with `apt-get install fio` or `dnf install fio`"
+FILL_BYTES = 2**20
+SLOWEST_BYTES_PER_S = 5e6
+"""What a drive writes in sequence at the least."""
+
+PATIENCE_S = 60.0
+"""By how much a run may be longer than its time: one request on a stalled drive."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What is measured: from `begin_bytes` to `span_bytes`; `name` is for messages."""
+
+    path: str
+    name: str
+    span_bytes: int
+    may_write: bool
+    begin_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Fio:
+    """A fio that was found, with the engine that works here."""
+
+    program: str
+    version: str
+    engine: str
+    runner: Runner
+
+    def measure(self, place: Place, point: Point, timing: Schedule, seed: int) -> Answer:
+        """Measure one point once. Raises InfrastructureError where it fails."""
+        words = [self.program, *options(place, point, timing, self.engine, seed)]
+        limit_s = timing.settle_s + timing.point_s + PATIENCE_S
+        finished = self.runner.run(Command(words), timeout_s=limit_s)
+        text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
+        return parse(text, point, place.name)
+
+    def fill(self, place: Place) -> None:
+        """Write all of a place once, from its beginning to its end, with data that differ."""
+        words = {
+            "name": "fill",
+            "filename": place.path.replace(":", r"\:"),
+            "size": place.span_bytes,
+            "rw": "write",
+            "bs": FILL_BYTES,
+            "iodepth": 8,
+            "ioengine": self.engine,
+            "direct": 1,
+            "invalidate": 0,
+            "fallocate": "none",
+            "allow_file_create": 0,
+            "refill_buffers": 1,
+            "lat_percentiles": 1,
+            "output-format": "json+",
+        }
+        command = Command([self.program, *(f"--{name}={value}" for name, value in words.items())])
+        limit_s = PATIENCE_S + place.span_bytes / SLOWEST_BYTES_PER_S
+        finished = self.runner.run(command, timeout_s=limit_s)
+        text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
+        parse(text, Point(0.0, FILL_BYTES, 8, sequential=True), place.name)
+
+
+def find(runner: Runner) -> tuple[str, str]:
+    """fio's path and version. Raises PreconditionError where it is missing or too old."""
+    program = next((path for folder in search_path() if (path := folder / "fio").is_file()), None)
+    if program is None:
+        raise PreconditionError("fio is not there", where="the PATH", remedy=INSTALL)
+    told = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()
+    match = re.match(r"fio-(\d+)\.(\d+)", told)
+    if match is None or (int(match[1]), int(match[2])) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise PreconditionError(
+            f"this fio is {told or 'of no known version'}, at least {oldest} is needed",
+            where=str(program),
+            remedy=INSTALL,
+        )
+    return str(program), told
+
+
+def ready(runner: Runner, place: Place) -> Fio:
+    """fio with the best engine that reads this place directly.
+
+    Raises PreconditionError where none does: no direct I/O there, or no rights.
+    """
+    program, version = find(runner)
+    point, timing = Point(1.0, 4096, 1), Schedule(0.05, 1, 0.0, settle_s=0.0)
+    problems = []
+    for engine in ENGINES:
+        fio = Fio(program, version, engine, runner)
+        try:
+            fio.measure(place, point, timing, seed=1)
+        except InfrastructureError as error:
+            problems.append(f"{engine}: {error.problem}")
+        else:
+            return fio
+    raise PreconditionError(
+        f"it cannot be read with direct I/O ({'; '.join(problems)})",
+        where=place.name,
+        remedy="name a device, or a directory on a file system with direct I/O; see that this user "
+        "may read it",
+    )
+
+
+def options(place: Place, point: Point, timing: Schedule, engine: str, seed: int) -> list[str]:
+    """fio's command line for one point."""
+    kind = {0.0: "write", 1.0: "read"}.get(point.read_share, "rw")
+    words = {
+        "name": "point",
+        # A colon would separate two files.
+        "filename": place.path.replace(":", r"\:"),
+        "offset": place.begin_bytes,
+        "size": place.span_bytes - place.begin_bytes,
+        "rw": kind if point.sequential else f"rand{kind}",
+        "bs": point.length_bytes,
+        "iodepth": point.depth,
+        "ioengine": engine,
+        "direct": 1,
+        "invalidate": 0,
+        "fallocate": "none",
+        "allow_file_create": 0,
+        "time_based": 1,
+        "runtime": f"{round(timing.point_s * 1000)}ms",
+        "ramp_time": f"{round(timing.settle_s * 1000)}ms",
+        "norandommap": 1,
+        "random_generator": "tausworthe64",
+        "randseed": seed,
+        "refill_buffers": 1,
+        "lat_percentiles": 1,
+        "clat_percentiles": 0,
+        "group_reporting": 1,
+        "output-format": "json+",
+    }
+    if kind == "rw":
+        words["rwmixread"] = round(100 * point.read_share)
+    if point.flushed_every:
+        words["fdatasync"] = point.flushed_every
+    told = [f"--{name}={value}" for name, value in words.items()]
+    return told if point.writes and place.may_write else [*told, "--readonly"]

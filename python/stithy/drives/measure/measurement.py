@@ -1,0 +1,180 @@
+"""What was measured of a drive, as it is kept beside its profile: an open format with a version.
+
+Latencies are whole histograms in fio's own bins, whose error is at most 0.8 %; they are merged by
+adding counts, never by averaging percentiles.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NS_PER_S = 1e9
+
+
+class _Kept(BaseModel):
+    """Frozen, and a key that is not known is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Histogram(_Kept):
+    """How often which latency was met; `counts_by_ns` rises by its keys, `sum_s` is of all."""
+
+    counts_by_ns: dict[int, int]
+    sum_s: float
+
+    @property
+    def count(self) -> int:
+        """How many are in it."""
+        return sum(self.counts_by_ns.values())
+
+    @property
+    def mean_s(self) -> float | None:
+        """Mean of the exact values, not of the bins; None where it is empty."""
+        return self.sum_s / self.count if self.counts_by_ns else None
+
+    def quantile_s(self, share: float) -> float | None:
+        """The least latency that at least this share do not exceed; None where it is empty.
+
+        Own: the nearest rank, over the middles of the bins.
+        """
+        wanted, seen = share * self.count, 0
+        for time_ns, count in self.counts_by_ns.items():
+            seen += count
+            if seen >= wanted:
+                return time_ns / NS_PER_S
+        return None
+
+
+def merged(histograms: Iterable[Histogram]) -> Histogram:
+    """All of them as one."""
+    counts: dict[int, int] = {}
+    sum_s = 0.0
+    for histogram in histograms:
+        sum_s += histogram.sum_s
+        for time_ns, count in histogram.counts_by_ns.items():
+            counts[time_ns] = counts.get(time_ns, 0) + count
+    return Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum_s)
+
+
+class Served(_Kept):
+    """Requests of one kind at one point. `*_max`: the best half second that was seen."""
+
+    latency: Histogram
+    moved_bytes: int
+    duration_s: float
+    iops_max: float
+    bytes_per_s_max: float
+
+    @property
+    def iops(self) -> float:
+        """Requests a second."""
+        return self.latency.count / self.duration_s
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes a second."""
+        return self.moved_bytes / self.duration_s
+
+
+class Answer(_Kept):
+    """What a point gave; None for what it did not ask."""
+
+    read: Served | None = None
+    write: Served | None = None
+    flush: Served | None = None
+
+
+def together(answers: Iterable[Answer]) -> Answer:
+    """The answers of all rounds to one point as one."""
+    all_answers = list(answers)
+    kinds = {}
+    for kind in ("read", "write", "flush"):
+        found = [served for each in all_answers if (served := getattr(each, kind)) is not None]
+        kinds[kind] = _together(found) if found else None
+    return Answer(**kinds)
+
+
+def _together(parts: list[Served]) -> Served:
+    return Served(
+        latency=merged(part.latency for part in parts),
+        moved_bytes=sum(part.moved_bytes for part in parts),
+        duration_s=sum(part.duration_s for part in parts),
+        iops_max=max(part.iops_max for part in parts),
+        bytes_per_s_max=max(part.bytes_per_s_max for part in parts),
+    )
+
+
+class Measured(_Kept):
+    """One point of the matrix with its answer, all rounds together.
+
+    `iops_by_round` is of reads and writes together: how steady the drive was.
+    """
+
+    read_share: float
+    length_bytes: int
+    depth: int
+    sequential: bool
+    flushed_every: int
+    answer: Answer
+    iops_by_round: tuple[float, ...]
+
+
+class WrittenSlice(_Kept):
+    """A few seconds of writing without a pause."""
+
+    moved_bytes: int
+    duration_s: float
+
+
+class TargetFacts(_Kept):
+    """What was measured. Serial numbers are left out: a profile is meant to be handed on.
+
+    `write_cache` is what the kernel says of the device: `write back` is a volatile one.
+    """
+
+    kind: Literal["device", "file", "directory", "emulated"]
+    name: str
+    model: str | None
+    size_bytes: int
+    span_bytes: int
+    file_system: str | None
+    rotates: bool | None
+    write_cache: Literal["write back", "write through"] | None
+    in_virtual_machine: bool
+
+
+class Measurement(_Kept):
+    """Everything that was measured of one target, and with what.
+
+    `version` is that of the file. 1: first form.
+    """
+
+    version: Literal[1] = 1
+    target: TargetFacts
+    at: str
+    tool: str
+    engine: str
+    kernel: str
+    seed: int
+    point_s: float
+    rounds: int
+    matrix: tuple[Measured, ...]
+    sustained: tuple[WrittenSlice, ...] = ()
+    notes: tuple[str, ...] = Field(default=())
+
+    def by_point(self) -> Mapping[tuple[float, int, int, bool, int], Measured]:
+        """The points of the matrix by what was asked."""
+        return {key(each): each for each in self.matrix}
+
+
+def key(point: Measured) -> tuple[float, int, int, bool, int]:
+    """What makes two points the same."""
+    return (
+        point.read_share,
+        point.length_bytes,
+        point.depth,
+        point.sequential,
+        point.flushed_every,
+    )

@@ -1,0 +1,125 @@
+"""What is asked of a drive: the points of the matrix, and how the time is divided among them."""
+
+import random
+from dataclasses import dataclass
+
+from stithy.errors import UserError
+from stithy.units import format_duration
+
+KIB = 1024
+SIZES_BYTES = (4 * KIB, 16 * KIB, 128 * KIB, 1024 * KIB)
+DEPTHS = (1, 4, 16, 64)
+SMALL_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+"""Depths of the smallest size, where the shape of the curve tells the most."""
+
+POINT_S_MOST = 5.0
+"""More time becomes more rounds: what changes over minutes then reaches all points alike."""
+
+POINT_S_LEAST = 0.5
+ROUNDS = 3
+SETTLE_S = 0.3
+"""Time before each measurement that is not counted."""
+
+OVERHEAD_S = 0.5
+"""Of starting and ending fio, at each point."""
+
+SUSTAINED_SHARE = 0.2
+"""Share of the whole time for writing without a pause."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One way of asking: always `depth` requests of one size under way.
+
+    `read_share` from 0 to 1. `flushed_every`: after so many writes a flush is waited for; 0 is
+    never.
+    """
+
+    read_share: float
+    length_bytes: int
+    depth: int
+    sequential: bool = False
+    flushed_every: int = 0
+
+    @property
+    def name(self) -> str:
+        """A text for people that is also its key, such as `read 4 KiB, depth 16`."""
+        kind = {0.0: "write", 1.0: "read"}.get(self.read_share, f"{self.read_share:.0%} read")
+        way = " in sequence" if self.sequential else ""
+        flushed = {0: "", 1: ", each flushed"}.get(
+            self.flushed_every, f", flushed every {self.flushed_every}"
+        )
+        return f"{kind} {self.length_bytes // KIB} KiB{way}, depth {self.depth}{flushed}"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it changes what it is asked of."""
+        return self.read_share < 1.0
+
+
+def matrix(*, writing: bool) -> tuple[Point, ...]:
+    """All points; only those that read where `writing` is not allowed."""
+    points = _of_access(1.0)
+    if writing:
+        points += (*_of_access(0.0), *MIXED, *FLUSHED)
+    return points
+
+
+def _of_access(read_share: float) -> tuple[Point, ...]:
+    """One kind of access alone: small requests at all depths, larger ones at some."""
+    random_ones = tuple(
+        Point(read_share, length_bytes, depth)
+        for length_bytes in SIZES_BYTES
+        for depth in (SMALL_DEPTHS if length_bytes == SIZES_BYTES[0] else DEPTHS)
+    )
+    return (*random_ones, Point(read_share, 128 * KIB, 8, sequential=True))
+
+
+MIXED = (Point(0.7, 4 * KIB, 1), Point(0.7, 4 * KIB, 16), Point(0.5, 16 * KIB, 16))
+FLUSHED = (
+    Point(0.0, 4 * KIB, 1, sequential=True, flushed_every=1),
+    Point(0.0, 16 * KIB, 1, sequential=True, flushed_every=1),
+    Point(0.0, 128 * KIB, 1, sequential=True, flushed_every=32),
+)
+"""As a database's log is written, and enough at once for a volatile cache to be seen."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long each point is measured, how often, and how long writing goes on without a pause."""
+
+    point_s: float
+    rounds: int
+    sustained_s: float
+    settle_s: float = SETTLE_S
+
+    def total_s(self, points: int) -> float:
+        """What all of it takes, about."""
+        one = self.point_s + self.settle_s + OVERHEAD_S
+        return self.rounds * points * one + self.sustained_s
+
+
+def schedule(duration_s: float, points: int, *, sustained: bool) -> Schedule:
+    """The schedule of a duration. Raises UserError where it is too short for the points."""
+    sustained_s = SUSTAINED_SHARE * duration_s if sustained else 0.0
+    left_s = duration_s - sustained_s
+    fixed_s = SETTLE_S + OVERHEAD_S
+    for rounds in range(ROUNDS, 0, -1):
+        if left_s / (rounds * points) - fixed_s >= POINT_S_LEAST:
+            break
+    else:
+        least_s = points * (POINT_S_LEAST + fixed_s) / (1 - SUSTAINED_SHARE * sustained)
+        raise UserError(
+            f"{format_duration(duration_s)} are too short for {points} points",
+            where="--duration",
+            remedy=f"give at least {format_duration(least_s + 1)}",
+        )
+    while left_s / (rounds * points) - fixed_s > POINT_S_MOST:
+        rounds += 1
+    return Schedule(left_s / (rounds * points) - fixed_s, rounds, sustained_s)
+
+
+def order(points: tuple[Point, ...], rounds: int, seed: int) -> list[tuple[Point, ...]]:
+    """The points of each round, each round in an order of its own."""
+    draw = random.Random(seed)
+    return [tuple(draw.sample(points, len(points))) for _ in range(rounds)]

@@ -1,0 +1,158 @@
+"""What a person names as TARGET, and what the machine tells of it; nothing is opened for writing.
+
+A device is read as it is. A file is read, and must have been written from end to end. In a
+directory a scratch file is measured.
+"""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from stithy.drives.measure.measurement import TargetFacts
+from stithy.errors import PreconditionError, UserError
+from stithy.hosts.devices import devices_under, mount_of, mounts
+
+IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
+SPAN_BYTES_LEAST = 64 * 2**20
+SECTOR_BYTES = 512
+"""The unit of `size` in /sys, whatever the device's own sectors are.
+Source: block/genhd.c of the kernel."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target as it was found; `device` is the lowest one under it, None where there is none.
+
+    `size_bytes` is of the device or file; of a directory's file system.
+    """
+
+    path: Path
+    kind: Literal["device", "file", "directory"]
+    size_bytes: int
+    device: str | None
+    file_system: str | None
+    mounted_at: Path | None
+
+
+def inspect(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Target:
+    """What `path` is. Raises UserError or PreconditionError for what cannot be measured."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise UserError(
+            f"there is no such target: {(error.strerror or str(error)).lower()}",
+            where=str(path),
+            remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
+        ) from error
+    if stat.S_ISBLK(found.st_mode):
+        return _device(path.resolve(), proc, sys)
+    if stat.S_ISREG(found.st_mode):
+        _need_written(path, found.st_size)
+        return _on_file_system(path, "file", found.st_size, proc, sys)
+    if stat.S_ISDIR(found.st_mode):
+        space = os.statvfs(path)
+        return _on_file_system(path, "directory", space.f_blocks * space.f_frsize, proc, sys)
+    raise UserError(
+        "it is neither a block device nor a file nor a directory",
+        where=str(path),
+        remedy="name a block device such as /dev/nvme0n1, a file, or a directory",
+    )
+
+
+def _device(path: Path, proc: Path, sys: Path) -> Target:
+    place = sys / "class" / "block" / path.name
+    size_bytes = int(_read(place / "size") or 0) * SECTOR_BYTES
+    if size_bytes < SPAN_BYTES_LEAST:
+        raise PreconditionError(
+            f"it holds {size_bytes} bytes: too little to measure",
+            where=str(path),
+            remedy="name a device with a medium in it",
+        )
+    if not os.access(path, os.R_OK):
+        raise PreconditionError(
+            "this user may not read it", where=str(path), remedy="run as root, with sudo"
+        )
+    number = (_read(place / "dev") or "").strip()
+    mounted = next((each.point for each in mounts(proc) if each.number == number), None)
+    return Target(path, "device", size_bytes, path.name, None, mounted)
+
+
+def _on_file_system(
+    path: Path, kind: Literal["file", "directory"], size_bytes: int, proc: Path, sys: Path
+) -> Target:
+    mount = mount_of(path, proc)
+    if mount.kind in IN_MEMORY:
+        raise PreconditionError(
+            f"it lies in memory ({mount.kind}), not on a drive",
+            where=str(path),
+            remedy="name a place on a drive, such as a directory in /var/tmp",
+        )
+    under = devices_under(path, proc, sys)
+    return Target(path, kind, size_bytes, under[-1] if under else None, mount.kind, mount.point)
+
+
+def _need_written(path: Path, size_bytes: int) -> None:
+    """Raise where parts of a file were never written: they are read from nowhere, and at once."""
+    if size_bytes < SPAN_BYTES_LEAST:
+        raise PreconditionError(
+            f"it holds {size_bytes} bytes: too little to measure",
+            where=str(path),
+            remedy=f"name a file of at least {SPAN_BYTES_LEAST // 2**20} MiB, or a directory",
+        )
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise PreconditionError(
+            f"it cannot be read: {(error.strerror or str(error)).lower()}",
+            where=str(path),
+            remedy="name a file that this user may read, or use sudo",
+        ) from error
+    try:
+        hole = os.lseek(handle, 0, os.SEEK_HOLE)
+    finally:
+        os.close(handle)
+    if hole < size_bytes:
+        raise PreconditionError(
+            f"it was never written at byte {hole}, and would be read from nowhere",
+            where=str(path),
+            remedy="name a file that was written from end to end, or a directory",
+        )
+
+
+def facts(
+    target: Target, span_bytes: int, proc: Path = Path("/proc"), sys: Path = Path("/sys")
+) -> TargetFacts:
+    """What is kept of a target; what the machine does not tell is None."""
+    queue = _whole(sys / "class" / "block" / (target.device or "-")) / "queue"
+    told = _read(queue / "write_cache")
+    rotates = _read(queue / "rotational")
+    return TargetFacts(
+        kind=target.kind,
+        name=target.device or target.path.name,
+        model=_read(queue.parent / "device" / "model"),
+        size_bytes=target.size_bytes,
+        span_bytes=span_bytes,
+        file_system=target.file_system,
+        rotates=None if rotates is None else rotates == "1",
+        write_cache="write back"
+        if told == "write back"
+        else "write through"
+        if told == "write through"
+        else None,
+        in_virtual_machine=" hypervisor" in (_read(proc / "cpuinfo") or ""),
+    )
+
+
+def _whole(place: Path) -> Path:
+    """The disk of a partition; anything else as it is."""
+    real = place.resolve()
+    return real.parent if (real / "partition").exists() else real
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace").strip() or None
+    except OSError:
+        return None

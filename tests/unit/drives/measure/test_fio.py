@@ -1,0 +1,76 @@
+"""How fio is found and told what to do."""
+
+import pytest
+
+from fakes.fio import FioRunner
+from stithy.drives.measure.fio import Fio, Place, options, ready
+from stithy.drives.measure.points import Point, Schedule
+from stithy.errors import InfrastructureError, PreconditionError
+
+TIMING = Schedule(point_s=2.5, rounds=1, sustained_s=0.0)
+READ_ONLY = Place("/dev/x:y", "x", 2**20, may_write=False)
+WRITABLE = Place("/dev/x", "x", 2**20, may_write=True)
+
+
+def told(place: Place, point: Point) -> list[str]:
+    """fio's options."""
+    return options(place, point, TIMING, "io_uring", seed=5)
+
+
+def test_nothing_is_written_to_what_may_only_be_read() -> None:
+    """fio itself refuses then, whatever the point asks."""
+    assert "--readonly" in told(READ_ONLY, Point(1.0, 4096, 1))
+    assert "--readonly" in told(READ_ONLY, Point(0.0, 4096, 1))
+    assert "--readonly" in told(WRITABLE, Point(1.0, 4096, 1))
+    assert "--readonly" not in told(WRITABLE, Point(0.0, 4096, 1))
+
+
+def test_the_page_cache_of_this_machine_is_passed_by() -> None:
+    """Direct I/O, and a colon in a name separates no files."""
+    words = told(READ_ONLY, Point(1.0, 4096, 1))
+    assert "--direct=1" in words
+    assert r"--filename=/dev/x\:y" in words
+    assert "--allow_file_create=0" in words
+
+
+def test_a_point_becomes_its_options() -> None:
+    """Kind, size, depth, mix, flushes, time."""
+    mixed = told(WRITABLE, Point(0.7, 16384, 8))
+    assert {"--rw=randrw", "--rwmixread=70", "--bs=16384", "--iodepth=8"} <= set(mixed)
+    assert {"--runtime=2500ms", "--ramp_time=300ms"} <= set(mixed)
+    flushed = told(WRITABLE, Point(0.0, 4096, 1, sequential=True, flushed_every=1))
+    assert {"--rw=write", "--fdatasync=1"} <= set(flushed)
+
+
+def test_the_best_engine_that_works_is_taken() -> None:
+    """io_uring may be forbidden, as in containers."""
+    assert ready(FioRunner(), READ_ONLY).engine == "io_uring"
+    assert ready(FioRunner(refused=("io_uring",)), READ_ONLY).engine == "libaio"
+
+
+def test_a_place_without_direct_io_is_refused() -> None:
+    """With what each engine said."""
+    with pytest.raises(PreconditionError, match="direct I/O.*io_uring.*libaio"):
+        ready(FioRunner(refused=("io_uring", "libaio")), READ_ONLY)
+
+
+@pytest.mark.parametrize("version", ["fio-2.16", "fio-3.1-5", "something else", ""])
+def test_a_fio_that_is_too_old_or_none_is_refused(version: str) -> None:
+    """With its version and how to get another."""
+    with pytest.raises(PreconditionError, match="at least 3.20 is needed") as refused:
+        ready(FioRunner(version=version), READ_ONLY)
+    assert "apt-get install fio" in refused.value.remedy
+
+
+def test_a_missing_fio_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With how to get it."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(PreconditionError, match="fio is not there"):
+        ready(FioRunner(), READ_ONLY)
+
+
+def test_what_fails_names_the_place() -> None:
+    """And not the engine's inner words alone."""
+    fio = Fio("fio", "fio-3.33", "sick", FioRunner(refused=("sick",)))
+    with pytest.raises(InfrastructureError, match="^x: .*not loadable"):
+        fio.measure(READ_ONLY, Point(1.0, 4096, 1), TIMING, seed=1)

@@ -1,0 +1,136 @@
+"""A drive whose numbers are known is measured, and the fit gives them back."""
+
+import math
+
+import pytest
+
+from fakes.clock import FakeClock
+from fakes.fio import FioRunner, SimulatedDrive
+from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.fit import Fit, fit
+from stithy.drives.measure.fit_writing import sustained_fit
+from stithy.drives.measure.measurement import Measurement, TargetFacts, WrittenSlice
+from stithy.drives.measure.measuring import Plan, Watch, measure
+from stithy.drives.measure.points import Schedule, matrix
+from stithy.drives.measure.shares import SHARES, mean_s
+
+
+def measured(
+    drive: SimulatedDrive, *, writing: bool = True, write_cache: str | None = None
+) -> Measurement:
+    """A simulated drive, measured for half a second at each point."""
+    fio = Fio("fio", "fio-3.33", "libaio", FioRunner(drive))
+    place = Place("/dev/simulated", "simulated", 2**30, may_write=writing)
+    plan = Plan(matrix(writing=writing), Schedule(0.5, 2, 0.0), seed=3)
+    facts = TargetFacts.model_validate(
+        {
+            "kind": "device",
+            "name": "simulated",
+            "model": None,
+            "size_bytes": 10**12,
+            "span_bytes": 2**30,
+            "file_system": None,
+            "rotates": False,
+            "write_cache": write_cache,
+            "in_virtual_machine": False,
+        }
+    )
+    return measure(fio, place, plan, facts, Watch(), FakeClock())
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Fit:
+    """The fit of a drive of 8 channels, 100 and 40 µs, 1 GB/s a request, flushes of 200 µs."""
+    return fit(measured(SimulatedDrive()))
+
+
+def test_channels_come_back(fitted: Fit) -> None:
+    """By Little's law, from the rate at which more depth gains nothing."""
+    assert fitted.channels == 8
+
+
+def test_the_time_of_each_byte_comes_back(fitted: Fit) -> None:
+    """For reads and for writes."""
+    assert fitted.read.bytes_per_s == pytest.approx(1e9, rel=0.03)
+    assert fitted.write.bytes_per_s == pytest.approx(1e9, rel=0.03)
+
+
+def test_latencies_at_depth_one_come_back(fitted: Fit) -> None:
+    """Median and 99th percentile of a log-normal time."""
+    for access, median_s in ((fitted.read, 100e-6), (fitted.write, 40e-6)):
+        alone = access.rows[0]
+        assert (alone.length_bytes, alone.depth) == (4096, 1)
+        assert alone.times_s[SHARES.index(0.5)] == pytest.approx(median_s, rel=0.03)
+        p99_s = median_s * math.exp(0.3 * 2.326)
+        assert alone.times_s[SHARES.index(0.99)] == pytest.approx(p99_s, rel=0.06)
+
+
+def test_rates_at_each_depth_come_back(fitted: Fit) -> None:
+    """Depth over mean is the rate: in proportion up to the channels, then flat."""
+    mean_alone_s = 100e-6 * math.exp(0.3**2 / 2)
+    for row in fitted.read.rows:
+        if row.length_bytes == 4096 and row.depth != 8:
+            wanted = min(row.depth, 8) / mean_alone_s
+            assert row.depth / mean_s(row.times_s) == pytest.approx(wanted, rel=0.05)
+
+
+def test_caps_are_the_best_that_was_seen(fitted: Fit) -> None:
+    """Eight channels of 104.6 µs, and never less than any point gave."""
+    assert fitted.read.iops_max == pytest.approx(8 / 104.6e-6, rel=0.05)
+    assert fitted.read.bytes_per_s_max == pytest.approx(8e9 * 1044480 / 1149000, rel=0.1)
+
+
+def test_the_cost_of_a_flush_comes_back(fitted: Fit) -> None:
+    """Without what it waits for."""
+    assert fitted.flush_s == pytest.approx(200e-6, rel=0.02)
+    assert fitted.assumed == {}
+
+
+def test_a_device_without_a_volatile_cache_gets_none() -> None:
+    """The kernel's word is taken for it."""
+    assert fit(measured(SimulatedDrive(), write_cache="write through")).cache is None
+
+
+def test_a_volatile_cache_drains_as_fast_as_flushes_show() -> None:
+    """4 MiB before a flush make it longer by the time they take to drain."""
+    drive = SimulatedDrive(drain_bytes_per_s=500e6)
+    found = fit(measured(drive, write_cache="write back"))
+    assert found.cache is not None
+    assert found.cache.drain_bytes_per_s == pytest.approx(500e6, rel=0.05)
+    assert set(found.assumed) == {"cache.size_bytes", "cache.protected"}
+
+
+def test_a_cache_that_flushes_do_not_wait_for_is_marked_as_assumed() -> None:
+    """Nothing tells how fast it drains."""
+    found = fit(measured(SimulatedDrive(), write_cache="write back"))
+    assert "cache.drain_bytes_per_s" in found.assumed
+
+
+def test_what_was_not_measured_is_assumed_and_says_so() -> None:
+    """Without writing, writes are taken as reads and flushes as small writes."""
+    found = fit(measured(SimulatedDrive(), writing=False))
+    assert found.write == found.read
+    assert found.flush_s == pytest.approx(104.6e-6, rel=0.05)
+    wanted = {"write", "flush", "cap.write_iops", "cap.write_bytes_per_s"}
+    assert set(found.assumed) == wanted
+
+
+def slices(*rates: float) -> list[WrittenSlice]:
+    """Writing at these rates, a second each."""
+    return [WrittenSlice(moved_bytes=round(rate), duration_s=1.0) for rate in rates]
+
+
+def test_slowing_down_is_found_where_it_happened() -> None:
+    """After what was written until then, and to the rate after it."""
+    found = sustained_fit(slices(1000, 1010, 990, 1000, 400, 410, 390))
+    assert found is not None
+    assert found.after_bytes == 4000
+    assert found.write_bytes_per_s == pytest.approx(400)
+
+
+@pytest.mark.parametrize(
+    "rates", [(1000, 1050, 990, 1020, 900, 1010), (400, 400, 1000, 1000, 1000), (1, 2, 3), ()]
+)
+def test_noise_is_no_slowing_down(rates: tuple[float, ...]) -> None:
+    """Nor is becoming faster, nor too few slices."""
+    assert sustained_fit(slices(*rates)) is None
