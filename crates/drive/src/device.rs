@@ -1,5 +1,7 @@
 //! A drive that is up: its image, its thread, and its block device.
 
+mod recordings;
+
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -9,16 +11,18 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use stithy_measure::{Clock, Moment, SystemClock};
-use stithy_wire::{DriveBacking, DriveCounters, DriveFault, DriveReady, DriveSpec};
+use stithy_wire::{DriveBacking, DriveCounters, DriveFault, DriveReady, DriveSpec, Warning};
 
 use crate::backing::{FileImage, Image, MemoryImage, Store};
 use crate::counters::{Counters, Tally};
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
+use crate::latency_log::LatencyLog;
 use crate::room;
 use crate::serve::{orders, serve, Command, Orders, Timing};
 use crate::spec::{resolve, Resolved};
 use crate::thread_time::{this_thread, ThreadTime};
+use crate::trace::Trace;
 use crate::transport::fuse::{self, Mount};
 use crate::transport::LoopDevice;
 
@@ -26,16 +30,19 @@ use crate::transport::LoopDevice;
 const LET_GO_TRIES: u32 = 500;
 const LET_GO_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long to wait for a moment at which nothing is under way.
-const REST_TRIES: u32 = 10_000;
-const REST_PAUSE: Duration = Duration::from_millis(1);
-
 /// A drive that is up. Dropped, it goes down, at the latest when nobody uses its device any more.
 pub struct Device {
     ready: DriveReady,
     timing: Timing,
     clock: SystemClock,
     tally: Tally,
+    log: Option<LatencyLog>,
+    trace: Option<Trace>,
+    /// Requests of the trace whose loss was told.
+    lost_told: u64,
+    /// Whether it was told that its thread has ended.
+    end_told: bool,
+    warnings: Vec<Warning>,
     thread_number: i32,
     thread_time: Option<ThreadTime>,
     orders: Orders,
@@ -73,11 +80,17 @@ impl Device {
             .open_file()
             .map_err(|e| failed("its file cannot be opened", spec, e))?;
         let loop_device = LoopDevice::attach(&file, spec.sector_bytes, &spec.name)?;
+        let log = recordings::latency_log(spec, &clock)?;
         let mut device = Device {
             ready: ready(spec, &resolved, loop_device.path()),
             timing,
             clock,
             tally,
+            log,
+            trace: None,
+            lost_told: 0,
+            end_told: false,
+            warnings: Vec::new(),
             thread_number: 0,
             thread_time: None,
             orders,
@@ -97,7 +110,13 @@ impl Device {
 
     /// The counters of the second that ends now.
     pub fn take_second(&mut self) -> DriveCounters {
-        let told = self.tally.take_second(self.clock.now(), |_| ());
+        let told = self.end_second();
+        self.look_after_trace();
+        if self.has_ended() && !self.end_told {
+            self.end_told = true;
+            let text = format!("{} has ended: I/O on it fails", self.ready.drive);
+            self.warn("drive-ended", text);
+        }
         let now = ThreadTime::of(self.thread_number);
         let before = std::mem::replace(&mut self.thread_time, now).unwrap_or_default();
         self.completed(told, now.map(|now| now.since(before)))
@@ -168,40 +187,18 @@ impl Device {
         Ok(())
     }
 
-    /// Keeps what of the drive outlasts its requests.
-    ///
-    /// Errors: `drive-busy`, where there was no moment for ten seconds at which nothing was under way.
-    pub fn snapshot(&self) -> Result<(), DriveError> {
-        self.at_rest(|drive, now| Ok(drive.snapshot(now)))
+    /// Keeps what of the drive outlasts its requests; false, and nothing is kept, while requests are under
+    /// way.
+    pub fn snapshot(&self) -> Result<bool, DriveError> {
+        self.ask(Drive::snapshot)
     }
 
-    /// Puts back what [`Device::snapshot`] kept.
+    /// Puts back what [`Device::snapshot`] kept; false, and nothing has changed, while requests are under
+    /// way.
     ///
-    /// Errors: `no-snapshot`; `drive-busy`, as above.
-    pub fn restore(&self) -> Result<(), DriveError> {
-        self.at_rest(Drive::restore)
-    }
-
-    /// Tries until it is done, which needs a moment at which nothing is under way.
-    fn at_rest(
-        &self,
-        attempt: fn(&mut Drive, Moment) -> Result<bool, DriveError>,
-    ) -> Result<(), DriveError> {
-        for _ in 0..REST_TRIES {
-            if self.ask(attempt)?? {
-                return Ok(());
-            }
-            std::thread::sleep(REST_PAUSE);
-        }
-        let problem = "requests are under way all the time";
-        let remedy = "end what uses the drive, or sync it, and try again";
-        let name = &self.ready.drive;
-        Err(DriveError::precondition(
-            "drive-busy",
-            problem,
-            name,
-            remedy,
-        ))
+    /// Errors: `no-snapshot`.
+    pub fn restore(&self) -> Result<bool, DriveError> {
+        self.ask(Drive::restore)?
     }
 
     /// Has the drive's thread do something, and gives what came of it.
@@ -233,6 +230,7 @@ impl Device {
     ///
     /// Errors: another process has the device open; the drive serves it until that lets go.
     pub fn down(mut self) -> Result<DriveCounters, DriveError> {
+        self.end_recordings();
         let last = self.total();
         drop((self.loop_device, self.file, self.mount));
         for _ in 0..LET_GO_TRIES {

@@ -1,9 +1,10 @@
 //! One drive: takes requests when they arrive and answers them when they are due.
 //!
-//! It has no clock, no thread and no kernel: moments and the transport are given to each call.
+//! It has no clock, no thread and no kernel of its own: moments, clock and transport are given to each call.
 
 mod breaking;
 mod pace;
+mod recording;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,15 +12,17 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stithy_measure::Moment;
+use stithy_measure::{Clock, Moment};
 use stithy_wire::CutCounts;
 
 use self::pace::Pace;
+use self::recording::{Asked, Recording};
 use crate::backing::{Mark, Store, Write};
 use crate::counters::{Answered, Counters, State};
 use crate::fault::Faults;
 use crate::model::{Done, Model, Snapshot};
 use crate::request::Operation;
+use crate::trace::Tracer;
 use crate::transport::{Incoming, Transport};
 
 /// A request under way.
@@ -28,12 +31,24 @@ struct UnderWay {
     arrived: Moment,
     /// Its place in the order of arrival.
     order: u64,
+    /// How many were under way, itself included.
+    depth: usize,
     /// What a write brings.
     content: Box<[u8]>,
     /// What a flush covers.
     mark: Mark,
     /// A flush that promises nothing.
     lying: bool,
+}
+
+impl UnderWay {
+    fn asked(&self) -> Asked {
+        Asked {
+            request: self.incoming.request,
+            arrived: self.arrived,
+            depth: self.depth,
+        }
+    }
 }
 
 /// What a command to a drive gave.
@@ -60,7 +75,7 @@ pub struct Drive {
     due: BinaryHeap<Reverse<(Moment, u64)>>,
     finished: Vec<Done>,
     arrivals: u64,
-    counters: Arc<Mutex<Counters>>,
+    recording: Recording,
 }
 
 impl Drive {
@@ -84,7 +99,7 @@ impl Drive {
             due: BinaryHeap::new(),
             finished: Vec::new(),
             arrivals: 0,
-            counters,
+            recording: Recording::new(counters),
         }
     }
 
@@ -104,6 +119,7 @@ impl Drive {
             incoming,
             arrived: now,
             order: self.arrivals,
+            depth: self.under_way.len() + 1,
             content,
             mark: self.store.mark(),
             lying,
@@ -115,7 +131,7 @@ impl Drive {
             !self.powered || self.faults.is_gone() || (lying && operation == Operation::Flush);
         if at_once {
             self.due.push(Reverse((now, incoming.id)));
-        } else if matches!(self.pace, Pace::Paced) {
+        } else if self.is_paced() {
             self.model.submit(now, incoming.id, &incoming.request);
             self.in_model += 1;
         } else {
@@ -140,10 +156,12 @@ impl Drive {
         Moment(at.0.saturating_sub(time))
     }
 
-    /// Answers everything that is due `now`.
+    /// Answers everything that is due now. The clock is asked again for each answer: the last of many is
+    /// given later than the first.
     ///
     /// Errors: the transport's; what the image cannot do is answered as an I/O error.
-    pub fn complete(&mut self, now: Moment, transport: &mut dyn Transport) -> io::Result<()> {
+    pub fn complete(&mut self, clock: &dyn Clock, transport: &mut dyn Transport) -> io::Result<()> {
+        let now = clock.now();
         self.collect_finished(now);
         let stalled = self.is_stalled(now);
         let mut answered = false;
@@ -153,7 +171,7 @@ impl Drive {
             }
             self.due.pop();
             if let Some(request) = self.under_way.remove(&id) {
-                self.answer(now, at, request, transport)?;
+                self.answer(clock, at, request, transport)?;
                 answered = true;
             }
         }
@@ -190,7 +208,7 @@ impl Drive {
 
     fn answer(
         &mut self,
-        now: Moment,
+        clock: &dyn Clock,
         due: Moment,
         request: UnderWay,
         transport: &mut dyn Transport,
@@ -198,63 +216,39 @@ impl Drive {
         let incoming = request.incoming;
         // A stall is what was asked for, not lateness.
         let due = due.max(self.faults.stalled_until().unwrap_or(Moment::START));
-        let fails = !self.powered || self.faults.fails(&incoming.request);
+        let is_paced = self.is_paced();
+        let asked = request.asked();
+        let outcome = match !self.powered || self.faults.fails(&asked.request) {
+            true => Err(libc::EIO),
+            false => {
+                perform(&mut self.store, request).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
+            }
+        };
+        let now = clock.now();
         let answered = Answered {
-            operation: incoming.request.operation,
-            moved_bytes: if fails {
-                0
-            } else {
-                incoming.request.length_bytes
-            },
-            failed: fails,
-            latency: now.since(request.arrived),
-            due: due.since(request.arrived),
+            operation: asked.request.operation,
+            moved_bytes: outcome.map_or(0, |_| asked.request.length_bytes),
+            failed: outcome.is_err(),
+            latency: now.since(asked.arrived),
+            due: due.since(asked.arrived),
             late: now.since(due),
         };
-        self.count(&answered);
-        if fails {
-            return transport.answer(&incoming, Err(libc::EIO));
-        }
-        match self.perform(request) {
-            Ok(data) => transport.answer(&incoming, Ok(data)),
-            Err(e) => transport.answer(&incoming, Err(e.raw_os_error().unwrap_or(libc::EIO))),
-        }
+        self.recording.count(&asked, &answered, is_paced);
+        transport.answer(&incoming, outcome)
     }
 
-    /// Does what was asked; gives the bytes of a read.
-    fn perform(&mut self, request: UnderWay) -> io::Result<&[u8]> {
-        let asked = request.incoming.request;
-        match asked.operation {
-            Operation::Read => {
-                return self
-                    .store
-                    .read(asked.offset_bytes, asked.length_bytes as usize)
-            }
-            Operation::Write => self.store.write(Write {
-                offset_bytes: asked.offset_bytes,
-                content: request.content,
-            })?,
-            Operation::Flush if request.lying => {}
-            Operation::Flush => self.store.settle(request.mark),
-            Operation::Discard => self.store.discard(asked.offset_bytes, asked.length_bytes)?,
-        }
-        Ok(&[])
+    /// Records each request from now on, or no more.
+    pub fn trace(&mut self, tracer: Option<Tracer>) {
+        self.recording.trace(tracer);
     }
 
-    fn count(&self, answered: &Answered) {
-        // A reader that panicked has only read.
-        let mut counters = self.counters.lock().unwrap_or_else(|e| e.into_inner());
-        counters.record(answered);
-        counters.observe(State {
-            // The one being answered was still under way.
-            depth: self.under_way.len() as u64 + 1,
-            ..self.state()
-        });
+    /// Has what was recorded reach the trace soon.
+    pub fn hand_trace_on(&mut self) {
+        self.recording.hand_trace_on();
     }
 
     fn observe(&self) {
-        let mut counters = self.counters.lock().unwrap_or_else(|e| e.into_inner());
-        counters.observe(self.state());
+        self.recording.observe(self.state());
     }
 
     fn state(&self) -> State {
@@ -264,6 +258,22 @@ impl Drive {
             volatile_bytes: self.store.volatile_bytes(),
         }
     }
+}
+
+/// Does what was asked; gives the bytes of a read.
+fn perform(store: &mut Store, request: UnderWay) -> io::Result<&[u8]> {
+    let asked = request.incoming.request;
+    match asked.operation {
+        Operation::Read => return store.read(asked.offset_bytes, asked.length_bytes as usize),
+        Operation::Write => store.write(Write {
+            offset_bytes: asked.offset_bytes,
+            content: request.content,
+        })?,
+        Operation::Flush if request.lying => {}
+        Operation::Flush => store.settle(request.mark),
+        Operation::Discard => store.discard(asked.offset_bytes, asked.length_bytes)?,
+    }
+    Ok(&[])
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 use stithy_wire::{
     ControlAnswer, ControlRequest, DriveCounters, DriveMessage, DriveReady, DriveSpec, Warning,
@@ -10,6 +11,10 @@ use stithy_wire::{
 use crate::device::Device;
 use crate::drive::FaultOutcome;
 use crate::error::DriveError;
+
+/// How long to wait for a moment at which nothing is under way: ten seconds.
+const REST_TRIES: u32 = 10_000;
+const REST_PAUSE: Duration = Duration::from_millis(1);
 
 /// Where messages go; called from several threads.
 pub type Sink = Box<dyn Fn(DriveMessage) + Send + Sync>;
@@ -67,17 +72,13 @@ impl Fleet {
 
     /// Tells the second of each drive that ends now.
     pub fn tell_second(&self) {
-        let (ended, seconds): (Vec<String>, Vec<DriveCounters>) = {
+        let (seconds, warnings): (Vec<DriveCounters>, Vec<Vec<Warning>>) = {
             let mut devices = self.devices();
-            let ended = devices.values().filter(|device| device.has_ended());
-            let ended = ended.map(|device| device.ready().drive.clone()).collect();
-            (
-                ended,
-                devices.values_mut().map(Device::take_second).collect(),
-            )
+            let tell = |device: &mut Device| (device.take_second(), device.take_warnings());
+            devices.values_mut().map(tell).unzip()
         };
-        for drive in ended {
-            self.warn("drive-ended", format!("{drive} has ended: I/O on it fails"));
+        for warning in warnings.into_iter().flatten() {
+            self.tell(DriveMessage::Warning(warning));
         }
         for second in seconds {
             self.tell(DriveMessage::DriveSecond(Box::new(second)));
@@ -107,20 +108,15 @@ impl Fleet {
                 device.set(transport_s, spin_s, paced)?;
                 Ok(ControlAnswer::Done)
             }),
-            ControlRequest::Snapshot { drive } => self.of(&drive, |device| {
-                device.snapshot()?;
-                Ok(ControlAnswer::Done)
+            ControlRequest::Snapshot { drive } => self.at_rest(&drive, Device::snapshot),
+            ControlRequest::Restore { drive } => self.at_rest(&drive, Device::restore),
+            ControlRequest::Trace { drive, path } => self.of(&drive, |device| {
+                let counts = match path {
+                    Some(path) => device.begin_trace(&path),
+                    None => device.end_trace(),
+                };
+                counts.map(ControlAnswer::Trace)
             }),
-            ControlRequest::Restore { drive } => self.of(&drive, |device| {
-                device.restore()?;
-                Ok(ControlAnswer::Done)
-            }),
-            ControlRequest::Trace { drive, .. } => Err(DriveError::usage(
-                "no-trace",
-                "this program writes no traces",
-                &drive,
-                "ask for none",
-            )),
             ControlRequest::Fault { drive, fault } => self.of(&drive, |device| {
                 Ok(match device.fault(fault)? {
                     FaultOutcome::Set => ControlAnswer::Done,
@@ -131,11 +127,34 @@ impl Fleet {
         }
     }
 
-    fn of(
+    /// Tries until it is done, which needs a moment at which nothing is under way. Other requests are
+    /// answered meanwhile.
+    fn at_rest(
         &self,
         name: &str,
-        ask: impl FnOnce(&mut Device) -> Result<ControlAnswer, DriveError>,
+        attempt: fn(&Device) -> Result<bool, DriveError>,
     ) -> Result<ControlAnswer, DriveError> {
+        for _ in 0..REST_TRIES {
+            if self.of(name, |device| attempt(device))? {
+                return Ok(ControlAnswer::Done);
+            }
+            std::thread::sleep(REST_PAUSE);
+        }
+        let problem = "requests are under way all the time";
+        let remedy = "end what uses the drive, or sync it, and try again";
+        Err(DriveError::precondition(
+            "drive-busy",
+            problem,
+            name,
+            remedy,
+        ))
+    }
+
+    fn of<T>(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&mut Device) -> Result<T, DriveError>,
+    ) -> Result<T, DriveError> {
         let mut devices = self.devices();
         match devices.get_mut(name) {
             Some(device) => ask(device),
@@ -176,10 +195,18 @@ impl Fleet {
         devices: &mut BTreeMap<String, Device>,
         name: &str,
     ) -> Result<(), DriveError> {
-        if let Some(device) = devices.remove(name) {
+        if let Some(mut device) = devices.remove(name) {
+            self.end_recordings(&mut device);
             self.tell(DriveMessage::DriveSummary(Box::new(device.down()?)));
         }
         Ok(())
+    }
+
+    fn end_recordings(&self, device: &mut Device) {
+        device.end_recordings();
+        for warning in device.take_warnings() {
+            self.tell(DriveMessage::Warning(warning));
+        }
     }
 
     /// Takes every drive down, also those that are held: what uses them gets I/O errors when the process
@@ -187,6 +214,7 @@ impl Fleet {
     pub fn abandon(&self) {
         let mut devices = self.devices();
         for (_, mut device) in std::mem::take(&mut *devices) {
+            self.end_recordings(&mut device);
             let total = device.total();
             if device.is_held() {
                 let text = format!(

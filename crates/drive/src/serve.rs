@@ -94,7 +94,7 @@ pub fn serve(
             }
         }
         obey(drive, transport, inbox, clock, &mut spin);
-        drive.complete(clock.now(), transport)?;
+        drive.complete(clock, transport)?;
     }
 }
 

@@ -34,7 +34,7 @@ const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
 /// The open logs of a run.
 pub struct IntervalLogs {
     names: Vec<String>,
-    files: Vec<BufWriter<File>>,
+    logs: Vec<IntervalLog>,
     packer: Packer,
 }
 
@@ -50,21 +50,18 @@ impl IntervalLogs {
         waits: bool,
         unix_start: Duration,
     ) -> io::Result<Self> {
-        let mut files = Vec::new();
+        let mut logs = Vec::new();
         for (measure, _) in MEASURES {
             if measure == POOL_WAIT && !waits {
                 continue;
             }
             let path = PathBuf::from(format!("{stem}.{measure}.hlog"));
-            let file = File::create(&path).map_err(|e| with_path(&path, e))?;
-            let mut file = BufWriter::new(file);
-            write_head(&mut file, measure, unix_start)?;
-            files.push(file);
+            logs.push(IntervalLog::create(&path, measure, unix_start)?);
         }
         let names = names.iter().map(ToString::to_string).collect();
         Ok(IntervalLogs {
             names,
-            files,
+            logs,
             packer: Packer::new(),
         })
     }
@@ -78,21 +75,57 @@ impl IntervalLogs {
         length: Duration,
         interval: &Interval,
     ) -> io::Result<()> {
-        let (from_s, length_s) = (unix_start.as_secs_f64(), length.as_secs_f64());
-        for ((_, histogram_of), file) in MEASURES.iter().zip(&mut self.files) {
+        for ((_, histogram_of), log) in MEASURES.iter().zip(&mut self.logs) {
             for (name, record) in self.names.iter().zip(&interval.types) {
-                if let Some(histogram) = histogram_of(record).filter(|h| !h.is_empty()) {
-                    let packed = self.packer.pack(histogram)?;
-                    let max_us = histogram.max();
-                    writeln!(
-                        file,
-                        "Tag={name},{from_s:.3},{length_s:.3},{max_us}.000,{packed}"
-                    )?;
+                if let Some(histogram) = histogram_of(record) {
+                    log.append(&mut self.packer, name, (unix_start, length), histogram)?;
                 }
             }
-            file.flush()?;
+            log.hand_on()?;
         }
         Ok(())
+    }
+}
+
+/// One open log: a measure, with a line a tag and interval.
+pub struct IntervalLog {
+    file: BufWriter<File>,
+}
+
+impl IntervalLog {
+    /// Makes the file with its head; one that is there is replaced.
+    ///
+    /// Errors: as of the file system, with the path in the text.
+    pub fn create(path: &Path, measure: &str, unix_start: Duration) -> io::Result<Self> {
+        let file = File::create(path).map_err(|e| with_path(path, e))?;
+        let mut file = BufWriter::new(file);
+        write_head(&mut file, measure, unix_start)?;
+        Ok(IntervalLog { file })
+    }
+
+    /// Appends an interval, given by its begin and its length; without a value there is no line.
+    pub fn append(
+        &mut self,
+        packer: &mut Packer,
+        tag: &str,
+        (unix_start, length): (Duration, Duration),
+        histogram_us: &Histogram<u64>,
+    ) -> io::Result<()> {
+        if histogram_us.is_empty() {
+            return Ok(());
+        }
+        let (from_s, length_s) = (unix_start.as_secs_f64(), length.as_secs_f64());
+        let max_us = histogram_us.max();
+        let packed = packer.pack(histogram_us)?;
+        writeln!(
+            self.file,
+            "Tag={tag},{from_s:.3},{length_s:.3},{max_us}.000,{packed}"
+        )
+    }
+
+    /// Hands what was appended to the kernel.
+    pub fn hand_on(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
@@ -115,7 +148,7 @@ const COMPRESSED_V2: u32 = 0x1c84_9314;
 
 /// Turns histograms into text. The library's own serializer would allocate and clear its compressor,
 /// some hundred kilobytes, for each histogram; this one is made once.
-struct Packer {
+pub struct Packer {
     serializer: V2Serializer,
     compress: Compress,
     plain: Vec<u8>,
@@ -123,8 +156,15 @@ struct Packer {
     text: String,
 }
 
+impl Default for Packer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Packer {
-    fn new() -> Self {
+    /// One for any number of logs.
+    pub fn new() -> Self {
         Packer {
             serializer: V2Serializer::new(),
             compress: Compress::new(Compression::fast(), true),

@@ -16,7 +16,7 @@ mod times;
 pub use clock::{Clock, ManualClock, Moment, SystemClock};
 pub use cost::CpuUse;
 pub use interval::{Counts, Interval, Outcome, TypeRecord};
-pub use interval_log::IntervalLogs;
+pub use interval_log::{IntervalLog, IntervalLogs, Packer};
 pub use missed::{missed_starts, Unanswered};
 pub use percentiles::percentiles;
 pub use recorder::{Phases, Recorder};

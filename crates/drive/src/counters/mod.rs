@@ -79,6 +79,11 @@ impl Counters {
         self.part.record(answered);
     }
 
+    /// Notes how many were under way.
+    pub fn observe_depth(&mut self, depth: u64) {
+        self.part.observe_depth(depth);
+    }
+
     /// Notes what is true now.
     pub fn observe(&mut self, state: State) {
         self.state = state;

@@ -48,8 +48,8 @@ impl Tally {
         self.spare = Some(part);
     }
 
-    /// What was counted since the last call; begins the next second. `keep` is given its histograms.
-    pub fn take_second(&mut self, now: Moment, keep: impl FnOnce(&Span)) -> DriveCounters {
+    /// What was counted since the last call; begins the next second. `keep` is given its histograms first.
+    pub fn take_second(&mut self, now: Moment, keep: &mut dyn FnMut(&Span)) -> DriveCounters {
         self.collect(now);
         keep(&self.second);
         let told = self

@@ -37,7 +37,8 @@ impl Bench {
     }
 
     fn second(&mut self, second: u64) -> DriveCounters {
-        self.tally.take_second(Moment::of_second(second), |_| ())
+        self.tally
+            .take_second(Moment::of_second(second), &mut |_| ())
     }
 
     fn total(&mut self, second: u64) -> DriveCounters {

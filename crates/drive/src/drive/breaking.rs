@@ -137,14 +137,16 @@ impl Drive {
         self.reset_model(now);
         self.due.clear();
         for request in std::mem::take(&mut self.under_way).into_values() {
-            self.count(&Answered {
+            let answered = Answered {
                 operation: request.incoming.request.operation,
                 moved_bytes: 0,
                 failed: true,
                 latency: now.since(request.arrived),
                 due: now.since(request.arrived),
                 late: Duration::ZERO,
-            });
+            };
+            let is_paced = self.is_paced();
+            self.recording.count(&request.asked(), &answered, is_paced);
             transport
                 .answer(&request.incoming, Err(libc::EIO))
                 .map_err(backing_failed)?;

@@ -34,6 +34,11 @@ impl Drive {
         };
     }
 
+    /// Whether requests take the model's time.
+    pub(super) fn is_paced(&self) -> bool {
+        matches!(self.pace, Pace::Paced)
+    }
+
     /// Keeps what outlasts the requests; false while requests are under way.
     pub fn snapshot(&mut self, now: Moment) -> bool {
         if !self.under_way.is_empty() {

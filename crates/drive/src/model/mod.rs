@@ -31,7 +31,9 @@ pub struct Done {
     pub at: Moment,
 }
 
-/// The times of a drive. Moments never go backwards from one call to the next.
+/// The times of a drive. Moments of arrivals never go backwards. [`Model::take_done`] may look a little ahead, to make
+/// up for the time of the transport: a request that arrives before what was told finished then does not
+/// change that.
 pub trait Model: Send {
     /// Takes a request that arrives `now`. `id` is unique among those not yet taken.
     fn submit(&mut self, now: Moment, id: u64, request: &Request);

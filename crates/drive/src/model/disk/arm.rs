@@ -61,6 +61,8 @@ pub(super) struct Arm {
     stream: Option<Stream>,
     waiting: VecDeque<Waiting>,
     serving: Option<(Moment, Waiting)>,
+    /// When the job before was done: the next cannot begin earlier, though it may have arrived before.
+    rests_since: Moment,
     /// Places in the order of arrival of the cached writes that wait or are being written.
     cached: VecDeque<u64>,
     arrivals: u64,
@@ -79,6 +81,7 @@ impl Arm {
             stream: None,
             waiting: VecDeque::new(),
             serving: None,
+            rests_since: Moment::START,
             cached: VecDeque::new(),
             arrivals: 0,
             oldest_passed_over: 0,
@@ -130,6 +133,7 @@ impl Arm {
     pub(super) fn take_done(&mut self, now: Moment) -> Option<(Moment, Job)> {
         let (at, done) = self.serving.filter(|(at, _)| *at <= now)?;
         self.serving = None;
+        self.rests_since = at;
         if done.job.id.is_none() {
             self.cached.retain(|order| *order != done.order);
         }
@@ -141,6 +145,7 @@ impl Arm {
         if self.serving.is_some() {
             return;
         }
+        let at = at.max(self.rests_since);
         let Some((index, plan)) = self.best(at) else {
             return;
         };

@@ -1,6 +1,10 @@
 //! A drive between a scripted model and a transport that only remembers.
 
+use stithy_measure::ManualClock;
 use stithy_wire::{DriveCounters, DriveFault};
+
+mod pace;
+mod traced;
 
 use super::*;
 use crate::backing::{MemoryImage, Safety};
@@ -34,16 +38,18 @@ impl Transport for Script {
     }
 }
 
-/// Takes the same time for every request.
+/// Takes the same time for every request, and ages by each; without power it is as new.
 struct Constant {
     time: Duration,
     waiting: Vec<Done>,
+    age: u64,
 }
 
 impl Model for Constant {
     fn submit(&mut self, now: Moment, id: u64, _request: &Request) {
         let at = now + self.time;
         self.waiting.push(Done { id, at });
+        self.age += 1;
     }
 
     fn next_done(&self) -> Option<Moment> {
@@ -63,6 +69,19 @@ impl Model for Constant {
 
     fn reset(&mut self, _now: Moment) {
         self.waiting.clear();
+        self.age = 0;
+    }
+
+    fn snapshot(&mut self, _now: Moment) -> Snapshot {
+        Snapshot {
+            cache_fill_bytes: self.age,
+            ..Snapshot::default()
+        }
+    }
+
+    fn restore(&mut self, now: Moment, snapshot: &Snapshot) {
+        self.reset(now);
+        self.age = snapshot.cache_fill_bytes;
     }
 }
 
@@ -85,6 +104,7 @@ impl Bench {
         let model = Constant {
             time: Duration::from_micros(100),
             waiting: Vec::new(),
+            age: 0,
         };
         let counters = Arc::new(Mutex::new(Counters::new(Moment::START)));
         let tally = Tally::new("d", 0.0, Arc::clone(&counters), Moment::START);
@@ -118,8 +138,10 @@ impl Bench {
     }
 
     fn until(&mut self, at_us: u64) -> &mut Self {
+        let clock = ManualClock::default();
+        clock.set(Moment(at_us * 1_000));
         self.drive
-            .complete(Moment(at_us * 1_000), &mut self.script)
+            .complete(&clock, &mut self.script)
             .expect("the script takes everything");
         self
     }
@@ -137,6 +159,10 @@ impl Bench {
         let (answered, outcome) = self.script.answers.last().expect("it is answered").clone();
         assert_eq!(id, answered);
         outcome.map(|bytes| bytes[0])
+    }
+
+    fn age(&mut self) -> u64 {
+        self.drive.model.snapshot(Moment::START).cache_fill_bytes
     }
 
     fn totals(&mut self) -> DriveCounters {
@@ -288,6 +314,30 @@ fn a_drive_that_is_gone_fails_everything() {
     assert_eq!(Err(libc::EIO), bench.value(20, 1));
     bench.fault(30, &DriveFault::None);
     assert_eq!(Ok(0), bench.value(200, 1));
+}
+
+/// A stall that was asked for is no lateness; an answer that comes later than that is.
+#[test]
+fn a_stall_is_not_lateness() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    bench.fault(50, &DriveFault::Stall { duration_s: 0.01 });
+    bench.until(10_055);
+    assert_eq!(0, bench.totals().late_answers);
+    bench.write(20_000, 1, 1);
+    bench.until(20_160);
+    assert_eq!(1, bench.totals().late_answers);
+}
+
+/// What the image cannot do is answered and counted as an error.
+#[test]
+fn what_the_image_cannot_do_is_an_error() {
+    let mut bench = Bench::new();
+    let id = bench.ask(0, Operation::Read, 99, &[]);
+    bench.until(100);
+    assert_eq!(vec![(id, Err(libc::EIO))], bench.script.answers);
+    let reads = bench.totals().operations[0].clone();
+    assert_eq!((1, 1, 0), (reads.answered, reads.errors, reads.moved_bytes));
 }
 
 /// Depth, latency and lateness are counted as they were.
