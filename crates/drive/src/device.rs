@@ -56,8 +56,16 @@ pub struct Device {
 impl Device {
     /// Brings a drive up.
     pub fn up(spec: &DriveSpec) -> Result<Self, DriveError> {
+        Self::up_beside(spec, &[])
+    }
+
+    /// Brings a drive up beside others, whose images and sizes are given.
+    pub fn up_beside(
+        spec: &DriveSpec,
+        others: &[(&DriveBacking, u64)],
+    ) -> Result<Self, DriveError> {
         let resolved = resolve(spec)?;
-        room::check(&spec.backing, spec.size_bytes)?;
+        room::check(&spec.backing, spec.size_bytes, others)?;
         let clock = SystemClock::start();
         let counters = Arc::new(Mutex::new(Counters::new(clock.now())));
         let start_s = clock.unix_start().as_secs_f64();

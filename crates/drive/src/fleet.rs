@@ -63,7 +63,11 @@ impl Fleet {
                 remedy,
             ));
         }
-        let device = Device::up(spec)?;
+        let others = devices.values().map(Device::ready);
+        let others: Vec<_> = others
+            .map(|ready| (&ready.backing, ready.size_bytes))
+            .collect();
+        let device = Device::up_beside(spec, &others)?;
         let ready = device.ready().clone();
         devices.insert(spec.name.clone(), device);
         self.tell(DriveMessage::DriveReady(ready.clone()));

@@ -18,8 +18,8 @@ fn a_device_keeps_what_is_written() {
         return;
     }
     let device = Device::up(&spec("keeps", 64 * MIB)).expect("root, FUSE and a loop device");
-    let path = device.ready().device.clone();
-    let file = open_direct(&path);
+    let attached = support::Attachment::of(&device.ready().device);
+    let file = open_direct(&device.ready().device);
     let page = Page::filled(7);
     file.write_all_at(page.bytes(), 8 * MIB).unwrap();
     file.sync_all().unwrap();
@@ -37,7 +37,7 @@ fn a_device_keeps_what_is_written() {
         .map(|each| each.answered)
         .collect();
     assert!(answered.iter().all(|&count| count > 0), "{answered:?}");
-    assert!(!support::is_attached(&path));
+    assert!(!attached.is_there());
 }
 
 /// A drive without power fails; when it is back, what was flushed is there and what was not is lost.
@@ -97,14 +97,14 @@ fn a_device_in_use_is_told_of() {
         return;
     }
     let device = Device::up(&spec("held", 16 * MIB)).expect("root, FUSE and a loop device");
-    let path = device.ready().device.clone();
+    let attached = support::Attachment::of(&device.ready().device);
     assert!(!device.is_held());
-    let file = support::open_exclusively(&path);
+    let file = support::open_exclusively(&device.ready().device);
     assert!(device.is_held());
     let error = device.down().expect_err("it is in use");
     assert_eq!("device-in-use", error.code);
     drop(file);
-    assert!(!support::is_attached(&path));
+    assert!(!attached.is_there());
 }
 
 /// Requests of every size are answered whole, with sectors of both sizes.

@@ -3,119 +3,19 @@
 
 #![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
 
+mod program;
 #[path = "../../drive/tests/support/mod.rs"]
 mod support;
 
-use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::{FileExt, PermissionsExt};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use program::{down, eventually, Program, MIB};
 use stithy_wire::{
-    ControlAnswer, ControlRequest, DriveFault, DriveJob, DriveMessage, DriveReady, DriveUpJob,
+    CheckProfileJob, ControlAnswer, ControlRequest, DriveFault, DriveJob, DriveMessage,
     WIRE_VERSION,
 };
-use support::{open_direct, spec, Page};
-
-const MIB: u64 = 1 << 20;
-
-/// A running program; killed and its socket removed when the test ends.
-struct Program {
-    child: Child,
-    lines: Lines<BufReader<ChildStdout>>,
-    control: PathBuf,
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // One that has ended cannot be killed any more.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_file(&self.control);
-    }
-}
-
-impl Program {
-    /// Starts the program with drives of these names, and waits until it serves.
-    fn serving(test: &str, names: &[&str]) -> (Self, Vec<DriveReady>) {
-        let control =
-            std::env::temp_dir().join(format!("stithy-{test}-{}.sock", std::process::id()));
-        let job = DriveJob::DriveUp(DriveUpJob {
-            wire: WIRE_VERSION,
-            control: control.display().to_string(),
-            drives: names.iter().map(|name| spec(name, 16 * MIB)).collect(),
-            hold_off_idle: false,
-        });
-        let mut program = Program::start(control, &serde_json::to_string(&job).unwrap());
-        let mut ready = Vec::new();
-        loop {
-            match program.message() {
-                Some(DriveMessage::DriveReady(drive)) => ready.push(drive),
-                Some(DriveMessage::Serving) => return (program, ready),
-                Some(DriveMessage::Started(_) | DriveMessage::Warning(_)) => {}
-                other => panic!("it does not serve: {other:?}"),
-            }
-        }
-    }
-
-    fn start(control: PathBuf, input: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_stithy-drive"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program was built");
-        let mut stdin = child.stdin.take().expect("standard input is a pipe");
-        stdin.write_all(input.as_bytes()).expect("it reads");
-        let stdout = child.stdout.take().expect("standard output is a pipe");
-        Program {
-            child,
-            lines: BufReader::new(stdout).lines(),
-            control,
-        }
-    }
-
-    fn message(&mut self) -> Option<DriveMessage> {
-        let line = self.lines.next()?.expect("the output is UTF-8");
-        Some(serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line}: {e}")))
-    }
-
-    fn ask(&self, request: &ControlRequest) -> ControlAnswer {
-        let mut stream = UnixStream::connect(&self.control).expect("the socket answers");
-        let mut line = serde_json::to_string(request).unwrap();
-        line.push('\n');
-        stream.write_all(line.as_bytes()).unwrap();
-        let mut answer = String::new();
-        BufReader::new(stream).read_line(&mut answer).unwrap();
-        serde_json::from_str(&answer).unwrap_or_else(|e| panic!("{answer}: {e}"))
-    }
-
-    fn signal(&self, signal: i32) {
-        // SAFETY: the call takes numbers only; the child is not yet waited for.
-        unsafe { libc::kill(self.child.id() as i32, signal) };
-    }
-
-    /// The rest of the output, and how it ended.
-    fn end(mut self) -> (Vec<DriveMessage>, ExitStatus) {
-        let rest = std::iter::from_fn(|| self.message()).collect();
-        (rest, self.child.wait().expect("it was started"))
-    }
-}
-
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn down(drive: Option<&str>) -> ControlRequest {
-    ControlRequest::Down {
-        drive: drive.map(str::to_string),
-    }
-}
+use support::{open_direct, spec, Attachment, Page};
 
 /// Drives come up, are listed, counted, joined by others, and go; the socket is for its owner only.
 #[test]
@@ -124,6 +24,7 @@ fn a_program_serves_until_it_is_told_to_stop() {
         return;
     }
     let (program, ready) = Program::serving("serves", &["first", "second"]);
+    let attached = Attachment::of(&ready[0].device);
     let mode = std::fs::metadata(&program.control)
         .unwrap()
         .permissions()
@@ -156,7 +57,7 @@ fn a_program_serves_until_it_is_told_to_stop() {
         .iter()
         .filter(|each| matches!(each, DriveMessage::DriveSummary(_)));
     assert_eq!(3, summaries.count());
-    assert!(!control.exists() && !support::is_attached(&ready[0].device));
+    assert!(!control.exists() && !attached.is_there());
 }
 
 /// SIGTERM takes the drives down, whether they are in use or not.
@@ -166,6 +67,7 @@ fn a_signal_takes_the_drives_down() {
         return;
     }
     let (program, ready) = Program::serving("signal", &["held", "free"]);
+    let attached = Attachment::of(&ready[0].device);
     let file = support::open_exclusively(&ready[0].device);
     let refused = program.ask(&down(None));
     assert!(matches!(refused, ControlAnswer::Failure(failure) if failure.code == "device-in-use"));
@@ -179,9 +81,7 @@ fn a_signal_takes_the_drives_down() {
     let mut seen = Page::filled(0);
     assert!(file.read_exact_at(seen.bytes_mut(), 4 * MIB).is_err());
     drop(file);
-    eventually("the device is let go", || {
-        !support::is_attached(&ready[0].device)
-    });
+    eventually("the device is let go", || !attached.is_there());
 }
 
 /// A program that is killed under load leaves I/O errors, never a hang, and no device; one that was
@@ -194,6 +94,7 @@ fn a_killed_program_leaves_errors_and_nothing_else() {
     for case in ["running", "stopped", "stalled"] {
         let (program, ready) = Program::serving(case, &[case]);
         let device = ready[0].device.clone();
+        let attached = Attachment::of(&device);
         let load: Vec<_> = (0..4)
             .map(|lane| {
                 std::thread::spawn({
@@ -221,7 +122,7 @@ fn a_killed_program_leaves_errors_and_nothing_else() {
             assert_eq!(Some(libc::EIO), lane.join().unwrap(), "{case}");
         }
         drop(program);
-        eventually("the device is let go", || !support::is_attached(&device));
+        eventually("the device is let go", || !attached.is_there());
     }
 }
 
@@ -239,37 +140,40 @@ fn load_until_it_fails(device: &str, offset_bytes: u64) -> Option<i32> {
     }
 }
 
-/// What the program cannot do is told in four parts, with the exit code of its kind.
+/// Without root or FUSE, the program tells what is shipped and judges a profile.
 #[test]
-fn a_job_that_cannot_be_done_is_told_of() {
-    if !support::drives_are_possible() {
-        return;
-    }
-    let taken = std::env::temp_dir().join(format!("stithy-taken-{}", std::process::id()));
-    std::fs::write(&taken, "").unwrap();
-    let mut job = DriveUpJob {
-        wire: WIRE_VERSION,
-        control: taken.display().to_string(),
-        drives: vec![spec("odd", 4097)],
-        hold_off_idle: false,
+fn profiles_are_told_and_judged() {
+    let catalogue = DriveJob::Catalogue(stithy_wire::CatalogueJob { wire: WIRE_VERSION });
+    let (messages, status) = Program::of(&catalogue).end();
+    assert_eq!(Some(0), status.code());
+    let names: Vec<&str> = messages
+        .iter()
+        .filter_map(|message| match message {
+            DriveMessage::ShippedProfile(shipped) => Some(shipped.facts.name.as_str()),
+            DriveMessage::ShippedSchedule(shipped) => Some(shipped.name.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(["generic-nvme", "increasing"]
+        .iter()
+        .all(|name| names.contains(name)));
+    let Some(DriveMessage::CatalogueSummary(summary)) = messages.last() else {
+        panic!("no summary: {messages:?}");
     };
-    let mut codes = Vec::new();
-    for drives in [job.drives.clone(), Vec::new()] {
-        job.drives = drives;
-        let text = serde_json::to_string(&DriveJob::DriveUp(job.clone())).unwrap();
-        let (messages, status) = Program::start(PathBuf::from("/nowhere"), &text).end();
-        let Some(DriveMessage::Failure(failure)) = messages.last() else {
-            panic!("no failure: {messages:?}");
-        };
-        assert_eq!(Some(i32::from(failure.exit)), status.code());
-        codes.push((failure.code.clone(), failure.exit));
-    }
-    std::fs::remove_file(&taken).unwrap();
-    let expected = [("drive-invalid", 2), ("control-exists", 3)];
-    assert_eq!(
-        expected
-            .map(|(code, exit)| (code.to_string(), exit))
-            .to_vec(),
-        codes
+    assert_eq!(names.len() as u64, summary.profiles + summary.schedules);
+    let check = DriveJob::CheckProfile(CheckProfileJob {
+        wire: WIRE_VERSION,
+        file: "mine.toml".to_string(),
+        text: "version = 1\nchannels = 0\n".to_string(),
+        scale: 1.0,
+    });
+    let (messages, status) = Program::of(&check).end();
+    assert_eq!(Some(0), status.code());
+    let Some(DriveMessage::CheckProfileSummary(summary)) = messages.last() else {
+        panic!("no summary: {messages:?}");
+    };
+    assert!(
+        summary.facts.is_none() && summary.problems.len() > 1,
+        "{summary:?}"
     );
 }

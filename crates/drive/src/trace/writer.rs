@@ -84,10 +84,9 @@ fn write(mut file: File, batches: &Receiver<Vec<u8>>, lost: &AtomicU64) -> (u64,
     let mut result = Ok(());
     for batch in batches {
         let requests = requests_in(&batch);
-        match result {
-            Ok(()) => result = file.write_all(&batch),
-            // Nothing can come after a batch that is there in part.
-            Err(_) => {}
+        // Nothing can come after a batch that is there in part.
+        if result.is_ok() {
+            result = file.write_all(&batch);
         }
         match result {
             Ok(()) => written += requests,

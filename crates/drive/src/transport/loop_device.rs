@@ -52,9 +52,13 @@ impl LoopDevice {
     pub fn attach(file: &File, sector_bytes: u32, name: &str) -> Result<Self, DriveError> {
         let mut last = None;
         for _ in 0..32 {
-            match Self::try_attach(file, sector_bytes, name) {
+            let path = free_device().map_err(unavailable)?;
+            match Self::try_attach(&path, file, sector_bytes, name) {
                 Ok(device) => return Ok(device),
                 Err(e) if e.raw_os_error() == Some(libc::EBUSY) => last = Some(e),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    return Err(without_node(&path, e))
+                }
                 Err(e) => return Err(unavailable(e)),
             }
         }
@@ -63,15 +67,17 @@ impl LoopDevice {
         })))
     }
 
-    fn try_attach(file: &File, sector_bytes: u32, name: &str) -> io::Result<Self> {
-        let path = free_device()?;
+    fn try_attach(path: &str, file: &File, sector_bytes: u32, name: &str) -> io::Result<Self> {
         let device = OpenOptions::new()
             .read(true)
             .write(true)
             .custom_flags(libc::O_CLOEXEC)
-            .open(&path)?;
+            .open(path)?;
         configure(&device, file, sector_bytes, name)?;
-        let attached = LoopDevice { path, device };
+        let attached = LoopDevice {
+            path: path.to_string(),
+            device,
+        };
         if attached.flags()? & DIRECT_IO == 0 {
             return Err(io::Error::other("the kernel refused direct I/O"));
         }
@@ -114,6 +120,15 @@ fn unavailable(cause: io::Error) -> DriveError {
         "run as root on a kernel with loop devices (modprobe loop), and look at `losetup -a`";
     let problem = format!("no loop device can be had: {cause}");
     DriveError::precondition("no-loop-device", problem, CONTROL, remedy).caused_by(cause)
+}
+
+/// In a container the kernel may have a loop device for which the container has no file.
+fn without_node(path: &str, cause: io::Error) -> DriveError {
+    const MAJOR: u32 = 7; // LOOP_MAJOR of linux/major.h
+    let number = path.trim_start_matches("/dev/loop");
+    let remedy = format!("make it: mknod {path} b {MAJOR} {number}");
+    let problem = "the kernel has this loop device free, and there is no file for it";
+    DriveError::precondition("no-loop-device", problem, path, remedy).caused_by(cause)
 }
 
 fn free_device() -> io::Result<String> {

@@ -147,7 +147,21 @@ pub fn backing_name(path: &str) -> Option<String> {
     std::fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()
 }
 
-/// Whether a loop device has a file.
-pub fn is_attached(path: &str) -> bool {
-    backing_name(path).is_some()
+/// A loop device over a file. Another drive may take the device when this one is gone.
+pub struct Attachment {
+    path: String,
+    name: String,
+}
+
+impl Attachment {
+    pub fn of(path: &str) -> Self {
+        Attachment {
+            path: path.to_string(),
+            name: backing_name(path).expect("it has a file"),
+        }
+    }
+
+    pub fn is_there(&self) -> bool {
+        backing_name(&self.path).as_ref() == Some(&self.name)
+    }
 }

@@ -200,3 +200,25 @@ fn restoring_puts_back_what_was_cached() {
     assert!(finished[0] > 50 * MS, "{finished:?}");
     assert_eq!(held.cached_writes.len() * 4096, 20 * 4096);
 }
+
+/// What is asked ahead of the time, to make up for the transport, lets no request begin before the one
+/// before is done.
+#[test]
+fn looking_ahead_keeps_the_arm_in_one_place() {
+    let profile = disk(FIFTEEN, 32, "");
+    let read = |offset_bytes| request(Operation::Read, offset_bytes, 4096);
+    let mut model = of_profile(&profile, 1);
+    let mut done = Vec::new();
+    model.submit(Moment(0), 1, &read(0));
+    let first = model.next_done().expect("it is under way");
+    // The second arrives 50 µs before the first is done, which was told already.
+    model.take_done(first, &mut done);
+    model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000));
+    let ahead = model.next_done().expect("it is under way");
+    let mut model = of_profile(&profile, 1);
+    model.submit(Moment(0), 1, &read(0));
+    model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000));
+    model.take_done(first, &mut done);
+    let in_time = model.next_done().expect("it is under way");
+    assert_eq!(in_time, ahead);
+}
