@@ -9,7 +9,7 @@ REQUIRE ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test setup check lint rust-test python-test golden bench lock
+.PHONY: help demo test setup check lint rust-test python-test golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -40,6 +40,9 @@ python-test:
 
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
+
+prove: setup ## prove for over an hour that emulated drives are disks (root); killed, it goes on
+	@nice -n 5 $(PYTHON) benches/prove.py
 
 bench: setup ## measure the hammer beside its references; what users, collectors and a ledger cost
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code

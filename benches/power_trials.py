@@ -7,9 +7,11 @@ compared with the database. `benches/prove.py` and the tests of real machines us
 
 import os
 import random
+import shutil
+import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from pathlib import Path
 from stithy.database.engine import Request, Start
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import PROGRAM, Server
-from stithy.database.engines.postgresql.shared_memory import remove_segment
+from stithy.database.engines.postgresql.shared_memory import remove_segment, segment_facts
 from stithy.drives import filesystems, program
 from stithy.drives.power_cut import (
     CutRule,
@@ -30,7 +32,7 @@ from stithy.drives.power_cut import (
 from stithy.drives.program import DriveProgram
 from stithy.drives.spec import DriveSpec
 from stithy.errors import StithyError
-from stithy.hosts.processes import pids_inside
+from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import LocalRunner
 from stithy.hosts.users import server_user
 from stithy.secrets import generate_password
@@ -61,6 +63,9 @@ UNSTEADY = faults.Slow(factor=1.0, added_s=0.0005, share=0.3)
 """Requests that overtake each other and are under way when the power is cut."""
 
 START_PATIENCE_S = 60.0
+PARENT = Path("/var/tmp")
+PREFIX = "stithy-"
+MASTER = "master"
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,8 @@ def loaded_master(place: Path) -> Iterator[Master]:
             password=generate_password(),
         )
     )
-    with _private_folder() as sockets:
-        data = place / "master"
+    with _private_folder(PARENT) as sockets:
+        data = place / MASTER
         data.mkdir(mode=0o700)
         _give(data)
         engine.initialise(data, sockets)
@@ -99,9 +104,9 @@ def loaded_master(place: Path) -> Iterator[Master]:
 
 
 @contextmanager
-def _private_folder() -> Iterator[Path]:
+def _private_folder(parent: Path) -> Iterator[Path]:
     """A directory of the server's user with a short name, for sockets and logs."""
-    with tempfile.TemporaryDirectory(prefix="stithy-", dir="/var/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent) as name:
         folder = Path(name)
         _give(folder)
         yield folder
@@ -215,11 +220,11 @@ class Cut:
 
 @contextmanager
 def machine(
-    master: Master, kind: str, seed: int, cache_bytes: int = CACHE_BYTES
+    master: Master, kind: str, seed: int, cache_bytes: int = CACHE_BYTES, parent: Path = PARENT
 ) -> Iterator[Machine]:
     """A machine with a copy of the master on a fresh file system, until the end of the block."""
     with ExitStack() as stack:
-        place = stack.enter_context(_private_folder())
+        place = stack.enter_context(_private_folder(parent))
         volatile = VolatileBytes(limit_bytes=cache_bytes)
         spec = DriveSpec(DRIVE, None, DRIVE_BYTES, seed=seed, volatile=volatile)
         drives = program.start([spec], place / "drives", hold_off_idle=False)
@@ -296,3 +301,24 @@ def rule_of(seed: int) -> CutRule:
     """The cut of a seed: torn at 512 bytes or 4 KiB in turns; now and then all is lost."""
     rule = CutRule(seed, unit_bytes=512 if seed % 2 == 0 else 4096)
     return replace(rule, lost_share=1.0, torn_share=0.0) if seed % 5 == 4 else rule
+
+
+def sweep(parent: Path) -> None:
+    """Remove what killed proofs left below `parent`: servers, mounts, drives and their files."""
+    end(pids_inside(parent / MASTER, PROGRAM), signal.SIGKILL)
+    for place in parent.glob(f"{PREFIX}*"):
+        folder, drives = place / "mount", place / "drives"
+        memory = _memory_of(folder / "data")
+        end(pids_inside(folder / "data", PROGRAM), signal.SIGKILL)
+        remove_segment(memory)
+        program.mend(drives)
+        filesystems.unmount(folder)
+        program.remove(drives)
+    for each in parent.iterdir():
+        shutil.rmtree(each) if each.is_dir() else each.unlink()
+
+
+def _memory_of(data: Path) -> Mapping[str, str]:
+    """What a server that still runs there holds of the machine's memory."""
+    pids = pids_inside(data, PROGRAM)
+    return segment_facts(min(pids), data / "postmaster.pid") if pids else {}
