@@ -28,6 +28,7 @@ from stithy.drives.power_cut import (
 )
 from stithy.drives.spec import DriveSpec, File
 from stithy.errors import InfrastructureError, PreconditionError
+from stithy.storage.copy import sync_filesystem
 from stithy.wire.drive import faults
 from stithy.wire.drive.control import AnswerPowerCut
 from stithy.wire.drive.jobs import VolatileBytes
@@ -48,6 +49,18 @@ for number in range(10**9):
         os.sync()
 """
 """A process that always has something dirty, and something under way."""
+
+
+COUNTER = """
+import os, sys
+files = [os.open(f"{folder}/count", os.O_WRONLY | os.O_DSYNC) for folder in sys.argv[1:]]
+for number in range(10**9):
+    for file in files:
+        os.pwrite(file, b"%020d" % number, 0)
+    if number == 20:
+        open(f"{sys.argv[1]}/20", "w").close()
+"""
+"""A process that counts in a file of one drive, then in one of another; both are synced."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +93,18 @@ class Bench:
         return path.exists() and path.read_bytes() == CONTENT
 
 
+def spec_of(name: str, image: Path) -> DriveSpec:
+    """A drive over a file, large enough for every kind of file system."""
+    volatile = VolatileBytes(limit_bytes=2**30)
+    return DriveSpec(name, None, 400 * MIB, backing=File(image), volatile=volatile)
+
+
 @contextmanager
 def bench_of(kind: str, place: Path) -> Iterator[Bench]:
     """A drive over a file, with a file system, until the end of the block."""
     image, folder = place / "image", place / "mount"
     folder.mkdir()
-    spec = DriveSpec(
-        "disk", None, 400 * MIB, backing=File(image), volatile=VolatileBytes(limit_bytes=2**30)
-    )
-    drives = program.start([spec], place / "drives", hold_off_idle=False)
+    drives = program.start([spec_of("disk", image)], place / "drives", hold_off_idle=False)
     try:
         device = drives.devices["disk"]
         filesystems.make(device, kind)
@@ -100,11 +116,37 @@ def bench_of(kind: str, place: Path) -> Iterator[Bench]:
 
 
 @contextmanager
-def writer(folder: Path) -> Iterator[Callable[[], list[int]]]:
-    """A process that writes; gives what tells its process id as long as it lives."""
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], cwd=folder)
+def two_drives(place: Path) -> Iterator[list[MountedDrive]]:
+    """Two drives of one program, each with a file system, until the end of the block."""
+    names = ("log", "data")
+    specs = [spec_of(name, place / f"{name}.image") for name in names]
+    drives = program.start(specs, place / "drives", hold_off_idle=False)
+    mounted = [
+        MountedDrive(drives.control, name, drives.devices[name], place / name, "ext4")
+        for name in names
+    ]
     try:
-        while not (folder / "20").exists():
+        for each in mounted:
+            each.folder.mkdir()
+            filesystems.make(each.device, each.kind)
+            filesystems.mount(each.device, each.folder, each.kind)
+        yield mounted
+    finally:
+        for each in mounted:
+            filesystems.unmount(each.folder)
+        drives.stop()
+
+
+@contextmanager
+def working(program: str, until: Path, *folders: Path) -> Iterator[Callable[[], list[int]]]:
+    """A process that writes until the end of the block, which begins when there is `until`.
+
+    Gives what tells its process id as long as it lives.
+    """
+    words = [sys.executable, "-c", program, *(str(each) for each in folders)]
+    process = subprocess.Popen(words, cwd=folders[0])
+    try:
+        while not until.exists():
             time.sleep(0.01)
         yield lambda: [process.pid] if process.poll() is None else []
     finally:
@@ -144,7 +186,8 @@ def test_no_dirty_page_reaches_a_drive_after_the_cut(kind: str, disk_place: Path
     """
     with bench_of(kind, disk_place) as bench:
         bench.write("synced", sync=True)
-        with writer(bench.mounted.folder) as pids:
+        folder = bench.mounted.folder
+        with working(WRITER, folder / "20", folder) as pids:
             bench.write("unsynced", sync=False)
             at_the_stop = AtTheStop(bench, pids)
             [cut] = cut_power([bench.mounted], LOSE_ALL, at_the_stop)
@@ -156,6 +199,24 @@ def test_no_dirty_page_reaches_a_drive_after_the_cut(kind: str, disk_place: Path
         assert not bench.holds("unsynced")
         assert check_file_system(bench.mounted).clean
         assert bench.holds("synced")
+
+
+def test_a_cut_of_two_drives_is_one_moment(disk_place: Path) -> None:
+    """What was written to the second drive after the first had answered is never there alone."""
+    with two_drives(disk_place) as (log, data):
+        files = [each.folder / "count" for each in (log, data)]
+        for file in files:
+            file.write_text("0" * 20)
+            sync_filesystem(file)
+        for _ in range(3):
+            begun = log.folder / "20"
+            begun.unlink(missing_ok=True)
+            with working(COUNTER, begun, log.folder, data.folder) as pids:
+                cut_power([log, data], LOSE_ALL, pids)
+            restore_power([log, data])
+            counted = [int(file.read_text()) for file in files]
+            assert counted[0] - counted[1] in (0, 1)
+            assert counted[0] >= 20
 
 
 def _knows_btrfs_shutdown() -> bool:
