@@ -1,0 +1,168 @@
+"""Reading the trace of a drive: what it answered, request by request.
+
+The format is told in docs/reference/drive-trace.md. The drive never waits for its trace, so a
+trace can lack requests: how many is part of what is read, and nothing is filled in.
+"""
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+
+from stithy.errors import PreconditionError, UserError
+
+VERSION = 1
+MAGIC = b"STITHYDT"
+OPERATIONS = ("read", "write", "flush", "discard")
+
+_HEAD = struct.Struct("<8sIIIIQQ64s24x")
+_RECORD_BYTES = 32
+_LENGTH_UNIT_BYTES = 512
+_END = 254
+_GAP = 255
+_CHUNK_BYTES = 2**20 * _RECORD_BYTES
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class DriveTrace:
+    """A trace as it was read.
+
+    `requests` holds one row a request, in the order of the answers: `arrived_s` (seconds since
+    `started_at_s`), `operation`, `offset_bytes`, `length_bytes`, `latency_s` (arrival to answer),
+    `depth` (requests under way at its arrival, itself included), `is_error`, `is_late` (by the
+    emulation's own fault), `is_unpaced`. `gaps` holds `noticed_s` and `lost` where requests are
+    missing, `lost` how many are in all. `is_complete` is false where the file was cut short:
+    then what came after its last row is unknown.
+    """
+
+    drive: str
+    sector_bytes: int
+    size_bytes: int
+    started_at_s: float
+    requests: pl.DataFrame
+    gaps: pl.DataFrame
+    lost: int
+    is_complete: bool
+
+
+@dataclass(frozen=True)
+class _Head:
+    sector_bytes: int
+    size_bytes: int
+    started_at_s: float
+    drive: str
+    head_bytes: int
+
+
+def read_trace(path: Path) -> DriveTrace:
+    """The whole of a trace; takes about twice the file's size in memory.
+
+    Raises UserError where it is no trace, or one of a version that is not known;
+    PreconditionError where it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = _head(path, file.read(_HEAD.size))
+            file.seek(head.head_bytes)
+            frames = [_frame(chunk) for chunk in _chunks(file)]
+    except OSError as error:
+        raise PreconditionError(
+            f"the trace cannot be read: {error.strerror}",
+            where=str(path),
+            remedy="give a file that exists and may be read",
+        ) from error
+    records = pl.concat([_frame(b""), *frames])
+    gaps = records.filter(pl.col("kind") == _GAP)
+    ends = records.filter(pl.col("kind") == _END)
+    lost = ends["third"].item() if len(ends) else gaps["second"].sum()
+    return DriveTrace(
+        drive=head.drive,
+        sector_bytes=head.sector_bytes,
+        size_bytes=head.size_bytes,
+        started_at_s=head.started_at_s,
+        requests=_requests(records),
+        gaps=gaps.select(noticed_s=pl.col("first") / _NS_PER_S, lost=pl.col("second")),
+        lost=int(lost),
+        is_complete=len(ends) == 1,
+    )
+
+
+def to_parquet(path: Path, target: Path) -> DriveTrace:
+    """Write the requests of a trace as Parquet; what was lost is in the file's metadata."""
+    trace = read_trace(path)
+    facts = {
+        "drive": trace.drive,
+        "sector_bytes": str(trace.sector_bytes),
+        "size_bytes": str(trace.size_bytes),
+        "started_at_s": f"{trace.started_at_s:.9f}",
+        "lost": str(trace.lost),
+        "is_complete": str(trace.is_complete).lower(),
+    }
+    trace.requests.write_parquet(target, metadata=facts)
+    return trace
+
+
+def _head(path: Path, data: bytes) -> _Head:
+    if len(data) < _HEAD.size or not data.startswith(MAGIC):
+        raise UserError(
+            "this is no trace of a drive",
+            where=str(path),
+            remedy="give a file that `stithy drive trace` has written",
+        )
+    _, version, head_bytes, record_bytes, sector_bytes, start_ns, size_bytes, name = _HEAD.unpack(
+        data
+    )
+    if version != VERSION or record_bytes != _RECORD_BYTES:
+        raise UserError(
+            f"the trace is of version {version}, known is {VERSION}",
+            where=str(path),
+            remedy="read it with the version of Stithy that wrote it",
+        )
+    drive = name.rstrip(b"\0").decode(errors="replace")
+    return _Head(sector_bytes, size_bytes, start_ns / _NS_PER_S, drive, head_bytes)
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    """Whole records; a file that was cut short may end within one."""
+    while chunk := file.read(_CHUNK_BYTES):
+        yield chunk[: len(chunk) // _RECORD_BYTES * _RECORD_BYTES]
+
+
+def _frame(chunk: bytes) -> pl.DataFrame:
+    """Records as they stand: three numbers, and the fourth taken apart by its bits."""
+    shape = pl.Array(pl.UInt64, len(chunk) // 8)
+    words = pl.Series([chunk]).bin.reinterpret(dtype=shape, endianness="little").explode()
+    if not chunk:
+        words = pl.Series([], dtype=pl.UInt64)
+    first, second, third, packed = (words.gather_every(4, offset) for offset in range(4))
+    return pl.DataFrame(
+        {
+            "first": first,
+            "second": second,
+            "third": third,
+            "length": (packed % 2**32).cast(pl.UInt32),
+            "depth": (packed // 2**32 % 2**16).cast(pl.UInt16),
+            "kind": (packed // 2**48 % 2**8).cast(pl.UInt8),
+            "flags": (packed // 2**56).cast(pl.UInt8),
+        }
+    )
+
+
+def _requests(records: pl.DataFrame) -> pl.DataFrame:
+    names = dict(enumerate(OPERATIONS))
+    kind = pl.col("kind")
+    return records.filter(kind < len(OPERATIONS)).select(
+        arrived_s=pl.col("first") / _NS_PER_S,
+        operation=kind.replace_strict(names, default=None, return_dtype=pl.Enum(OPERATIONS)),
+        offset_bytes=pl.col("second"),
+        length_bytes=pl.col("length").cast(pl.UInt64) * _LENGTH_UNIT_BYTES,
+        latency_s=pl.col("third") / _NS_PER_S,
+        depth=pl.col("depth"),
+        is_error=pl.col("flags") & 1 != 0,
+        is_late=pl.col("flags") & 2 != 0,
+        is_unpaced=pl.col("flags") & 4 != 0,
+    )
