@@ -71,7 +71,7 @@ fn cut(folder: &Path, seed: u64, is_lying: bool) -> bool {
     }
     let mut rng = Rng::new(seed, 2);
     let load_s = 0.02 + 0.5 * rng.share();
-    let account = bench.cut(Duration::from_secs_f64(load_s), &fault(seed, shape));
+    let account = bench.cut(Duration::from_secs_f64(load_s), seed);
     // Not after lies: what was lost is not what the lanes remember.
     let (again, image) = if is_lying {
         (Findings::default(), Findings::default())
@@ -90,20 +90,11 @@ fn cut(folder: &Path, seed: u64, is_lying: bool) -> bool {
     account.findings.and(again).and(image) == Findings::default()
 }
 
-fn fault(seed: u64, shape: Shape) -> DriveFault {
-    DriveFault::PowerCut {
-        seed,
-        lost_share: 0.3,
-        torn_share: 0.4,
-        unit_bytes: shape.whole_bytes,
-    }
-}
-
 fn told(shape: Shape) -> serde_json::Value {
     json!({
         "size_bytes": LANES * shape.lane_bytes, "sector_bytes": shape.sector_bytes,
         "backing": if shape.is_file { "file" } else { "memory" }, "cache_bytes": shape.cache_bytes,
-        "unsteady": shape.is_unsteady, "flush_share": shape.flush_share, "whole_bytes": shape.whole_bytes,
+        "unsteady": shape.is_unsteady, "flush_share": shape.flush_share, "alone": shape.is_alone, "whole_bytes": shape.whole_bytes,
     })
 }
 

@@ -31,6 +31,9 @@ pub struct Shape {
     /// Some requests take longer than others, so that they overtake each other and are under way at a cut.
     pub is_unsteady: bool,
     pub flush_share: f64,
+    /// One lane works, the others only watch over what they have: then nobody else's flush makes good what its
+    /// own forgot.
+    pub is_alone: bool,
     /// What a cut never tears.
     pub whole_bytes: u32,
     pub seed: u64,
@@ -40,19 +43,40 @@ impl Shape {
     /// Every combination comes up as the seeds go on.
     pub fn of_seed(seed: u64, lane_bytes: u64) -> Self {
         let sector_bytes = if seed % 5 == 3 { 512 } else { 4096 };
+        let is_alone = seed % 7 == 6;
         Shape {
             lane_bytes,
             sector_bytes,
             is_file: seed % 2 == 0,
             cache_bytes: [1 << 30, 4 << 20, 256 << 10][(seed % 3) as usize],
             is_unsteady: seed / 2 % 2 == 0,
-            flush_share: [0.1, 0.003][(seed / 4 % 2) as usize],
+            flush_share: if is_alone {
+                0.4
+            } else {
+                [0.1, 0.003][(seed / 4 % 2) as usize]
+            },
+            is_alone,
             whole_bytes: if sector_bytes == 512 || seed / 8 % 2 == 0 {
                 512
             } else {
                 4096
             },
             seed,
+        }
+    }
+
+    /// How the power is cut. Where one lane is alone everything is lost: a single write is looked for.
+    fn cut(self, seed: u64) -> DriveFault {
+        let (lost_share, torn_share) = if self.is_alone {
+            (1.0, 0.0)
+        } else {
+            (0.3, 0.4)
+        };
+        DriveFault::PowerCut {
+            seed,
+            lost_share,
+            torn_share,
+            unit_bytes: self.whole_bytes,
         }
     }
 }
@@ -141,12 +165,18 @@ impl Bench {
         let stop = AtomicBool::new(false);
         let (sector_bytes, seed) = (self.shape.sector_bytes as usize, self.shape.seed);
         let sights: Vec<Sight> = self.lanes.iter().map(Sight::of).collect();
+        let at_work = if self.shape.is_alone {
+            1
+        } else {
+            self.lanes.len()
+        };
         let lanes = &mut self.lanes;
         let device = &self.device;
         std::thread::scope(|scope| {
             let (disk, stop, sights) = (&disk, &stop, &sights);
             let loads: Vec<_> = lanes
                 .iter_mut()
+                .take(at_work)
                 .map(|lane| {
                     scope.spawn(move || {
                         let error = lane.load(disk, stop);
@@ -191,10 +221,11 @@ impl Bench {
 
     /// Loads the drive for a time and cuts its power under the load; writes into the dark; lets the power
     /// come back, and compares.
-    pub fn cut(&mut self, time: Duration, fault: &DriveFault) -> CutAccount {
+    pub fn cut(&mut self, time: Duration, seed: u64) -> CutAccount {
+        let fault = self.shape.cut(seed);
         let (outcome, mut findings, work) = self.work(|device| {
             std::thread::sleep(time);
-            device.fault(fault.clone()).expect("it has power")
+            device.fault(fault).expect("it has power")
         });
         let FaultOutcome::Cut(counts) = outcome else {
             panic!("the power was not cut");

@@ -13,6 +13,8 @@ use stithy_drive::random::Rng;
 
 /// The longest request.
 const BYTES_MAX: usize = 1 << 20;
+/// Where half of the requests begin.
+const HOT_SECTORS: u64 = 16;
 
 /// What one step left in a unit.
 #[derive(Clone, Copy)]
@@ -154,7 +156,8 @@ impl Lane {
         }
     }
 
-    /// Most requests of a database are short; a few are as long as requests can be.
+    /// Most requests of a database are short, a few are as long as requests can be; half begin in a small
+    /// part, so that volatile writes lie upon each other.
     fn range(&mut self) -> Range {
         let longest_bytes = match self.rng.below(20) {
             0..=8 => self.sector_bytes,
@@ -163,7 +166,12 @@ impl Lane {
             _ => BYTES_MAX,
         };
         let sectors = (self.units.len() * UNIT_BYTES / self.sector_bytes) as u64;
-        let first = self.rng.below(sectors);
+        let hot = if self.rng.chance(0.5) {
+            HOT_SECTORS
+        } else {
+            sectors
+        };
+        let first = self.rng.below(hot);
         let longest = (longest_bytes / self.sector_bytes) as u64;
         let count = (1 + self.rng.below(longest)).min(sectors - first);
         let units_a_sector = self.sector_bytes / UNIT_BYTES;
