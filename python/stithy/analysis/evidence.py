@@ -178,6 +178,7 @@ def gather(
     restores = _by_window(_rows(frames, "restores"))
     ledgers = _by_window(_rows(frames, "ledger"))
     findings = _by_window(_rows(frames, "ledger_findings"))
+    drives = _by_window(_rows(frames, "drives"))
     gaps = _gaps(frames)
 
     def joined(row: Row) -> Window:
@@ -191,6 +192,7 @@ def gather(
             gaps.get(name, ()),
             ledgers.get(name, ()),
             findings.get(name, ()),
+            drives.get(name, ()),
             laws,
         )
         return Window(row, by_type, reasons, laws)

@@ -9,7 +9,7 @@ import polars as pl
 
 from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.registry import plugins
-from stithy.report import head_room, ledgers
+from stithy.report import drives, head_room, ledgers
 from stithy.report.context import Context, context_of
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
@@ -50,6 +50,8 @@ def answer(context: Context, found: Sequence[Finding]) -> Answer:
 
 
 def _support(context: Context) -> Iterator[str]:
+    if (emulated := drives.sentence(context.manifest)) is not None:
+        yield emulated
     windows = context.evidence.windows
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):

@@ -9,7 +9,7 @@ import polars as pl
 from stithy.analysis import series
 from stithy.analysis.evidence import Evidence, gather
 from stithy.registry import plugins
-from stithy.report import driving
+from stithy.report import drives, driving
 from stithy.report.latencies import merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
@@ -58,8 +58,9 @@ class Context:
 
     @cached_property
     def footer(self) -> str:
-        """What every figure says in its last line: loop, window, repeats, memory limit."""
+        """What every figure says in its last line: emulated drives, loop, window, memory."""
         parts = [driving.said(self.load), _window(self.load), _repeats(self.evidence)]
+        parts.insert(0, drives.footer(self.manifest))
         return " · ".join(part for part in [*parts, self.memory_note] if part)
 
     @property

@@ -19,7 +19,17 @@ from stithy.analysis.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
 from stithy.errors import InfrastructureError
 from stithy.registry import plugins
-from stithy.report import answer, draw, driving, facts, head_room, ledgers, page_tables, palette
+from stithy.report import (
+    answer,
+    draw,
+    drives,
+    driving,
+    facts,
+    head_room,
+    ledgers,
+    page_tables,
+    palette,
+)
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.provenance import provenance
@@ -93,6 +103,7 @@ def build(context: Context) -> Page:
         page_tables.reasons(context), page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
+        drives.table(context.run.drives),
         ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
         page_tables.missing(absent, context), answer.table(found),
     )  # fmt: skip
@@ -132,6 +143,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         loop=driving.paragraph(page.context.load),
         head_room=head_room.sentence(page.context),
         ledgers_proven=ledgers.proven(page.context),
+        emulated=drives.profiles(page.context.manifest),
     )
 
 

@@ -35,8 +35,34 @@ Environment = Mapping[str, Fact]
 """The environment fingerprint by name of the fact; see hosts/facts.py."""
 
 
+class DriveFacts(_Facts):
+    """An emulated drive of a candidate, and the file system on it.
+
+    `profile` is the drive profile's text, `assumed` names its keys that nobody measured or
+    published; its rates and capacity were divided by `scale`. `transport` is how requests reached
+    it, `transport_s` the time of that, by which answers were made earlier.
+    """
+
+    role: str
+    device: str
+    profile_name: str
+    title: str
+    profile: str
+    assumed: tuple[str, ...]
+    scale: float
+    size_bytes: int
+    sector_bytes: int
+    filesystem: str
+    mount_options: str
+    backing: str
+    seed: int
+    transport: str
+    transport_s: float
+    spin_s: float
+
+
 class CandidateFacts(_Facts):
-    """One candidate and its volume, as it was."""
+    """One candidate and its volume, as it was; `drives` are the emulated ones under it."""
 
     name: str
     provider: str
@@ -47,6 +73,7 @@ class CandidateFacts(_Facts):
     devices: tuple[str, ...] = ()
     memory_backed: bool | None = None
     master: bool = False
+    drives: tuple[DriveFacts, ...] = ()
     environment: dict[str, Fact] = Field(default_factory=dict)
 
 

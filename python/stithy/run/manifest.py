@@ -9,6 +9,7 @@ from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
     DatabaseFacts,
+    DriveFacts,
     End,
     Fact,
     LoadFacts,
@@ -22,6 +23,7 @@ from stithy.results.manifest import (
 from stithy.results.write import write_json
 from stithy.run.context import Context
 from stithy.run.driving import pace_of
+from stithy.storage.provider import EmulatedDrive, Volume
 
 
 class ManifestFile:
@@ -158,5 +160,30 @@ class ManifestFile:
             "mount_options": volume.mount_options,
             "devices": volume.devices,
             "memory_backed": volume.memory_backed,
+            "drives": tuple(
+                _drive(part.drive, part) for part in volume.parts if part.drive is not None
+            ),
         }
         return base.model_copy(update=known)
+
+
+def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:
+    """An emulated drive and the volume on it."""
+    return DriveFacts(
+        role=drive.role,
+        device=drive.device,
+        profile_name=drive.profile_name,
+        title=drive.title,
+        profile=drive.profile,
+        assumed=drive.assumed,
+        scale=drive.scale,
+        size_bytes=drive.size_bytes,
+        sector_bytes=drive.sector_bytes,
+        filesystem=volume.filesystem,
+        mount_options=volume.mount_options,
+        backing=drive.backing,
+        seed=drive.seed,
+        transport=drive.transport,
+        transport_s=drive.transport_s,
+        spin_s=drive.spin_s,
+    )

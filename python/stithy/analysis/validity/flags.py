@@ -10,12 +10,14 @@ class Flag(Enum):
     INCOMPLETE = "incomplete"
     ERRORS = "errors"
     DRIVER_LATE = "driver late"
+    DRIVE_LATE = "emulated drive late"
     CONTRADICTION = "contradicts itself"
     RATE_NOT_KEPT = "rate not kept"
     ORDER_NUMBERS = "order numbers disagree"
     ORDER_NUMBERS_UNKNOWN = "order numbers not verified"
     COMMITS = "commit counters disagree"
     CONDITIONS = "consistency broken"
+    DRIVE_AT_TIMES_LATE = "emulated drive late at times"
     RESTORE = "restore not identical"
     LEDGER = "acknowledged work is gone"
     LEDGER_UNVERIFIED = "ledger not compared"
@@ -39,7 +41,8 @@ class Flag(Enum):
 
 
 _INVALIDATING = frozenset({
-    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.CONTRADICTION,
+    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.DRIVE_LATE,
+    Flag.CONTRADICTION,
     Flag.ORDER_NUMBERS,
     Flag.ORDER_NUMBERS_UNKNOWN, Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
     Flag.LEDGER,

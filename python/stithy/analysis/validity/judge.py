@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stithy.analysis.identities import Identity
+from stithy.analysis.validity import drives as emulated
 from stithy.analysis.validity import driving, proof, surroundings
 from stithy.analysis.validity import ledger as kept
 from stithy.analysis.validity.flags import Flag
@@ -23,13 +24,14 @@ def judge(
     gaps: Iterable[str] = (),
     ledger: Sequence[Row] = (),
     ledger_findings: Sequence[Row] = (),
+    drives: Sequence[Row] = (),
     laws: Iterable[Identity] = (),
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
-    `window`, `conditions`, `restore`, `ledger`, `ledger_findings` are the window's rows of the
-    tables of those names; `gaps` names collectors with missing samples; `laws` are the identities
-    that were tried.
+    `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are the window's rows
+    of the tables of those names; `gaps` names collectors with missing samples; `laws` are the
+    identities that were tried.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
@@ -47,6 +49,7 @@ def judge(
         driving.incomplete(window),
         driving.errors(window),
         driving.driver_late(window),
+        emulated.late(drives),
         driving.contradicts_itself(window, laws),
         driving.rate_not_kept(window),
         driving.head_room(window),

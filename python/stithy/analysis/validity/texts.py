@@ -19,6 +19,16 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "The driver was late: 99th percentile {lateness}, allowed {allowed}.",
         "Give the driver more CPU or another host; its delay is in the response times.",
     ),
+    Flag.DRIVE_LATE: (
+        "The instrument failed: the emulated drive of the {role} was late with {share} of its "
+        "answers, all of them by {mean} on average.",
+        "Let nothing else run on this machine, ask for fewer users, or emulate slower drives.",
+    ),
+    Flag.DRIVE_AT_TIMES_LATE: (
+        "The emulated drive of the {role} was late with {share} of its answers, all of them by "
+        "{mean} on average.",
+        "Its slowest answers are those of a machine without a CPU to spare; its median is its own.",
+    ),
     Flag.CONTRADICTION: (
         "The measurement contradicts itself: {law}, but {left} is not {right} within {allowed}.",
         "Do not use its numbers; look for a driver that stood still, or lost users.",
