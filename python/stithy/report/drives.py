@@ -61,7 +61,7 @@ def table(frame: pl.DataFrame) -> PageTable:
         (
             Show("window_id", "Window", "id"), Show("role", "Drive"),
             Show("operation", "Operation"), Show("answered", "Answered", "count"),
-            Show("moved_bytes", "Moved", "bytes"), Show("errors", "Errors", "count"),
+            Show("moved_bytes", "Moved", "size"), Show("errors", "Errors", "count"),
             Show("latency_p50_s", "Latency, p50", "duration"),
             Show("latency_p99_s", "p99", "duration"), Show("latency_max_s", "Longest", "duration"),
             Show("late_share", "Late answers", "share"),
@@ -96,8 +96,8 @@ def _said(drive: DriveFacts) -> str:
     model = ""
     if drive.scale != 1:
         model = (
-            f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS and bandwidth are "
-            "divided, latencies kept."
+            f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS and bandwidth "
+            "are divided, latencies kept."
         )
     assumed = "None of its numbers is assumed."
     if drive.assumed:
