@@ -34,6 +34,20 @@ fn raise_session(nice: i32) {
     }
 }
 
+/// Asks that this thread, and all that it starts from now on, run as soon as they have something to do, before
+/// every thread that did not ask for that; the kernel keeps a twentieth of each CPU for the others.
+/// Without the right to it everything stays as it is.
+///
+/// For threads that seldom have something to do, and whose lateness would be measured as somebody else's.
+/// Source: sched(7), "Real-time process scheduling".
+pub fn before_all() {
+    // SAFETY: a parameter of zeros is a valid one; its priority is set before it is handed over.
+    let mut wanted: libc::sched_param = unsafe { std::mem::zeroed() };
+    wanted.sched_priority = 1;
+    // SAFETY: the address is that of a local which outlives the call, and 0 names the calling thread.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &wanted) };
+}
+
 /// The priority of this thread, from -20, which is served first, to 19; None where the kernel does not
 /// tell.
 pub fn nice() -> Option<i32> {
