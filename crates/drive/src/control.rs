@@ -133,13 +133,14 @@ fn failure(error: &DriveError) -> ControlAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wakefulness::Wakefulness;
 
     /// A socket that a killed program left is replaced; one that is served, and any other file, is not.
     #[test]
     fn only_an_abandoned_socket_is_replaced() {
         let path = std::env::temp_dir().join(format!("stithy-left-{}", std::process::id()));
         let open = || {
-            let fleet = Arc::new(Fleet::new(Box::new(|_| ())));
+            let fleet = Arc::new(Fleet::new(Box::new(|_| ()), Wakefulness::default()));
             Control::open(&path, fleet, std::sync::mpsc::channel().0)
         };
         drop(UnixListener::bind(&path).expect("a socket"));

@@ -25,10 +25,22 @@ use crate::thread_time::{this_thread, ThreadTime};
 use crate::trace::Trace;
 use crate::transport::fuse::{self, Mount};
 use crate::transport::LoopDevice;
+use crate::wakefulness::Wakefulness;
 
 /// How long a drive that is taken down may take to be let go of.
 const LET_GO_TRIES: u32 = 500;
 const LET_GO_PAUSE: Duration = Duration::from_millis(10);
+
+/// What a drive finds in the program that it comes up in.
+#[derive(Default)]
+pub struct Surroundings<'a> {
+    /// The images and sizes of the other drives.
+    pub others: &'a [(&'a DriveBacking, u64)],
+    /// How drives wait that are not told otherwise.
+    pub timing: Timing,
+    /// What keeps CPUs awake while drives work.
+    pub awake: Arc<Wakefulness>,
+}
 
 /// A drive that is up. Dropped, it goes down, at the latest when nobody uses its device any more.
 pub struct Device {
@@ -54,17 +66,19 @@ pub struct Device {
 }
 
 impl Device {
-    /// Brings a drive up.
+    /// Brings a drive up that is alone in the program; what is not told of its timing is 0.
     pub fn up(spec: &DriveSpec) -> Result<Self, DriveError> {
-        Self::up_beside(spec, &[])
+        Self::up_beside(spec, Surroundings::default())
     }
 
-    /// Brings a drive up beside others, whose images and sizes are given.
-    pub fn up_beside(
-        spec: &DriveSpec,
-        others: &[(&DriveBacking, u64)],
-    ) -> Result<Self, DriveError> {
-        let resolved = resolve(spec)?;
+    /// Brings a drive up in a program that may have others.
+    pub fn up_beside(spec: &DriveSpec, surroundings: Surroundings<'_>) -> Result<Self, DriveError> {
+        let Surroundings {
+            others,
+            timing,
+            awake,
+        } = surroundings;
+        let resolved = resolve(spec, timing)?;
         room::check(&spec.backing, spec.size_bytes, others)?;
         let clock = SystemClock::start();
         let counters = Arc::new(Mutex::new(Counters::new(clock.now())));
@@ -77,8 +91,8 @@ impl Device {
             orders().map_err(|e| failed("its thread cannot be woken", spec, e))?;
         let timing = resolved.timing;
         let serving = move || {
-            let (mut drive, mut session) = (drive, session);
-            serve(&mut drive, &mut session, &inbox, &clock, timing)
+            let (mut drive, mut session, mut inbox) = (drive, session, inbox);
+            serve(&mut drive, &mut session, &mut inbox, &clock, timing, &awake)
         };
         let thread = std::thread::Builder::new()
             .name(format!("drive {}", spec.name))
@@ -280,7 +294,10 @@ fn ready(spec: &DriveSpec, resolved: &Resolved, device: &str) -> DriveReady {
 }
 
 fn seconds(timing: Timing) -> (f64, f64) {
-    (timing.transport.as_secs_f64(), timing.spin.as_secs_f64())
+    (
+        timing.transport.read.small.as_secs_f64(),
+        timing.spin.as_secs_f64(),
+    )
 }
 
 fn failed(problem: &str, spec: &DriveSpec, cause: io::Error) -> DriveError {

@@ -21,6 +21,7 @@ use crate::backing::{Mark, Store, Write};
 use crate::counters::{Answered, Counters, State};
 use crate::fault::Faults;
 use crate::model::{Done, Model, Snapshot};
+use crate::own_time::OwnTime;
 use crate::request::Operation;
 use crate::trace::Tracer;
 use crate::transport::{Incoming, Transport};
@@ -70,7 +71,9 @@ pub struct Drive {
     kept: Option<Snapshot>,
     faults: Faults,
     powered: bool,
-    transport_time: Duration,
+    own_time: OwnTime,
+    /// The longest own time of the requests under way.
+    ahead: Duration,
     under_way: HashMap<u64, UnderWay>,
     due: BinaryHeap<Reverse<(Moment, u64)>>,
     finished: Vec<Done>,
@@ -94,7 +97,8 @@ impl Drive {
             kept: None,
             faults: Faults::none(seed),
             powered: true,
-            transport_time: Duration::ZERO,
+            own_time: OwnTime::default(),
+            ahead: Duration::ZERO,
             under_way: HashMap::new(),
             due: BinaryHeap::new(),
             finished: Vec::new(),
@@ -104,8 +108,8 @@ impl Drive {
     }
 
     /// By how much answers are made earlier, to make up for the transport's own time.
-    pub fn compensate(&mut self, transport_time: Duration) {
-        self.transport_time = transport_time;
+    pub fn compensate(&mut self, own_time: OwnTime) {
+        self.own_time = own_time;
     }
 
     /// Takes a request that arrives `now`; `payload` is what a write brings.
@@ -114,6 +118,10 @@ impl Drive {
             Operation::Write if self.powered => Box::from(payload),
             _ => Box::default(),
         };
+        if self.under_way.is_empty() {
+            self.ahead = Duration::ZERO;
+        }
+        self.ahead = self.ahead.max(self.own_time.of(&incoming.request));
         let lying = self.faults.is_lying();
         let under_way = UnderWay {
             incoming,
@@ -143,17 +151,12 @@ impl Drive {
     /// When [`Drive::complete`] has something to do next.
     pub fn next_due(&self) -> Option<Moment> {
         let first = self.due.peek().map(|Reverse((at, _))| *at);
-        let model = self.model.next_done().map(|at| self.earlier(at));
+        let model = self.model.next_done().map(|at| earlier(at, self.ahead));
         let next = match (first, model) {
             (Some(first), Some(model)) => Some(first.min(model)),
             (first, model) => first.or(model),
         };
         next.map(|next| next.max(self.faults.stalled_until().unwrap_or(Moment::START)))
-    }
-
-    fn earlier(&self, at: Moment) -> Moment {
-        let time = u64::try_from(self.transport_time.as_nanos()).unwrap_or(u64::MAX);
-        Moment(at.0.saturating_sub(time))
     }
 
     /// Answers everything that is due now. The clock is asked again for each answer: the last of many is
@@ -186,16 +189,15 @@ impl Drive {
     }
 
     fn collect_finished(&mut self, now: Moment) {
-        self.model
-            .take_done(now + self.transport_time, &mut self.finished);
+        self.model.take_done(now + self.ahead, &mut self.finished);
         let mut finished = std::mem::take(&mut self.finished);
         self.in_model -= finished.len();
         for done in finished.drain(..) {
             if let Some(request) = self.under_way.get(&done.id) {
                 let arrived = request.arrived;
-                let operation = request.incoming.request.operation;
-                let answered = self.faults.delay(operation, arrived, done.at);
-                let at = self.earlier(answered).max(arrived);
+                let asked = &request.incoming.request;
+                let answered = self.faults.delay(asked.operation, arrived, done.at);
+                let at = earlier(answered, self.own_time.of(asked)).max(arrived);
                 self.due.push(Reverse((at, done.id)));
             }
         }
@@ -274,6 +276,11 @@ fn perform(store: &mut Store, request: UnderWay) -> io::Result<&[u8]> {
         Operation::Discard => store.discard(asked.offset_bytes, asked.length_bytes)?,
     }
     Ok(&[])
+}
+
+fn earlier(at: Moment, time: Duration) -> Moment {
+    let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Moment(at.0.saturating_sub(time_ns))
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! The drives of one program, by name.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use stithy_wire::{
     ControlAnswer, ControlRequest, DriveCounters, DriveMessage, DriveReady, DriveSpec, Warning,
 };
 
-use crate::device::Device;
+use crate::calibrate::calibrate;
+use crate::device::{Device, Surroundings};
 use crate::drive::FaultOutcome;
 use crate::error::DriveError;
+use crate::serve::Timing;
+use crate::wakefulness::Wakefulness;
 
 /// How long to wait for a moment at which nothing is under way: ten seconds.
 const REST_TRIES: u32 = 10_000;
@@ -23,14 +26,19 @@ pub type Sink = Box<dyn Fn(DriveMessage) + Send + Sync>;
 pub struct Fleet {
     devices: Mutex<BTreeMap<String, Device>>,
     sink: Sink,
+    awake: Arc<Wakefulness>,
+    /// How drives wait that are not told otherwise; found when the first of them comes up.
+    timing: OnceLock<Timing>,
 }
 
 impl Fleet {
     /// No drive yet; `sink` takes what there is to tell of each.
-    pub fn new(sink: Sink) -> Self {
+    pub fn new(sink: Sink, awake: Wakefulness) -> Self {
         Fleet {
             devices: Mutex::default(),
             sink,
+            awake: Arc::new(awake),
+            timing: OnceLock::new(),
         }
     }
 
@@ -67,15 +75,34 @@ impl Fleet {
         let others: Vec<_> = others
             .map(|ready| (&ready.backing, ready.size_bytes))
             .collect();
-        let device = Device::up_beside(spec, &others)?;
+        let surroundings = Surroundings {
+            others: &others,
+            timing: self.timing(spec)?,
+            awake: Arc::clone(&self.awake),
+        };
+        let device = Device::up_beside(spec, surroundings)?;
         let ready = device.ready().clone();
         devices.insert(spec.name.clone(), device);
         self.tell(DriveMessage::DriveReady(ready.clone()));
         Ok(ready)
     }
 
+    /// How a drive waits where it is not told; measured once, for the first that needs it.
+    fn timing(&self, spec: &DriveSpec) -> Result<Timing, DriveError> {
+        let told = spec.profile.is_none() || (spec.transport_s.is_some() && spec.spin_s.is_some());
+        match self.timing.get() {
+            Some(timing) => Ok(*timing),
+            None if told => Ok(Timing::default()),
+            None => {
+                let timing = calibrate(&self.awake)?;
+                Ok(*self.timing.get_or_init(|| timing))
+            }
+        }
+    }
+
     /// Tells the second of each drive that ends now.
     pub fn tell_second(&self) {
+        self.awake.relax();
         let (seconds, warnings): (Vec<DriveCounters>, Vec<Vec<Warning>>) = {
             let mut devices = self.devices();
             let tell = |device: &mut Device| (device.take_second(), device.take_warnings());

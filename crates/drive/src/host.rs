@@ -3,8 +3,7 @@
 //! A drive that waits for memory which only writing to it would free waits for ever: so its memory is
 //! locked, and the kernel is told that its threads free memory.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc::Sender;
 
 use stithy_measure::priority;
@@ -36,15 +35,6 @@ pub fn prepare() -> Vec<String> {
 
 fn told(problem: &str, result: libc::c_int) -> Option<String> {
     (result == -1).then(|| format!("{problem}: {}", io::Error::last_os_error()))
-}
-
-/// Keeps CPUs out of deep idle states as long as the file is open.
-pub fn hold_off_idle() -> io::Result<File> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .open("/dev/cpu_dma_latency")?;
-    file.write_all(&0_i32.to_ne_bytes())?;
-    Ok(file)
 }
 
 /// Sends a message for every SIGINT and SIGTERM from now on, in place of ending the process. To be called

@@ -1,8 +1,7 @@
 //! A job from its text to its end.
 
-use std::fs::File;
 use std::path::Path;
-use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use crate::fault::SCHEDULES;
 use crate::fleet::{Fleet, Sink};
 use crate::host;
 use crate::profile::{judge, CATALOGUE};
+use crate::wakefulness::Wakefulness;
 
 /// Program and version.
 pub const PROGRAM: &str = concat!("stithy-drive ", env!("CARGO_PKG_VERSION"));
@@ -49,8 +49,13 @@ pub fn execute(job: &DriveJob, sink: Sink) -> Result<(), DriveError> {
     }));
     match job {
         DriveJob::DriveUp(job) => {
-            let fleet = Arc::new(Fleet::new(sink));
-            let served = serve(job, &fleet);
+            let ending = watch_signals()?;
+            let (awake, refused) = prepare(job);
+            let fleet = Arc::new(Fleet::new(sink, awake));
+            for text in refused {
+                fleet.warn("host-not-prepared", text);
+            }
+            let served = serve(job, &fleet, ending);
             fleet.abandon();
             served
         }
@@ -85,12 +90,21 @@ fn tell_catalogue(sink: &Sink) {
     }));
 }
 
-fn serve(job: &DriveUpJob, fleet: &Arc<Fleet>) -> Result<(), DriveError> {
+type Endings = (Sender<Ending>, Receiver<Ending>);
+
+fn watch_signals() -> Result<Endings, DriveError> {
     let (sender, ending) = channel();
     host::watch_signals(sender.clone(), || Ending::Signal).map_err(|e| {
         DriveError::bug("signals cannot be waited for", "starting the program").caused_by(e)
     })?;
-    let _awake = prepare(job, fleet);
+    Ok((sender, ending))
+}
+
+fn serve(
+    job: &DriveUpJob,
+    fleet: &Arc<Fleet>,
+    (sender, ending): Endings,
+) -> Result<(), DriveError> {
     for spec in &job.drives {
         fleet.up(spec)?;
     }
@@ -108,16 +122,17 @@ fn serve(job: &DriveUpJob, fleet: &Arc<Fleet>) -> Result<(), DriveError> {
     Ok(())
 }
 
-/// What is asked of the machine; what it refuses is told. The file keeps CPUs awake.
-fn prepare(job: &DriveUpJob, fleet: &Fleet) -> Option<File> {
-    let warn = |text: String| fleet.warn("host-not-prepared", text);
-    host::prepare().into_iter().for_each(warn);
+/// What is asked of the machine, and what it refuses.
+fn prepare(job: &DriveUpJob) -> (Wakefulness, Vec<String>) {
+    let mut refused = host::prepare();
     if !job.hold_off_idle {
-        return None;
+        return (Wakefulness::default(), refused);
     }
-    host::hold_off_idle()
-        .map_err(|e| warn(format!("deep idle states cannot be held off: {e}")))
-        .ok()
+    let awake = Wakefulness::open().unwrap_or_else(|e| {
+        refused.push(format!("deep idle states cannot be held off: {e}"));
+        Wakefulness::default()
+    });
+    (awake, refused)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The emulated drive: a block device with the service times, caches and faults of a described one.
 
 pub mod backing;
+pub mod calibrate;
 pub mod control;
 pub mod counters;
 pub mod device;
@@ -12,6 +13,7 @@ pub mod host;
 pub mod job;
 pub mod latency_log;
 pub mod model;
+pub mod own_time;
 pub mod profile;
 pub mod random;
 pub mod request;
@@ -22,3 +24,4 @@ pub mod thread_time;
 pub mod trace;
 pub mod transport;
 pub mod wake;
+pub mod wakefulness;

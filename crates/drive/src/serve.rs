@@ -10,8 +10,10 @@ use stithy_wire::DriveFault;
 
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
+use crate::own_time::OwnTime;
 use crate::transport::{Received, Transport};
-use crate::wake::{wait, Bell};
+use crate::wake::{wait, Alarm, Bell};
+use crate::wakefulness::Wakefulness;
 
 /// What another thread asks of the drive's.
 pub enum Command {
@@ -27,10 +29,10 @@ pub enum Command {
 pub type Work = Box<dyn FnOnce(&mut Drive, Moment) + Send>;
 
 /// How a drive's thread waits for the moment an answer is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
     /// The transport's own time, by which answers are made earlier.
-    pub transport: Duration,
+    pub transport: OwnTime,
     /// How long before the moment sleeping becomes spinning.
     pub spin: Duration,
 }
@@ -46,6 +48,7 @@ pub struct Orders {
 pub struct Inbox {
     receiver: Receiver<Command>,
     bell: Arc<Bell>,
+    alarm: Alarm,
 }
 
 /// Both ends.
@@ -56,7 +59,13 @@ pub fn orders() -> io::Result<(Orders, Inbox)> {
         sender,
         bell: Arc::clone(&bell),
     };
-    Ok((orders, Inbox { receiver, bell }))
+    let alarm = Alarm::new()?;
+    let inbox = Inbox {
+        receiver,
+        bell,
+        alarm,
+    };
+    Ok((orders, inbox))
 }
 
 impl Orders {
@@ -74,9 +83,10 @@ impl Orders {
 pub fn serve(
     drive: &mut Drive,
     transport: &mut dyn Transport,
-    inbox: &Inbox,
+    inbox: &mut Inbox,
     clock: &SystemClock,
     timing: Timing,
+    awake: &Wakefulness,
 ) -> io::Result<()> {
     let mut spin = timing.spin;
     drive.compensate(timing.transport);
@@ -84,12 +94,16 @@ pub fn serve(
         let received = transport.receive()?;
         let now = clock.now();
         match received {
-            Received::Request(incoming) => drive.arrive(now, incoming, transport.payload()),
+            Received::Request(incoming) => {
+                awake.keep();
+                drive.arrive(now, incoming, transport.payload());
+            }
             Received::Housekeeping => {}
             Received::Closed => return Ok(()),
             Received::Nothing => {
-                if let Some(time) = time_to_sleep(drive.next_due(), now, spin) {
-                    wait(transport.readiness(), &inbox.bell, time)?;
+                if let Some(until) = sleep_until(drive.next_due(), now, spin) {
+                    let (bell, alarm) = (&inbox.bell, &mut inbox.alarm);
+                    wait(transport.readiness(), bell, alarm, now, until)?;
                 }
             }
         }
@@ -98,11 +112,11 @@ pub fn serve(
     }
 }
 
-/// How long to sleep: Some(None) for ever, None not at all.
-fn time_to_sleep(due: Option<Moment>, now: Moment, spin: Duration) -> Option<Option<Duration>> {
+/// Until when to sleep: Some(None) for ever, None not at all.
+fn sleep_until(due: Option<Moment>, now: Moment, spin: Duration) -> Option<Option<Moment>> {
     match due.map(|due| due.since(now)) {
         None => Some(None),
-        Some(left) if left > spin => Some(Some(left - spin)),
+        Some(left) if left > spin => Some(Some(now + (left - spin))),
         Some(_) => None,
     }
 }
@@ -138,9 +152,9 @@ mod tests {
     #[test]
     fn sleeping_ends_before_an_answer_is_due() {
         let spin = Duration::from_micros(20);
-        let at = |due: Option<u64>| time_to_sleep(due.map(Moment), Moment(1_000), spin);
+        let at = |due: Option<u64>| sleep_until(due.map(Moment), Moment(1_000), spin);
         assert_eq!(Some(None), at(None));
-        assert_eq!(Some(Some(Duration::from_micros(80))), at(Some(101_000)));
+        assert_eq!(Some(Some(Moment(81_000))), at(Some(101_000)));
         assert_eq!(None, at(Some(15_000)));
         assert_eq!(None, at(Some(500)));
     }

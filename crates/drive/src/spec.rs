@@ -8,6 +8,7 @@ use stithy_wire::{DriveSpec, DriveVolatile};
 use crate::backing::Safety;
 use crate::error::DriveError;
 use crate::model::{of_profile, Immediate, Model};
+use crate::own_time::OwnTime;
 use crate::profile::Profile;
 use crate::serve::Timing;
 
@@ -22,10 +23,10 @@ pub struct Resolved {
     pub timing: Timing,
 }
 
-/// Makes a spec ready.
+/// Makes a spec ready; `found` is how drives wait that are not told otherwise.
 ///
 /// Errors: `drive-invalid`, `profile-invalid` or `scale-invalid`, with the key.
-pub fn resolve(spec: &DriveSpec) -> Result<Resolved, DriveError> {
+pub fn resolve(spec: &DriveSpec, found: Timing) -> Result<Resolved, DriveError> {
     check(spec)?;
     let profile = profile(spec)?;
     let safety = match spec.volatile {
@@ -35,14 +36,10 @@ pub fn resolve(spec: &DriveSpec) -> Result<Resolved, DriveError> {
         },
         DriveVolatile::FromProfile => profile.as_ref().map_or(Safety::Protected, Profile::safety),
     };
-    let timing = Timing {
-        transport: Duration::ZERO,
-        spin: Duration::ZERO,
-    };
     Ok(Resolved {
         profile,
         safety,
-        timing: timing.changed(spec.transport_s, spec.spin_s)?,
+        timing: found.changed(spec.transport_s, spec.spin_s)?,
     })
 }
 
@@ -66,19 +63,20 @@ impl Timing {
         spin_s: Option<f64>,
     ) -> Result<Self, DriveError> {
         Ok(Timing {
-            transport: duration("transport_s", transport_s, self.transport)?,
-            spin: duration("spin_s", spin_s, self.spin)?,
+            transport: duration("transport_s", transport_s)?
+                .map_or(self.transport, OwnTime::constant),
+            spin: duration("spin_s", spin_s)?.unwrap_or(self.spin),
         })
     }
 }
 
-fn duration(key: &str, given_s: Option<f64>, former: Duration) -> Result<Duration, DriveError> {
+fn duration(key: &str, given_s: Option<f64>) -> Result<Option<Duration>, DriveError> {
     let Some(time_s) = given_s else {
-        return Ok(former);
+        return Ok(None);
     };
     // More than a second of either would not be timing any more.
     match (0.0..=1.0).contains(&time_s) {
-        true => Ok(Duration::from_secs_f64(time_s)),
+        true => Ok(Some(Duration::from_secs_f64(time_s))),
         false => Err(invalid(key, &time_s.to_string(), "seconds from 0 to 1")),
     }
 }

@@ -31,7 +31,7 @@ fn shipped(name: &str, scale: f64) -> DriveSpec {
 }
 
 fn refused(spec: &DriveSpec) -> (&'static str, String, u8) {
-    let error = resolve(spec).expect_err("it is impossible");
+    let error = resolve(spec, Timing::default()).expect_err("it is impossible");
     (error.code, error.place.clone(), error.exit())
 }
 
@@ -39,7 +39,11 @@ fn refused(spec: &DriveSpec) -> (&'static str, String, u8) {
 /// nothing of a drive without a profile.
 #[test]
 fn what_is_volatile_follows_from_the_profile() {
-    let safety = |spec: &DriveSpec| resolve(spec).expect("it is possible").safety;
+    let safety = |spec: &DriveSpec| {
+        resolve(spec, Timing::default())
+            .expect("it is possible")
+            .safety
+    };
     let cache = find("generic-7200").expect("it is shipped").cache;
     let cache_bytes = cache.expect("it has a cache").size_bytes;
     let volatile = Safety::Volatile { cache_bytes };
@@ -57,8 +61,8 @@ fn what_is_volatile_follows_from_the_profile() {
 /// A scale divides capacity and rates; what cannot be divided is told.
 #[test]
 fn a_scale_divides_the_profile() {
-    let whole = resolve(&shipped("generic-nvme", 1.0)).expect("it is possible");
-    let eighth = resolve(&shipped("generic-nvme", 8.0)).expect("it is possible");
+    let whole = resolve(&shipped("generic-nvme", 1.0), Timing::default()).expect("it is possible");
+    let eighth = resolve(&shipped("generic-nvme", 8.0), Timing::default()).expect("it is possible");
     let capacity = |resolved: &Resolved| resolved.profile.as_ref().map(|it| it.capacity_bytes);
     assert_eq!(capacity(&whole).map(|bytes| bytes / 8), capacity(&eighth));
     let scale = "scale".to_string();
@@ -108,7 +112,7 @@ fn impossible_values_are_refused_with_their_key() {
 #[test]
 fn timing_changes_where_it_is_given() {
     let timing = Timing {
-        transport: Duration::from_micros(12),
+        transport: OwnTime::constant(Duration::from_micros(12)),
         spin: Duration::from_micros(20),
     };
     let changed = timing.changed(None, Some(3e-5)).expect("it is possible");

@@ -195,7 +195,9 @@ fn answers_are_given_when_due() {
 #[test]
 fn the_transports_own_time_is_made_up_for() {
     let mut bench = Bench::new();
-    bench.drive.compensate(Duration::from_micros(15));
+    bench
+        .drive
+        .compensate(OwnTime::constant(Duration::from_micros(15)));
     bench.write(0, 3, 7);
     assert_eq!(Some(Moment(85_000)), bench.drive.next_due());
     assert_eq!(1, bench.until(85).script.answers.len());

@@ -1,0 +1,169 @@
+//! What the machine adds to every answer, measured on a drive of one's own before the first drive serves:
+//! the transport's own time, and how early sleeping must end to be on time.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stithy_measure::Moment;
+use stithy_wire::{DriveBacking, DriveSpec, DriveVolatile};
+
+use crate::device::{Device, Surroundings};
+use crate::error::DriveError;
+use crate::own_time::{Line, OwnTime};
+use crate::request::Operation;
+use crate::serve::Timing;
+use crate::wake::{wait, Alarm, Bell};
+use crate::wakefulness::Wakefulness;
+
+/// A drive that is neither immediate nor slow: its answers are due when everybody sleeps.
+const PROFILE: &str = r#"
+version = 1
+name = "calibration"
+title = "100 µs for everything"
+capacity_bytes = 4_194_304
+channels = 4
+read = { p50_us = 100, p99_us = 100, bytes_per_s = 1e15 }
+write = { p50_us = 100, p99_us = 100, bytes_per_s = 1e15 }
+flush = { cost_us = 100 }
+[provenance]
+assumed = ["capacity_bytes", "channels", "read", "write", "flush"]
+"#;
+const DUE: Duration = Duration::from_micros(100);
+const SIZE_BYTES: u64 = 4 << 20;
+const SMALL_BYTES: usize = 4096;
+const LARGE_BYTES: usize = 128 << 10;
+
+/// Medians of short looks, taken in turns, and of these the median: a moment in which others take the CPU
+/// spoils few of them.
+const LOOKS: usize = 9;
+const REQUESTS_A_LOOK: usize = 20;
+const ALARMS_A_LOOK: usize = 16;
+
+/// Spinning longer than this would be a core for the drive alone.
+const SPIN_MAX: Duration = Duration::from_micros(60);
+
+/// How a drive's thread is to wait on this machine as it is now; takes about a tenth of a second.
+///
+/// Errors: those of bringing a drive up and of its I/O.
+pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
+    awake.keep();
+    let waiting = Timing {
+        transport: OwnTime::default(),
+        spin: spin()?,
+    };
+    let surroundings = Surroundings {
+        timing: waiting,
+        awake: Arc::clone(awake),
+        ..Surroundings::default()
+    };
+    let device = Device::up_beside(&spec(), surroundings)?;
+    let transport = own_time(&device.ready().device);
+    // Nobody else knows of the drive; should it be held all the same, it goes with its last user.
+    let _ = device.down();
+    Ok(Timing {
+        transport: transport.map_err(failed)?,
+        ..waiting
+    })
+}
+
+fn spec() -> DriveSpec {
+    DriveSpec {
+        name: "calibration".into(),
+        size_bytes: SIZE_BYTES,
+        sector_bytes: 4096,
+        backing: DriveBacking::Memory,
+        volatile: DriveVolatile::Protected,
+        profile: Some(PROFILE.into()),
+        scale: 1.0,
+        seed: 0,
+        transport_s: None,
+        spin_s: None,
+        hlog_stem: None,
+    }
+}
+
+fn failed(cause: std::io::Error) -> DriveError {
+    let problem = format!("the transport's own time cannot be measured: {cause}");
+    let remedy = "give transport_s and spin_s for each drive";
+    DriveError::infrastructure("calibration-failed", problem, "calibration", remedy)
+        .caused_by(cause)
+}
+
+/// How much later than asked for a sleeping thread runs, for nine in ten, setting the alarm included.
+fn spin() -> Result<Duration, DriveError> {
+    let looks: std::io::Result<Vec<Duration>> = (0..LOOKS).map(|_| late_alarms()).collect();
+    let usual = quantile(looks.map_err(failed)?, 0.5);
+    Ok(usual.min(SPIN_MAX))
+}
+
+fn late_alarms() -> std::io::Result<Duration> {
+    let (bell, other, mut alarm) = (Bell::new()?, Bell::new()?, Alarm::new()?);
+    let mut late = Vec::with_capacity(ALARMS_A_LOOK);
+    for _ in 0..ALARMS_A_LOOK {
+        let asked = Instant::now();
+        let until = Moment::START + DUE;
+        wait(
+            other.as_raw_fd(),
+            &bell,
+            &mut alarm,
+            Moment::START,
+            Some(until),
+        )?;
+        late.push(asked.elapsed().saturating_sub(DUE));
+    }
+    Ok(quantile(late, 0.9))
+}
+
+fn own_time(device: &str) -> std::io::Result<OwnTime> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
+        .open(device)?;
+    let mut looks: [Vec<Duration>; 4] = Default::default();
+    for _ in 0..LOOKS {
+        for (looks, (operation, length)) in looks.iter_mut().zip(KINDS) {
+            looks.push(look(&file, operation, length)?);
+        }
+    }
+    let [read, large_read, write, large_write] = looks.map(|looks| quantile(looks, 0.5));
+    let line = |small, large| Line::through(small, large, LARGE_BYTES as u64);
+    Ok(OwnTime {
+        read: line(read, large_read),
+        write: line(write, large_write),
+    })
+}
+
+const KINDS: [(Operation, usize); 4] = [
+    (Operation::Read, SMALL_BYTES),
+    (Operation::Read, LARGE_BYTES),
+    (Operation::Write, SMALL_BYTES),
+    (Operation::Write, LARGE_BYTES),
+];
+
+/// The median of what some requests took beyond their due time.
+fn look(file: &File, operation: Operation, length: usize) -> std::io::Result<Duration> {
+    let mut room = vec![0; length + SMALL_BYTES];
+    let start = room.as_ptr().align_offset(SMALL_BYTES);
+    let content = &mut room[start..start + length];
+    let mut beyond = Vec::with_capacity(REQUESTS_A_LOOK);
+    for n in 0..REQUESTS_A_LOOK {
+        let offset = ((n * length) as u64) % SIZE_BYTES;
+        let asked = Instant::now();
+        match operation {
+            Operation::Read => file.read_exact_at(content, offset)?,
+            _ => file.write_all_at(content, offset)?,
+        }
+        beyond.push(asked.elapsed().saturating_sub(DUE));
+    }
+    Ok(quantile(beyond, 0.5))
+}
+
+fn quantile(mut times: Vec<Duration>, share: f64) -> Duration {
+    times.sort_unstable();
+    let at = (times.len() as f64 * share) as usize;
+    times.get(at).copied().unwrap_or_default()
+}
