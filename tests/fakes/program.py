@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from pydantic import BaseModel
+
 from stithy.hosts.runner import Command, Finished, Running
 from stithy.wire.jobs import AnyJob, parse_job
-from stithy.wire.messages import AnyMessage
 
 
 class _Kept(io.StringIO):
@@ -26,7 +27,7 @@ class AnsweringProgram:
 
     pid = 1
 
-    def __init__(self, messages: Sequence[AnyMessage]) -> None:
+    def __init__(self, messages: Sequence[BaseModel]) -> None:
         lines = "".join(f"{message.model_dump_json()}\n" for message in messages)
         self.input = _Kept()
         self.stdin: IO[str] | None = self.input
@@ -47,7 +48,7 @@ class AnsweringProgram:
 class AnsweringRunner:
     """A seam's stand-in: each start gives a program with the next list of messages."""
 
-    def __init__(self, *answers: Sequence[AnyMessage]) -> None:
+    def __init__(self, *answers: Sequence[BaseModel]) -> None:
         self.programs = [AnsweringProgram(messages) for messages in answers]
         self.commands: list[Command] = []
 

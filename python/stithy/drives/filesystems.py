@@ -141,10 +141,10 @@ def is_mounted(folder: Path, device: str | None = None) -> bool:
 
 
 def shut_down(folder: Path) -> None:
-    """Shut a mounted file system down: from now on not one more write of it reaches its device.
+    """Shut a mounted file system down: what it has not written by now never reaches its device.
 
-    Its log is not written either. Raises PreconditionError where this kernel has no shutdown of
-    this kind of file system.
+    Neither its log nor any file; unmounting, ext4 still writes its superblock. Raises
+    PreconditionError where this kernel has no shutdown of this kind of file system.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

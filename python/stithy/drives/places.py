@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.environment import state_home
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.hosts.processes import Identity, identity_from, is_alive
 
 ENTRY = "drives.json"
@@ -48,8 +48,8 @@ class Entry:
 
     @property
     def is_starting(self) -> bool:
-        """Whether the process that starts the program lives, so that one may still come."""
-        return is_alive(self.owner)
+        """Whether no drive is up yet, and the process that starts them lives."""
+        return not self.devices and is_alive(self.owner)
 
 
 def home() -> Path:
@@ -80,18 +80,22 @@ def make(folder: Path, entry: Entry) -> None:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
         write_entry(folder, entry)
-    except FileExistsError as error:
-        raise UserError(
+    except OSError as error:
+        raise _refusal(folder, error) from error
+
+
+def _refusal(folder: Path, error: OSError) -> StithyError:
+    if isinstance(error, FileExistsError) and error.filename == str(folder):
+        return UserError(
             "a drive of this name is up already, or was killed",
             where=folder.name,
             remedy="give another name, or take it down with `stithy drive down`",
-        ) from error
-    except OSError as error:
-        raise PreconditionError(
-            f"drives cannot be written down here: {error.strerror}",
-            where=str(folder),
-            remedy="make it writable, or name another directory in STITHY_STATE",
-        ) from error
+        )
+    return PreconditionError(
+        f"drives cannot be written down here: {error.strerror}",
+        where=str(folder),
+        remedy="make it writable, or name another directory in STITHY_STATE",
+    )
 
 
 def write_entry(folder: Path, entry: Entry) -> None:

@@ -58,10 +58,19 @@ class Profile:
     facts: ProfileFacts
 
 
+class WrongKey(UserError):
+    """One thing wrong with a drive profile; `excerpt` is the line of the file."""
+
+    def __init__(self, problem: str, *, where: str, remedy: str, excerpt: str) -> None:
+        """`where` is `file:line`, or the file alone where no line is at fault."""
+        super().__init__(problem, where=where, remedy=remedy)
+        self.excerpt = excerpt
+
+
 class ProfileError(UserError):
     """A drive profile that cannot be used: carries all its problems, in the order of the file."""
 
-    def __init__(self, file: str, problems: Sequence[UserError]) -> None:
+    def __init__(self, file: str, problems: Sequence[WrongKey]) -> None:
         """`problems` has at least one entry."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__(
@@ -114,7 +123,8 @@ def check_profile(
     if summary is None:
         raise _silent()
     if summary.facts is None:
-        raise ProfileError(file, [_problem(file, each) for each in summary.problems])
+        lines = text.splitlines()
+        raise ProfileError(file, [_problem(file, lines, each) for each in summary.problems])
     return summary.facts
 
 
@@ -169,10 +179,15 @@ def _silent(words: str = "") -> InfrastructureError:
     )
 
 
-def _problem(file: str, found: ProfileProblem) -> UserError:
-    place = file if found.line is None else f"{file}:{found.line}"
+def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey:
     seen = "" if found.value is None else f": {found.value}"
-    return UserError(f"{found.key}: {found.problem}{seen}", where=place, remedy=found.remedy)
+    problem, place, excerpt = f"{found.key}: {found.problem}{seen}", file, ""
+    # What is missing is told of a line on which nothing is wrong.
+    if found.line is not None and found.value is not None and found.line <= len(lines):
+        excerpt = f"{found.line:5} | {lines[found.line - 1]}"
+    if found.line is not None:
+        place = f"{file}:{found.line}"
+    return WrongKey(problem, where=place, remedy=found.remedy, excerpt=excerpt)
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> UserError:

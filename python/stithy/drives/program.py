@@ -27,7 +27,6 @@ from stithy.hosts.processes import (
     end,
     identity_of,
     is_alive,
-    is_held,
     own_identity,
     pids_inside,
 )
@@ -125,14 +124,29 @@ def start(
         command = Command(argv=[str(found)], directory=folder)
         running = (runner or LocalRunner()).start(command, stderr=folder / ERRORS)
         _STARTED.append(running)
-        _feed(running, _job(specs, hold_off_idle))
-        program_up = _until_serving(running, folder)
+        program_up = _brought_up(running, folder, _job(specs, hold_off_idle))
         places.add_devices(folder, (each.device for each in program_up.drives))
         _hand_on(running, on_message)
         return program_up
     except BaseException:
         remove(folder)
         raise
+
+
+def _brought_up(running: Running, folder: Path, job: DriveUpJob) -> DriveProgram:
+    try:
+        _feed(running, job)
+        return _until_serving(running, folder)
+    except BaseException:
+        _close(running)
+        raise
+
+
+def _close(running: Running) -> None:
+    for stream in (running.stdin, running.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):  # closing flushes what a dead program no longer reads
+                stream.close()
 
 
 def find(folder: Path) -> Identity | None:
@@ -188,10 +202,12 @@ def mend(folder: Path) -> None:
 
 
 def _wake(program: Identity) -> None:
-    """Let a program go on that a signal holds."""
-    if is_held(program.pid):
-        with suppress(ProcessLookupError):
-            os.kill(program.pid, signal.SIGCONT)
+    """Let a program go on that a signal holds.
+
+    Without a look whether it is held: a signal that is under way would hold it after the look.
+    """
+    with suppress(ProcessLookupError):
+        os.kill(program.pid, signal.SIGCONT)
 
 
 def _reap() -> None:

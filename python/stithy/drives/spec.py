@@ -68,14 +68,14 @@ class DriveSpec:
         """Refuse what cannot be told to the program."""
         check_name(self.name)
         self._refuse_unless(
-            0 < self.size_bytes <= SIZE_BYTES_MAX,
-            f"a drive of {self.size_bytes} bytes cannot be",
-            "give a size from 1 MiB to 8192 TiB",
-        )
-        self._refuse_unless(
             self.sector_bytes in SECTORS_BYTES,
             f"sectors of {self.sector_bytes} bytes cannot be",
             "give 512 or 4096",
+        )
+        self._refuse_unless(
+            0 < self.size_bytes <= SIZE_BYTES_MAX,
+            f"a drive of {self.size_bytes} bytes cannot be",
+            "give a size from 1 MiB to 8192 TiB",
         )
         self._refuse_unless(
             self.size_bytes % self.sector_bytes == 0,

@@ -1,0 +1,208 @@
+"""Real drives from Python: up, used, broken, found again, and gone with all that they made."""
+
+import mmap
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stithy.drives import filesystems, places, program
+from stithy.drives.program import DriveProgram, find, remove, start
+from stithy.drives.spec import DriveSpec, File
+from stithy.errors import PreconditionError, UserError
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import end
+from stithy.wire.drive.facts import DriveCounters
+from stithy.wire.drive.faults import Errors, Gone, NoFault, PowerCut, PowerOn, Stall
+
+pytestmark = pytest.mark.needs_drive
+
+SIZE_BYTES = 512 * 2**20
+SUPERBLOCK_BYTES = 4096
+"""What ext4 writes when it is unmounted, shut down or not."""
+
+CUT = PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
+EVERY_READ = Errors(reads=True, writes=False, offset_bytes=0, length_bytes=None, share=1.0)
+
+
+@pytest.fixture
+def place(disk_place: Path) -> Iterator[Path]:
+    """A directory; whatever program works below it is ended, whatever happens."""
+    yield disk_place
+    for entry in list(disk_place.rglob(places.ENTRY)):
+        for mount in mounts():
+            if mount.point.is_relative_to(disk_place):
+                filesystems.unmount(mount.point)
+        remove(entry.parent)
+
+
+def up(place: Path, *names: str) -> DriveProgram:
+    """A program with drives of these names, which take no time."""
+    return start([DriveSpec(name, None, SIZE_BYTES) for name in names], place / "drives")
+
+
+def mounted(program_up: DriveProgram, point: Path, kind: str) -> None:
+    """Put a file system on its first drive and mount it."""
+    device = program_up.drives[0].device
+    point.mkdir(exist_ok=True)
+    filesystems.make(device, kind)
+    filesystems.mount(device, point, kind)
+
+
+def test_drives_are_block_devices_and_gone_with_their_program(place: Path) -> None:
+    """The program is alone in its session, carries no mark of a run, and outlives nobody's wish."""
+    program_up = up(place, "data", "log")
+    assert list(program_up.devices) == ["data", "log"]
+    assert all(Path(device).is_block_device() for device in program_up.devices.values())
+    assert find(program_up.folder) == program_up.identity
+    assert os.getsid(program_up.identity.pid) == program_up.identity.pid
+    assert (program_up.folder / "control").stat().st_mode & 0o777 == 0o600
+    program_up.stop()
+    assert not program_up.is_alive
+    assert not program_up.folder.exists()
+    program_up.stop()
+
+
+def test_drives_come_and_go_while_the_program_serves(place: Path) -> None:
+    """One after the other, by name."""
+    control = up(place, "data").control
+    control.up(DriveSpec("log", None, SIZE_BYTES))
+    assert [each.drive for each in control.list()] == ["data", "log"]
+    with pytest.raises(UserError, match="a drive of this name is up already"):
+        control.up(DriveSpec("log", None, SIZE_BYTES))
+    with pytest.raises(UserError, match="no drive of this name is up: give one that is up: data"):
+        control.stats("lgo")
+    control.down("data")
+    assert [each.drive for each in control.list()] == ["log"]
+
+
+@pytest.mark.parametrize("kind", filesystems.KINDS)
+def test_a_file_system_is_made_used_and_clean(kind: str, place: Path) -> None:
+    """While it is mounted the drive does not go down."""
+    program_up, point = up(place, "data"), place / "mnt"
+    mounted(program_up, point, kind)
+    (point / "file").write_text("kept")
+    with pytest.raises(PreconditionError, match="mounted or held"):
+        program_up.stop()
+    assert program_up.is_alive
+    filesystems.unmount(point, device=program_up.drives[0].device)
+    assert filesystems.check(program_up.drives[0].device, kind).clean
+    program_up.stop()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
+def test_a_file_system_that_is_shut_down_writes_nothing_more(kind: str, place: Path) -> None:
+    """What was not synced is gone, what was is there; ext4 tells its superblock of the end."""
+    program_up, point = up(place, "data"), place / "mnt"
+    mounted(program_up, point, kind)
+    (point / "synced").write_text("kept")
+    os.sync()
+    before = program_up.control.stats("data")
+    (point / "unsynced").write_text("x" * 2**20)
+    filesystems.shut_down(point)
+    filesystems.unmount(point)
+    after = program_up.control.stats("data")
+    assert _written_bytes(after) - _written_bytes(before) <= SUPERBLOCK_BYTES
+    filesystems.mount(program_up.drives[0].device, point, kind)
+    assert (point / "synced").read_text() == "kept"
+    assert not (point / "unsynced").exists()
+
+
+def _written_bytes(counters: DriveCounters) -> int:
+    """How many bytes all writes moved."""
+    return next(each.moved_bytes for each in counters.operations if each.name == "write")
+
+
+def test_who_keeps_a_mount_busy_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By program and process."""
+    monkeypatch.setattr(filesystems, "BUSY_PATIENCE_S", 0.0)
+    program_up, point = up(place, "data"), place / "mnt"
+    mounted(program_up, point, "ext4")
+    monkeypatch.chdir(point)
+    descriptor = os.open(point / "held", os.O_CREAT | os.O_RDWR)
+    try:
+        with pytest.raises(PreconditionError, match=rf"\({os.getpid()}\)|end what uses it"):
+            filesystems.unmount(point)
+    finally:
+        os.close(descriptor)
+        monkeypatch.undo()
+    filesystems.unmount(point)
+
+
+def test_faults_reach_the_device_and_end(place: Path) -> None:
+    """Errors, then none; gone, then none; a power cut until the power comes back."""
+    program_up = up(place, "data")
+    control, device = program_up.control, program_up.drives[0].device
+    assert _read(device) == b"\0" * 4096
+    for fault in (EVERY_READ, Gone(), CUT):
+        control.fault("data", fault)
+        with pytest.raises(OSError, match="Input/output error"):
+            _read(device)
+        control.fault("data", PowerOn() if fault == CUT else NoFault())
+        assert _read(device) == b"\0" * 4096
+
+
+def _read(device: str) -> bytes:
+    """The first 4 KiB, from the drive itself."""
+    buffer = mmap.mmap(-1, 4096)
+    descriptor = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    try:
+        os.preadv(descriptor, [buffer], 0)
+        return bytes(buffer)
+    finally:
+        os.close(descriptor)
+
+
+def test_what_lies_in_a_file_is_there_again(place: Path) -> None:
+    """The image outlives the drive, and is what the next one holds."""
+    spec = DriveSpec("data", None, SIZE_BYTES, backing=File(place / "data.img"))
+    point = place / "mnt"
+    first = start([spec], place / "drives")
+    mounted(first, point, "ext4")
+    (point / "file").write_text("kept")
+    filesystems.unmount(point)
+    first.stop()
+    assert (place / "data.img").stat().st_size == SIZE_BYTES
+    second = start([spec], place / "drives")
+    filesystems.mount(second.drives[0].device, point, "ext4")
+    assert (point / "file").read_text() == "kept"
+    filesystems.unmount(point)
+    second.stop()
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
+    held: bool, place: Path
+) -> None:
+    """A stall of an hour, or a program that a signal holds, would hold the unmounting for ever."""
+    program_up, point = up(place, "data"), place / "mnt"
+    mounted(program_up, point, "ext4")
+    (point / "file").write_text("dirty")
+    program_up.control.fault("data", Stall(duration_s=3600.0))
+    if held:
+        os.kill(program_up.identity.pid, signal.SIGSTOP)
+    program.mend(program_up.folder)
+    filesystems.unmount(point, device=program_up.drives[0].device)
+    program_up.stop()
+    assert not program_up.is_alive
+
+
+def test_a_killed_program_leaves_what_can_be_removed(place: Path) -> None:
+    """Its mount answers with errors, and goes."""
+    program_up, point = up(place, "data"), place / "mnt"
+    mounted(program_up, point, "ext4")
+    end([program_up.identity.pid], signal.SIGKILL)
+    assert find(program_up.folder) is None
+    assert not program_up.is_alive
+    filesystems.unmount(point, device=program_up.drives[0].device)
+    remove(program_up.folder)
+    assert not program_up.folder.exists()
+
+
+def test_a_drive_without_room_leaves_nothing(place: Path) -> None:
+    """The program's own words, its exit code."""
+    with pytest.raises(PreconditionError, match="memory: the drive has .* bytes, and .* are free"):
+        start([DriveSpec("data", None, 2**50)], place / "drives")
+    assert list(place.iterdir()) == []
