@@ -14,7 +14,7 @@ from typing import IO
 from stithy.hosts.runner import Command, Finished, Running
 
 SMALL_BYTES = 4096
-REQUESTS_MOST = 5_000
+REQUESTS_MOST = 4_000
 
 
 @dataclass(frozen=True)

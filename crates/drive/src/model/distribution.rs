@@ -27,13 +27,18 @@ impl Times {
                 sigma: sigma(*p50_s, *p99_s),
             },
             Latency::Load(table) => Times::Load(LoadTable::new(table)),
-            Latency::Quantiles(points) => Times::Quantiles(
-                points
-                    .iter()
-                    .map(|(share, time_s)| (*share, (time_s * NS_PER_S).ln()))
-                    .collect(),
-            ),
+            Latency::Quantiles(points) => Times::quantiles(points),
         }
+    }
+
+    /// A table of quantiles; times in seconds.
+    pub(super) fn quantiles(points: &[(f64, f64)]) -> Self {
+        let points = points.iter();
+        Times::Quantiles(
+            points
+                .map(|(share, time_s)| (*share, (time_s * NS_PER_S).ln()))
+                .collect(),
+        )
     }
 
     /// One time of a request of `length_bytes` with `depth` under way, itself included; nanoseconds. Only

@@ -64,6 +64,7 @@ pub(super) struct SolidModel {
     read: Service,
     write: Service,
     flush_ns: f64,
+    flush_times: Option<Times>,
     /// When each channel is free, nanoseconds.
     channels: BinaryHeap<Reverse<u64>>,
     pacing: Pacing,
@@ -84,6 +85,7 @@ impl SolidModel {
             read: Service::new(&medium.read),
             write: Service::new(&medium.write),
             flush_ns: profile.flush_s * NS_PER_S,
+            flush_times: profile.flush_quantiles_s.as_deref().map(Times::quantiles),
             channels: (0..medium.channels).map(|_| Reverse(0)).collect(),
             pacing: Pacing::new(profile.caps),
             cache: profile.cache.as_ref().and_then(FluidCache::new),
@@ -120,7 +122,13 @@ impl SolidModel {
                     false => self.channel_ns(now_ns, service_ns).max(admitted_ns) + service_ns,
                 }
             }
-            Operation::Flush => self.flushed_ns(now_ns) + self.flush_ns,
+            Operation::Flush => {
+                let flushed_ns = self.flushed_ns(now_ns);
+                match &self.flush_times {
+                    Some(times) => flushed_ns + times.draw_ns(0, 1, &mut self.rng),
+                    None => flushed_ns + self.flush_ns,
+                }
+            }
             // A discard is a note in a table: it takes what a small write takes, and no channel.
             Operation::Discard => now_ns + self.write.draw_ns(0, 1, &mut self.rng),
         }

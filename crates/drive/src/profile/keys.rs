@@ -229,7 +229,14 @@ pub(super) const KEYS: &[Key] = &[
         NotNegative,
         "µs",
         Always,
-        "time of a flush besides what it waits for",
+        "time of a flush besides what it waits for; its mean, where there are quantiles",
+    ),
+    key(
+        "flush.quantiles_us",
+        Pairs,
+        "1, µs",
+        Optional,
+        "how that time is distributed, as of reads; without it, it is always the same",
     ),
     key(
         "cache.size_bytes",

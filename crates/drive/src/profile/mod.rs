@@ -40,6 +40,8 @@ pub struct Profile {
     pub caps: Caps,
     /// How long a flush takes by itself.
     pub flush_s: f64,
+    /// How that time is distributed, as [`Latency::Quantiles`]; None where it is always the same.
+    pub flush_quantiles_s: Option<Vec<(f64, f64)>>,
     /// Its write cache; None where a write is answered when the medium has it.
     pub cache: Option<WriteCache>,
     /// How writing slows down; None where it does not.

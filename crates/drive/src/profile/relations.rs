@@ -172,6 +172,8 @@ impl Found<'_> {
         self.at_most("cache.size_bytes", "capacity_bytes");
         self.only_solid("cache.drain_bytes_per_s");
         self.only_solid("channels");
+        self.only_solid("flush.quantiles_us");
+        self.quantiles("flush.quantiles_us");
     }
 
     fn only_solid(&mut self, key: &str) {

@@ -25,6 +25,7 @@ pub(super) fn profile(values: &Values) -> Option<Profile> {
             total: rates(values, "cap.total_"),
         },
         flush_s: values.number("flush.cost_us")? * S_PER_US,
+        flush_quantiles_s: values.pairs("flush.quantiles_us").map(in_seconds),
         cache: match values.has_table("cache") {
             true => Some(cache(values)?),
             false => None,
@@ -60,12 +61,7 @@ fn access(values: &Values, table: &str) -> Option<Access> {
     let path = |key: &str| format!("{table}.{key}");
     let latency = match values.pairs(&path("quantiles_us")) {
         _ if values.found.contains_key(path("load_us").as_str()) => load(values, table)?,
-        Some(points) => Latency::Quantiles(
-            points
-                .iter()
-                .map(|(share, time_us)| (*share, time_us * S_PER_US))
-                .collect(),
-        ),
+        Some(points) => Latency::Quantiles(in_seconds(points)),
         None => Latency::Lognormal {
             p50_s: values.number(&path("p50_us"))? * S_PER_US,
             p99_s: values.number(&path("p99_us"))? * S_PER_US,
@@ -75,6 +71,13 @@ fn access(values: &Values, table: &str) -> Option<Access> {
         latency,
         bytes_per_s: values.number(&path("bytes_per_s"))?,
     })
+}
+
+fn in_seconds(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let points = points.iter();
+    points
+        .map(|(share, time_us)| (*share, time_us * S_PER_US))
+        .collect()
 }
 
 fn load(values: &Values, table: &str) -> Option<Latency> {

@@ -160,6 +160,11 @@ fn each_impossible_value_is_found() {
         ("p50_us = 80", "p50_us = \"80\"", "read.p50_us"),
         ("p50_us = 80", "p50_us = -80", "read.p50_us"),
         ("[0, 10]", "[0, -10]", "write.quantiles_us"),
+        (
+            "cost_us = 15",
+            "cost_us = 15\nquantiles_us = [[0.5, 10]]",
+            "flush.quantiles_us",
+        ),
         ("[0, 10]", "[0.1, 10]", "write.quantiles_us"),
         ("[0.5, 20]", "[0.5, 5]", "write.quantiles_us"),
         ("[0.5, 20]", "[0.5, 20, 3]", "write.quantiles_us"),

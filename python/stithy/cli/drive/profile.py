@@ -155,7 +155,7 @@ def as_text(done: "Profiled", file: Path, beside: Path) -> str:
             else f", {fit.write.iops_max:,.0f} writes/s, "
             f"{format_size(fit.write.bytes_per_s_max)}/s written"
         ),
-        f"a flush: {format_duration(fit.flush_s)}",
+        f"a flush: {format_duration(fit.flush.mean_s)}",
         *(f"assumed, {key}: {reason}" for key, reason in fit.assumed.items()),
         *done.measurement.notes,
         "",

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from stithy.drives.measure.fit_writing import (
     CacheFit,
+    FlushFit,
     SustainedFit,
     cache_fit,
-    flush_time_s,
+    flush_fit,
     sustained_fit,
 )
 from stithy.drives.measure.measurement import Measured, Measurement, Served
@@ -49,7 +50,7 @@ class Fit:
     channels: int
     read: AccessFit
     write: AccessFit
-    flush_s: float
+    flush: FlushFit
     cache: CacheFit | None
     sustained: SustainedFit | None
     assumed: dict[str, str] = field(default_factory=dict)
@@ -69,9 +70,10 @@ def fit(measurement: Measurement) -> Fit:
         write = read
         assumed["write"] = "writing was not measured; taken as reading"
         assumed["cap.write_iops"] = assumed["cap.write_bytes_per_s"] = assumed["write"]
-    flush_s = flush_time_s(measurement)
-    if flush_s is None:
-        flush_s = mean_s(write.rows[0].times_s)
+    flush = flush_fit(measurement)
+    if flush is None:
+        alone_s = write.rows[0].times_s
+        flush = FlushFit(mean_s(alone_s), alone_s)
         assumed["flush"] = "flushes were not measured; taken as a small write"
     cache = cache_fit(measurement, write.bytes_per_s_max, assumed)
     sustained = sustained_fit(measurement.sustained)
@@ -83,7 +85,7 @@ def fit(measurement: Measurement) -> Fit:
         channels=channels(measurement),
         read=read,
         write=write,
-        flush_s=flush_s,
+        flush=flush,
         cache=cache,
         sustained=sustained,
         assumed=assumed,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stithy.drives.measure.measurement import Measurement, WrittenSlice
+from stithy.drives.measure.shares import times_s
 
 SLOWED_SHARE = 0.8
 """Writing slowed down if it ended below this share of where it began."""
@@ -16,6 +17,14 @@ CACHE_BYTES = 64 * 2**20
 
 NOTABLE_FLUSH_SHARE = 0.5
 """A flush waits for what was written if 4 MiB make it longer by more than this share of itself."""
+
+
+@dataclass(frozen=True)
+class FlushFit:
+    """The time of a flush: its mean, and a time for each of `SHARES`; seconds."""
+
+    mean_s: float
+    times_s: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -34,10 +43,17 @@ class SustainedFit:
     write_bytes_per_s: float
 
 
-def flush_time_s(measurement: Measurement) -> float | None:
-    """Mean time of a flush after one small write; None where none were measured."""
-    after = _flushes(measurement)
-    return after[0][1] if after else None
+def flush_fit(measurement: Measurement) -> FlushFit | None:
+    """Flushes after the smallest writes; None where none were measured."""
+    found = [
+        (each.length_bytes * each.flushed_every, each.answer.flush.latency)
+        for each in measurement.matrix
+        if each.answer.flush is not None
+    ]
+    if not found:
+        return None
+    latency = min(found, key=lambda pair: pair[0])[1]
+    return FlushFit(latency.mean_s or 0.0, times_s(latency))
 
 
 def _flushes(measurement: Measurement) -> list[tuple[int, float]]:

@@ -26,7 +26,7 @@ def profile_text(name: str, fit: Fit, measurement: Measurement) -> str:
         _access("read", fit.read),
         _access("write", fit.write),
         _cap(fit),
-        _table("flush", cost_us=fit.flush_s * US_PER_S),
+        _flush(fit),
         *_cache(fit),
         *_sustained(fit),
         _provenance(fit, measurement),
@@ -85,6 +85,12 @@ def _cap(fit: Fit) -> str:
     )
 
 
+def _flush(fit: Fit) -> str:
+    points = zip(SHARES, fit.flush.times_s, strict=True)
+    quantiles = ", ".join(f"[{share:g}, {_us(time_s)}]" for share, time_s in points)
+    return f"[flush]\ncost_us = {_us(fit.flush.mean_s)}\nquantiles_us = [{quantiles}]"
+
+
 def _table(name: str, **numbers: float) -> str:
     lines = [f"{key} = {_number(value)}" for key, value in numbers.items()]
     return "\n".join([f"[{name}]", *lines])
@@ -112,7 +118,7 @@ KEYS = {
     "read": ("bytes_per_s", "load_shares", "load_us"),
     "write": ("bytes_per_s", "load_shares", "load_us"),
     "cap": ("read_iops", "write_iops", "read_bytes_per_s", "write_bytes_per_s"),
-    "flush": ("cost_us",),
+    "flush": ("cost_us", "quantiles_us"),
     "cache": ("size_bytes", "drain_bytes_per_s", "protected"),
     "sustained": ("after_bytes", "write_bytes_per_s", "recovery_bytes_per_s"),
 }

@@ -4,38 +4,12 @@ import math
 
 import pytest
 
-from fakes.clock import FakeClock
-from fakes.fio import FioRunner, SimulatedDrive
-from stithy.drives.measure.fio import Fio, Place
+from fakes.fio import SimulatedDrive
 from stithy.drives.measure.fit import Fit, fit
 from stithy.drives.measure.fit_writing import sustained_fit
-from stithy.drives.measure.measurement import Measurement, TargetFacts, WrittenSlice
-from stithy.drives.measure.measuring import Plan, Watch, measure
-from stithy.drives.measure.points import Schedule, matrix
+from stithy.drives.measure.measurement import WrittenSlice
 from stithy.drives.measure.shares import SHARES, mean_s
-
-
-def measured(
-    drive: SimulatedDrive, *, writing: bool = True, write_cache: str | None = None
-) -> Measurement:
-    """A simulated drive, measured for half a second at each point."""
-    fio = Fio("fio", "fio-3.33", "libaio", FioRunner(drive))
-    place = Place("/dev/simulated", "simulated", 2**30, may_write=writing)
-    plan = Plan(matrix(writing=writing), Schedule(0.5, 2, 0.0), seed=3)
-    facts = TargetFacts.model_validate(
-        {
-            "kind": "device",
-            "name": "simulated",
-            "model": None,
-            "size_bytes": 10**12,
-            "span_bytes": 2**30,
-            "file_system": None,
-            "rotates": False,
-            "write_cache": write_cache,
-            "in_virtual_machine": False,
-        }
-    )
-    return measure(fio, place, plan, facts, Watch(), FakeClock())
+from support.measured_drive import measured
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +56,7 @@ def test_caps_are_the_best_that_was_seen(fitted: Fit) -> None:
 
 def test_the_cost_of_a_flush_comes_back(fitted: Fit) -> None:
     """Without what it waits for."""
-    assert fitted.flush_s == pytest.approx(200e-6, rel=0.02)
+    assert fitted.flush.mean_s == pytest.approx(200e-6, rel=0.02)
     assert fitted.assumed == {}
 
 
@@ -110,7 +84,7 @@ def test_what_was_not_measured_is_assumed_and_says_so() -> None:
     """Without writing, writes are taken as reads and flushes as small writes."""
     found = fit(measured(SimulatedDrive(), writing=False))
     assert found.write == found.read
-    assert found.flush_s == pytest.approx(104.6e-6, rel=0.05)
+    assert found.flush.mean_s == pytest.approx(104.6e-6, rel=0.05)
     wanted = {"write", "flush", "cap.write_iops", "cap.write_bytes_per_s"}
     assert set(found.assumed) == wanted
 

@@ -66,7 +66,7 @@ fn times_under_load_come_out_at_each_size_and_depth() {
         let mut offset = random_offsets(1, 1 << 36);
         let next = || request(Operation::Read, offset(), row.length_bytes as u64);
         let model = &mut *of_profile(&profile, 4);
-        let samples = closed_loop(model, row.depth as u64, 10 * S, next);
+        let samples = closed_loop(model, row.depth as u64, 4 * S, next);
         for (share, time_s) in table.shares.iter().zip(&row.times_s).skip(1).take(2) {
             near(time_s * 1e9, quantile_ns(&samples, *share) as f64, 0.06);
         }
@@ -85,7 +85,7 @@ fn between_and_beyond_measured_loads_times_go_on() {
     let at = |length_bytes, depth| {
         let mut offset = random_offsets(1, 1 << 36);
         let next = || request(Operation::Read, offset(), length_bytes);
-        let samples = closed_loop(&mut *of_profile(&profile, 4), depth, 10 * S, next);
+        let samples = closed_loop(&mut *of_profile(&profile, 4), depth, 2 * S, next);
         (quantile_ns(&samples, 0.5) as f64, iops_of(&samples))
     };
     near(113e3, at(4096, 4).0, 0.02);
@@ -264,6 +264,19 @@ fn a_protected_cache_is_not_waited_for() {
         (MS, request(Operation::Flush, 0, 0)),
     ];
     assert_eq!(MS + 10 * US, open_loop(model, &arrivals)[1]);
+}
+
+/// A flush takes a time of its own distribution, where it has one.
+#[test]
+fn the_time_of_a_flush_may_be_distributed() {
+    let text = "[cache]\nsize_bytes = 4096\ndrain_bytes_per_s = 1e9\nprotected = true";
+    let mut profile = profile(text);
+    profile.flush_quantiles_s = Some(vec![(0.0, 50e-6), (0.5, 100e-6), (1.0, 900e-6)]);
+    let samples = closed_loop(&mut *of_profile(&profile, 1), 1, 5 * S, || {
+        request(Operation::Flush, 0, 0)
+    });
+    near(100e3, quantile_ns(&samples, 0.5) as f64, 0.03);
+    near(300e3, quantile_ns(&samples, 0.75) as f64, 0.06);
 }
 
 const SUSTAINED: &str = "[cap]\nwrite_iops = 10_000\n[sustained]\nafter_bytes = 40_960_000\n\

@@ -1,0 +1,157 @@
+"""Is an emulated drive like the disk that its profile was measured on? This machine's own.
+
+The disk is measured over the whole matrix and described by a profile; the drive of that profile is
+measured in the same way, and then the disk again, so that one sees how far it is from itself: on a
+shared or virtual disk much of the difference is the disk's own. Deep idle states are held
+off all the time, as the drive program does for itself, so that all three are measured alike. The
+file lies in /var/tmp; `--quick` measures each point once and briefly, and keeps no numbers.
+"""
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from stithy.cli.drive.measured import comparison
+from stithy.drives.measure import fio as fio_program
+from stithy.drives.measure.compare import TOLERANCES, Compared, compared
+from stithy.drives.measure.emulated import measure_emulated, name_of_process
+from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.fit import fit
+from stithy.drives.measure.measurement import Measurement
+from stithy.drives.measure.measuring import Plan, Watch, measure
+from stithy.drives.measure.points import Schedule, matrix
+from stithy.drives.measure.scratch import scratch_file
+from stithy.drives.measure.target import facts, inspect
+from stithy.drives.measure.written import profile_text
+from stithy.drives.spec import DriveSpec
+from stithy.hosts.runner import LocalRunner
+
+RESULTS = Path(__file__).resolve().parent / "results"
+DISK = Path("/var/tmp")
+SPAN_BYTES = 2**30
+SEED = 20_260_101
+TARGET_MISSED = 99
+
+
+def main(words: list[str]) -> int:
+    """Measure three times, show, keep; 99 where a figure is out that the disk itself keeps."""
+    timing = Schedule(0.5, 1, 0.0) if "--quick" in words else Schedule(1.5, 3, 0.0)
+    plan = Plan(matrix(writing=True), timing, SEED)
+    with no_deep_idle(), scratch_file(DISK, SPAN_BYTES) as path:
+        place = Place(path, str(DISK), SPAN_BYTES, may_write=True)
+        fio = fio_program.ready(LocalRunner(), place)
+        fio.fill(place)
+        disk = of_disk(fio, place, plan, "the disk")
+        text = profile_text("replayed", fit(disk), disk)
+        drive = of_drive(text, plan)
+        again = of_disk(fio, place, plan, "the disk again")
+    rows, noise = compared(disk, drive), compared(disk, again)
+    print(comparison(rows))
+    for line in lines(rows, noise):
+        print(line)
+    if "--quick" not in words:
+        keep(text, disk, drive, again)
+    return TARGET_MISSED if any(missed(rows, noise)) else 0
+
+
+@contextmanager
+def no_deep_idle() -> Iterator[None]:
+    """Processors wake at once while this is held, where the kernel can be told so."""
+    try:
+        handle = os.open("/dev/cpu_dma_latency", os.O_WRONLY)
+    except OSError:
+        yield
+        return
+    try:
+        os.write(handle, b"\0\0\0\0")
+        yield
+    finally:
+        os.close(handle)
+
+
+def watch(what: str) -> Watch:
+    """Says what is measured now, and nothing else."""
+    print(f"replay: {what}", file=sys.stderr, flush=True)
+    return Watch()
+
+
+def of_disk(fio: Fio, place: Place, plan: Plan, what: str) -> Measurement:
+    """The disk, by the scratch file on it."""
+    return measure(fio, place, plan, facts(inspect(DISK), SPAN_BYTES), watch(what))
+
+
+def of_drive(profile: str, plan: Plan) -> Measurement:
+    """The emulated drive of a profile."""
+    spec = DriveSpec(name_of_process(), profile, SPAN_BYTES, seed=SEED)
+    return measure_emulated(spec, plan, LocalRunner(), watch("the emulated drive"))
+
+
+def missed(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[tuple[str, str, str]]:
+    """Figures out of their tolerance though the disk is within it of itself."""
+    own = {(each.point, each.kind): each.missed() for each in noise}
+    for row in rows:
+        for figure in row.missed():
+            if figure not in own[row.point, row.kind]:
+                yield row.point, row.kind, figure
+
+
+def lines(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[str]:
+    """The sums: how many figures are within, for the drive and for the disk against itself."""
+    for figure, most in TOLERANCES.items():
+        counted = [row for row in rows if row.ratio(figure) is not None]
+        within = sum(figure not in row.missed() for row in counted)
+        itself = sum(figure not in row.missed() for row in noise if row.ratio(figure) is not None)
+        yield (
+            f"{figure} within {most:.0%}: {within} of {len(counted)} of the drive, "
+            f"{itself} of the disk against itself"
+        )
+    out = list(missed(rows, noise))
+    yield f"out though the disk itself is not: {len(out)} figures"
+    yield from (f"  {point}, {kind}: {figure}" for point, kind, figure in out)
+
+
+def keep(profile: str, disk: Measurement, drive: Measurement, again: Measurement) -> None:
+    """Every ratio and figure, and the profile, as JSON; histograms are too large to be kept."""
+    now = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
+    everything = {
+        "schema": 1,
+        "at": now,
+        "cpus": os.cpu_count(),
+        "kernel": platform.release(),
+        "tool": disk.tool,
+        "point_s": disk.point_s,
+        "rounds": disk.rounds,
+        "profile": profile,
+        "drive_against_disk": [as_row(each) for each in compared(disk, drive)],
+        "disk_against_itself": [as_row(each) for each in compared(disk, again)],
+        "iops_by_round": {
+            name: [each.iops_by_round for each in measured.matrix]
+            for name, measured in (("disk", disk), ("drive", drive), ("again", again))
+        },
+    }
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{now}-replay.json"
+    path.write_text(json.dumps(everything, indent=1) + "\n")
+    print(f"raw numbers: benches/results/{path.name}")
+
+
+def as_row(row: Compared) -> dict[str, object]:
+    """One row for programs."""
+    ratios = {figure: row.ratio(figure) for figure in TOLERANCES}
+    return {
+        "point": row.point,
+        "kind": row.kind,
+        "real": vars(row.real),
+        "other": vars(row.emulated),
+        "ratios": ratios,
+        "missed": row.missed(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

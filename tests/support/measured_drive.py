@@ -1,0 +1,31 @@
+"""The measurement of a simulated drive, over the whole matrix and in no time."""
+
+from fakes.clock import FakeClock
+from fakes.fio import FioRunner, SimulatedDrive
+from stithy.drives.measure.fio import Fio, Place
+from stithy.drives.measure.measurement import Measurement, TargetFacts
+from stithy.drives.measure.measuring import Plan, Watch, measure
+from stithy.drives.measure.points import Schedule, matrix
+
+
+def measured(
+    drive: SimulatedDrive, *, writing: bool = True, write_cache: str | None = None
+) -> Measurement:
+    """A simulated drive, measured for a moment at each point."""
+    fio = Fio("fio", "fio-3.33", "libaio", FioRunner(drive))
+    place = Place("/dev/simulated", "simulated", 2**30, may_write=writing)
+    plan = Plan(matrix(writing=writing), Schedule(0.3, 1, 0.0), seed=3)
+    facts = TargetFacts.model_validate(
+        {
+            "kind": "device",
+            "name": "simulated",
+            "model": None,
+            "size_bytes": 10**12,
+            "span_bytes": 2**30,
+            "file_system": None,
+            "rotates": False,
+            "write_cache": write_cache,
+            "in_virtual_machine": False,
+        }
+    )
+    return measure(fio, place, plan, facts, Watch(), FakeClock())
