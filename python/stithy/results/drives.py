@@ -1,12 +1,14 @@
 """From an emulated drive's counters and latency log to the rows of the table `drives`."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stithy.results.convert import ALL, distribution
 from stithy.results.hlog import Interval, merge, read_hlog
 from stithy.wire.drive.facts import DriveCounters, OperationCounters
+from stithy.wire.messages import Percentiles
 
 Row = dict[str, Any]
 
@@ -22,16 +24,35 @@ def read_log(stem: Path, from_s: float, until_s: float) -> list[Interval]:
     return read_hlog(path, from_s, until_s) if path.exists() else []
 
 
+COMPARED = ("read", "write", "flush")
+"""The operations whose times are compared with those of the block device: what users wait for."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What lies between the file system and a drive.
+
+    `device_mean_s`: mean time of the requests of `COMPARED` on the block device, by the kernel's
+    counters, None where it has none. `transport_s`: by how much the drive answers earlier, for the
+    way there and back.
+    """
+
+    device_mean_s: float | None
+    transport_s: float
+
+
 def drive_rows(
     window_id: str,
     role: str,
     before: DriveCounters,
     after: DriveCounters,
     intervals: Iterable[Interval],
+    way: Way,
 ) -> list[Row]:
     """Rows of DRIVES: each operation in the drive's order, then `all`.
 
-    `before` and `after` are readings around the users' work, `intervals` those of the measurement.
+    `before` and `after` are readings around the users' work, `way` is of the same time,
+    `intervals` are those of the measurement.
     """
     known = list(intervals)
     head = {"window_id": window_id, "role": role}
@@ -50,12 +71,14 @@ def drive_rows(
         "operation": ALL,
         **_counts(list(zip(before.operations, after.operations, strict=True))),
         **distribution("latency", merge(each.histogram for each in known)),
-        **_lateness(before, after),
+        **_lateness(before, after, way),
     }
     return [*rows, whole]
 
 
-_OF_ALL = ("late_answers", "late_mean_s", "cpu_s", "cpu_wait_s")
+_OF_ALL = (
+    "late_answers", "late_mean_s", "device_mean_s", "added_mean_s", "cpu_s", "cpu_wait_s",
+)  # fmt: skip
 
 
 def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row:
@@ -65,20 +88,43 @@ def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row
     }
 
 
-def _lateness(before: DriveCounters, after: DriveCounters) -> Row:
-    answers = after.late.count - before.late.count
-    late_s = _sum_s(after) - _sum_s(before)
+def _lateness(before: DriveCounters, after: DriveCounters, way: Way) -> Row:
+    late_mean_s = _grown_mean_s([before.late], [after.late])
     return {
         "late_answers": after.late_answers - before.late_answers,
-        "late_mean_s": max(0.0, late_s) / answers if answers > 0 else None,
+        "late_mean_s": late_mean_s,
+        "device_mean_s": way.device_mean_s,
+        "added_mean_s": _added_mean_s(before, after, way, late_mean_s),
         "cpu_s": _grown(before.cpu_s, after.cpu_s),
         "cpu_wait_s": _grown(before.cpu_wait_s, after.cpu_wait_s),
     }
 
 
-def _sum_s(counters: DriveCounters) -> float:
-    """The lateness of all answers together, seconds."""
-    return (counters.late.mean_s or 0.0) * counters.late.count
+def _added_mean_s(
+    before: DriveCounters, after: DriveCounters, way: Way, late_mean_s: float | None
+) -> float | None:
+    """By how much a request took longer on the block device than its profile gave it.
+
+    The drive's own time, without its lateness and with what it answers earlier, is the profile's.
+    """
+    own_mean_s = _grown_mean_s(_compared(before), _compared(after))
+    if way.device_mean_s is None or own_mean_s is None or late_mean_s is None:
+        return None
+    return way.device_mean_s - (own_mean_s - late_mean_s + way.transport_s)
+
+
+def _compared(counters: DriveCounters) -> list[Percentiles]:
+    return [each.latency for each in counters.operations if each.name in COMPARED]
+
+
+def _grown_mean_s(before: Sequence[Percentiles], after: Sequence[Percentiles]) -> float | None:
+    """The mean of the values that came between two readings; None where none came."""
+    count = sum(each.count for each in after) - sum(each.count for each in before)
+    return max(0.0, _sum_s(after) - _sum_s(before)) / count if count > 0 else None
+
+
+def _sum_s(values: Iterable[Percentiles]) -> float:
+    return sum((each.mean_s or 0.0) * each.count for each in values)
 
 
 def _grown(before: float | None, after: float | None) -> float | None:

@@ -6,9 +6,12 @@ measured with the times of their profiles, which is made sure of before and afte
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.errors import InfrastructureError, StithyError
+from stithy.hosts import diskstats
 from stithy.plan.steps import Step, StepKind
 from stithy.run.context import Context
 from stithy.storage.provider import EmulatedDrive
@@ -20,8 +23,22 @@ if TYPE_CHECKING:
 UNPACED: frozenset[StepKind] = frozenset({"prepare", "check", "snapshot", "restore"})
 """Steps in which nothing is measured. What is not named here is done with the profiles' times."""
 
-Counters = Mapping[str, "DriveCounters"]
-"""What each drive of a candidate did since it came up, by name."""
+DISKSTATS = Path("/proc/diskstats")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a drive did since it came up: as it tells itself, and as the kernel counts its device.
+
+    `device` is None where the kernel does not count it.
+    """
+
+    told: "DriveCounters"
+    device: diskstats.Counters | None
+
+
+Counters = Mapping[str, Reading]
+"""A reading of each drive of a candidate, by name."""
 
 
 @contextmanager
@@ -62,7 +79,12 @@ def counters(context: Context, candidate: str) -> Counters:
     no measurement of it.
     """
     found = {}
-    for drive in context.volume(candidate).drives:
+    drives = context.volume(candidate).drives
+    names = {drive.name: Path(drive.device).name for drive in drives}
+    devices = diskstats.parse(
+        DISKSTATS.read_bytes() if drives else b"", [each.encode() for each in names.values()]
+    )
+    for drive in drives:
         counted = _control(drive).stats(drive.name)
         if not counted.paced:
             raise InfrastructureError(
@@ -70,7 +92,7 @@ def counters(context: Context, candidate: str) -> Counters:
                 where=f"candidate {candidate}",
                 remedy="set nothing of a run's drives by hand; repeat the run",
             )
-        found[drive.name] = counted
+        found[drive.name] = Reading(counted, devices.get(names[drive.name]))
     return found
 
 

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from stithy.collect.rows import checkpoints_inside, series_rows
+from stithy.hosts.diskstats import mean_time_s
 from stithy.results import tables
 from stithy.results.convert import (
     ALL,
@@ -14,7 +15,7 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
-from stithy.results.drives import drive_rows, read_log
+from stithy.results.drives import COMPARED, Way, drive_rows, read_log
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run import ledger
@@ -23,7 +24,9 @@ from stithy.run.driving import pace_of
 from stithy.units import format_duration
 
 if TYPE_CHECKING:
+    from stithy.run.drives import Reading
     from stithy.run.window import Measured
+    from stithy.storage.provider import EmulatedDrive
 
 Row = dict[str, Any]
 
@@ -66,9 +69,19 @@ def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
     rows = []
     for drive in context.volume(measured.window.candidate).drives:
         log = read_log(drive.log_stem, summary.measure_from_s, summary.measure_to_s)
-        name = drive.name
-        rows += drive_rows(measured.window.id, drive.role, before[name], after[name], log)
+        then, now = before[drive.name], after[drive.name]
+        rows += drive_rows(
+            measured.window.id, drive.role, then.told, now.told, log, _way(then, now, drive)
+        )
     return rows
+
+
+def _way(before: "Reading", after: "Reading", drive: "EmulatedDrive") -> Way:
+    """What lay between the users' requests and the drive."""
+    mean_s = None
+    if before.device is not None and after.device is not None:
+        mean_s = mean_time_s(before.device, after.device, COMPARED)
+    return Way(mean_s, drive.transport_s)
 
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:

@@ -1,4 +1,4 @@
-"""Did the emulated drives answer when they were due?"""
+"""Did the emulated drives take the times that their profiles give them?"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,6 +8,12 @@ from stithy.analysis.validity.reason import Reason
 from stithy.units import format_duration
 
 Row = Mapping[str, Any]
+
+ADDED_S_NOTED = 20e-6
+ADDED_SHARE_NOTED = 0.05
+ADDED_SHARE_MAX = 0.25
+"""Own: of the mean time that the profile gives. Less than 20 µs no database feels; a drive that is
+slower by a quarter is another drive."""
 
 LATE_SHARE_NOTED = 0.01
 LATE_SHARE_MAX = 0.10
@@ -34,6 +40,34 @@ def late(rows: Sequence[Row]) -> Reason | None:
     }
     too_late = _share(worst) > LATE_SHARE_MAX
     return Reason(Flag.DRIVE_LATE if too_late else Flag.DRIVE_AT_TIMES_LATE, texts)
+
+
+def slowed(rows: Sequence[Row]) -> Reason | None:
+    """Requests took longer on a drive's block device than its profile gives them.
+
+    Beside the drive's lateness this is the way through the kernel, on a machine whose CPUs are
+    busy. `rows` are those of the table `drives`; the worst drive is told.
+    Own: see the constants of this module.
+    """
+    known = [row for row in rows if row["added_mean_s"] is not None]
+    worst = max(known, key=_added_share, default=None)
+    if worst is None or worst["added_mean_s"] <= ADDED_S_NOTED:
+        return None
+    if _added_share(worst) <= ADDED_SHARE_NOTED:
+        return None
+    texts = {
+        "role": str(worst["role"]),
+        "device": format_duration(worst["device_mean_s"]),
+        "added": format_duration(worst["added_mean_s"]),
+    }
+    too_much = _added_share(worst) > ADDED_SHARE_MAX
+    return Reason(Flag.DRIVE_SLOWED if too_much else Flag.DRIVE_A_LITTLE_SLOWED, texts)
+
+
+def _added_share(row: Row) -> float:
+    """What was added, as a share of what the profile gave."""
+    given_s = row["device_mean_s"] - row["added_mean_s"]
+    return float(row["added_mean_s"] / given_s) if given_s > 0 else float("inf")
 
 
 def _share(row: Row) -> float:

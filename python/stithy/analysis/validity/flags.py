@@ -11,6 +11,7 @@ class Flag(Enum):
     ERRORS = "errors"
     DRIVER_LATE = "driver late"
     DRIVE_LATE = "emulated drive late"
+    DRIVE_SLOWED = "emulated drive slower than described"
     CONTRADICTION = "contradicts itself"
     RATE_NOT_KEPT = "rate not kept"
     ORDER_NUMBERS = "order numbers disagree"
@@ -18,6 +19,7 @@ class Flag(Enum):
     COMMITS = "commit counters disagree"
     CONDITIONS = "consistency broken"
     DRIVE_AT_TIMES_LATE = "emulated drive late at times"
+    DRIVE_A_LITTLE_SLOWED = "emulated drive a little slower than described"
     RESTORE = "restore not identical"
     LEDGER = "acknowledged work is gone"
     LEDGER_UNVERIFIED = "ledger not compared"
@@ -42,8 +44,7 @@ class Flag(Enum):
 
 _INVALIDATING = frozenset({
     Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.DRIVE_LATE,
-    Flag.CONTRADICTION,
-    Flag.ORDER_NUMBERS,
-    Flag.ORDER_NUMBERS_UNKNOWN, Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
+    Flag.DRIVE_SLOWED, Flag.CONTRADICTION, Flag.ORDER_NUMBERS, Flag.ORDER_NUMBERS_UNKNOWN,
+    Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
     Flag.LEDGER,
 })  # fmt: skip

@@ -50,6 +50,7 @@ def judge(
         driving.errors(window),
         driving.driver_late(window),
         emulated.late(drives),
+        emulated.slowed(drives),
         driving.contradicts_itself(window, laws),
         driving.rate_not_kept(window),
         driving.head_room(window),

@@ -6,11 +6,11 @@ is none.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stithy.collect.collector import Metric, Sample, Scope, Unavailable
 from stithy.collect.kernel import KernelFile
 from stithy.hosts.devices import devices_under
+from stithy.hosts.diskstats import MS_PER_S, Counters, growth, parse
 
 NAME = "block"
 
@@ -30,20 +30,6 @@ METRICS = (
     Metric("queue_length", "", "mean number of requests that waited or were served"),
     Metric("utilisation_share", "", "share of time with at least one request under way"),
 )
-
-SECTOR_BYTES = 512
-MS_PER_S = 1000
-
-
-@dataclass(frozen=True)
-class Counters:
-    """One line of /proc/diskstats; by kind: requests, bytes, milliseconds. Absent: not counted."""
-
-    requests: dict[str, int]
-    bytes: dict[str, int]
-    ms: dict[str, int]
-    busy_ms: int
-    weighted_ms: int
 
 
 class Block:
@@ -79,8 +65,8 @@ def samples(name: str, last: Counters, now: Counters, elapsed_s: float) -> list[
     found = []
     for kind in _KINDS:
         found += _of_kind(name, kind, last, now, elapsed_s)
-    queue = _growth(last.weighted_ms, now.weighted_ms) / MS_PER_S / elapsed_s
-    busy = _growth(last.busy_ms, now.busy_ms) / MS_PER_S / elapsed_s
+    queue = growth(last.weighted_ms, now.weighted_ms) / MS_PER_S / elapsed_s
+    busy = growth(last.busy_ms, now.busy_ms) / MS_PER_S / elapsed_s
     found.append(Sample(name, "queue_length", queue))
     # The kernel counts busy time in ticks, so that a second can seem to hold more than a second.
     found.append(Sample(name, "utilisation_share", min(1.0, busy)))
@@ -94,49 +80,17 @@ def _of_kind(name: str, kind: str, last: Counters, now: Counters, elapsed_s: flo
         why = f"this kernel does not count {_PLURALS[kind]}"
         names = [rate, latency] if kind == "flush" else [rate, size, latency]
         return [Sample(name, each, None, why) for each in names]
-    requests = _growth(last.requests[kind], now.requests[kind])
+    requests = growth(last.requests[kind], now.requests[kind])
     found = [Sample(name, rate, requests / elapsed_s)]
     if kind in now.bytes:
-        grown = _growth(last.bytes[kind], now.bytes[kind])
+        grown = growth(last.bytes[kind], now.bytes[kind])
         found.append(Sample(name, size, grown / elapsed_s))
     if requests:
-        mean_s = _growth(last.ms[kind], now.ms[kind]) / MS_PER_S / requests
+        mean_s = growth(last.ms[kind], now.ms[kind]) / MS_PER_S / requests
         found.append(Sample(name, latency, mean_s))
     else:
         found.append(Sample(name, latency, None, f"no {_PLURALS[kind]} in this second"))
     return found
-
-
-def _growth(before: int, after: int) -> int:
-    """Growth of a counter; one that was reset (a device made anew) has grown by nothing known."""
-    return max(0, after - before)
-
-
-def parse(text: bytes, names: Sequence[bytes]) -> dict[str, Counters]:
-    """Counters of the named devices.
-
-    After major, minor, name: reads, merged, sectors, ms; writes, merged, sectors, ms; in flight,
-    busy ms, weighted ms; since 4.18 discards, merged, sectors, ms; since 5.5 flushes, ms.
-    Source: Documentation/admin-guide/iostats.rst of Linux.
-    """
-    found = {}
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) >= 14 and fields[2] in names:
-            found[fields[2].decode()] = _counters([int(each) for each in fields[3:]])
-    return found
-
-
-def _counters(field: list[int]) -> Counters:
-    requests = {"read": field[0], "write": field[4]}
-    sectors = {"read": field[2], "write": field[6]}
-    ms = {"read": field[3], "write": field[7]}
-    if len(field) >= 15:
-        requests["discard"], sectors["discard"], ms["discard"] = field[11], field[13], field[14]
-    if len(field) >= 17:
-        requests["flush"], ms["flush"] = field[15], field[16]
-    size_bytes = {kind: count * SECTOR_BYTES for kind, count in sectors.items()}
-    return Counters(requests, size_bytes, ms, busy_ms=field[9], weighted_ms=field[10])
 
 
 def create(scope: Scope) -> Block:

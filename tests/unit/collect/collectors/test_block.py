@@ -3,7 +3,8 @@
 import pytest
 
 from stithy.collect.collector import Scope, Unavailable
-from stithy.collect.collectors.block import METRICS, create, parse, samples
+from stithy.collect.collectors.block import METRICS, create, samples
+from stithy.hosts.diskstats import parse
 from support.captured import captured
 
 IDLE = "8 0 sda 100 0 800 200 100 0 1600 400 0 500 700 10 0 80 20 50 60\n"

@@ -1,0 +1,61 @@
+"""What the kernel counts of each block device, from the text of /proc/diskstats."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+SECTOR_BYTES = 512
+MS_PER_S = 1000
+
+
+@dataclass(frozen=True)
+class Counters:
+    """One line of /proc/diskstats; by kind: requests, bytes, milliseconds. Absent: not counted."""
+
+    requests: dict[str, int]
+    bytes: dict[str, int]
+    ms: dict[str, int]
+    busy_ms: int
+    weighted_ms: int
+
+
+def parse(text: bytes, names: Sequence[bytes]) -> dict[str, Counters]:
+    """Counters of the named devices.
+
+    After major, minor, name: reads, merged, sectors, ms; writes, merged, sectors, ms; in flight,
+    busy ms, weighted ms; since 4.18 discards, merged, sectors, ms; since 5.5 flushes, ms.
+    Source: Documentation/admin-guide/iostats.rst of Linux.
+    """
+    found = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) >= 14 and fields[2] in names:
+            found[fields[2].decode()] = _counters([int(each) for each in fields[3:]])
+    return found
+
+
+def growth(before: int, after: int) -> int:
+    """Growth of a counter; one that was reset (a device made anew) has grown by nothing known."""
+    return max(0, after - before)
+
+
+def mean_time_s(before: Counters, after: Counters, kinds: Iterable[str]) -> float | None:
+    """Mean time of the requests of these kinds that ended between two readings.
+
+    Queue included. None where there were none.
+    """
+    known = [kind for kind in kinds if kind in before.requests and kind in after.requests]
+    requests = sum(growth(before.requests[kind], after.requests[kind]) for kind in known)
+    ms = sum(growth(before.ms[kind], after.ms[kind]) for kind in known)
+    return ms / MS_PER_S / requests if requests else None
+
+
+def _counters(field: list[int]) -> Counters:
+    requests = {"read": field[0], "write": field[4]}
+    sectors = {"read": field[2], "write": field[6]}
+    ms = {"read": field[3], "write": field[7]}
+    if len(field) >= 15:
+        requests["discard"], sectors["discard"], ms["discard"] = field[11], field[13], field[14]
+    if len(field) >= 17:
+        requests["flush"], ms["flush"] = field[15], field[16]
+    size_bytes = {kind: count * SECTOR_BYTES for kind, count in sectors.items()}
+    return Counters(requests, size_bytes, ms, busy_ms=field[9], weighted_ms=field[10])
