@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from stithy.cli import app
@@ -17,6 +18,7 @@ from stithy.drives.program import find, remove
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import end
 from stithy.run.register import all_registered
+from stithy.storage.copy import sync_filesystem
 
 PYTHON = Path(__file__).resolve().parents[3] / "python"
 
@@ -103,6 +105,27 @@ def test_a_profile_with_problems_tells_them_all(
     assert f"{path}:5: read.p50_us: is impossible: -3" in shown
     assert "    3 | channels = 0" in shown
     assert places.all_folders() == []
+
+
+def test_a_trace_of_real_requests_becomes_parquet(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A row a request; a trace that would trace itself is refused."""
+    point, parquet = place / "mnt", place / "data.parquet"
+    stithy("up", "none", "--size", "64MiB", "--mount", str(point))
+    assert app.run(["drive", "trace", "none", str(point / "x")]) == 2
+    assert "each write of the trace would be traced" in capsys.readouterr().err
+    stithy("trace", "none", str(place / "data.trace"))
+    (point / "file").write_bytes(b"x" * 2**20)
+    sync_filesystem(point)
+    stithy("trace", "none", "--stop", "--json")
+    counts = json.loads(capsys.readouterr().out)
+    stithy("convert-trace", str(place / "data.trace"), str(parquet))
+    rows = pl.read_parquet(parquet)
+    assert len(rows) == counts["written"] > 0
+    written = rows.filter(pl.col("operation") == "write")["length_bytes"].sum()
+    assert written >= 2**20
+    assert "flush" in rows["operation"]
 
 
 def test_what_a_killed_drive_left_is_cleaned(

@@ -9,6 +9,7 @@ import pytest
 from fakes.drives import done, facts, refused, serving
 from stithy.cli import app
 from stithy.cli.drive.faults import TAKES, FaultOptions, made
+from stithy.cli.drive.stats import between
 from stithy.drives import found, places, program
 from stithy.drives.places import Entry
 from stithy.errors import UserError
@@ -17,10 +18,12 @@ from stithy.wire.drive.control import (
     AnswerList,
     AnswerPowerCut,
     AnswerStats,
+    AnswerTrace,
     AnyAnswer,
     AnyCommand,
     Fault,
     Set,
+    Trace,
     parse_answer,
 )
 from stithy.wire.drive.faults import (
@@ -48,6 +51,8 @@ def answer(command: AnyCommand) -> AnyAnswer:
         return counters
     if command.command == "fault" and isinstance(command.fault, PowerCut):
         return AnswerPowerCut(kept=120, torn=61, lost=58)
+    if command.command == "trace":
+        return AnswerTrace(drive="data", path=command.path or "a.trace", written=7, lost=0)
     return done(command)
 
 
@@ -289,3 +294,56 @@ def test_what_cannot_be_brought_up_is_refused(
     assert app.run(["drive", "up", *words]) == 2
     assert told in capsys.readouterr().err
     assert places.all_folders() == []
+
+
+def test_a_trace_begins_in_a_new_file_and_ends(
+    heard: list[AnyCommand], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither on nothing, nor over what is there."""
+    file = tmp_path / "data.trace"
+    assert app.run(["drive", "trace", "data", str(file)]) == 0
+    assert f"each request is written to {file}" in capsys.readouterr().err
+    assert app.run(["drive", "trace", "data", "--stop"]) == 0
+    assert "7 requests are in" in capsys.readouterr().err
+    assert [each.path for each in heard if isinstance(each, Trace)] == [str(file), None]
+    file.touch()
+    for words, told in (
+        ([], "give a new file, or --stop"),
+        ([str(file), "--stop"], "give a new file, or --stop"),
+        ([str(file)], "it is there already"),
+        ([str(tmp_path / "none/x")], "is no directory"),
+    ):
+        assert app.run(["drive", "trace", "data", *words]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_a_trace_is_not_converted_over_what_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor from what is no trace."""
+    (tmp_path / "a").write_text("no trace")
+    for words, told in (
+        (["a", "a"], "it is there already"),
+        (["a", "none/b"], "is no directory"),
+        (["a", "b"], "this is no trace of a drive"),
+    ):
+        assert app.run(["drive", "convert-trace", *(str(tmp_path / word) for word in words)]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_a_second_of_a_drive_is_told_in_a_line() -> None:
+    """Rates are of the time between two looks."""
+    before = parse_answer((EXAMPLES / "answer.stats.json").read_text())
+    assert isinstance(before, AnswerStats)
+    read = before.operations[0]
+    more = read.model_copy(update={"answered": read.answered + 500, "moved_bytes": 2 * 2**20})
+    after = before.model_copy(
+        update={
+            "duration_s": before.duration_s + 0.5,
+            "operations": (more, *before.operations[1:]),
+            "late_answers": before.late_answers + 3,
+        }
+    )
+    line = between(before, after)
+    assert line.startswith("data  read 1,000/s ")
+    assert line.endswith("errors 0  under way 3  late 3")

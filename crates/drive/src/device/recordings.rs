@@ -69,7 +69,7 @@ impl Device {
     pub fn begin_trace(&mut self, path: &str) -> Result<TraceCounts, DriveError> {
         if let Some(trace) = &self.trace {
             let problem = format!("{} is being traced to {}", self.ready.drive, trace.path());
-            let remedy = "end that trace first, with path: null";
+            let remedy = "end that trace first";
             return Err(DriveError::usage("trace-exists", problem, path, remedy));
         }
         if self.holds(path) {
@@ -111,7 +111,7 @@ impl Device {
     pub fn end_trace(&mut self) -> Result<TraceCounts, DriveError> {
         let Some(trace) = self.trace.take() else {
             let problem = "the drive is not being traced";
-            let remedy = "begin a trace first, with a path";
+            let remedy = "begin a trace first";
             let name = &self.ready.drive;
             return Err(DriveError::usage("no-trace", problem, name, remedy));
         };

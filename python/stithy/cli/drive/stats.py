@@ -1,6 +1,8 @@
 """`stithy drive stats`: what emulated drives did."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from time import sleep
 from typing import TYPE_CHECKING
 
 from stithy.cli.drive.options import Json
@@ -120,12 +122,11 @@ def _totals(counters: "DriveCounters") -> Iterable[str]:
 
 
 def _watch(drives: Sequence["Found"]) -> None:
-    """A line a second for each drive: what it did between two looks at its counters."""
-    from stithy.cli.until_interrupted import until_interrupted
-
-    with until_interrupted() as stop:
+    """A line a second for each drive: what it did between two looks; Ctrl-C is its usual end."""
+    with suppress(KeyboardInterrupt):
         before = {each.drive: each for each in _counted(drives, must=True)}
-        while before and not stop.wait(WATCH_S):
+        while before:
+            sleep(WATCH_S)
             after = {each.drive: each for each in _counted(drives, must=True)}
             for name, counters in after.items():
                 show(between(before[name], counters))

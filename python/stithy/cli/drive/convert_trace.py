@@ -1,0 +1,62 @@
+"""`stithy drive convert-trace`: the trace of an emulated drive as Parquet."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.render import say, show_json
+from stithy.errors import UserError
+
+
+def convert_trace(
+    trace: Path, parquet: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False
+) -> None:
+    """Make a Parquet file of a drive's trace: one row a request, in the order of the answers.
+
+    Columns are arrived_s (since the beginning), operation, offset_bytes, length_bytes, latency_s,
+    depth, is_error, is_late and is_unpaced. Neither root nor the drive is needed.
+
+    Examples:
+
+        stithy drive convert-trace data.trace data.parquet
+
+    Parameters
+    ----------
+    trace
+        What `stithy drive trace` wrote.
+    parquet
+        A new file.
+    json
+        Print what the trace holds as JSON.
+    """
+    from stithy.drives.trace import to_parquet
+    from stithy.errors import failures_of_the_machine
+
+    if parquet.exists() or parquet.is_symlink():
+        raise UserError("it is there already", where=str(parquet), remedy="give a new file")
+    if not parquet.parent.is_dir():
+        raise UserError(
+            f"{parquet.parent} is no directory",
+            where=str(parquet),
+            remedy=f"make it: mkdir {parquet.parent}",
+        )
+    with failures_of_the_machine(str(parquet)):
+        read = to_parquet(trace, parquet)
+    facts = {
+        "drive": read.drive,
+        "requests": len(read.requests),
+        "lost": read.lost,
+        "is_complete": read.is_complete,
+    }
+    if json:
+        show_json(facts)
+        return
+    say(
+        f"{parquet}: {len(read.requests):,} requests of {read.drive}"
+        + (f", {read.lost:,} are missing" if read.lost else "")
+        + ("" if read.is_complete else "; the trace has no end: it goes on, or was cut short")
+    )
+
+
+COMMAND = convert_trace
