@@ -129,7 +129,6 @@ fn obey(
     spin: &mut Duration,
 ) {
     while let Ok(command) = inbox.receiver.try_recv() {
-        inbox.bell.silence();
         match command {
             Command::Fault(fault, reply) => {
                 // Whoever asked may have gone: the fault stands all the same.
