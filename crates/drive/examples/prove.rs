@@ -64,7 +64,15 @@ fn checker(folder: &Path, seed: u64, seconds: u64) -> bool {
 
 /// One cut; a drive must be right after it, too.
 fn cut(folder: &Path, seed: u64, is_lying: bool) -> bool {
-    let shape = Shape::of_seed(seed, CUT_LANE_BYTES);
+    let mut shape = Shape::of_seed(seed, CUT_LANE_BYTES);
+    if is_lying {
+        // Much that was promised must be volatile still: what a small cache drops is durable, lie or not.
+        shape = Shape {
+            cache_bytes: 1 << 30,
+            flush_share: 0.1,
+            ..shape
+        };
+    }
     let mut bench = Bench::new(folder, shape);
     if is_lying {
         bench.fault(DriveFault::LyingFlush);
