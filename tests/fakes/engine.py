@@ -23,10 +23,13 @@ class FakeEngine:
         self,
         broken_starts: frozenset[int] = frozenset(),
         ended_starts: frozenset[int] = frozenset(),
+        *,
+        with_log: bool = False,
     ) -> None:
-        """All starts work but those in `broken_starts`."""
+        """All starts work but those in `broken_starts`; `with_log`: a directory for the log."""
         self._broken = broken_starts
         self._ended = ended_starts
+        self._with_log = with_log
         self.starts: list[Start] = []
         self.stops: list[bool] = []
         """Of each stop, whether it was to be at once."""
@@ -40,6 +43,9 @@ class FakeEngine:
         (data / "base").mkdir()
         (data / "base/rows").write_bytes(bytes(range(256)) * 64)
         (data / "log").write_text("empty")
+        if self._with_log:
+            (data / self.log_folder).mkdir()
+            (data / self.log_folder / "1").write_text("begin")
 
     def start(self, start: Start) -> "FakeInstance":
         """Start nothing."""

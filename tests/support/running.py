@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from stithy.database.engines.postgresql.shared_memory import is_gone
+from stithy.drives.filesystems import is_mounted
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.journal import Entry, read_journal
@@ -24,19 +25,22 @@ PATIENCE_S = 400.0
 
 def write_study(
     path: Path,
-    candidates: Mapping[str, Path],
+    candidates: Mapping[str, Path | str],
     *,
     users: Sequence[int] = (1, 2),
     duration: str = "2 s",
     settings: Mapping[str, str] | None = None,
     load: Mapping[str, str] | None = None,
 ) -> Path:
-    """A study of one warehouse with 1 s of ramp-up; without calibration unless `load` has it."""
+    """A study of one warehouse with 1 s of ramp-up; without calibration unless `load` has it.
+
+    A candidate is a directory, or what stands after its name in the file.
+    """
     chosen = {"shared_buffers": "32MB", "max_wal_size": "64MB", **(settings or {})}
     lines = [
         "study: Does it work?",
         "candidates:",
-        *(f"  {name}: {{path: {place}}}" for name, place in candidates.items()),
+        *(f"  {name}: {_candidate(place)}" for name, place in candidates.items()),
         "database:",
         "  engine: postgresql",
         "  memory: 192 MiB",
@@ -50,6 +54,10 @@ def write_study(
     ]
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def _candidate(place: Path | str) -> str:
+    return place if isinstance(place, str) else f"{{path: {place}}}"
 
 
 @dataclass
@@ -163,5 +171,11 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             return bool(pids_inside(Path(facts["data"]), facts["program"]))
         case "shared-memory":
             return not is_gone(facts)
+        case "drive":
+            return Path(facts["folder"]).exists()
+        case "mount":
+            return is_mounted(Path(facts["path"]))
+        case "image":
+            return Path(facts["path"]).exists()
         case _:
             raise AssertionError(f"a kind without a check: {kind}")

@@ -31,6 +31,7 @@ from stithy.results.manifest import (
     sha256_of,
 )
 from stithy.results.write import write_json, write_table
+from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
 
 START_S = 1_800_000_000.0
@@ -78,6 +79,7 @@ class Shape:
     calibration: CalibrationFacts = CalibrationFacts(connections=13, rate_per_s_max=12_000.0)
     ledger: bool = False
     lost: Mapping[str, int] = field(default_factory=dict)
+    drives: Mapping[str, float] = field(default_factory=dict)
 
 
 def window_id(candidate: str, users: int, block: int) -> str:
@@ -89,7 +91,8 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     """Write a whole run to `directory`; `shape.left_out` windows exist in no table.
 
     `shape.changes` maps a window's id to columns of its `window` row that are replaced,
-    `shape.lost` to how many orders its ledger misses.
+    `shape.lost` to how many orders its ledger misses. `shape.drives` maps a candidate on an
+    emulated drive to the share of answers that were late.
     """
     shape = shape or Shape()
     run = RunDirectory(directory)
@@ -183,6 +186,7 @@ def _candidate(shape: Shape, index: int) -> CandidateFacts:
         filesystem="tmpfs" if fast else "ext4", mount_point="/dev/shm" if fast else "/",
         mount_options="rw,relatime", devices=() if fast else ("vda",), memory_backed=fast,
         master=index == 0,
+        drives=(sample_drive(),) if shape.candidates[index] in shape.drives else (),
     )  # fmt: skip
 
 
@@ -210,7 +214,9 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     if shape.series:
         _write(where.table("series"), tables.SERIES, load.series_rows())
     _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())
-    _write(where.table("drives"), tables.DRIVES, [])
+    late_share = shape.drives.get(place.candidate)
+    used = [] if late_share is None else drive_rows(place.window_id, late_share)
+    _write(where.table("drives"), tables.DRIVES, used)
     lost = shape.lost.get(place.window_id, 0)
     kept = ledger_rows(place.window_id, row["new_orders"], lost) if shape.ledger else []
     _write(where.table("ledger"), tables.LEDGER, kept)

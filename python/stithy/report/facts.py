@@ -54,7 +54,9 @@ def _candidate(candidate: CandidateFacts) -> dict[str, str]:
     """What is known of a candidate and its volume; what the machine tells does not say it twice."""
     own = dict(_pairs("", _fields(candidate, leave={"name", "environment", "drives"})))
     for drive in candidate.drives:
-        facts = _fields(drive, leave={"role", "profile"})
+        facts = _fields(drive, leave={"role", "profile", "transport_s"})
+        own_time = f"takes {duration(drive.transport_s)} itself, by which answers are earlier"
+        facts["transport"] = f"{drive.transport}, {own_time}"
         own |= dict(_pairs(f"emulated drive of the {drive.role}", facts))
     return {**own, **{k: v for k, v in _pairs("", candidate.environment) if k not in own}}
 

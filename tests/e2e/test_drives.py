@@ -1,0 +1,148 @@
+"""Studies on emulated drives, from nothing to a report, and from a kill back to nothing."""
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.drives import places
+from stithy.hosts.devices import mounts
+from stithy.results.hlog import read_hlog
+from stithy.results.layout import RunDirectory
+from support.running import (
+    Stithy,
+    entries,
+    left_by,
+    manifest,
+    seconds_measured,
+    wait_for,
+    write_study,
+)
+
+pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
+
+PLAIN = "{drive: generic-nvme}"
+
+
+def roles(backing: Path) -> str:
+    """A drive for each role, on three kinds of file systems, one of them in a file."""
+    return (
+        "{drives: {"
+        f"data: {{drive: generic-sata, backing: {backing}}}, "
+        "log: {drive: generic-nvme, filesystem: xfs, size: 1 GiB}, "
+        "temp: {drive: generic-nvme, scale: 1/8}, "
+        "backup: {drive: gp3, filesystem: btrfs}}}"
+    )
+
+
+def nothing_is_left(state: Path) -> None:
+    """No mount of Stithy's own, no drive, no entry of a run."""
+    assert [each for each in mounts() if "stithy-drives-" in str(each.point)] == []
+    assert places.all_folders() == []
+    assert not list((state / "runs").glob("*.jsonl"))
+
+
+@pytest.fixture(autouse=True)
+def own_state(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drives that this process looks for are those of the test's own runs."""
+    monkeypatch.setenv("STITHY_STATE", str(place / "state"))
+
+
+def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
+    stithy: Stithy, place: Path
+) -> None:
+    """Both candidates have valid or explained windows; what was emulated is in the results."""
+    (place / "images").mkdir()
+    study = write_study(
+        place / "s.yaml", {"one": PLAIN, "each": roles(place / "images")}, users=(2,)
+    )
+    out = place / "out"
+    finished = stithy.run("run", study, "--out", out)
+    assert finished.returncode == 0, finished.stderr
+    told = {each["name"]: each["drives"] for each in manifest(out)["candidates"]}
+    assert [each["role"] for each in told["each"]] == ["data", "log", "temp", "backup"]
+    assert [each["filesystem"] for each in told["each"]] == ["ext4", "xfs", "ext4", "btrfs"]
+    assert told["each"][2]["scale"] == 8
+    assert 'name = "generic-nvme"' in told["one"][0]["profile"]
+    assert told["one"][0]["transport_s"] > 0
+    assert_measured(out, {"one": ["data"], "each": ["backup", "data", "log", "temp"]})
+    assert "EMULATED drives: one = generic-nvme" in RunDirectory(out).page.read_text()
+    assert left_by(out) == []
+    assert list((place / "images").iterdir()) == []
+    nothing_is_left(place / "state")
+
+
+def assert_measured(out: Path, drives: Mapping[str, list[str]]) -> None:
+    """Each drive has its counters, samples and log; the log's drive got what the log wrote."""
+    for candidate, names in drives.items():
+        window = RunDirectory(out).window(f"w-{candidate}-u2-b0")
+        rows = pl.read_parquet(window.table("drives"))
+        assert sorted(set(rows["role"])) == names
+        writer = "log" if "log" in names else "data"
+        flushes = rows.filter((pl.col("role") == writer) & (pl.col("operation") == "flush"))
+        assert flushes["answered"][0] > 10
+        assert flushes["latency_p50_s"][0] > 10e-6
+        series = pl.read_parquet(window.table("series")).filter(pl.col("collector") == "drive")
+        assert {f"{name}:read" for name in names} <= set(series["subject"])
+        for name in names:
+            assert read_hlog(RunDirectory(out).drives / f"{candidate}.{name}.latency.hlog")
+    restores = pl.read_parquet(RunDirectory(out).table("restores"))
+    assert restores["identical"].all()
+
+
+MOMENTS = ("drive", "mount", "tree", "window")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_on_drives_that_is_killed_can_be_cleaned(
+    stithy: Stithy, place: Path, moment: str
+) -> None:
+    """While the drive comes up, while its file system does, while loading, and in a window."""
+    study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,), duration="30 s")
+    out = place / "out"
+    running = stithy.start("run", study, "--out", out)
+    if moment == "window":
+        wait_for(lambda: _began(out), running)
+    else:
+        wait_for(lambda: [e for e in entries(out, "making") if e.facts["kind"] == moment], running)
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
+    cleaned = stithy.run("clean")
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+    assert left_by(out) == []
+    nothing_is_left(place / "state")
+
+
+def _began(out: Path) -> bool:
+    """Whether users work in any window."""
+    windows = RunDirectory(out).windows
+    names = [each.name for each in windows.iterdir()] if windows.is_dir() else []
+    return any(seconds_measured(out, name) for name in names)
+
+
+def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
+    stithy: Stithy, place: Path
+) -> None:
+    """I/O errors instead of a hung machine; the message names the candidate."""
+    study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1,), duration="20 s")
+    out = place / "out"
+    running = stithy.start("run", study, "--out", out)
+    wait_for(lambda: _began(out), running)
+    for pid in _drive_programs():
+        os.kill(pid, signal.SIGKILL)
+    _, told = running.communicate(timeout=120)
+    assert running.returncode != 0, told
+    assert left_by(out) == []
+    nothing_is_left(place / "state")
+
+
+def _drive_programs() -> list[int]:
+    """The programs of this test's own runs."""
+    from stithy.drives.program import find
+
+    found = [find(folder) for folder in places.all_folders()]
+    assert found
+    return [each.pid for each in found if each is not None]

@@ -1,0 +1,81 @@
+"""A reader never takes an emulated drive for a real one."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.report.context import context_of
+from stithy.report.page import Page, build, render
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+
+def page_of(root: Path, **drives: float) -> Page:
+    """The page of a run whose candidates of these names are emulated."""
+    build_run(root, Shape(candidates=("disk", "memory"), users=(1, 4), drives=drives))
+    return build(context_of(read_run(root)))
+
+
+def html(page: Page) -> str:
+    """The page without the time that drawing takes."""
+    return render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A run on one emulated drive and one directory."""
+    return page_of(tmp_path_factory.mktemp("emulated") / "run", disk=0.02)
+
+
+def test_every_figure_names_the_emulated_drive_its_profile_and_scale(emulated: Page) -> None:
+    """In its last line, which stays with it wherever it is copied to."""
+    assert emulated.figures
+    for figure in emulated.figures:
+        assert figure.footer.startswith("EMULATED drives: disk = sample-ssd at scale 1/8 · ")
+
+
+def test_the_answer_and_the_method_tell_what_is_emulated_and_assumed(emulated: Page) -> None:
+    """At the top, and with the names of the assumed numbers at the end."""
+    assert (
+        "disk (sample-ssd at scale 1/8) is an emulated drive: it takes the times that its profile "
+        "describes." in emulated.answer.support
+    )
+    text = html(emulated)
+    assert "Assumed are write and flush; its other numbers name their source." in text
+    assert "It is a scale model of 1/8" in text
+    assert "The drive profile sample-ssd" in text
+    assert "<b>no</b>" not in text
+
+
+def test_the_candidates_are_shown_with_their_drives(emulated: Page) -> None:
+    """Profile, scale, transport and its time, but not the profile's whole text."""
+    [candidates] = [table for table in emulated.facts if table.name == "facts-candidates"]
+    known = {str(row["fact"]): str(row["value:disk"]) for row in candidates.frame.to_dicts()}
+    assert known["emulated drive of the data: profile name"] == "sample-ssd"
+    assert known["emulated drive of the data: transport"].startswith("fuse, takes 12 µs itself")
+    assert not any("profile" in fact and "\n" in value for fact, value in known.items())
+
+
+def test_what_the_drive_did_is_told_by_window_and_operation(emulated: Page) -> None:
+    """With its lateness."""
+    frame = emulated.tables["drives"].frame
+    assert frame.height == 2 * 4
+    assert frame.filter(frame["operation"] == "all")["late_share"].to_list() == [0.02, 0.02]
+    assert "late with 2.0 %" in html(emulated)
+
+
+def test_windows_of_a_late_drive_support_no_claim(tmp_path: Path) -> None:
+    """They are drawn hollow, with the reason."""
+    page = page_of(tmp_path / "run", disk=0.3)
+    assert [each.valid for each in page.context.evidence.windows if each.candidate == "disk"] == [
+        False,
+        False,
+    ]
+    assert "The instrument failed" in html(page)
+
+
+def test_without_emulated_drives_nothing_is_said_of_them(tmp_path: Path) -> None:
+    """Neither in a figure nor in the method."""
+    page = page_of(tmp_path / "run")
+    assert not any("EMULATED" in figure.footer for figure in page.figures)
+    assert "emulated" not in html(page).lower().split('<section id="repeat">')[0]
