@@ -6,16 +6,18 @@ from typing import Any
 import pytest
 
 from stithy.results import tables
-from stithy.results.drives import drive_rows, read_log
+from stithy.results.drives import Way, drive_rows, read_log
 from stithy.results.hlog import Interval
 from stithy.wire.drive.facts import DriveCounters
 from support.drive_counters import counters
 from support.hlog import encode, histogram, log
 
+WAY = Way(device_mean_s=400e-6, transport_s=12e-6)
+
 
 def rows(before: DriveCounters, after: DriveCounters, *seen: Interval) -> dict[str, dict[str, Any]]:
     """The rows by operation."""
-    return {row["operation"]: row for row in drive_rows("w", "data", before, after, seen)}
+    return {row["operation"]: row for row in drive_rows("w", "data", before, after, seen, WAY)}
 
 
 def test_counts_are_those_between_the_two_readings() -> None:
