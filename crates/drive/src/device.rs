@@ -318,7 +318,8 @@ fn image(spec: &DriveSpec) -> Result<Box<dyn Image>, DriveError> {
             DriveBacking::Memory => "memory",
             DriveBacking::File { path } => path.as_str(),
         };
-        let remedy = "give a smaller size, or a file on a file system with direct I/O";
+        let remedy =
+            "give a smaller size, or a file that is not there yet on a file system with direct I/O";
         DriveError::precondition("no-backing", e.to_string(), place, remedy).caused_by(e)
     })
 }

@@ -82,8 +82,11 @@ fn duration(key: &str, given_s: Option<f64>) -> Result<Option<Duration>, DriveEr
 }
 
 fn check(spec: &DriveSpec) -> Result<(), DriveError> {
-    if spec.name.is_empty() || spec.name.len() > 63 {
-        return Err(invalid("name", &spec.name, "1 to 63 characters"));
+    let is_odd = spec.name.chars().any(char::is_control);
+    if spec.name.is_empty() || spec.name.len() > 63 || is_odd {
+        let shown = spec.name.escape_debug().to_string();
+        let allowed = "1 to 63 bytes without control characters";
+        return Err(invalid("name", &shown, allowed));
     }
     if !matches!(spec.sector_bytes, 512 | 4096) {
         let value = spec.sector_bytes.to_string();

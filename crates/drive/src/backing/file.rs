@@ -8,11 +8,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::image::{check, Image};
+use super::owned;
 
 /// Direct I/O wants addresses, offsets and lengths in multiples of this.
 const ALIGNMENT_BYTES: usize = 4096;
 /// As much as moves at once.
 const CHUNK_BYTES: usize = 1 << 20;
+/// As much as a range that begins and ends within pages can lie in.
+const BUFFER_BYTES: usize = CHUNK_BYTES + 2 * ALIGNMENT_BYTES;
 
 #[repr(C, align(4096))]
 #[derive(Clone, Copy)]
@@ -25,13 +28,13 @@ impl Aligned {
     fn new() -> Self {
         Aligned(vec![
             Page([0; ALIGNMENT_BYTES]);
-            CHUNK_BYTES / ALIGNMENT_BYTES
+            BUFFER_BYTES / ALIGNMENT_BYTES
         ])
     }
 
     fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: pages are plain bytes without padding, one after the other.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), CHUNK_BYTES) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), BUFFER_BYTES) }
     }
 }
 
@@ -44,9 +47,11 @@ pub struct FileImage {
 }
 
 impl FileImage {
-    /// Opens `path`, or makes it, with `size_bytes` bytes; what it holds already stays.
+    /// Opens `path`, or makes it, with `size_bytes` bytes; what it holds already stays. A file that has
+    /// something and was not made here is not touched.
     ///
-    /// Errors: `InvalidInput` where the file system knows no direct I/O, or the file has another size.
+    /// Errors: `InvalidInput` where the file system knows no direct I/O, or the file has another size or is
+    /// no image; `WouldBlock` where another drive has it.
     pub fn open(path: &Path, size_bytes: u64) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -56,15 +61,21 @@ impl FileImage {
             .mode(0o600)
             .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
             .open(path)?;
+        owned::lock(&file)?;
         match file.metadata()?.len() {
-            0 => file.set_len(size_bytes)?,
-            same if same == size_bytes => {}
-            other => {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    format!("the file has {other} bytes, the drive {size_bytes}"),
-                ))
+            0 => {
+                owned::mark(&file);
+                file.set_len(size_bytes)?;
             }
+            other if other != size_bytes => {
+                let problem = format!("the file has {other} bytes, the drive {size_bytes}");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            }
+            _ if !owned::is_marked(&file) => {
+                let problem = "the file is there and is not the image of a drive";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            }
+            _ => {}
         }
         Ok(FileImage {
             file,
@@ -95,7 +106,7 @@ impl Image for FileImage {
         check(self.size_bytes, offset_bytes, length_bytes as u64)?;
         let (start, before) = around(offset_bytes);
         let whole = (before + length_bytes).next_multiple_of(ALIGNMENT_BYTES);
-        if whole > CHUNK_BYTES {
+        if whole > BUFFER_BYTES {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "read in one piece",
@@ -108,7 +119,7 @@ impl Image for FileImage {
     fn exchange(&mut self, offset_bytes: u64, content: &mut [u8]) -> io::Result<()> {
         check(self.size_bytes, offset_bytes, content.len() as u64)?;
         let mut at = offset_bytes;
-        for piece in content.chunks_mut(CHUNK_BYTES - ALIGNMENT_BYTES) {
+        for piece in content.chunks_mut(CHUNK_BYTES) {
             let (start, before) = around(at);
             let whole = (before + piece.len()).next_multiple_of(ALIGNMENT_BYTES);
             self.read_aligned(start, whole)?;
@@ -124,7 +135,19 @@ impl Image for FileImage {
     }
 
     fn write(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()> {
-        self.exchange(offset_bytes, &mut content.to_vec())
+        let is_whole = around(offset_bytes).1 == 0 && content.len() % ALIGNMENT_BYTES == 0;
+        if !is_whole {
+            return self.exchange(offset_bytes, &mut content.to_vec());
+        }
+        check(self.size_bytes, offset_bytes, content.len() as u64)?;
+        let mut at = offset_bytes;
+        for piece in content.chunks(CHUNK_BYTES) {
+            let incoming = &mut self.incoming.bytes()[..piece.len()];
+            incoming.copy_from_slice(piece);
+            self.file.write_all_at(incoming, at)?;
+            at += piece.len() as u64;
+        }
+        Ok(())
     }
 
     fn clear(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {
@@ -178,5 +201,42 @@ mod tests {
         let other_size = FileImage::open(&path, SIZE * 2).is_err();
         std::fs::remove_file(&path).unwrap();
         assert!(same && other_size);
+    }
+
+    /// Ranges of the largest request are read and written wherever they begin.
+    #[test]
+    fn large_ranges_may_begin_anywhere() {
+        const SIZE: u64 = 4 << 20;
+        let path = std::env::temp_dir().join(format!("stithy-anywhere-{}", std::process::id()));
+        let mut file = FileImage::open(&path, SIZE).expect("a file with direct I/O");
+        let done: io::Result<()> = [0, 512, 4096 - 512, 4096].iter().try_for_each(|&offset| {
+            let content: Vec<u8> = (0..1 << 20).map(|n| (n / 512 + offset) as u8).collect();
+            file.write(offset, &content)?;
+            assert!(file.view(offset, 1 << 20)? == content, "at {offset}");
+            Ok(())
+        });
+        std::fs::remove_file(&path).unwrap();
+        done.expect("it is inside the file");
+    }
+
+    /// A file has one drive at a time, and a person's file is none of an image.
+    #[test]
+    fn a_file_that_is_anothers_is_left_alone() {
+        const SIZE: u64 = 16 * 4096;
+        let path = std::env::temp_dir().join(format!("stithy-anothers-{}", std::process::id()));
+        let refused = || FileImage::open(&path, SIZE).err().map(|e| e.kind());
+        let first = FileImage::open(&path, SIZE).expect("a file with direct I/O");
+        let held = refused();
+        drop(first);
+        let again = refused();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, vec![7; SIZE as usize]).unwrap();
+        let persons = refused();
+        let content = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(Some(io::ErrorKind::WouldBlock), held);
+        assert_eq!(None, again);
+        assert_eq!(Some(io::ErrorKind::InvalidInput), persons);
+        assert!(content.iter().all(|&byte| byte == 7));
     }
 }

@@ -7,6 +7,7 @@ mod file;
 mod image;
 mod log;
 mod memory;
+mod owned;
 mod store;
 
 pub use file::FileImage;

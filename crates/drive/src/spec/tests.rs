@@ -85,9 +85,10 @@ fn a_scale_divides_the_profile() {
 #[test]
 fn impossible_values_are_refused_with_their_key() {
     type Change = fn(&mut DriveSpec);
-    let cases: [(&str, Change); 8] = [
+    let cases: [(&str, Change); 9] = [
         ("name", |spec| spec.name = String::new()),
         ("name", |spec| spec.name = "d".repeat(64)),
+        ("name", |spec| spec.name = "d\0".to_string()),
         ("sector_bytes", |spec| spec.sector_bytes = 1024),
         ("size_bytes", |spec| spec.size_bytes = 0),
         ("size_bytes", |spec| spec.size_bytes = 4097),
