@@ -49,8 +49,15 @@ def undo(
             _undo_server(making.facts)
     if everything:
         end(pids_of_run(run_id), signal.SIGTERM)
+    left = _unmake(list(reversed(ordered)), unmade)
+    # What lay on a drive that has died cannot be removed from it, and is gone with its mount.
+    return _unmake([each.making for each in left], unmade)
+
+
+def _unmake(makings: Iterable[Making], unmade: Callable[[int], None]) -> list[Left]:
+    """Go each way back, in the order given; returns what is left."""
     left = []
-    for making in reversed(ordered):
+    for making in makings:
         try:
             WAYS_BACK[making.kind](making.facts)
         except (OSError, StithyError, KeyError) as error:

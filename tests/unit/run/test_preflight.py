@@ -43,6 +43,23 @@ def test_volumes_in_memory_are_checked_against_memory(tmp_path: Path) -> None:
         check(tmp_path, 0.5, a=("shm", 1000.0, True))
 
 
+def test_drives_in_memory_are_refused_where_they_do_not_fit_beside_the_server(
+    tmp_path: Path,
+) -> None:
+    """All of them together, at their whole size, however little is written."""
+    study = read_study(
+        write_study(tmp_path / "s.yaml", {"a": tmp_path / "a", "b": tmp_path / "b"})
+    ).study
+    place = Path("/run/a")
+    rooms = {
+        name: (Room(f"image of {name}", None, True, place, takes_bytes=4 * GIB),) for name in "ab"
+    }
+    check_room(study, expand(study), rooms, 9 * GIB)
+    with pytest.raises(PreconditionError, match="8.19 GiB may be needed of memory") as caught:
+        check_room(study, expand(study), rooms, 8 * GIB)
+    assert "a directory as `backing`" in caught.value.remedy
+
+
 def test_available_memory_is_read_from_the_kernel(tmp_path: Path) -> None:
     """MemAvailable, not MemFree: caches can be dropped."""
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n")
