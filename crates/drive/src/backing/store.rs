@@ -1,6 +1,7 @@
 //! What a drive holds, with the semantics of a disk: a write is volatile until flushed, reads see the
 //! newest write, what a flush promised survives a power cut.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use super::image::Image;
@@ -128,7 +129,8 @@ impl Store {
         self.log.cut(&mut *self.image, rule)
     }
 
-    /// Flips `bits` bits of a range, chosen by a seed; the drive does not know of it.
+    /// Flips `bits` different bits of a range, chosen by a seed; the drive does not know of it. The range must
+    /// have as many.
     pub fn corrupt(
         &mut self,
         offset_bytes: u64,
@@ -137,10 +139,14 @@ impl Store {
         seed: u64,
     ) -> io::Result<()> {
         let mut rng = Rng::new(seed, 0);
-        for _ in 0..bits {
-            let at = offset_bytes + rng.below(length_bytes);
+        let mut chosen = BTreeSet::new();
+        while (chosen.len() as u64) < bits.min(length_bytes.saturating_mul(8)) {
+            chosen.insert((rng.below(length_bytes), rng.below(8)));
+        }
+        for (place, bit) in chosen {
+            let at = offset_bytes + place;
             let byte = self.image.view(at, 1)?[0];
-            self.image.write(at, &[byte ^ (1 << rng.below(8))])?;
+            self.image.write(at, &[byte ^ (1 << bit)])?;
         }
         Ok(())
     }

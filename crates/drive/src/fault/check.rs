@@ -7,6 +7,9 @@ use stithy_wire::{DriveFault, SlowPhase};
 use super::schedule;
 use crate::error::DriveError;
 
+/// More would keep the drive from serving while they flip.
+const BITS_MAX: u64 = 1_000_000;
+
 /// Refuses a fault with an impossible value.
 pub(super) fn check(fault: &DriveFault) -> Result<(), DriveError> {
     match *fault {
@@ -24,8 +27,13 @@ pub(super) fn check(fault: &DriveFault) -> Result<(), DriveError> {
             schedule::phases(schedule)?.iter().try_for_each(phase)
         }
         DriveFault::Errors { share: of, .. } => share("share", of),
-        DriveFault::Corrupt { length_bytes, .. } => {
-            require("length_bytes", length_bytes, length_bytes > 0, "at least 1")
+        DriveFault::Corrupt {
+            length_bytes, bits, ..
+        } => {
+            require("length_bytes", length_bytes, length_bytes > 0, "at least 1")?;
+            let most = BITS_MAX.min(length_bytes.saturating_mul(8));
+            let allowed = format!("1 to {most}, each in a place of its own");
+            require("bits", bits, (1..=most).contains(&bits), &allowed)
         }
         DriveFault::PowerCut {
             lost_share,

@@ -1,6 +1,7 @@
 //! What is wrong with a drive at the moment.
 
 mod check;
+mod reference;
 mod schedule;
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use stithy_measure::Moment;
 use stithy_wire::{DriveFault, SlowPhase};
 
+pub use self::reference::reference;
 pub use self::schedule::{Shipped, SCHEDULES};
 
 use crate::error::DriveError;
@@ -282,6 +284,20 @@ mod tests {
             duration_s: f64::NAN,
         };
         assert!(faults.set(Moment::START, &fault).is_err());
+        let corrupt = |length_bytes, bits| DriveFault::Corrupt {
+            offset_bytes: 0,
+            length_bytes,
+            bits,
+            seed: 1,
+        };
+        for (key, fault) in [
+            ("length_bytes", corrupt(0, 1)),
+            ("bits", corrupt(4096, 0)),
+            ("bits", corrupt(1, 9)),
+            ("bits", corrupt(1 << 40, 1_000_001)),
+        ] {
+            assert_eq!(key, faults.set(Moment::START, &fault).unwrap_err().place);
+        }
         let phase = SlowPhase {
             write_share: 1.5,
             ..SCHEDULES[0].phases[0]

@@ -241,6 +241,17 @@ fn corruption_stays_in_its_range() {
     assert!((1024..1536).contains(&flipped[0]));
 }
 
+/// As many bits flip as are asked for, though the same place may be drawn twice.
+#[test]
+fn corruption_flips_as_many_bits_as_asked() {
+    let (mut store, _) = grown(1, 50);
+    let before = content(&mut store);
+    store.corrupt(100, 2, 16, 4).unwrap();
+    let after = content(&mut store);
+    let expected: Vec<u8> = before[100..102].iter().map(|byte| !byte).collect();
+    assert_eq!(expected, after[100..102]);
+}
+
 /// A drive with a protected cache that lies loses what it answered meanwhile, and nothing from before or
 /// after.
 #[test]
