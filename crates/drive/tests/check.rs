@@ -121,7 +121,7 @@ fn checked(flaw: Flaw, seed: u64) -> (Findings, Findings) {
             lane.step(&disk).expect("it has power");
         }
         stop.store(true, Ordering::Relaxed);
-        walk.join().expect("it ends").0
+        walk.join().expect("it ends").1 .0
     });
     let before = before.and(lane.take_account().0);
     let before = before.and(lane.verify(&disk).expect("it has power"));

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::disk::Disk;
 use super::lane::{Lane, Plan};
@@ -159,8 +159,8 @@ impl Bench {
         open_direct(&self.device.ready().device)
     }
 
-    /// Every lane and every wanderer works, until `end` returns; gives what it returned and what was wrong.
-    fn work<T>(&mut self, end: impl FnOnce(&Device) -> T) -> (T, Findings, Work) {
+    /// Every lane and every wanderer works, until `end` returns; gives what it returned and what was seen.
+    fn work<T>(&mut self, end: impl FnOnce(&Device) -> T) -> (T, Account) {
         let disk = self.device();
         let stop = AtomicBool::new(false);
         let (sector_bytes, seed) = (self.shape.sector_bytes as usize, self.shape.seed);
@@ -192,24 +192,21 @@ impl Bench {
                 .collect();
             let given = end(device);
             stop.store(true, Ordering::Relaxed);
-            let accounts = walks.into_iter().map(|walk| walk.join().expect("it ends"));
-            let (mut findings, mut work) = add(accounts);
-            for load in loads {
-                let (error, (found, done)) = load.join().expect("it ends");
-                assert!(error.is_none_or(|e| e.raw_os_error() == Some(libc::EIO)));
-                (findings, work) = (findings.and(found), work.and(done));
-            }
-            (given, findings, work)
+            let threads = loads.into_iter().chain(walks);
+            let ends = threads.map(|thread| thread.join().expect("it ends"));
+            (given, add(ends))
         })
     }
 
     /// Loads the drive for a time, then compares all of it with what it must hold.
     pub fn check(&mut self, time: Duration) -> (Findings, Work) {
-        let start = Instant::now();
-        let ((), findings, work) = self.work(|_| std::thread::sleep(time));
-        // A lane ends early after an I/O error only, of which there must be none.
-        assert!(start.elapsed() >= time && work.writes > 0);
-        (findings.and(self.verify(&self.device())), work)
+        let ((), account) = self.work(|_| std::thread::sleep(time));
+        assert!(account.errors.is_empty(), "{:?}", account.errors);
+        assert!(account.work.writes > 0, "nothing was checked");
+        (
+            account.findings.and(self.verify(&self.device())),
+            account.work,
+        )
     }
 
     /// What `disk` holds and must not, nothing being under way.
@@ -223,13 +220,17 @@ impl Bench {
     /// come back, and compares.
     pub fn cut(&mut self, time: Duration, seed: u64) -> CutAccount {
         let fault = self.shape.cut(seed);
-        let (outcome, mut findings, work) = self.work(|device| {
+        let (outcome, account) = self.work(|device| {
             std::thread::sleep(time);
             device.fault(fault).expect("it has power")
         });
         let FaultOutcome::Cut(counts) = outcome else {
             panic!("the power was not cut");
         };
+        let mut findings = account.findings;
+        for error in account.errors {
+            assert_eq!(Some(libc::EIO), error.raw_os_error());
+        }
         let before = self.raw();
         let disk = self.device();
         for lane in &mut self.lanes {
@@ -250,7 +251,7 @@ impl Bench {
         CutAccount {
             counts,
             findings,
-            work,
+            work: account.work,
         }
     }
 
@@ -279,9 +280,20 @@ impl Bench {
     }
 }
 
-fn add(accounts: impl Iterator<Item = (Findings, Work)>) -> (Findings, Work) {
-    let start = (Findings::default(), Work::default());
-    accounts.fold(start, |(findings, work), (found, done)| {
-        (findings.and(found), work.and(done))
-    })
+/// What lanes and wanderers saw and did, and the I/O errors that ended some.
+#[derive(Default)]
+struct Account {
+    findings: Findings,
+    work: Work,
+    errors: Vec<std::io::Error>,
+}
+
+fn add(ends: impl Iterator<Item = (Option<std::io::Error>, (Findings, Work))>) -> Account {
+    let mut account = Account::default();
+    for (error, (found, done)) in ends {
+        account.findings = account.findings.and(found);
+        account.work = account.work.and(done);
+        account.errors.extend(error);
+    }
+    account
 }

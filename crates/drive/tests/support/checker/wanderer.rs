@@ -1,6 +1,7 @@
 //! A reader of what others write at the same moment: it must never see less than what was answered before
 //! it asked, nor anything that had not begun when it got its answer.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::disk::Disk;
@@ -31,14 +32,14 @@ impl Sight {
     }
 }
 
-/// Reads here and there until `stop` or an I/O error; gives what was wrong.
+/// Reads here and there until `stop` or an I/O error; gives this, and what was wrong.
 pub fn wander(
     disk: &dyn Disk,
     sights: &[Sight],
     sector_bytes: usize,
     seed: u64,
     stop: &AtomicBool,
-) -> (Findings, Work) {
+) -> (Option<io::Error>, (Findings, Work)) {
     let mut rng = Rng::new(seed, 3000);
     let mut pages = Pages::patterned(BYTES_MAX as usize / 4096, 0);
     let (mut findings, mut work) = (Findings::default(), Work::default());
@@ -49,25 +50,25 @@ pub fn wander(
         let longest = (BYTES_MAX / sector_bytes as u64).min(sectors - first);
         let length = (1 + rng.below(longest)) as usize * sector_bytes;
         let content = &mut pages.bytes_mut()[..length];
-        let Some(found) = look(disk, sight, first as usize * sector_bytes, content) else {
-            break;
-        };
-        findings = findings.and(found);
+        match look(disk, sight, first as usize * sector_bytes, content) {
+            Ok(found) => findings = findings.and(found),
+            Err(error) => return (Some(error), (findings, work)),
+        }
         work.reads += 1;
         work.read_bytes += length as u64;
     }
-    (findings, work)
+    (None, (findings, work))
 }
 
-/// One read, judged; None after an I/O error, which a cut gives.
-fn look(disk: &dyn Disk, sight: &Sight, offset: usize, content: &mut [u8]) -> Option<Findings> {
+/// One read, judged.
+fn look(disk: &dyn Disk, sight: &Sight, offset: usize, content: &mut [u8]) -> io::Result<Findings> {
     let first = offset / UNIT_BYTES;
     let units = first..first + content.len() / UNIT_BYTES;
     let least: Vec<Step> = units
         .clone()
         .map(|unit| sight.shared.answered(unit))
         .collect();
-    disk.read(sight.start_bytes + offset as u64, content).ok()?;
+    disk.read(sight.start_bytes + offset as u64, content)?;
     let mut findings = Findings::default();
     for ((unit, least), bytes) in units.zip(least).zip(content.chunks_exact(UNIT_BYTES)) {
         let most = sight.shared.begun(unit);
@@ -77,7 +78,7 @@ fn look(disk: &dyn Disk, sight: &Sight, offset: usize, content: &mut [u8]) -> Op
             Some(_) => {}
         }
     }
-    Some(findings)
+    Ok(findings)
 }
 
 /// Whether a unit may show `seen` between two steps. Zeros may be of any discard between them.
