@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import cast, get_args
 
 import pytest
 
@@ -96,13 +96,14 @@ def begin(faked: FakedRun) -> Iterator[Begin]:
             *roles: Role,
         ) -> tuple[Context, dict[str, list[AnyCommand]], dict[str, Drives]]:
             context = faked.start()
-            heard, drives, providers = {}, {}, {}
+            heard, drives = {}, {}
+            providers: dict[str, Provider] = {}
             for name, provider in context.providers.items():
                 control = faked.root / f"control-{name}"
                 drives[name] = Drives()
                 heard[name] = stack.enter_context(serving(control, drives[name]))
-                providers[name] = OnDrives(provider, control, roles)
-            return replace(context, providers=providers), heard, drives  # type: ignore[arg-type]
+                providers[name] = cast(Provider, OnDrives(provider, control, roles))
+            return replace(context, providers=providers), heard, drives
 
         yield started
 
