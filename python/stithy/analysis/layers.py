@@ -29,20 +29,21 @@ def limits(window_id: str, means: pl.DataFrame) -> tuple[Limit, ...]:
     Own: thresholds above; the CPU counts as used when it is neither idle nor waiting for I/O.
     """
     rows = means.filter(pl.col("window_id") == window_id).to_dicts()
-    found = [limit for limit in (_cpu(rows), *_devices(rows)) if limit is not None]
+    cpus = (_cpu(rows, "", "the CPUs of the host"), _cpu(rows, "server", "the CPUs of the server"))
+    found = [limit for limit in (*cpus, *_devices(rows)) if limit is not None]
     return tuple(sorted(found, key=lambda limit: -limit.use_share))
 
 
-def _cpu(rows: Sequence[dict[str, object]]) -> Limit | None:
+def _cpu(rows: Sequence[dict[str, object]], subject: str, what: str) -> Limit | None:
     shares = {
         str(row["metric"]): _number(row["mean"])
         for row in rows
-        if row["collector"] == "cpu" and row["subject"] == ""
+        if row["collector"] == "cpu" and row["subject"] == subject
     }
     if "idle_share" not in shares:
         return None
     used = 1 - shares["idle_share"] - shares.get("iowait_share", 0.0)
-    return Limit("the CPUs of the host", used) if used >= CPU_FULL_SHARE else None
+    return Limit(what, used) if used >= CPU_FULL_SHARE else None
 
 
 def _devices(rows: Sequence[dict[str, object]]) -> list[Limit]:

@@ -56,9 +56,10 @@ class Scope:
     """What a window's collectors look at.
 
     `volumes`: directories of the candidate's volumes. `drives`: the control sockets of its emulated
-    drives, by the drives' names. `database_url`: the running instance, None
-    where there is none. `memory_cgroup`: directory of the server's memory cgroup, None where it has
-    none of its own. `proc`, `sys`: roots of those file systems (a seam for tests).
+    drives, by the drives' names. `database_url`: the running instance, None where there is none.
+    `memory_cgroup`: directory of the server's memory cgroup, None where it has none of its own.
+    `server_cpus`: the CPUs that the server is bound to, None for any. `proc`, `sys`: roots of those
+    file systems (a seam for tests).
     """
 
     volumes: tuple[Path, ...]
@@ -68,6 +69,7 @@ class Scope:
     sys: Path = Path("/sys")
     clock: Clock = field(default_factory=SystemClock)
     drives: Mapping[str, Path] = field(default_factory=dict)
+    server_cpus: tuple[int, ...] | None = None
 
 
 class Collector(Protocol):

@@ -23,7 +23,8 @@ class Request:
     """What a study asks of its engine; `connections_max` is the most
     that the users of any level have.
 
-    `memory_bytes` is all that the server and its page cache may use.
+    `memory_bytes` is all that the server and its page cache may use, `cpus` are the CPUs to which
+    it is bound except while it loads, None for any.
     """
 
     runner: Runner
@@ -32,6 +33,7 @@ class Request:
     connections_max: int
     user: ServerUser | None
     password: Secret
+    cpus: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

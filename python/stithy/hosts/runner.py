@@ -20,8 +20,9 @@ class Command:
     """What to start, as whom, where.
 
     `user` is a name of the password database, None for the caller's own. `memory_cgroup` is a
-    directory of a memory cgroup that the process joins before its program starts. `detached`: it
-    has no pipes to the caller, so it may outlive it.
+    directory of a memory cgroup that the process joins before its program starts. `cpus` are the
+    numbers of those that it may use, None for any. `detached`: it has no pipes to the caller, so it
+    may outlive it.
     """
 
     argv: Sequence[str]
@@ -30,6 +31,7 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: Path | None = None
     detached: bool = False
+    cpus: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -137,11 +139,13 @@ class LocalRunner:
 
 
 def wrapped(command: Command) -> list[str]:
-    """The words to execute: join the cgroup as the caller, then become the user, then the program.
+    """The words to execute: join the cgroup as the caller, bind to CPUs, become the user, begin.
 
     In that order, because only the caller may write to the cgroup.
     """
     words = [*_as_user(find_user(command.user)), *command.argv] if command.user else command.argv
+    if command.cpus is not None:
+        words = ["taskset", "--cpu-list", ",".join(map(str, command.cpus)), *words]
     if command.memory_cgroup is None:
         return list(words)
     return ["/bin/sh", "-c", JOIN, str(command.memory_cgroup / "cgroup.procs"), *words]

@@ -58,10 +58,10 @@ class Context:
 
     @cached_property
     def footer(self) -> str:
-        """What every figure says in its last line: emulated drives, loop, window, memory."""
+        """What every figure says in its last line: drives, loop, window, the server's limits."""
         parts = [driving.said(self.load), _window(self.load), _repeats(self.evidence)]
         parts.insert(0, drives.footer(self.manifest))
-        return " · ".join(part for part in [*parts, self.memory_note] if part)
+        return " · ".join(part for part in [*parts, self.memory_note, self.cpus_note] if part)
 
     @property
     def label(self) -> str | None:
@@ -105,6 +105,15 @@ class Context:
         rows.sort(key=lambda row: row["memory_limit_note"] is not None)
         texts = dict.fromkeys(_memory(row) for row in rows)
         return "; ".join(texts) if texts else "memory limit not recorded"
+
+    @property
+    def cpus_note(self) -> str:
+        """How many CPUs the server was bound to; empty where it could use any."""
+        cpus = self.manifest.database.cpus if self.manifest else None
+        if self.manifest is None or cpus is None:
+            return ""
+        there = self.manifest.environment.get("cpus")
+        return f"server on {len(cpus)} of {there.value if there else '?'} CPUs"
 
 
 def context_of(run: Run) -> Context:

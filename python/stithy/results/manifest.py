@@ -80,7 +80,8 @@ class CandidateFacts(_Facts):
 class DatabaseFacts(_Facts):
     """The database product; `settings` as the study asks, `effective_settings` as in force.
 
-    Settings that name a place or hold a secret are not in it.
+    Settings that name a place or hold a secret are not in it. `cpus` are the numbers of the CPUs to
+    which the server was bound, None where it could use any.
     """
 
     engine: str
@@ -88,6 +89,7 @@ class DatabaseFacts(_Facts):
     server_version: str | None = None
     effective_settings: dict[str, str] | None = None
     missing_because: str | None = None
+    cpus: tuple[int, ...] | None = None
 
 
 class MemoryFacts(_Facts):
@@ -222,6 +224,7 @@ def comparability(
         "engine": database.engine,
         "server_version": database.server_version,
         "settings": database.settings,
+        "cpus": None if database.cpus is None else len(database.cpus),
         "memory_limit_bytes": memory.limit_bytes,
         "memory_limit_enforced": memory.enforced,
         "driver": _driver_generation(stithy_version),

@@ -60,6 +60,7 @@ class Context:
 
     run_id: str
     file: StudyFile
+    server_cpus: tuple[int, ...] | None
     plan: Plan
     workload: Workload
     directory: RunDirectory

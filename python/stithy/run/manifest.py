@@ -124,6 +124,7 @@ class ManifestFile:
             server_version=facts.version if facts else self._context.installation.version,
             effective_settings=facts.settings if facts else None,
             missing_because=None if facts else "no window was started",
+            cpus=self._context.server_cpus,
         )
 
     def _memory(self) -> MemoryFacts:

@@ -12,6 +12,7 @@ from pathlib import Path
 from stithy.clock import Clock, SystemClock
 from stithy.database.engine import Engine, Request
 from stithy.errors import PreconditionError, StithyError
+from stithy.hosts.cpus import server_cpus
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.runner import LocalRunner, Runner
 from stithy.hosts.users import ServerUser, server_user
@@ -32,6 +33,7 @@ from stithy.run.stop import Stop
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import Provider, Site
 from stithy.study.load import StudyFile, read_study
+from stithy.study.sections import is_emulated
 from stithy.workload.hammer import Hammer, Program
 
 
@@ -75,7 +77,8 @@ def start_run(
     plan = expand(file.study)
     run_id = secrets.token_hex(6)
     runner, user, clock = tools.runner(run_id), tools.user(), tools.clock
-    engine = tools.engine(file, _request(file, runner, user))
+    cpus = _server_cpus(file)
+    engine = tools.engine(file, _request(file, runner, user, cpus))
     installation = engine.check()
     hammer = tools.hammer(runner)
     directory = RunDirectory(out or default_directory(study, clock.now_s()))
@@ -87,6 +90,7 @@ def start_run(
     return Context(
         run_id=run_id,
         file=file,
+        server_cpus=cpus,
         plan=plan,
         workload=plugins("workload")[file.study.workload.name].WORKLOAD,
         directory=directory,
@@ -112,7 +116,14 @@ def default_directory(study: Path, now_s: float) -> Path:
     return Path("runs") / f"{study.stem}-{at}"
 
 
-def _request(file: StudyFile, runner: Runner, user: ServerUser | None) -> Request:
+def _server_cpus(file: StudyFile) -> tuple[int, ...] | None:
+    emulated = any(map(is_emulated, file.study.candidates.values()))
+    return server_cpus(file.study.database.cpus, emulated=emulated)
+
+
+def _request(
+    file: StudyFile, runner: Runner, user: ServerUser | None, cpus: tuple[int, ...] | None
+) -> Request:
     database = file.study.database
     return Request(
         runner=runner,
@@ -121,6 +132,7 @@ def _request(file: StudyFile, runner: Runner, user: ServerUser | None) -> Reques
         connections_max=file.study.load.connections_max,
         user=user,
         password=generate_password(),
+        cpus=cpus,
     )
 
 

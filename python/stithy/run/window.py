@@ -186,6 +186,7 @@ def _sampled(
             database_url=instance.url,
             memory_cgroup=group.path if group else None,
             clock=context.clock,
+            server_cpus=context.server_cpus,
         )
     )
     sampler.start()

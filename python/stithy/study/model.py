@@ -75,6 +75,15 @@ class Database(BaseModel):
         ),
         examples=["1 GiB"],
     )
+    cpus: Annotated[int | None, Field(ge=1, le=4096)] = Field(
+        default=None,
+        json_schema_extra={"default": "all; with emulated drives all but one"},
+        description=(
+            "CPUs of this machine that the server may use. What drives users and emulates drives "
+            "needs some too: a server that takes all feels their delay as the storage's."
+        ),
+        examples=[4],
+    )
     settings: Mapping[SettingName, Annotated[str, BeforeValidator(_setting)]] = Field(
         default={},
         description=(

@@ -131,6 +131,11 @@ def owned_settings(engine: str) -> Mapping[str, str]:
     return owned
 
 
+def is_emulated(candidate: Candidate) -> bool:
+    """Whether this machine's own CPUs stand in for the candidate's drives."""
+    return bool(getattr(plugins("provider")[candidate.provider], "EMULATED", False))
+
+
 def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
 

@@ -44,3 +44,9 @@ def test_the_fullest_comes_first() -> None:
 def test_nothing_watched_is_no_limit() -> None:
     """Without samples nothing is said."""
     assert limits("other", _means(("cpu", "", "idle_share", 0.0))) == ()
+
+
+def test_a_bound_server_can_be_full_on_a_host_that_is_not() -> None:
+    """Its own CPUs are what it has."""
+    rows = _means(("cpu", "", "idle_share", 0.45), ("cpu", "server", "idle_share", 0.03))
+    assert limits("w", rows) == (Limit("the CPUs of the server", 0.97),)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,11 @@ def test_a_process_joins_its_cgroup_before_it_becomes_its_user() -> None:
     assert words[:4] == ["/bin/sh", "-c", JOIN, "/group/cgroup.procs"]
     assert words[4] == "setpriv"
     assert words[-1] == "postgres"
+
+
+def test_a_process_uses_the_cpus_that_it_is_bound_to() -> None:
+    """Also what it starts; the last of this process's own is certainly there."""
+    last = max(os.sched_getaffinity(0))
+    script = "import os; print(sorted(os.sched_getaffinity(0)))"
+    finished = LocalRunner().run(Command([sys.executable, "-c", script], cpus=(last,)))
+    assert finished.stdout.strip() == f"[{last}]"

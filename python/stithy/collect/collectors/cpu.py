@@ -1,4 +1,7 @@
-"""Where the time of all CPUs goes, from the first line of /proc/stat."""
+"""Where the time of the CPUs goes, from /proc/stat: of all, and of those that the server has.
+
+The subject `server` is there where the server is bound to some of them.
+"""
 
 from collections.abc import Sequence
 
@@ -18,28 +21,33 @@ METRICS = (
 )
 
 
+SERVER = "server"
+_NAMES = tuple(metric.name for metric in METRICS)
+
+Ticks = tuple[int, ...]
+
+
 class Cpu:
     """Shares between two readings."""
 
-    def __init__(self, file: KernelFile) -> None:
-        """`file` is /proc/stat."""
+    def __init__(self, file: KernelFile, server_cpus: tuple[int, ...] | None = None) -> None:
+        """`file` is /proc/stat; `server_cpus` are those of the server, None where it has all."""
         self._file = file
-        self._last: tuple[int, ...] | None = None
+        self._server_cpus = server_cpus
+        self._last: dict[str, Ticks] = {}
 
     def sample(self) -> Sequence[Sample]:
-        """One sample a state."""
-        now = parse(self._file.read())
+        """One sample a subject and state."""
+        text = self._file.read()
+        now = {"": parse(text)}
+        if self._server_cpus is not None:
+            now[SERVER] = parse_cpus(text, self._server_cpus)
         last, self._last = self._last, now
-        if last is None:
-            return []
-        # The kernel may take iowait and steal back by a tick: a state never ran for less than none.
-        spent = [max(0, after - before) for before, after in zip(last, now, strict=True)]
-        total = sum(spent)
-        if total == 0:
-            return [Sample("", metric.name, None, "no tick passed") for metric in METRICS]
         return [
-            Sample("", metric.name, ticks / total)
-            for metric, ticks in zip(METRICS, spent, strict=True)
+            sample
+            for subject, ticks in now.items()
+            if subject in last
+            for sample in _shares(subject, last[subject], ticks)
         ]
 
     def close(self) -> None:
@@ -47,19 +55,39 @@ class Cpu:
         self._file.close()
 
 
-def parse(text: bytes) -> tuple[int, ...]:
+def _shares(subject: str, last: Ticks, now: Ticks) -> list[Sample]:
+    # The kernel may take iowait and steal back by a tick: a state never ran for less than none.
+    spent = [max(0, after - before) for before, after in zip(last, now, strict=True)]
+    total = sum(spent)
+    if total == 0:
+        return [Sample(subject, name, None, "no tick passed") for name in _NAMES]
+    return [Sample(subject, name, ticks / total) for name, ticks in zip(_NAMES, spent, strict=True)]
+
+
+def parse(text: bytes) -> Ticks:
     """Ticks of all CPUs by state, in the order of METRICS.
 
     `cpu  4705 150 1120 16250 520 30 45 0 0 0` is user, nice, system, idle, iowait, irq, softirq,
     steal, guest, guest_nice; guests are already in user and nice.
     Source: Documentation/filesystems/proc.rst of Linux.
     """
-    user, nice, system, idle, iowait, irq, softirq, steal = map(
-        int, text[: text.index(b"\n")].split()[1:9]
-    )
+    return _ticks(text[: text.index(b"\n")])
+
+
+def parse_cpus(text: bytes, cpus: Sequence[int]) -> Ticks:
+    """The same of some CPUs together; one that is offline has no line and adds nothing."""
+    names = {f"cpu{number}".encode() for number in cpus}
+    lines = [line for line in text.splitlines() if line.split(b" ", 1)[0] in names]
+    return tuple(map(sum, zip(*map(_ticks, lines), strict=True))) or (0,) * len(METRICS)
+
+
+def _ticks(line: bytes) -> Ticks:
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, line.split()[1:9])
     return user, nice, system, idle, iowait, irq + softirq, steal
 
 
 def create(scope: Scope) -> Cpu:
     """The collector."""
-    return Cpu(KernelFile(scope.proc / "stat", 512))
+    # A line of /proc/stat is at most some 200 bytes, and there may be thousands of CPUs.
+    size_bytes = 512 if scope.server_cpus is None else 2**20
+    return Cpu(KernelFile(scope.proc / "stat", size_bytes), scope.server_cpus)

@@ -10,6 +10,7 @@ from stithy.storage.emulated import EmulatedProvider
 from stithy.storage.provider import Needs, Role, Site
 
 NAME = "drive"
+EMULATED = True
 NEEDS = Needs(root=True, why="it makes loop devices and mounts file systems")
 
 

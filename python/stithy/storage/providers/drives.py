@@ -9,6 +9,7 @@ from stithy.storage.emulated import EmulatedProvider
 from stithy.storage.provider import ROLES, Needs, Role, Site
 
 NAME = "drives"
+EMULATED = True
 NEEDS = Needs(root=True, why="it makes loop devices and mounts file systems")
 
 

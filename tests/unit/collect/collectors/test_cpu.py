@@ -56,3 +56,17 @@ def test_no_tick_in_between_is_missing_and_not_zero() -> None:
     """Two readings within one tick say nothing about shares."""
     same = "cpu 100 0 0 100 0 0 0 0 0 0\n"
     assert set(shares(same, same).values()) == {None}
+
+
+def test_the_cpus_of_a_bound_server_are_a_subject_of_their_own() -> None:
+    """Half a machine may be idle while the server has nothing left."""
+    stat = Stat(
+        "cpu 100 0 0 100 0 0 0 0\ncpu0 50 0 0 50 0 0 0 0\ncpu1 50 0 0 50 0 0 0 0\nintr 5\n",
+        "cpu 200 0 0 200 0 0 0 0\ncpu0 50 0 0 150 0 0 0 0\ncpu1 150 0 0 50 0 0 0 0\nintr 5\n",
+    )
+    cpu = Cpu(stat, (1,))  # type: ignore[arg-type]  # a stand-in for KernelFile
+    cpu.sample()
+    found = {(each.subject, each.metric): each.value for each in cpu.sample()}
+    assert found["", "user_share"] == 0.5
+    assert found["server", "user_share"] == 1.0
+    assert found["server", "idle_share"] == 0.0

@@ -101,7 +101,8 @@ class PostgreSQL:
         extra = words(self._loading()) if start.loading else []
         if start.temp is not None:
             extra += words({"temp_tablespaces": TEMP_TABLESPACE})
-        command = self._command([*asked, *extra], start.memory_cgroup)
+        cpus = None if start.loading else self._request.cpus
+        command = self._command([*asked, *extra], start.memory_cgroup, cpus)
         running = self._request.runner.start(command, stderr=start.log)
         server = Server(running, start, self._request.password)
         _wait_until_ready(server)
@@ -111,7 +112,12 @@ class PostgreSQL:
             server.use_for_temp(start.temp)
         return server
 
-    def _command(self, argv: list[str], memory_cgroup: Path | None = None) -> Command:
+    def _command(
+        self,
+        argv: list[str],
+        memory_cgroup: Path | None = None,
+        cpus: tuple[int, ...] | None = None,
+    ) -> Command:
         user = self._request.user
         return Command(
             argv,
@@ -119,6 +125,7 @@ class PostgreSQL:
             memory_cgroup=memory_cgroup,
             environment={"LC_ALL": "C", "TZ": "UTC"},
             detached=True,
+            cpus=cpus,
         )
 
     def _settings(self) -> dict[str, str]:
