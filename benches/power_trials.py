@@ -11,7 +11,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +46,7 @@ from stithy.workload.hammer import Hammer, RunRequest, Watch
 KINDS = ("ext4", "xfs", "btrfs")
 SIZE = WorkloadSize(name="order-entry", warehouses=1)
 MIB = 2**20
-DRIVE = "disk"
+DRIVE, LOG_DRIVE = "data", "log"
 DRIVE_BYTES = 1536 * MIB
 CACHE_BYTES = 64 * MIB
 USERS = 4
@@ -127,7 +127,7 @@ class Seen:
     kind: str
     seed: int
     load_s: float
-    cut: DriveCut
+    cuts: tuple[DriveCut, ...]
     clean: bool
     said: str
     orders: LedgerCounts
@@ -141,15 +141,31 @@ class Seen:
         return self.clean and self.holds and not self.broken and self.orders.acknowledged > 0
 
 
-class Machine:
-    """A drive with a file system, and PostgreSQL on it."""
+@dataclass(frozen=True)
+class Plan:
+    """What a machine is like; `own_log`: the server's log lies on a drive of its own.
 
-    def __init__(self, master: Master, drives: DriveProgram, mounted: MountedDrive) -> None:
-        """The database lies below the mount already; no server runs."""
+    `parent` is where the folders of the machine are made.
+    """
+
+    kind: str
+    seed: int
+    cache_bytes: int = CACHE_BYTES
+    own_log: bool = False
+    parent: Path = PARENT
+
+
+class Machine:
+    """Drives with file systems, and PostgreSQL on them."""
+
+    def __init__(
+        self, master: Master, drives: DriveProgram, mounted: Sequence[MountedDrive]
+    ) -> None:
+        """The database lies below the first mount already; no server runs."""
         self._engine = master.engine
         self._drives = drives
-        self.mounted = mounted
-        self._data = mounted.folder / "data"
+        self.mounted = tuple(mounted)
+        self._data = mounted[0].folder / "data"
         self._place = drives.folder.parent
         self._starts = 0
         self.server: Server | None = None
@@ -169,34 +185,34 @@ class Machine:
     def cut_under_load(self, seed: int, rule: CutRule, *, is_lying: bool = False) -> Seen:
         """Load, cut, bring everything back in order, and compare."""
         server = self.server or self.start()
-        if is_lying:
-            self.mounted.control.fault(self.mounted.name, faults.LyingFlush())
+        for each in self.mounted if is_lying else ():
+            each.control.fault(each.name, faults.LyingFlush())
         ledger = self._place / f"{seed}.ledger"
         # Not a moment that some timer of the server or the file system shares.
         load_s = random.Random(seed).uniform(0.2, 2.0)
         with load(server, ledger, seed) as working:
             working.wait(load_s)
             memory = server.shared_memory()
-            [cut] = cut_power([self.mounted], rule, lambda: pids_inside(self._data, PROGRAM))
+            cuts = cut_power(self.mounted, rule, lambda: pids_inside(self._data, PROGRAM))
         server.stop()
         self.server = None
         remove_segment(memory)
-        return self._compared(Cut(seed, load_s, cut), ledger)
+        return self._compared(Cut(seed, load_s, cuts), ledger)
 
     def _compared(self, cut: "Cut", ledger: Path) -> Seen:
-        restore_power([self.mounted])
-        checked = check_file_system(self.mounted)
+        restore_power(self.mounted)
+        checked = [check_file_system(each) for each in self.mounted]
         hammer = Hammer(LocalRunner(), self.start().url)
         verified = hammer.verify_ledger(SIZE, ledger).summary
         broken = hammer.check(SIZE, quick=True, after_load=False).broken
         ledger.unlink()
         return Seen(
-            kind=self.mounted.kind,
+            kind=self.mounted[0].kind,
             seed=cut.seed,
             load_s=cut.load_s,
-            cut=cut.drive,
-            clean=checked.clean,
-            said="" if checked.clean else checked.text,
+            cuts=cut.drives,
+            clean=all(each.clean for each in checked),
+            said="\n".join(each.text for each in checked if not each.clean),
             orders=verified.orders,
             payments=verified.payments,
             holds=verified.holds,
@@ -215,38 +231,54 @@ class Cut:
 
     seed: int
     load_s: float
-    drive: DriveCut
+    drives: tuple[DriveCut, ...]
 
 
 @contextmanager
-def machine(
-    master: Master, kind: str, seed: int, cache_bytes: int = CACHE_BYTES, parent: Path = PARENT
-) -> Iterator[Machine]:
-    """A machine with a copy of the master on a fresh file system, until the end of the block."""
+def machine(master: Master, plan: Plan) -> Iterator[Machine]:
+    """A machine with a copy of the master on fresh file systems, until the end of the block."""
+    names = (DRIVE, LOG_DRIVE) if plan.own_log else (DRIVE,)
+    volatile = VolatileBytes(limit_bytes=plan.cache_bytes)
+    specs = [
+        DriveSpec(name, None, DRIVE_BYTES, seed=plan.seed, volatile=volatile) for name in names
+    ]
     with ExitStack() as stack:
-        place = stack.enter_context(_private_folder(parent))
-        volatile = VolatileBytes(limit_bytes=cache_bytes)
-        spec = DriveSpec(DRIVE, None, DRIVE_BYTES, seed=seed, volatile=volatile)
-        drives = program.start([spec], place / "drives", hold_off_idle=False)
+        place = stack.enter_context(_private_folder(plan.parent))
+        drives = program.start(specs, place / "drives", hold_off_idle=False)
         stack.callback(drives.stop)
-        mounted = _mounted(drives, place / "mount", kind)
-        stack.callback(filesystems.unmount, mounted.folder)
-        data = mounted.folder / "data"
-        data.mkdir(mode=0o700)
-        copy_tree(master.data, data)
-        sync_filesystem(data)
-        drives.control.fault(DRIVE, UNSTEADY)
+        mounted = []
+        for name in names:
+            mounted.append(_mounted(drives, name, place / name, plan.kind))
+            stack.callback(filesystems.unmount, place / name)
+        _copy(master.data, mounted)
+        for name in names:
+            drives.control.fault(name, UNSTEADY)
         made = Machine(master, drives, mounted)
         stack.callback(made.stop)
         yield made
 
 
-def _mounted(drives: DriveProgram, folder: Path, kind: str) -> MountedDrive:
-    device = drives.devices[DRIVE]
+def _mounted(drives: DriveProgram, name: str, folder: Path, kind: str) -> MountedDrive:
+    device = drives.devices[name]
     filesystems.make(device, kind)
     folder.mkdir()
     filesystems.mount(device, folder, kind)
-    return MountedDrive(drives.control, DRIVE, device, folder, kind)
+    return MountedDrive(drives.control, name, device, folder, kind)
+
+
+def _copy(master: Path, mounted: Sequence[MountedDrive]) -> None:
+    """Put a copy of the database on the first drive, and its log on the second, if there is one."""
+    data = mounted[0].folder / "data"
+    data.mkdir(mode=0o700)
+    copy_tree(master, data)
+    for each in mounted[1:]:
+        log = each.folder / "log"
+        log.mkdir(mode=0o700)
+        copy_tree(data / "pg_wal", log)
+        shutil.rmtree(data / "pg_wal")
+        (data / "pg_wal").symlink_to(log)
+    for each in mounted:
+        sync_filesystem(each.folder)
 
 
 class Load:
@@ -307,12 +339,13 @@ def sweep(parent: Path) -> None:
     """Remove what killed proofs left below `parent`: servers, mounts, drives and their files."""
     end(pids_inside(parent / MASTER, PROGRAM), signal.SIGKILL)
     for place in parent.glob(f"{PREFIX}*"):
-        folder, drives = place / "mount", place / "drives"
-        memory = _memory_of(folder / "data")
-        end(pids_inside(folder / "data", PROGRAM), signal.SIGKILL)
+        data, drives = place / DRIVE / "data", place / "drives"
+        memory = _memory_of(data)
+        end(pids_inside(data, PROGRAM), signal.SIGKILL)
         remove_segment(memory)
         program.mend(drives)
-        filesystems.unmount(folder)
+        for name in (DRIVE, LOG_DRIVE):
+            filesystems.unmount(place / name)
         program.remove(drives)
     for each in parent.iterdir():
         shutil.rmtree(each) if each.is_dir() else each.unlink()

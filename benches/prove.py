@@ -24,6 +24,7 @@ from typing import Any
 
 import power_trials
 from kept import NOT_VALID, keep
+from power_trials import Plan
 from stithy.drives.power_cut import CutRule
 from stithy.errors import StithyError
 from stithy.wire.find import DRIVE, HAMMER, find_program
@@ -39,6 +40,8 @@ UNSOUND = 5
 """The prover's exit code where something was wrong."""
 
 PRECONDITION = 3
+LYING, OWN_LOG = "lying", "log"
+"""What the names of proofs say more: flushes lie; the server's log lies on a drive of its own."""
 
 LOSE_ALL = CutRule(seed=1, lost_share=1.0, torn_share=0.0)
 UNBOUNDED_BYTES = 2**40
@@ -55,11 +58,28 @@ class Effort:
     cuts: int
     lies: int
     postgresql_cuts: int
-    postgresql_lies: int = 1
+    postgresql_own_log_cuts: int
+    postgresql_lies: int
 
 
-FULL = Effort(rounds=60, round_s=ROUND_S, cuts=200, lies=10, postgresql_cuts=20)
-QUICK = Effort(rounds=2, round_s=3, cuts=4, lies=2, postgresql_cuts=1)
+FULL = Effort(
+    rounds=60,
+    round_s=ROUND_S,
+    cuts=200,
+    lies=10,
+    postgresql_cuts=20,
+    postgresql_own_log_cuts=5,
+    postgresql_lies=1,
+)
+QUICK = Effort(
+    rounds=2,
+    round_s=3,
+    cuts=4,
+    lies=2,
+    postgresql_cuts=1,
+    postgresql_own_log_cuts=1,
+    postgresql_lies=1,
+)
 
 
 @dataclass(frozen=True)
@@ -189,7 +209,7 @@ def wanted(effort: Effort, only: str) -> Effort:
     names = {
         "checker": ("rounds",),
         "cut": ("cuts", "lies"),
-        "postgresql": ("postgresql_cuts", "postgresql_lies"),
+        "postgresql": ("postgresql_cuts", "postgresql_own_log_cuts", "postgresql_lies"),
     }
     out = [each for name, fields in names.items() if not name.startswith(only) for each in fields]
     return replace(effort, **dict.fromkeys(out, 0))
@@ -208,7 +228,8 @@ def prove(book: Book, prover: Path, effort: Effort) -> None:
         for kind in power_trials.KINDS
         for proof, count in (
             (f"postgresql-{kind}", effort.postgresql_cuts),
-            (f"postgresql-{kind}-lying", effort.postgresql_lies),
+            (f"postgresql-{kind}-{OWN_LOG}", effort.postgresql_own_log_cuts),
+            (f"postgresql-{kind}-{LYING}", effort.postgresql_lies),
         )
         for seed in book.missing(proof, count)
     ]
@@ -254,13 +275,16 @@ def noted(book: Book, part: Part) -> Iterator[None]:
 
 def on_one_machine(book: Book, master: power_trials.Master, parts: Sequence[Part]) -> None:
     """Cut after cut; what comes after a failure needs another machine."""
-    _, kind, *lying = parts[0].proof.split("-")
-    cache_bytes = UNBOUNDED_BYTES if lying else power_trials.CACHE_BYTES
-    with power_trials.machine(master, kind, parts[0].seed, cache_bytes, FOLDER) as there:
+    _, kind, *more = parts[0].proof.split("-")
+    lying = LYING in more
+    plan = Plan(kind, parts[0].seed, own_log=OWN_LOG in more, parent=FOLDER)
+    if lying:
+        plan = replace(plan, cache_bytes=UNBOUNDED_BYTES)
+    with power_trials.machine(master, plan) as there:
         for part in parts:
             with noted(book, part):
                 rule = LOSE_ALL if lying else power_trials.rule_of(part.seed)
-                seen = there.cut_under_load(part.seed, rule, is_lying=bool(lying))
+                seen = there.cut_under_load(part.seed, rule, is_lying=lying)
                 sound = seen.sound if not lying else not seen.holds and seen.orders.lost > 0
                 book.add(Done(part, sound, asdict(seen)))
             if "failed" in book.done[part].seen:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import power_trials
-from power_trials import KINDS, Machine, Master, loaded_master, machine, rule_of
+from power_trials import KINDS, Machine, Master, Plan, loaded_master, machine, rule_of
 from stithy.drives import filesystems
 from stithy.drives.power_cut import CutRule
 from stithy.errors import PreconditionError
@@ -50,15 +50,23 @@ def kind(request: pytest.FixtureRequest) -> str:
 def test_nothing_acknowledged_is_lost(kind: str, master: Master) -> None:
     """After each cut the file system is clean, the server recovers, and the ledger holds."""
     first = 10 * KINDS.index(kind)
-    with machine(master, kind, first) as there:
+    with machine(master, Plan(kind, first)) as there:
         for seed in range(first, first + CUTS):
             seen = there.cut_under_load(seed, rule_of(seed))
             assert seen.sound, seen
 
 
+def test_nothing_is_lost_where_the_log_has_its_own_drive(master: Master) -> None:
+    """The power of both drives is cut at one moment, and both come back."""
+    with machine(master, Plan("ext4", 40, own_log=True)) as there:
+        seen = there.cut_under_load(40, rule_of(40))
+    assert seen.sound, seen
+    assert [each.name for each in seen.cuts] == ["data", "log"]
+
+
 def test_flushes_that_lie_are_found_out(master: Master) -> None:
     """The same comparison names what was acknowledged and is gone: it can fail."""
-    with machine(master, "ext4", 1, UNBOUNDED_BYTES) as there:
+    with machine(master, Plan("ext4", 1, UNBOUNDED_BYTES)) as there:
         seen = there.cut_under_load(1, LOSE_ALL, is_lying=True)
     assert not seen.holds
     assert seen.orders.lost > 0
@@ -67,15 +75,16 @@ def test_flushes_that_lie_are_found_out(master: Master) -> None:
 
 def test_a_killed_drive_ends_in_errors(master: Master) -> None:
     """The server gives up, its file system can be unmounted, and nothing is left of the drive."""
-    with machine(master, "ext4", 1) as there:
+    with machine(master, Plan("ext4", 1)) as there:
         device = there.drives.devices[power_trials.DRIVE]
         with power_trials.load(there.start(), there.drives.folder.parent / "1.ledger", 1) as load:
             load.wait(0.5)
             os.kill(there.drives.identity.pid, signal.SIGKILL)
             _wait_for_a_panic(there)
         there.stop()
-        assert pids_inside(there.mounted.folder / "data", "postgres") == []
-        filesystems.unmount(there.mounted.folder, device=device)
+        [mounted] = there.mounted
+        assert pids_inside(mounted.folder / "data", "postgres") == []
+        filesystems.unmount(mounted.folder, device=device)
     assert not Path(f"/sys/block/{Path(device).name}/loop/backing_file").exists()
     assert not there.drives.folder.exists()
 
