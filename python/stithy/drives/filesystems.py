@@ -25,6 +25,9 @@ BUSY_PATIENCE_S = 5.0
 TIMEOUT_S = 1800.0
 """Checking a large file system on a slow drive takes its time."""
 
+NOTHING_FOUND = 2
+"""What blkid ends with on a device that holds nothing it knows. Source: blkid(8)."""
+
 SHUTDOWN = 0x8004587D
 """The shutdown ioctl of ext4 and XFS, `_IOR('X', 125, __u32)`.
 Source: XFS_IOC_GOINGDOWN in the kernel's fs/xfs/libxfs/xfs_fs.h."""
@@ -88,6 +91,24 @@ def make(device: str, kind: str, *, runner: Runner | None = None) -> None:
             where=device,
             remedy="give the drive a larger size, or another file system",
         )
+
+
+def kind_on(device: str, *, runner: Runner | None = None) -> str | None:
+    """Which file system, or other known content, lies on a device; None where it is empty.
+
+    Raises InfrastructureError where the device cannot be read.
+    """
+    argv = [_tool("blkid", "any"), "--probe", "--match-tag", "TYPE", "--output", "value", device]
+    finished = _run(argv, runner)
+    if finished.code == 0:
+        return finished.stdout.strip() or "something without a name"
+    if finished.code == NOTHING_FOUND:
+        return None
+    raise InfrastructureError(
+        f"what is on it cannot be told: {_last_words(finished)}",
+        where=device,
+        remedy="look in the kernel's log (dmesg)",
+    )
 
 
 def mount(
@@ -186,7 +207,7 @@ def _tool(name: str, kind: str) -> str:
     for folder in (*search_path(), *SYSTEM_FOLDERS):
         if os.access(folder / name, os.X_OK):
             return str(folder / name)
-    package = KINDS[kind].package if kind in KINDS else "mount"
+    package = KINDS[kind].package if kind in KINDS else "util-linux"
     raise PreconditionError(
         f"the program {name} was not found", where="this machine", remedy=f"install {package}"
     )

@@ -5,6 +5,7 @@ name, or for a run's drives the run's id, a dot and more. The entry is written b
 started and says only what the program itself cannot tell.
 """
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.environment import state_home
-from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.errors import PreconditionError, UserError
 from stithy.hosts.processes import Identity, identity_from, is_alive
 
 ENTRY = "drives.json"
@@ -66,36 +67,35 @@ def all_folders() -> list[Path]:
     """The folders below `home()` with an entry, sorted."""
     try:
         found = sorted(home().iterdir())
-    except (FileNotFoundError, PermissionError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     return [each for each in found if read_entry(each) is not None]
 
 
 def make(folder: Path, entry: Entry) -> None:
-    """Make the folder with its entry; to make it is to take its name.
+    """Make the folder with its entry, at once; to make it is to take its name.
 
     Raises UserError where there is one, PreconditionError where it cannot be written.
     """
+    fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700)
-        write_entry(folder, entry)
+        fresh.mkdir(mode=0o700, exist_ok=True)
+        write_entry(fresh, entry)
+        fresh.rename(folder)
     except OSError as error:
-        raise _refusal(folder, error) from error
-
-
-def _refusal(folder: Path, error: OSError) -> StithyError:
-    if isinstance(error, FileExistsError) and error.filename == str(folder):
-        return UserError(
-            "a drive of this name is up already, or was killed",
-            where=folder.name,
-            remedy="give another name, or take it down with `stithy drive down`",
-        )
-    return PreconditionError(
-        f"drives cannot be written down here: {error.strerror}",
-        where=str(folder),
-        remedy="make it writable, or name another directory in STITHY_STATE",
-    )
+        _drop(fresh)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and folder.is_dir():
+            raise UserError(
+                "a drive of this name is up already, or was killed",
+                where=folder.name,
+                remedy="give another name, or take it down with `stithy drive down`",
+            ) from error
+        raise PreconditionError(
+            f"drives cannot be written down here: {error.strerror}",
+            where=str(folder),
+            remedy="make it writable, or name another directory in STITHY_STATE",
+        ) from error
 
 
 def write_entry(folder: Path, entry: Entry) -> None:
@@ -140,9 +140,13 @@ def add_mount(folder: Path, mounting: Mounting) -> None:
 def forget(folder: Path) -> None:
     """Remove the folder with what Stithy and the program put there. Idempotent."""
     if read_entry(folder) is not None:
+        _drop(folder)
+
+
+def _drop(folder: Path) -> None:
+    with suppress(OSError):  # a folder with folders in it is not Stithy's alone
         for each in folder.iterdir():
             each.unlink(missing_ok=True)
-    with suppress(OSError):  # a folder with anything else in it is not Stithy's alone
         folder.rmdir()
 
 

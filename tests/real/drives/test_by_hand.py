@@ -82,6 +82,23 @@ def test_a_name_is_taken_until_the_drive_is_down(
     assert places.all_folders() == []
 
 
+def test_an_image_keeps_the_file_system_that_it_holds(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Brought up again it is mounted as it is; another kind in its place is refused."""
+    point = place / "mnt"
+    words = ["none", "--size", "64MiB", "--backing", str(place / "a.img"), "--mount", str(point)]
+    stithy("up", *words)
+    (point / "file").write_text("kept")
+    stithy("down", "none")
+    stithy("up", *words)
+    assert (point / "file").read_text() == "kept"
+    stithy("down", "none")
+    assert app.run(["drive", "up", *words, "--filesystem", "xfs"]) == 2
+    assert "the image holds ext4, which would be lost" in capsys.readouterr().err
+    assert places.all_folders() == []
+
+
 def test_a_file_system_that_does_not_fit_leaves_no_drive(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

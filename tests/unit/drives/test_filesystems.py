@@ -15,9 +15,9 @@ from stithy.hosts.runner import Command, Finished, Running
 class TellingRunner:
     """Each program ends with this code and these words; the command lines are kept."""
 
-    def __init__(self, code: int = 0, stderr: str = "") -> None:
+    def __init__(self, code: int = 0, stderr: str = "", stdout: str = "") -> None:
         self.asked: list[Sequence[str]] = []
-        self._finished = Finished(code, "", stderr)
+        self._finished = Finished(code, stdout, stderr)
 
     def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
         """It has ended already."""
@@ -33,7 +33,7 @@ class TellingRunner:
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with programs of all names, the only one that is searched."""
     for kind in filesystems.KINDS.values():
-        for name in (kind.make[0], kind.check[0], "mount", "umount"):
+        for name in (kind.make[0], kind.check[0], "mount", "umount", "blkid"):
             (tmp_path / name).touch(mode=0o755)
     monkeypatch.setattr(filesystems, "SYSTEM_FOLDERS", ())
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -77,6 +77,14 @@ def test_what_a_program_refuses_is_quoted(tools: Path) -> None:
     with pytest.raises(InfrastructureError, match="could not be mounted: it ended with code 32"):
         filesystems.mount("/dev/loop9", Path("/mnt"), "xfs", runner=TellingRunner(32))
     assert not filesystems.check("/dev/loop9", "ext4", runner=told).clean
+
+
+def test_what_lies_on_a_device_is_told(tools: Path) -> None:
+    """An empty one has nothing; one that cannot be read is no empty one."""
+    assert filesystems.kind_on("/dev/loop9", runner=TellingRunner(stdout="xfs\n")) == "xfs"
+    assert filesystems.kind_on("/dev/loop9", runner=TellingRunner(2)) is None
+    with pytest.raises(InfrastructureError, match="cannot be told: blkid: input/output error"):
+        filesystems.kind_on("/dev/loop9", runner=TellingRunner(8, "blkid: input/output error\n"))
 
 
 def test_nothing_mounted_is_nothing_to_unmount(tmp_path: Path) -> None:

@@ -62,13 +62,27 @@ def test_folders_with_an_entry_are_found(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_folder_is_forgotten_twice_without_harm(tmp_path: Path) -> None:
-    """Also one whose entry was never written."""
+    """With whatever the program left in it."""
     places.make(tmp_path / "a", ENTRY)
-    (tmp_path / "b").mkdir()
+    (tmp_path / "a/control").touch()
     for _ in range(2):
         places.forget(tmp_path / "a")
-        places.forget(tmp_path / "b")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_takes_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is left that would hold the name without an entry that could be cleaned."""
+
+    def full(folder: Path, entry: Entry) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(places, "write_entry", full)
+        with pytest.raises(PreconditionError, match="No space left on device"):
+            places.make(tmp_path / "data", ENTRY)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "data").mkdir()
+    places.make(tmp_path / "data", ENTRY)
 
 
 def test_a_program_may_still_come_while_its_starter_lives() -> None:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 IMMEDIATE = "none"
 """In place of a profile: a drive that takes no time."""
 
+USUAL = "ext4"
+"""The file system where none is named."""
+
 SIZE_BYTES = 2**30
 """Where no size is given: small enough for any machine's memory."""
 
@@ -66,7 +69,7 @@ def up(
     *,
     how: UpOptions = UpOptions(),
     mount: Path | None = None,
-    filesystem: Literal["ext4", "xfs", "btrfs"] = "ext4",
+    filesystem: Literal["ext4", "xfs", "btrfs"] | None = None,
     json: Json = False,
 ) -> Exit:
     """Bring an emulated drive up, and print its block device.
@@ -88,9 +91,9 @@ def up(
         `none` for a drive that takes no time.
     mount
         Make a file system and mount it at this directory, which is empty or new; `down` unmounts
-        it.
+        it. A backing file that holds one already keeps it, with all its files.
     filesystem
-        Which file system.
+        Which file system; default: ext4.
     """
     from stithy.drives.program import need_root
 
@@ -100,13 +103,13 @@ def up(
         _may_mount(mount)
     program = _bring_up(spec, hold_off_idle=not how.deep_idle)
     if mount is not None:
-        _mount_or_take_down(program, mount, filesystem)
+        kind = _mount_or_take_down(program, mount, filesystem)
     facts = program.control.list()[0]
     if json:
         show_json(drive_json(facts) | {"mounted": [str(mount.resolve())] if mount else []})
     else:
         show(facts.device)
-        say(drive_text(facts) + (f", {filesystem} at {mount.resolve()}" if mount else ""))
+        say(drive_text(facts) + (f", {kind} at {mount.resolve()}" if mount else ""))
         say(f"take it down with: stithy drive down {facts.drive}")
     return Exit.OK
 
@@ -121,14 +124,17 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     scale = options.scale(how.scale, "--scale")
     size_bytes = None if how.size is None else options.size(how.size, "--size")
     found = _profile(profile, scale)
+    usual_name = found.facts.name if found else IMMEDIATE
     capacity_bytes = found.facts.capacity_bytes if found else SIZE_BYTES
     usual_bytes = min(SIZE_BYTES, capacity_bytes) // how.sector * how.sector if how.sector else 0
     return DriveSpec(
-        name=_name(how.name or (found.facts.name if found else IMMEDIATE)),
+        name=_name(
+            how.name if how.name is not None else (found.facts.name if found else IMMEDIATE)
+        ),
         profile=found.text if found else None,
         size_bytes=usual_bytes if size_bytes is None else size_bytes,
         sector_bytes=how.sector,
-        backing=Memory() if how.backing == "memory" else File(Path(how.backing)),
+        backing=Memory() if how.backing == "memory" else File(_image(how.backing)),
         scale=scale,
         seed=how.seed,
         volatile=_volatile(how.volatile),
@@ -161,6 +167,22 @@ def _name(name: str) -> str:
             remedy=f"give another, such as {name.replace('.', '-')}",
         )
     return name
+
+
+def _image(text: str) -> Path:
+    """The file of an image, new or a file already. Raises UserError."""
+    path = Path(text)
+    if not text or path.is_dir() or (path.exists() and not path.is_file()):
+        raise UserError(
+            f"{text!r} is not a file", where="--backing", remedy="give a file, new or of a drive"
+        )
+    if not path.absolute().parent.is_dir():
+        raise UserError(
+            f"{path.parent} is no directory",
+            where="--backing",
+            remedy=f"make it: mkdir -p {path.parent}",
+        )
+    return path
 
 
 def _volatile(text: str):  # type: ignore[no-untyped-def]  # one of three wire types, imported late
@@ -200,18 +222,40 @@ def _bring_up(spec: "DriveSpec", *, hold_off_idle: bool) -> "DriveProgram":
     return program
 
 
-def _mount_or_take_down(program: "DriveProgram", point: Path, filesystem: str) -> None:
-    """Make and mount a file system; a drive on which that cannot be does not stay."""
+def _mount_or_take_down(program: "DriveProgram", point: Path, wanted: str | None) -> str:
+    """Mount a file system, made where there is none; a drive on which that cannot be goes again."""
     from stithy.drives import filesystems, places
     from stithy.drives.places import Mounting
 
     device = program.drives[0].device
     try:
-        filesystems.make(device, filesystem)
-        made = not point.exists()
-        places.add_mount(program.folder, Mounting(device, point.resolve(), made))
+        kind = _kind_there(device, wanted) or _made(device, wanted or USUAL)
+        made_folder = not point.exists()
+        places.add_mount(program.folder, Mounting(device, point.resolve(), made_folder))
         point.mkdir(exist_ok=True)
-        filesystems.mount(device, point, filesystem)
+        filesystems.mount(device, point, kind)
     except (StithyError, OSError, KeyboardInterrupt):
         program.stop()
         raise
+    return kind
+
+
+def _kind_there(device: str, wanted: str | None) -> str | None:
+    """The file system that an image brought along. Raises UserError where it is another one."""
+    from stithy.drives.filesystems import kind_on
+
+    there = kind_on(device)
+    if there is not None and wanted not in (None, there):
+        raise UserError(
+            f"the image holds {there}, which would be lost",
+            where="--filesystem",
+            remedy=f"leave it out to mount the {there}, or give another backing file",
+        )
+    return there
+
+
+def _made(device: str, kind: str) -> str:
+    from stithy.drives import filesystems
+
+    filesystems.make(device, kind)
+    return kind
