@@ -128,9 +128,7 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     capacity_bytes = found.facts.capacity_bytes if found else SIZE_BYTES
     usual_bytes = min(SIZE_BYTES, capacity_bytes) // how.sector * how.sector if how.sector else 0
     return DriveSpec(
-        name=_name(
-            how.name if how.name is not None else (found.facts.name if found else IMMEDIATE)
-        ),
+        name=_name(usual_name if how.name is None else how.name),
         profile=found.text if found else None,
         size_bytes=usual_bytes if size_bytes is None else size_bytes,
         sector_bytes=how.sector,
