@@ -31,7 +31,7 @@ from stithy.run.register import Register
 from stithy.run.scratch import make_scratch
 from stithy.run.stop import Stop
 from stithy.secrets import Secret, generate_password
-from stithy.storage.provider import Provider, Site
+from stithy.storage.provider import ROLES, Provider, Site
 from stithy.study.load import StudyFile, read_study
 from stithy.study.sections import is_emulated
 from stithy.workload.hammer import Hammer, Program
@@ -144,7 +144,7 @@ def _providers(file: StudyFile, directory: RunDirectory, runner: Runner) -> dict
             runner=runner,
             needed_bytes=needed_bytes(file.study, name),
             logs=directory.drives.absolute(),
-            seed=derive_seed(file.study.seed, "drive", name),
+            seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
         )
         made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
     return made

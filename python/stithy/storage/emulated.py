@@ -193,7 +193,7 @@ class EmulatedProvider:
 
     def _seed(self, role: Role) -> int:
         given = self._roles[role].seed
-        return self._site.seed if given is None else given
+        return self._site.seeds[role] if given is None else given
 
     def _spec(self, run_id: str, role: Role) -> "DriveSpec":
         from stithy.drives.spec import DriveSpec, File, Memory

@@ -112,13 +112,13 @@ class Site:
     """What a run offers its providers.
 
     `needed_bytes`: what each role may come to hold. `logs`: the directory among the results for
-    what storage writes about itself. `seed`: of all that a provider draws.
+    what storage writes about itself. `seeds`: of what the volume of a role draws.
     """
 
     runner: Runner
     needed_bytes: Mapping[Role, int]
     logs: Path
-    seed: int
+    seeds: Mapping[Role, int]
 
 
 Record = Callable[[str, dict[str, str]], None]

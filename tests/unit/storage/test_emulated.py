@@ -18,7 +18,7 @@ NEEDED: Mapping[Role, int] = dict.fromkeys(ROLES, 10**9)
 def provider(tmp_path: Path, **keys: object) -> EmulatedProvider:
     """The provider of a candidate `disk` whose data lie on a drive with these keys."""
     given = DriveKeys.model_validate({"drive": "generic-nvme", **keys})
-    site = Site(LocalRunner(), NEEDED, tmp_path / "drives", seed=1)
+    site = Site(LocalRunner(), NEEDED, tmp_path / "drives", dict.fromkeys(ROLES, 1))
     return EmulatedProvider({"data": given}, "disk", site)
 
 
