@@ -7,15 +7,13 @@ off all the time, as the drive program does for itself, so that all three are me
 file lies in /var/tmp; `--quick` measures each point once and briefly, and keeps no numbers.
 """
 
-import json
 import os
-import platform
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import kept
 from stithy.cli.drive.measured import comparison
 from stithy.drives.measure import fio as fio_program
 from stithy.drives.measure.compare import TOLERANCES, Compared, compared
@@ -31,11 +29,9 @@ from stithy.drives.measure.written import profile_text
 from stithy.drives.spec import DriveSpec
 from stithy.hosts.runner import LocalRunner
 
-RESULTS = Path(__file__).resolve().parent / "results"
 DISK = Path("/var/tmp")
 SPAN_BYTES = 2**30
 SEED = 20_260_101
-TARGET_MISSED = 99
 
 
 def main(words: list[str]) -> int:
@@ -55,8 +51,9 @@ def main(words: list[str]) -> int:
     for line in lines(rows, noise):
         print(line)
     if "--quick" not in words:
-        keep(text, disk, drive, again)
-    return TARGET_MISSED if any(missed(rows, noise)) else 0
+        facts_of_run = {"tool": disk.tool, "point_s": disk.point_s, "rounds": disk.rounds}
+        kept.keep("replay", {**facts_of_run, "profile": text}, raw(disk, drive, again))
+    return kept.TARGET_MISSED if any(missed(rows, noise)) else 0
 
 
 @contextmanager
@@ -115,29 +112,16 @@ def lines(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[str]:
     yield from (f"  {point}, {kind}: {figure}" for point, kind, figure in out)
 
 
-def keep(profile: str, disk: Measurement, drive: Measurement, again: Measurement) -> None:
-    """Every ratio and figure, and the profile, as JSON; histograms are too large to be kept."""
-    now = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime())
-    everything = {
-        "schema": 1,
-        "at": now,
-        "cpus": os.cpu_count(),
-        "kernel": platform.release(),
-        "tool": disk.tool,
-        "point_s": disk.point_s,
-        "rounds": disk.rounds,
-        "profile": profile,
+def raw(disk: Measurement, drive: Measurement, again: Measurement) -> dict[str, object]:
+    """Every figure and ratio; histograms are too large to be kept."""
+    measured = {"disk": disk, "drive": drive, "again": again}
+    return {
         "drive_against_disk": [as_row(each) for each in compared(disk, drive)],
         "disk_against_itself": [as_row(each) for each in compared(disk, again)],
         "iops_by_round": {
-            name: [each.iops_by_round for each in measured.matrix]
-            for name, measured in (("disk", disk), ("drive", drive), ("again", again))
+            name: [each.iops_by_round for each in one.matrix] for name, one in measured.items()
         },
     }
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{now}-replay.json"
-    path.write_text(json.dumps(everything, indent=1) + "\n")
-    print(f"raw numbers: benches/results/{path.name}")
 
 
 def as_row(row: Compared) -> dict[str, object]:
