@@ -16,7 +16,7 @@ from pathlib import Path
 import kept
 from stithy.cli.drive.measured import comparison
 from stithy.drives.measure import fio as fio_program
-from stithy.drives.measure.compare import TOLERANCES, Compared, compared
+from stithy.drives.measure.compare import TOLERANCES, Compared, compared, of_measurement
 from stithy.drives.measure.emulated import measure_emulated, name_of_process
 from stithy.drives.measure.fio import Fio, Place
 from stithy.drives.measure.fit import fit
@@ -46,7 +46,8 @@ def main(words: list[str]) -> int:
         text = profile_text("replayed", fit(disk), disk)
         drive = of_drive(text, plan)
         again = of_disk(fio, place, plan, "the disk again")
-    rows, noise = compared(disk, drive), compared(disk, again)
+    wanted = of_measurement(disk)
+    rows, noise = compared(wanted, drive), compared(wanted, again)
     print(comparison(rows))
     for line in lines(rows, noise):
         print(line)
@@ -114,10 +115,11 @@ def lines(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[str]:
 
 def raw(disk: Measurement, drive: Measurement, again: Measurement) -> dict[str, object]:
     """Every figure and ratio; histograms are too large to be kept."""
+    wanted = of_measurement(disk)
     measured = {"disk": disk, "drive": drive, "again": again}
     return {
-        "drive_against_disk": [as_row(each) for each in compared(disk, drive)],
-        "disk_against_itself": [as_row(each) for each in compared(disk, again)],
+        "drive_against_disk": [as_row(each) for each in compared(wanted, drive)],
+        "disk_against_itself": [as_row(each) for each in compared(wanted, again)],
         "iops_by_round": {
             name: [each.iops_by_round for each in one.matrix] for name, one in measured.items()
         },

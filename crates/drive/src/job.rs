@@ -13,6 +13,7 @@ use stithy_wire::{
 use crate::control::{Control, Ending};
 use crate::error::DriveError;
 use crate::fault::SCHEDULES;
+use crate::figures::figures;
 use crate::fleet::{Fleet, Sink};
 use crate::host;
 use crate::profile::{judge, CATALOGUE};
@@ -31,6 +32,7 @@ pub fn parse(text: &str) -> Result<DriveJob, DriveError> {
         DriveJob::DriveUp(job) => job.wire,
         DriveJob::Catalogue(job) => job.wire,
         DriveJob::CheckProfile(job) => job.wire,
+        DriveJob::ProfileFigures(job) => job.wire,
     };
     if wire != WIRE_VERSION {
         let problem = format!("the job speaks version {wire}");
@@ -66,6 +68,10 @@ pub fn execute(job: &DriveJob, sink: Sink) -> Result<(), DriveError> {
         DriveJob::CheckProfile(job) => {
             let summary = judge(&job.text, job.scale);
             sink(DriveMessage::CheckProfileSummary(Box::new(summary)));
+            Ok(())
+        }
+        DriveJob::ProfileFigures(job) => {
+            sink(DriveMessage::ProfileFiguresSummary(figures(job)?));
             Ok(())
         }
     }

@@ -8,6 +8,7 @@ pub mod device;
 pub mod drive;
 pub mod error;
 pub mod fault;
+pub mod figures;
 pub mod fleet;
 pub mod host;
 pub mod job;

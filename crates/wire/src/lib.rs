@@ -11,9 +11,9 @@ mod message;
 pub use drive::{
     CatalogueJob, CatalogueSummary, CheckProfileJob, CheckProfileSummary, ControlAnswer,
     ControlRequest, CutCounts, DriveBacking, DriveCounters, DriveFault, DriveJob, DriveMessage,
-    DriveReady, DriveSpec, DriveUpJob, DriveVolatile, FaultSchedule, OperationCounters,
-    ProfileFacts, ProfileProblem, ProfileSource, ShippedProfile, ShippedSchedule, SlowPhase,
-    TraceCounts,
+    DriveReady, DriveSpec, DriveUpJob, DriveVolatile, FaultSchedule, LoadFigures, LoadPoint,
+    OperationCounters, PointFigures, ProfileFacts, ProfileFiguresJob, ProfileFiguresSummary,
+    ProfileProblem, ProfileSource, ShippedProfile, ShippedSchedule, SlowPhase, TraceCounts,
 };
 pub use job::{
     Arrivals, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, Profile, RunJob,

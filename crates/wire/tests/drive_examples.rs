@@ -37,7 +37,7 @@ fn expected(names: &[&str]) -> BTreeSet<String> {
 /// Jobs and messages of the drive program.
 #[test]
 fn jobs_and_messages_are_rewritten_unchanged() {
-    let jobs = ["drive-up", "catalogue", "check-profile"];
+    let jobs = ["drive-up", "catalogue", "check-profile", "profile-figures"];
     assert_eq!(expected(&jobs), names::<DriveJob>("job"));
     let messages = [
         "started",
@@ -51,6 +51,7 @@ fn jobs_and_messages_are_rewritten_unchanged() {
         "shipped-schedule",
         "catalogue-summary",
         "check-profile-summary",
+        "profile-figures-summary",
     ];
     assert_eq!(expected(&messages), names::<DriveMessage>("message"));
 }

@@ -13,6 +13,7 @@ use stithy_measure::Moment;
 
 use crate::request::Operation;
 pub use span::Span;
+pub(crate) use span::{histogram, percentiles};
 pub use tally::Tally;
 
 /// One answered request.

@@ -10,7 +10,7 @@ use super::{Answered, State};
 use crate::request::Operation;
 
 /// Histograms of nanoseconds, to 0.1 %.
-fn histogram() -> Histogram<u64> {
+pub(crate) fn histogram() -> Histogram<u64> {
     // 64 ns are told apart; it grows with what is recorded.
     let bounded = Histogram::new_with_bounds(64, 1_000_000, 3);
     let mut histogram = bounded.expect("the bounds are constants that the library allows");
@@ -162,7 +162,7 @@ fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
 }
 
 /// A histogram of nanoseconds in seconds; all null where nothing was recorded.
-fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
+pub(crate) fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     let known = |value_ns: f64| (!histogram.is_empty()).then_some(value_ns / 1e9);
     let at = |quantile: f64| known(histogram.value_at_quantile(quantile) as f64);
     Percentiles {

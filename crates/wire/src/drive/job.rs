@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ProfileFiguresJob;
+
 /// One task for the drive program; `job` in the JSON names the variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "kebab-case")]
@@ -12,6 +14,8 @@ pub enum DriveJob {
     Catalogue(CatalogueJob),
     /// Judge one drive profile.
     CheckProfile(CheckProfileJob),
+    /// Tell what a drive of a profile does by itself.
+    ProfileFigures(ProfileFiguresJob),
 }
 
 /// Serve drives until told to stop.

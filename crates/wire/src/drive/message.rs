@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CatalogueSummary, CheckProfileSummary, DriveBacking, ShippedProfile, ShippedSchedule};
+use super::{
+    CatalogueSummary, CheckProfileSummary, DriveBacking, ProfileFiguresSummary, ShippedProfile,
+    ShippedSchedule,
+};
 use crate::{Failure, Percentiles, Started, Warning};
 
 /// One line of output; `message` in the JSON names the variant.
@@ -31,6 +34,8 @@ pub enum DriveMessage {
     CatalogueSummary(CatalogueSummary),
     /// A drive profile was judged.
     CheckProfileSummary(Box<CheckProfileSummary>),
+    /// A drive of a profile was simulated.
+    ProfileFiguresSummary(ProfileFiguresSummary),
 }
 
 /// A drive that is up.

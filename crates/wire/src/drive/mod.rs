@@ -6,12 +6,14 @@
 
 mod control;
 mod fault;
+mod figures;
 mod job;
 mod message;
 mod profile;
 
 pub use control::{ControlAnswer, ControlRequest, TraceCounts};
 pub use fault::{CutCounts, DriveFault, FaultSchedule, SlowPhase};
+pub use figures::{LoadFigures, LoadPoint, PointFigures, ProfileFiguresJob, ProfileFiguresSummary};
 pub use job::{
     CatalogueJob, CheckProfileJob, DriveBacking, DriveJob, DriveSpec, DriveUpJob, DriveVolatile,
 };

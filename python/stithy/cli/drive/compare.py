@@ -1,5 +1,6 @@
 """`stithy drive compare`: an emulated drive held against the drive that its profile was made of."""
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,10 @@ from stithy.cli.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.drives.measure.compare import Compared
+    from stithy.drives.measure.compare import Compared, Reference
+
+
+SEED = 1
 
 
 def compare(
@@ -21,28 +25,32 @@ def compare(
     size: str | None = None,
     json: Json = False,
 ) -> Exit:
-    """Raise the emulated drive of a profile, measure it as the real one was, print both.
+    """Raise the emulated drive of a profile, measure it, and hold it against the real one.
 
-    IOPS and the median may differ by a tenth, the 99th percentile by a fifth; the exit code is 99
-    where one differs by more. The measurement of the real drive lies beside the profile, where
-    `stithy drive profile` puts it. Where the emulation itself takes longer than the real drive, no
-    profile can make up for it.
+    The measurement of the real drive lies beside the profile, where `stithy drive profile` puts it;
+    a profile without one is held against its own figures, simulated. IOPS and the median may differ
+    by a tenth, the 99th percentile by a fifth; the exit code is 99 where one differs by more. Where
+    the emulation itself takes longer than the real drive, no profile can make up for it.
 
-    Example: `stithy drive compare measured-vda.toml`
+    Examples:
+
+    ```
+    stithy drive compare measured-vda.toml
+    stithy drive compare generic-nvme
+    ```
 
     Parameters
     ----------
     profile
-        A profile's file.
+        The file of a profile, or the name of a shipped one.
     duration
         Time for all of it.
     size
         Size of the emulated drive, which lies in memory; default: what was measured of the real
         one, at most 2 GiB.
     """
-    from stithy.drives.measure import emulated, kept
-    from stithy.drives.measure.compare import compared
-    from stithy.drives.measure.measuring import plan_again
+    from stithy.drives.measure import compare, emulated
+    from stithy.drives.measure.measuring import Plan
     from stithy.drives.measure.points import schedule
     from stithy.drives.profiles import find_profile
     from stithy.drives.program import need_root
@@ -51,24 +59,48 @@ def compare(
 
     duration_s, runner = measured(duration), LocalRunner()
     found = find_profile(profile, runner=runner)
-    real = kept.read(kept.beside(Path(profile)))
-    timing = schedule(duration_s, len(real.matrix), sustained=False)
+    against = reference(profile, found.text)
+    points = tuple(against.figures)
+    plan = Plan(points, schedule(duration_s, len(points), sustained=False), SEED)
     need_root()
-    spec = DriveSpec(
-        name=emulated.name_of_process(),
-        profile=found.text,
-        size_bytes=drive_bytes(size, real.target.span_bytes),
-        seed=real.seed,
-    )
+    size_bytes = drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
+    spec = DriveSpec(emulated.name_of_process(), found.text, size_bytes, seed=SEED)
     with until_interrupted() as stop:
-        plan = plan_again(real, timing)
         again = emulated.measure_emulated(spec, plan, runner, steps(stop))
-    rows = compared(real, again)
+    rows = compare.compared(against.figures, again)
     if json:
-        show_json(as_json(rows))
+        show_json({"against": against.what, **as_json(rows)})
     else:
-        show(f"{comparison(rows)}\n\n{verdict(rows)}")
+        show(f"{comparison(rows)}\n\nagainst {against.what}\n{verdict(rows)}")
     return Exit.THRESHOLD if any(each.missed() for each in rows) else Exit.OK
+
+
+@dataclass(frozen=True)
+class Against:
+    """What an emulated drive is held against: its figures, over how much, in words."""
+
+    figures: "Reference"
+    span_bytes: int
+    what: str
+
+
+def reference(profile: str, text: str) -> Against:
+    """The measurement beside a profile's file; where there is none, the profile's own figures."""
+    from stithy.drives.measure import compare, kept
+    from stithy.drives.measure.emulated import SIZE_BYTES
+    from stithy.drives.measure.points import matrix
+    from stithy.drives.profiles import is_file_name, own_figures
+    from stithy.wire.drive.jobs import LoadPoint
+
+    if is_file_name(profile) and (file := kept.beside(Path(profile))).exists():
+        real = kept.read(file)
+        what = f"what was measured of {real.target.name} on {real.at[:10]}"
+        return Against(compare.of_measurement(real), real.target.span_bytes, what)
+    points = matrix(writing=True)
+    asked = [LoadPoint(**asdict(point)) for point in points]
+    told = own_figures(text, asked, SIZE_BYTES, SEED)
+    what = "the profile's own figures, simulated: no measurement lies beside it"
+    return Against(compare.of_profile(points, told), SIZE_BYTES, what)
 
 
 def drive_bytes(size: str | None, span_bytes: int) -> int:
@@ -81,8 +113,6 @@ def drive_bytes(size: str | None, span_bytes: int) -> int:
 
 def as_json(rows: tuple["Compared", ...]) -> dict[str, object]:
     """Every row with its ratios, for programs."""
-    from dataclasses import asdict
-
     from stithy.drives.measure.compare import TOLERANCES
 
     points = [

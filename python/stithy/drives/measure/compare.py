@@ -1,13 +1,15 @@
-"""Two measurements of the same matrix side by side: a real drive and the emulated one.
+"""An emulated drive held against what it should be: a real drive's measurement, or its profile.
 
 Pure. IOPS and medians may differ by a tenth and the 99th percentile by a fifth.
 """
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stithy.drives.measure.measurement import Measurement, Served
+from stithy.drives.measure.measurement import Answer, Measurement, Served
 from stithy.drives.measure.measuring import point_of
+from stithy.drives.measure.points import Point
+from stithy.wire.drive.messages import PointFigures
 
 TOLERANCES = {"iops": 0.10, "p50_s": 0.10, "p99_s": 0.20}
 """By how much each figure may differ, as a share of the real one."""
@@ -47,26 +49,38 @@ class Compared:
         )
 
 
-def compared(real: Measurement, emulated: Measurement) -> tuple[Compared, ...]:
-    """Every point that both have, in the order of the real one's matrix."""
-    return tuple(_rows(real, emulated))
+Reference = Mapping[Point, Mapping[str, Figures]]
+"""What should come out: for each point the figures of each kind of request."""
 
 
-def _rows(real: Measurement, emulated: Measurement) -> Iterator[Compared]:
-    others = emulated.by_point()
-    for key, one in real.by_point().items():
-        if (other := others.get(key)) is None:
-            continue
-        for kind in KINDS:
-            first, second = getattr(one.answer, kind), getattr(other.answer, kind)
-            if first is not None and second is not None:
-                is_flush = kind == "flush"
-                yield Compared(
-                    point_of(one).name,
-                    kind,
-                    figures(first, with_rate=not is_flush),
-                    figures(second, with_rate=not is_flush),
-                )
+def of_measurement(measurement: Measurement) -> Reference:
+    """What a real drive did."""
+    return {point_of(each): _of_answer(each.answer) for each in measurement.matrix}
+
+
+def of_profile(points: Sequence[Point], told: Sequence[PointFigures]) -> Reference:
+    """What a drive of a profile does by itself.
+
+    Shapes: `told` has one entry for each of `points`, in their order.
+    """
+    return {
+        point: {
+            kind: Figures(
+                None if kind == "flush" else found.iops, found.latency.p50_s, found.latency.p99_s
+            )
+            for kind in KINDS
+            if (found := getattr(figures, kind)) is not None
+        }
+        for point, figures in zip(points, told, strict=True)
+    }
+
+
+def _of_answer(answer: Answer) -> Mapping[str, Figures]:
+    return {
+        kind: figures(served, with_rate=kind != "flush")
+        for kind in KINDS
+        if (served := getattr(answer, kind)) is not None
+    }
 
 
 def figures(served: Served, *, with_rate: bool = True) -> Figures:
@@ -74,3 +88,14 @@ def figures(served: Served, *, with_rate: bool = True) -> Figures:
     latency = served.latency
     rate = served.iops if with_rate else None
     return Figures(rate, latency.quantile_s(0.5), latency.quantile_s(0.99))
+
+
+def compared(reference: Reference, emulated: Measurement) -> tuple[Compared, ...]:
+    """Every point and kind that both have, in the order of the reference."""
+    others = of_measurement(emulated)
+    return tuple(
+        Compared(point.name, kind, real, others[point][kind])
+        for point, kinds in reference.items()
+        for kind, real in kinds.items()
+        if kind in others.get(point, {})
+    )

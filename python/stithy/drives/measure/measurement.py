@@ -4,7 +4,7 @@ Latencies are whole histograms in fio's own bins, whose error is at most 0.8 %; 
 adding counts, never by averaging percentiles.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -163,18 +163,3 @@ class Measurement(_Kept):
     matrix: tuple[Measured, ...]
     sustained: tuple[WrittenSlice, ...] = ()
     notes: tuple[str, ...] = Field(default=())
-
-    def by_point(self) -> Mapping[tuple[float, int, int, bool, int], Measured]:
-        """The points of the matrix by what was asked."""
-        return {key(each): each for each in self.matrix}
-
-
-def key(point: Measured) -> tuple[float, int, int, bool, int]:
-    """What makes two points the same."""
-    return (
-        point.read_share,
-        point.length_bytes,
-        point.depth,
-        point.sequential,
-        point.flushed_every,
-    )

@@ -161,8 +161,3 @@ def point_of(measured: Measured) -> Point:
         measured.sequential,
         measured.flushed_every,
     )
-
-
-def plan_again(measurement: Measurement, schedule: Schedule) -> Plan:
-    """The same points in the same order, such as for an emulated drive."""
-    return Plan(tuple(point_of(each) for each in measurement.matrix), schedule, measurement.seed)

@@ -106,7 +106,34 @@ class CheckProfileJob(Wire):
     scale: float
 
 
-AnyDriveJob = DriveUpJob | CatalogueJob | CheckProfileJob
+class LoadPoint(Wire):
+    """One way of asking a drive: always `depth` requests of one size under way.
+
+    `flushed_every`: after so many writes a flush is waited for; 0: never.
+    """
+
+    read_share: float
+    length_bytes: U64
+    depth: U64
+    sequential: bool
+    flushed_every: U64
+
+
+class ProfileFiguresJob(Wire):
+    """Simulate a fresh drive of a profile at each point: `requests` of them within `span_bytes`."""
+
+    job: Literal["profile-figures"] = "profile-figures"
+    wire: U32 = WIRE_VERSION
+    file: str
+    text: str
+    scale: float
+    seed: U64
+    span_bytes: U64
+    requests: U64
+    points: tuple[LoadPoint, ...]
+
+
+AnyDriveJob = DriveUpJob | CatalogueJob | CheckProfileJob | ProfileFiguresJob
 """One task for the drive program."""
 
 _JOB: TypeAdapter[AnyDriveJob] = TypeAdapter(Annotated[AnyDriveJob, Field(discriminator="job")])

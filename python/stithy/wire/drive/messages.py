@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 from stithy.wire.drive.facts import DriveCounters, DriveFacts
 from stithy.wire.drive.faults import SlowPhase
 from stithy.wire.jobs import U32, U64, Wire
-from stithy.wire.messages import Failure, Started, Warning
+from stithy.wire.messages import Failure, Percentiles, Started, Warning
 
 
 class DriveReady(DriveFacts):
@@ -123,6 +123,28 @@ class CheckProfileSummary(Wire):
     problems: tuple[ProfileProblem, ...]
 
 
+class LoadFigures(Wire):
+    """Rate and latency of one kind of request at one point of load."""
+
+    iops: float
+    latency: Percentiles
+
+
+class PointFigures(Wire):
+    """The figures of one point; None for what it did not ask."""
+
+    read: LoadFigures | None
+    write: LoadFigures | None
+    flush: LoadFigures | None
+
+
+class ProfileFiguresSummary(Wire):
+    """What a drive of a profile does by itself, in simulated time; in the order of the points."""
+
+    message: Literal["profile-figures-summary"] = "profile-figures-summary"
+    points: tuple[PointFigures, ...]
+
+
 AnyDriveMessage = (
     Started
     | DriveReady
@@ -135,6 +157,7 @@ AnyDriveMessage = (
     | ShippedSchedule
     | CatalogueSummary
     | CheckProfileSummary
+    | ProfileFiguresSummary
 )
 """One line of output."""
 
