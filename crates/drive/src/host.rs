@@ -37,21 +37,26 @@ fn told(problem: &str, result: libc::c_int) -> Option<String> {
     (result == -1).then(|| format!("{problem}: {}", io::Error::last_os_error()))
 }
 
-/// Sends a message for every SIGINT and SIGTERM from now on, in place of ending the process. To be called
-/// before there is a second thread, whose signals would end the process.
-pub fn watch_signals<M: Send + 'static>(
-    sender: Sender<M>,
-    message: impl Fn() -> M + Send + 'static,
-) -> io::Result<()> {
+/// Lets SIGINT and SIGTERM wait, for the calling thread and those it starts from now on; gives both.
+pub fn hold_signals() -> libc::sigset_t {
     // SAFETY: a signal set of zeros is valid memory for sigemptyset, and all calls take its address.
-    let set = unsafe {
+    unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut set);
         libc::sigaddset(&mut set, libc::SIGINT);
         libc::sigaddset(&mut set, libc::SIGTERM);
         libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
         set
-    };
+    }
+}
+
+/// Sends a message for every SIGINT and SIGTERM from now on, in place of ending the process. To be called
+/// before there is a second thread, whose signals would end the process.
+pub fn watch_signals<M: Send + 'static>(
+    sender: Sender<M>,
+    message: impl Fn() -> M + Send + 'static,
+) -> io::Result<()> {
+    let set = hold_signals();
     let waiting = move || {
         let mut signal = 0;
         // SAFETY: both addresses are of locals that outlive the call.

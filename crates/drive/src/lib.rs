@@ -14,6 +14,7 @@ pub mod host;
 pub mod job;
 pub mod latency_log;
 pub mod model;
+pub mod output;
 pub mod own_time;
 pub mod profile;
 pub mod random;

@@ -84,6 +84,34 @@ fn a_signal_takes_the_drives_down() {
     eventually("the device is let go", || !attached.is_there());
 }
 
+/// A reader that stands still holds up neither the drives nor the end of the program.
+#[test]
+fn nobody_need_read_what_is_told() {
+    if !support::drives_are_possible() {
+        return;
+    }
+    let (program, ready) = Program::serving("unread", &["unread"]);
+    let attached = Attachment::of(&ready[0].device);
+    // More than a pipe holds, and none of it is read.
+    let stats = ControlRequest::Stats {
+        drive: "unread".to_string(),
+    };
+    for n in 0..200 {
+        let spec = Box::new(spec(&format!("unread-{n}"), MIB));
+        assert!(matches!(
+            program.ask(&ControlRequest::Up { spec }),
+            ControlAnswer::Up(_)
+        ));
+        let name = format!("unread-{n}");
+        assert_eq!(ControlAnswer::Done, program.ask(&down(Some(&name))));
+    }
+    assert!(matches!(program.ask(&stats), ControlAnswer::Stats(_)));
+    assert_eq!(ControlAnswer::Done, program.ask(&down(None)));
+    eventually("the device is let go", || !attached.is_there());
+    let (_, status) = program.end();
+    assert_eq!(Some(0), status.code());
+}
+
 /// A program that is killed under load leaves I/O errors, never a hang, and no device; one that was
 /// stopped before, and one whose answers are held back, too.
 #[test]

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use stithy_drive::error::DriveError;
 use stithy_drive::job;
+use stithy_drive::output::Output;
 use stithy_wire::DriveMessage;
 
 const USAGE: &str = "\
@@ -31,17 +32,22 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    match read_and_execute() {
+    // Read before signals wait: whoever types a job may still stop.
+    let job = read_input().and_then(|text| job::parse(&text));
+    let output = match Output::start(std::io::stdout()) {
+        Ok(output) => output,
+        Err(_) => return ExitCode::FAILURE, // without a thread there is no way to say so
+    };
+    let done = job.and_then(|job| job::execute(&job, output.sink()));
+    let code = match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            write_message(DriveMessage::Failure(error.to_failure()));
+            output.sink()(DriveMessage::Failure(error.to_failure()));
             ExitCode::from(error.exit())
         }
-    }
-}
-
-fn read_and_execute() -> Result<(), DriveError> {
-    job::execute(&job::parse(&read_input()?)?, Box::new(write_message))
+    };
+    output.finish();
+    code
 }
 
 fn read_input() -> Result<String, DriveError> {
@@ -53,12 +59,6 @@ fn read_input() -> Result<String, DriveError> {
             Err(DriveError::usage("job-invalid", e.to_string(), "job", remedy).caused_by(e))
         }
     }
-}
-
-/// Writes a line at once. Where nobody reads any more there is nobody left to tell.
-fn write_message(message: DriveMessage) {
-    let line = serde_json::to_string(&message).unwrap_or_default();
-    print(&format!("{line}\n"), ());
 }
 
 fn print<T>(text: &str, then: T) -> T {
