@@ -3,7 +3,7 @@
 The drive program holds and judges them; nothing of a profile is understood here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,14 +51,15 @@ class Catalogue:
         for each in self.profiles:
             if each.facts.name == name:
                 return each
-        raise _unknown("drive profile", name, (each.facts.name for each in self.profiles))
+        names = [each.facts.name for each in self.profiles]
+        raise _unknown("drive profile", name, names, "; a file is named with its folder: ./my.toml")
 
     def schedule(self, name: str) -> ShippedSchedule:
         """The shipped schedule of this name. Raises UserError with the nearest one."""
         for each in self.schedules:
             if each.name == name:
                 return each
-        raise _unknown("schedule", name, (each.name for each in self.schedules))
+        raise _unknown("schedule", name, [each.name for each in self.schedules])
 
 
 @dataclass(frozen=True)
@@ -224,12 +225,11 @@ def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey
     return WrongKey(problem, where=place, remedy=found.remedy, excerpt=excerpt)
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> UserError:
-    names = sorted(known)
-    near = closest(name, names)
+def _unknown(what: str, name: str, known: Sequence[str], more: str = "") -> UserError:
+    near = closest(name, known)
+    meant = f"did you mean {near}? " if near else ""
     return UserError(
         f"no {what} of this name is shipped",
         where=repr(name),
-        remedy=(f"did you mean {near}? " if near else "")
-        + f"known are {', '.join(names)}; a file is named with its folder, such as ./my.toml",
+        remedy=f"{meant}known are {', '.join(known)}{more}",
     )

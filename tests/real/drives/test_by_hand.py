@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from stithy.cli import app
-from stithy.drives import places
+from stithy.drives import filesystems, places
 from stithy.drives.found import drive_named
 from stithy.drives.program import find, remove
 from stithy.hosts.devices import mounts
@@ -122,6 +122,21 @@ def test_a_profile_with_problems_tells_them_all(
     assert f"{path}:5: read.p50_us: is impossible: -3" in shown
     assert "    3 | channels = 0" in shown
     assert places.all_folders() == []
+
+
+def test_a_drive_that_somebody_else_mounted_stays(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The mount point is named."""
+    stithy("up", "none", "--size", "64MiB")
+    device, point = capsys.readouterr().out.strip(), place / "mnt"
+    filesystems.make(device, "ext4")
+    point.mkdir()
+    filesystems.mount(device, point, "ext4")
+    assert app.run(["drive", "down", "none"]) == 3
+    assert f"it is mounted at {point}: unmount it first" in capsys.readouterr().err
+    filesystems.unmount(point)
+    stithy("down", "none")
 
 
 def test_a_trace_of_real_requests_becomes_parquet(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from stithy.cli.drive.shown import time_text
 from stithy.cli.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _tables(found: "Catalogue") -> str:
         [
             table(header, rows, align),
             "",
-            table(["schedule", "what it is"], schedules),
+            table(["schedule", "what is slow", "lasts"], schedules),
         ]
     )
 
@@ -106,4 +107,5 @@ def _assumed(keys: Sequence[str]) -> str:
 
 
 def _schedule_row(schedule: "ShippedSchedule") -> list[str]:
-    return [schedule.name, schedule.title]
+    lasts_s = sum(each.duration_s for each in schedule.phases)
+    return [schedule.name, schedule.title, time_text(lasts_s)]

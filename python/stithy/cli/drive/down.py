@@ -65,6 +65,7 @@ def _taken_down(found: "Found") -> tuple[str, StithyError] | None:
 
     try:
         _refuse_of_run(found)
+        _refuse_mounted(found)
         remove(found.folder)
     except StithyError as error:
         say(f"error: {error}")
@@ -79,4 +80,18 @@ def _refuse_of_run(found: "Found") -> None:
             f"it belongs to the run {found.run_id}",
             where=found.full_name,
             remedy="end the run; `stithy clean` removes what it left",
+        )
+
+
+def _refuse_mounted(found: "Found") -> None:
+    """Only what `up` mounted is unmounted; what somebody else mounted is named."""
+    from stithy.drives.places import read_entry
+
+    entry = read_entry(found.folder)
+    own = {each.point for each in entry.mounts} if entry else set()
+    if foreign := [str(each) for each in found.mounted if each not in own]:
+        raise PreconditionError(
+            f"it is mounted at {', '.join(foreign)}",
+            where=found.full_name,
+            remedy=f"unmount it first: umount {foreign[0]}",
         )
