@@ -108,7 +108,8 @@ def drive_bytes(size: str | None, span_bytes: int) -> int:
     from stithy.cli.drive.profile import span_bytes as parsed
     from stithy.drives.measure.emulated import SIZE_BYTES
 
-    return parsed(size) or min(span_bytes, SIZE_BYTES)
+    given = parsed(size)
+    return min(span_bytes, SIZE_BYTES) if given is None else given
 
 
 def as_json(rows: tuple["Compared", ...]) -> dict[str, object]:

@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 NS_PER_S = 1e9
+NS_BEYOND_FIO = 17_000_000_000
+"""fio's last bin holds everything from here on. Source: stat.h of fio 3.33, 29 groups of 64."""
 
 
 class _Kept(BaseModel):
@@ -33,6 +35,11 @@ class Histogram(_Kept):
     def mean_s(self) -> float | None:
         """Mean of the exact values, not of the bins; None where it is empty."""
         return self.sum_s / self.count if self.counts_by_ns else None
+
+    @property
+    def beyond(self) -> int:
+        """How many took longer than fio can tell; they count as 17 s, but not in the mean."""
+        return sum(count for time_ns, count in self.counts_by_ns.items() if time_ns > NS_BEYOND_FIO)
 
     def quantile_s(self, share: float) -> float | None:
         """The least latency that at least this share do not exceed; None where it is empty.
@@ -84,6 +91,12 @@ class Answer(_Kept):
     read: Served | None = None
     write: Served | None = None
     flush: Served | None = None
+
+    @property
+    def beyond(self) -> int:
+        """Requests of all kinds that took longer than fio can tell."""
+        kinds = (self.read, self.write, self.flush)
+        return sum(each.latency.beyond for each in kinds if each is not None)
 
 
 def together(answers: Iterable[Answer]) -> Answer:

@@ -148,6 +148,8 @@ def notes(target: Target, found: TargetFacts, measured: Measurement) -> Iterator
     if found.rotates and found.span_bytes < found.size_bytes:
         share = found.span_bytes / found.size_bytes
         yield f"It spins: seeks over {share:.0%} of it were measured, and not over all of it."
+    if beyond := sum(each.answer.beyond for each in measured.matrix):
+        yield f"{beyond} requests took more than 17 s, and count as 17 s, as fio cannot tell them."
     if names := unsteady(measured):
         count = len(measured.matrix)
         yield f"{len(names)} of {count} points differed by more than a tenth between rounds."
