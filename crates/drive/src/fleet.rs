@@ -61,16 +61,7 @@ impl Fleet {
     /// Brings a drive up under a name that no other has.
     pub fn up(&self, spec: &DriveSpec) -> Result<DriveReady, DriveError> {
         let mut devices = self.devices();
-        if devices.contains_key(&spec.name) {
-            let problem = "a drive of this name is up already";
-            let remedy = "take it down first, or give another name";
-            return Err(DriveError::usage(
-                "drive-exists",
-                problem,
-                &spec.name,
-                remedy,
-            ));
-        }
+        refuse_what_is_taken(spec, &devices)?;
         let others = devices.values().map(Device::ready);
         let others: Vec<_> = others
             .map(|ready| (&ready.backing, ready.size_bytes))
@@ -260,6 +251,34 @@ impl Fleet {
             }
             let last = device.down().unwrap_or(total);
             self.tell(DriveMessage::DriveSummary(Box::new(last)));
+        }
+    }
+}
+
+/// Refuses a name, or a place for an interval log, that a drive that is up has.
+fn refuse_what_is_taken(
+    spec: &DriveSpec,
+    devices: &BTreeMap<String, Device>,
+) -> Result<(), DriveError> {
+    let name = &spec.name;
+    if devices.contains_key(name) {
+        let problem = "a drive of this name is up already";
+        let remedy = "take it down first, or give another name";
+        return Err(DriveError::usage("drive-exists", problem, name, remedy));
+    }
+    let asked = spec.hlog_stem.as_deref();
+    let has_it = |device: &&Device| asked.is_some() && device.hlog_stem() == asked;
+    match devices.values().find(has_it) {
+        None => Ok(()),
+        Some(other) => {
+            let problem = format!("{} keeps its interval log there", other.ready().drive);
+            let remedy = "give each drive a stem of its own";
+            Err(DriveError::usage(
+                "drive-invalid",
+                problem,
+                "hlog_stem",
+                remedy,
+            ))
         }
     }
 }

@@ -35,6 +35,11 @@ impl LatencyLog {
         })
     }
 
+    /// What its files' names begin with.
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
     /// Appends what was counted in a time of this length. Operations without an answer get no line.
     pub fn write(&mut self, span: &Span, length: Duration) -> io::Result<()> {
         append(

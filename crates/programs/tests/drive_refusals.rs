@@ -198,14 +198,24 @@ fn a_control_socket_that_cannot_be_is_refused() {
     assert_eq!(("no-control", 3), (&*failure.code, failure.exit));
 }
 
-/// Two drives of one name: the second is refused, and the first goes with the program.
+/// Two drives of one name, or with one interval log: the second is refused, and the first goes with the program.
 #[test]
-fn a_name_is_given_once() {
+fn names_are_given_once() {
     if !support::drives_are_possible() {
         return;
     }
     let failure = refused(vec![spec("twice", MIB), spec("twice", MIB)]);
     assert_eq!(("drive-exists", "twice", 2), told(&failure));
+    let stem = place("one-log").display().to_string();
+    let logged = |name| DriveSpec {
+        hlog_stem: Some(stem.clone()),
+        ..spec(name, MIB)
+    };
+    let failure = refused(vec![logged("first"), logged("second")]);
+    assert_eq!(("drive-invalid", "hlog_stem", 2), told(&failure));
+    for log in ["latency", "latency-total"] {
+        std::fs::remove_file(format!("{stem}.{log}.hlog")).unwrap();
+    }
 }
 
 /// What a drive that is up cannot do is told, and it goes on as before.

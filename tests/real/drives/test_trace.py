@@ -1,4 +1,4 @@
-"""The trace of a real drive, read back."""
+"""The trace and the interval log of a real drive, read back."""
 
 import os
 from pathlib import Path
@@ -8,6 +8,7 @@ import pytest
 from stithy.drives import program
 from stithy.drives.spec import DriveSpec
 from stithy.drives.trace import read_trace
+from stithy.results.hlog import merge, read_hlog
 
 pytestmark = pytest.mark.needs_drive
 
@@ -39,3 +40,23 @@ def test_every_request_is_in_the_trace(disk_place: Path) -> None:
     assert len(flushes) >= 3
     assert (trace.requests["latency_s"] >= 0).all()
     assert writes["arrived_s"].is_sorted()
+
+
+def test_the_interval_log_of_a_drive_is_read_as_all_others(disk_place: Path) -> None:
+    """Its tags are operations, its seconds add up to the total, and both to what was counted."""
+    stem = disk_place / "logged"
+    spec = DriveSpec("logged", None, 16 * 2**20, hlog_stem=stem)
+    drives = program.start([spec], disk_place / "drives", hold_off_idle=False)
+    try:
+        disk = os.open(drives.devices["logged"], os.O_WRONLY | os.O_DSYNC)
+        for sector in range(20):
+            os.pwrite(disk, bytes(SECTOR_BYTES), sector * SECTOR_BYTES)
+        os.close(disk)
+    finally:
+        drives.stop()
+    seconds = read_hlog(Path(f"{stem}.latency.hlog"))
+    total = {each.tag: each.histogram for each in read_hlog(Path(f"{stem}.latency-total.hlog"))}
+    writes = merge(each.histogram for each in seconds if each.tag == "write")
+    assert {"write", "flush"} <= total.keys() <= {"read", "write", "flush", "discard"}
+    assert writes is not None
+    assert writes.count == total["write"].count == 20

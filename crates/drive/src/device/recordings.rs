@@ -43,6 +43,11 @@ impl Device {
         told
     }
 
+    /// What the names of its interval logs begin with; None where it has none.
+    pub fn hlog_stem(&self) -> Option<&str> {
+        self.log.as_ref().map(LatencyLog::stem)
+    }
+
     fn check_log(&mut self, result: io::Result<()>) {
         if let Err(e) = result {
             self.log = None;
