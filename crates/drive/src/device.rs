@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use stithy_measure::{Clock, Moment, SystemClock};
+use stithy_measure::{priority, Clock, Moment, SystemClock};
 use stithy_wire::{DriveBacking, DriveCounters, DriveFault, DriveReady, DriveSpec, Warning};
 
 use crate::backing::{FileImage, Image, MemoryImage, Store};
@@ -40,6 +40,8 @@ pub struct Surroundings<'a> {
     pub timing: Timing,
     /// What keeps CPUs awake while drives work.
     pub awake: Arc<Wakefulness>,
+    /// Whether drives are served before everything else on the machine, where that is permitted.
+    pub before_all: bool,
 }
 
 /// A drive that is up. Dropped, it goes down, at the latest when nobody uses its device any more.
@@ -77,6 +79,7 @@ impl Device {
             others,
             timing,
             awake,
+            before_all,
         } = surroundings;
         let resolved = resolve(spec, timing)?;
         room::check(&spec.backing, spec.size_bytes, others)?;
@@ -91,6 +94,9 @@ impl Device {
             orders().map_err(|e| failed("its thread cannot be woken", spec, e))?;
         let timing = resolved.timing;
         let serving = move || {
+            if before_all {
+                priority::before_all();
+            }
             let (mut drive, mut session, mut inbox) = (drive, session, inbox);
             serve(&mut drive, &mut session, &mut inbox, &clock, timing, &awake)
         };

@@ -70,6 +70,7 @@ impl Fleet {
             others: &others,
             timing: self.timing(spec)?,
             awake: Arc::clone(&self.awake),
+            before_all: true,
         };
         let device = Device::up_beside(spec, surroundings)?;
         let ready = device.ready().clone();

@@ -16,9 +16,7 @@ const NICE: i32 = -15;
 /// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and
 /// has the kernel's timers ring on time and its CPUs serve it early. Each failure is one text for a warning.
 pub fn prepare() -> Vec<String> {
-    // The better of the two that is permitted.
     priority::raise(NICE);
-    priority::before_all();
     // Bytes never written must not take memory, so pages are locked when they are touched.
     let lock = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
     // SAFETY: the call takes numbers only.

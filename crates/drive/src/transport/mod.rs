@@ -5,6 +5,7 @@
 
 pub mod fuse;
 mod loop_device;
+mod nudge;
 
 use std::io;
 use std::os::fd::RawFd;

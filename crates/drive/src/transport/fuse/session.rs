@@ -9,6 +9,7 @@ use super::mount::{self, Mount};
 use super::protocol::{self, Asked};
 use crate::error::DriveError;
 use crate::request::Operation;
+use crate::transport::nudge::Nudge;
 use crate::transport::{Incoming, Received, Transport};
 
 const DEVICE: &str = "/dev/fuse";
@@ -28,6 +29,7 @@ pub fn open(size_bytes: u64) -> Result<(Session, Mount), DriveError> {
         size_bytes,
         buffer: vec![0; protocol::BUFFER_BYTES].into_boxed_slice(),
         received_bytes: 0,
+        nudge: Nudge::new(),
     };
     Ok((session, mount))
 }
@@ -44,6 +46,7 @@ pub struct Session {
     size_bytes: u64,
     buffer: Box<[u8]>,
     received_bytes: usize,
+    nudge: Nudge,
 }
 
 impl Session {
@@ -75,6 +78,7 @@ impl Transport for Session {
     }
 
     fn receive(&mut self) -> io::Result<Received> {
+        self.nudge.give();
         match self.device.read(&mut self.buffer) {
             Ok(length) => self.understand(length),
             Err(e) => match e.raw_os_error() {
@@ -92,6 +96,7 @@ impl Transport for Session {
     }
 
     fn answer(&mut self, incoming: &Incoming, outcome: Result<&[u8], i32>) -> io::Result<()> {
+        self.nudge.want();
         let written = protocol::written(incoming.request.length_bytes);
         let (error, body) = match outcome {
             Err(error) => (error, &[][..]),
