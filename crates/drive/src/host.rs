@@ -13,8 +13,8 @@ const SET_IO_FLUSHER: libc::c_int = 57; // PR_SET_IO_FLUSHER of linux/prctl.h, L
 /// Before the hammer and the database: a drive that waits for a CPU is a slower drive.
 const NICE: i32 = -15;
 
-/// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and
-/// has the kernel's timers ring on time and its CPUs serve it early. Each failure is one text for a warning.
+/// Locks memory as it is touched, declares the calling thread and those it starts to be I/O flushers, and has
+/// the kernel's CPUs serve them early. Each failure is one text for a warning.
 pub fn prepare() -> Vec<String> {
     priority::raise(NICE);
     // Bytes never written must not take memory, so pages are locked when they are touched.
@@ -24,11 +24,7 @@ pub fn prepare() -> Vec<String> {
     // SAFETY: the option takes numbers only; the unused arguments must be 0.
     let flusher = unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) };
     let flusher = told("the kernel does not take it for an I/O flusher", flusher);
-    // SAFETY: the option takes numbers only. The default slack of 50 µs would make every answer late.
-    let timers = told("timers are inexact", unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1)
-    });
-    [locked, flusher, timers].into_iter().flatten().collect()
+    [locked, flusher].into_iter().flatten().collect()
 }
 
 fn told(problem: &str, result: libc::c_int) -> Option<String> {

@@ -5,7 +5,9 @@ use std::os::unix::fs::FileExt;
 mod support;
 
 use stithy_drive::device::Device;
+use stithy_drive::fleet::Fleet;
 use stithy_drive::profile::CATALOGUE;
+use stithy_drive::wakefulness::Wakefulness;
 use support::{open_direct, spec, Page};
 
 /// 5 ms a read, 2 ms a write, 3 ms a flush; writes are on the medium when they are answered.
@@ -81,4 +83,31 @@ fn every_shipped_drive_comes_up() {
         drop(file);
         device.down().expect("nobody uses it");
     }
+}
+
+/// How the machine's drives are to wait is measured once, and drives that are not told otherwise wait so; one
+/// that is told does as it is told.
+#[test]
+fn a_drive_that_is_not_told_waits_as_the_machine_needs() {
+    if !support::drives_are_possible() {
+        return;
+    }
+    let fleet = Fleet::new(Box::new(|_| ()), Wakefulness::default());
+    let up = |name: &str, transport_s: Option<f64>, spin_s: Option<f64>| {
+        let mut drive = spec(name, 16 << 20);
+        drive.profile = Some(SLOW.to_string());
+        (drive.transport_s, drive.spin_s) = (transport_s, spin_s);
+        let ready = fleet.up(&drive).expect("root, FUSE and a loop device");
+        (ready.transport_s, ready.spin_s)
+    };
+    assert_eq!((1e-5, 0.0), up("told", Some(1e-5), Some(0.0)));
+    let (transport_s, spin_s) = up("untold", None, None);
+    // Nothing is known of the machine but that a request takes some time, and an alarm too.
+    assert!(
+        transport_s > 1e-6 && spin_s > 1e-7,
+        "{transport_s} s, {spin_s} s"
+    );
+    assert_eq!((transport_s, spin_s), up("next", None, None));
+    assert_eq!((transport_s, 1e-6), up("half", None, Some(1e-6)));
+    fleet.abandon();
 }

@@ -57,6 +57,16 @@ fn a_program_serves_until_it_is_told_to_stop() {
         .iter()
         .filter(|each| matches!(each, DriveMessage::DriveSummary(_)));
     assert_eq!(3, summaries.count());
+    let mut refused: Vec<_> = messages
+        .iter()
+        .filter(|each| matches!(each, DriveMessage::Warning(_)))
+        .collect();
+    refused.dedup();
+    let warnings = messages
+        .iter()
+        .filter(|each| matches!(each, DriveMessage::Warning(_)));
+    // What the machine refuses the program, such as to be an I/O flusher, is told once, not for each drive.
+    assert_eq!(refused.len(), warnings.count());
     assert!(!control.exists() && !attached.is_there());
 }
 

@@ -29,7 +29,8 @@ pub struct DriveUpJob {
     pub control: String,
     /// The drives that are up from the start; `up` on the control socket adds others.
     pub drives: Vec<DriveSpec>,
-    /// Keep CPUs out of deep idle states while drives are up, which wakes them faster.
+    /// Keep CPUs out of deep idle states while drives have requests, which wakes them faster; drives that nobody
+    /// asks anything let go within two seconds.
     pub hold_off_idle: bool,
 }
 
@@ -75,7 +76,8 @@ pub struct DriveSpec {
     pub scale: f64,
     /// Seed of every draw.
     pub seed: u64,
-    /// The transport's own time, by which answers are made earlier; null: as the program finds it.
+    /// The transport's own time, by which answers are made earlier; null: as the program measures it, by size and
+    /// operation.
     pub transport_s: Option<f64>,
     /// How long before an answer is due waiting becomes spinning; null: as the program finds good.
     pub spin_s: Option<f64>,

@@ -79,7 +79,7 @@ class DriveUpJob(Wire):
     """Serve drives until told to stop.
 
     `control` is the path of the socket. `hold_off_idle` keeps CPUs out of deep idle states while
-    drives are up, which wakes them faster.
+    drives have requests, which wakes them faster.
     """
 
     job: Literal["drive-up"] = "drive-up"
