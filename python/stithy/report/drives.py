@@ -82,11 +82,12 @@ def _named(candidate: CandidateFacts) -> str:
     """`generic-nvme`, `generic-sata at scale 1/8`, `data generic-sata, log generic-nvme`."""
     drives = candidate.drives
     if len(drives) == 1:
-        return _scaled(drives[0])
-    return ", ".join(f"{drive.role} {_scaled(drive)}" for drive in drives)
+        return named(drives[0])
+    return ", ".join(f"{drive.role} {named(drive)}" for drive in drives)
 
 
-def _scaled(drive: DriveFacts) -> str:
+def named(drive: DriveFacts) -> str:
+    """A drive by its profile: `generic-nvme`, `generic-sata at scale 1/8`."""
     scale = f" at scale {format_scale(drive.scale)}" if drive.scale != 1 else ""
     return f"{drive.profile_name}{scale}"
 

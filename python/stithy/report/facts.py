@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
+from stithy.report.drives import named
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import DASH, duration
 from stithy.results.manifest import CandidateFacts, Fact, Manifest
@@ -19,6 +20,7 @@ def tables(manifest: Manifest) -> list[PageTable]:
     """All tables of facts, in the order of the page."""
     return [
         _candidates(manifest),
+        *([_drives(manifest)] if any(each.drives for each in manifest.candidates) else []),
         _table("load", "Workload and load", _load(manifest)),
         _table("database", "Database", _database(manifest)),
         _table("environment", "Environment of the host", list(_pairs("", manifest.environment))),
@@ -50,14 +52,42 @@ def _candidates(manifest: Manifest) -> PageTable:
     )
 
 
+def _drives(manifest: Manifest) -> PageTable:
+    """The emulated drives: one row each."""
+    rows = [
+        {
+            "candidate": candidate.name,
+            "role": drive.role,
+            "profile": named(drive),
+            "size_bytes": drive.size_bytes,
+            "filesystem": drive.filesystem,
+            "backing": drive.backing,
+            "device": drive.device,
+            "transport": drive.transport,
+            "transport_s": drive.transport_s,
+            "spin_s": drive.spin_s,
+            "sector_bytes": drive.sector_bytes,
+            "seed": str(drive.seed),
+            "assumed": ", ".join(drive.assumed) or "nothing",
+        }
+        for candidate in manifest.candidates
+        for drive in candidate.drives
+    ]
+    shows = (
+        Show("candidate", "Candidate"), Show("role", "Role"), Show("profile", "Drive profile"),
+        Show("size_bytes", "Size", "size"), Show("filesystem", "File system"),
+        Show("backing", "Bytes in"), Show("transport", "Reached by"),
+        Show("transport_s", "Its own time, made up for", "duration"),
+        Show("assumed", "Assumed of the profile"),
+    )  # fmt: skip
+    return PageTable("facts-drives", "Emulated drives", shows, pl.DataFrame(rows))
+
+
 def _candidate(candidate: CandidateFacts) -> dict[str, str]:
     """What is known of a candidate and its volume; what the machine tells does not say it twice."""
     own = dict(_pairs("", _fields(candidate, leave={"name", "environment", "drives"})))
     for drive in candidate.drives:
-        facts = _fields(drive, leave={"role", "profile", "transport_s"})
-        own_time = f"takes {duration(drive.transport_s)} itself, by which answers are earlier"
-        facts["transport"] = f"{drive.transport}, {own_time}"
-        own |= dict(_pairs(f"emulated drive of the {drive.role}", facts))
+        own[f"emulated drive of the {drive.role}"] = f"{named(drive)}: {drive.title}"
     return {**own, **{k: v for k, v in _pairs("", candidate.environment) if k not in own}}
 
 
