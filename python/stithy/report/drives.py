@@ -1,6 +1,6 @@
 """Emulated drives, named as emulated wherever their numbers stand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -47,27 +47,34 @@ def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
     return tuple(found.values())
 
 
-def table(frame: pl.DataFrame) -> PageTable:
-    """What each emulated drive did in each window, by operation; `frame` is the table `drives`."""
-    rows = frame.filter(pl.col("answered") > 0).select(
+def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
+    """What each emulated drive did in each window, by operation.
+
+    `frame` is the table `drives`, `windows` are the ids of the windows in their order.
+    """
+    order = pl.DataFrame({"window_id": list(windows)}, schema={"window_id": pl.String})
+    rows = order.join(
+        frame.filter(pl.col("answered") > 0), on="window_id", maintain_order="left_right"
+    ).select(
         "window_id", "role", "operation", "answered", "moved_bytes", "errors",
         "latency_p50_s", "latency_p99_s", "latency_max_s", "late_answers",
         (pl.col("late_answers") / pl.col("answered")).alias("late_share"),
-        "late_mean_s", "cpu_s", "cpu_wait_s",
+        "late_mean_s", "device_mean_s", "added_mean_s", "cpu_s", "cpu_wait_s",
     )  # fmt: skip
+    failed = (Show("errors", "Errors", "count"),) if (rows["errors"] > 0).any() else ()
     return PageTable(
         "drives",
         "What the emulated drives did, by operation",
         (
             Show("window_id", "Window", "id"), Show("role", "Drive"),
             Show("operation", "Operation"), Show("answered", "Answered", "count"),
-            Show("moved_bytes", "Moved", "size"), Show("errors", "Errors", "count"),
-            Show("latency_p50_s", "Latency, p50", "duration"),
-            Show("latency_p99_s", "p99", "duration"), Show("latency_max_s", "Longest", "duration"),
+            Show("moved_bytes", "Moved", "size"), *failed,
+            Show("latency_p50_s", "In the drive, p50", "duration"),
+            Show("latency_p99_s", "p99", "duration"),
             Show("late_share", "Late answers", "share"),
             Show("late_mean_s", "Late, mean", "duration"),
-            Show("cpu_s", "CPU time", "duration"),
-            Show("cpu_wait_s", "Waited for a CPU", "duration"),
+            Show("device_mean_s", "On the device, mean", "duration"),
+            Show("added_mean_s", "Longer than its profile", "duration"),
         ),
         rows,
     )  # fmt: skip

@@ -77,8 +77,7 @@ def _drives(manifest: Manifest) -> PageTable:
         Show("candidate", "Candidate"), Show("role", "Role"), Show("profile", "Drive profile"),
         Show("size_bytes", "Size", "size"), Show("filesystem", "File system"),
         Show("backing", "Bytes in"), Show("transport", "Reached by"),
-        Show("transport_s", "Its own time, made up for", "duration"),
-        Show("assumed", "Assumed of the profile"),
+        Show("transport_s", "Time of the way", "duration"),
     )  # fmt: skip
     return PageTable("facts-drives", "Emulated drives", shows, pl.DataFrame(rows))
 

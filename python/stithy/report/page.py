@@ -103,7 +103,7 @@ def build(context: Context) -> Page:
         page_tables.reasons(context), page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
-        drives.table(context.run.drives),
+        drives.table(context.run.drives, context.run.window["window_id"].to_list()),
         ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
         page_tables.missing(absent, context), answer.table(found),
     )  # fmt: skip
