@@ -8,8 +8,7 @@ started it, and goes last.
 
 import os
 import signal
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +54,6 @@ SILENCE_S = 120.0
 """How long bringing drives up may be silent."""
 
 MEND_PATIENCE_S = 5.0
-
-OnMessage = Callable[[AnyDriveMessage], None]
 
 _STARTED: list[Running] = []
 """Programs that this process started: they may outlive whoever asked for them."""
@@ -106,15 +103,14 @@ def start(
     folder: Path,
     *,
     run_id: str | None = None,
-    on_message: OnMessage | None = None,
     hold_off_idle: bool = True,
     runner: Runner | None = None,
     program: Path | None = None,
 ) -> DriveProgram:
     """Start a program with these drives in `folder`, which is made; returns when all are up.
 
-    With `on_message` a thread hands on what it tells from then on, every second, until it ends.
-    Raises UserError where `folder` is there already; whatever the program refuses, as it says it;
+    What it tells from then on nobody reads; its counters come over the control socket. Raises
+    UserError where `folder` is there already; whatever the program refuses, as it says it;
     InfrastructureError where it dies. Nothing is left then.
     """
     found = program or find_program(DRIVE)
@@ -126,7 +122,7 @@ def start(
         _STARTED.append(running)
         program_up = _brought_up(running, folder, _job(specs, hold_off_idle))
         places.add_devices(folder, (each.device for each in program_up.drives))
-        _hand_on(running, on_message)
+        _close(running)
         return program_up
     except BaseException:
         remove(folder)
@@ -268,20 +264,3 @@ def _died(folder: Path, killed_because: str | None) -> InfrastructureError:
         where=DRIVE,
         remedy="free memory if it was killed, and try again",
     )
-
-
-def _hand_on(running: Running, on_message: OnMessage | None) -> None:
-    """Let a thread read on, or close: the program goes on where nobody listens."""
-    assert running.stdout is not None  # as in _feed
-    if on_message is None:
-        running.stdout.close()
-        return
-    arguments = (running, on_message)
-    threading.Thread(target=_listen, args=arguments, name="drives", daemon=True).start()
-
-
-def _listen(running: Running, on_message: OnMessage) -> None:
-    assert running.stdout is not None  # as in _feed
-    with running.stdout:
-        for line in running.stdout:
-            on_message(_parse(line))

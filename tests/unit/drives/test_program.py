@@ -1,7 +1,6 @@
 """The drive program as a process: what it is handed, what it tells, and that nothing stays."""
 
 import json
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -84,21 +83,6 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="a drive of this name is up already"):
         started(tmp_path / "data", [READY, Serving()])
     assert up.folder.exists()
-
-
-def test_what_is_told_later_is_handed_on(tmp_path: Path) -> None:
-    """A thread listens until the program ends."""
-    heard: list[object] = []
-    done = threading.Event()
-
-    def hear(message: object) -> None:
-        heard.append(message)
-        done.set()
-
-    runner = AnsweringRunner([READY, Serving(), Warning(code="drive-ended", text="it has ended")])
-    start([SPEC], tmp_path / "data", runner=runner, program=PROGRAM, on_message=hear)
-    assert done.wait(10)
-    assert heard == [Warning(code="drive-ended", text="it has ended")]
 
 
 def test_a_program_is_found_by_its_folder_alone(tmp_path: Path) -> None:
