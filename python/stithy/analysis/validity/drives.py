@@ -15,6 +15,9 @@ ADDED_SHARE_MAX = 0.25
 """Own: of the mean time that the profile gives. Less than 20 µs no database feels; a drive that is
 slower by a quarter is another drive."""
 
+ANSWERS_MIN = 200
+"""Own: of a drive with fewer answers in a window no share says anything, and no user feels it."""
+
 LATE_SHARE_NOTED = 0.01
 LATE_SHARE_MAX = 0.10
 """Own: of a drive's answers, late by more than 5 % and 50 µs each. One in a hundred moves its 99th
@@ -27,7 +30,7 @@ def late(rows: Sequence[Row]) -> Reason | None:
     `rows` are those of the table `drives`; the worst drive is told.
     Own: see the constants of this module.
     """
-    whole = [row for row in rows if row["late_answers"] is not None and row["answered"]]
+    whole = [row for row in _busy(rows) if row["late_answers"] is not None]
     if not whole:
         return None
     worst = max(whole, key=_share)
@@ -49,7 +52,7 @@ def slowed(rows: Sequence[Row]) -> Reason | None:
     busy. `rows` are those of the table `drives`; the worst drive is told.
     Own: see the constants of this module.
     """
-    known = [row for row in rows if row["added_mean_s"] is not None]
+    known = [row for row in _busy(rows) if row["added_mean_s"] is not None]
     worst = max(known, key=_added_share, default=None)
     if worst is None or worst["added_mean_s"] <= ADDED_S_NOTED:
         return None
@@ -62,6 +65,11 @@ def slowed(rows: Sequence[Row]) -> Reason | None:
     }
     too_much = _added_share(worst) > ADDED_SHARE_MAX
     return Reason(Flag.DRIVE_SLOWED if too_much else Flag.DRIVE_A_LITTLE_SLOWED, texts)
+
+
+def _busy(rows: Sequence[Row]) -> list[Row]:
+    """The rows of drives and operations that had enough to do."""
+    return [row for row in rows if row["answered"] >= ANSWERS_MIN]
 
 
 def _added_share(row: Row) -> float:

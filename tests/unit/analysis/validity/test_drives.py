@@ -76,3 +76,14 @@ def test_the_worst_drive_of_several_is_told() -> None:
         "The instrument failed: requests to the emulated drive of the log took 1 ms on average, "
         "900 µs longer than its profile gives them."
     )
+
+
+def test_a_drive_that_had_next_to_nothing_to_do_is_not_judged() -> None:
+    """Two late answers of four are chance, and nobody waited for them."""
+    idle = {"answered": 4, "late_answers": 2, "device_mean_s": 4e-3, "added_mean_s": 3e-3}
+    assert late([_row(**idle)]) is None
+    assert slowed([_row(**idle)]) is None
+    busy = _row(late_answers=20)
+    found = late([_row(**idle), busy])
+    assert found is not None
+    assert found.flag is Flag.DRIVE_AT_TIMES_LATE
