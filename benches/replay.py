@@ -1,26 +1,28 @@
 """Is an emulated drive like the disk that its profile was measured on? This machine's own.
 
-The disk is measured over the whole matrix and described by a profile; the drive of that profile is
-measured in the same way, and then the disk again, so that one sees how far it is from itself: on a
-shared or virtual disk much of the difference is the disk's own. Deep idle states are held
-off all the time, as the drive program does for itself, so that all three are measured alike. The
-file lies in /var/tmp; `--quick` measures each point once and briefly, and keeps no numbers.
+The disk is measured over the whole matrix and described by a profile. Then the drive of that
+profile and the disk are measured in turns, so that one sees how far the disk is from itself: on a
+shared or virtual disk much of the difference is its own. Deep idle states are held off all the time, as the
+drive program does for itself, so that all are measured alike. The file lies in /var/tmp; `--quick`
+measures each point once and briefly, and keeps no numbers.
 """
 
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import kept
 from stithy.cli.drive.measured import comparison
+from stithy.drives.measure import emulated
 from stithy.drives.measure import fio as fio_program
 from stithy.drives.measure.compare import TOLERANCES, Compared, compared, of_measurement
-from stithy.drives.measure.emulated import measure_emulated, name_of_process
+from stithy.drives.measure.emulated import name_of_process, written
 from stithy.drives.measure.fio import Fio, Place
 from stithy.drives.measure.fit import fit
-from stithy.drives.measure.measurement import Measurement
+from stithy.drives.measure.measurement import Measurement, together
 from stithy.drives.measure.measuring import Plan, Watch, measure
 from stithy.drives.measure.points import Schedule, matrix
 from stithy.drives.measure.scratch import scratch_file
@@ -36,23 +38,28 @@ SEED = 20_260_101
 
 def main(words: list[str]) -> int:
     """Measure three times, show, keep; 99 where a figure is out that the disk itself keeps."""
-    timing = Schedule(0.5, 1, 0.0) if "--quick" in words else Schedule(1.5, 3, 0.0)
-    plan = Plan(matrix(writing=True), timing, SEED)
+    timing = Schedule(0.5, 1, 0.0) if "--quick" in words else Schedule(1.0, 2, 0.0)
+    plan, before = Plan(matrix(writing=True), timing, SEED), os.getloadavg()
     with no_deep_idle(), scratch_file(DISK, SPAN_BYTES) as path:
         place = Place(path, str(DISK), SPAN_BYTES, may_write=True)
         fio = fio_program.ready(LocalRunner(), place)
         fio.fill(place)
-        disk = of_disk(fio, place, plan, "the disk")
+        say("the disk")
+        disk = of_disk(fio, place, plan)
         text = profile_text("replayed", fit(disk), disk)
-        drive = of_drive(text, plan)
-        again = of_disk(fio, place, plan, "the disk again")
+        drive, again = in_turns(fio, place, plan, text)
     wanted = of_measurement(disk)
     rows, noise = compared(wanted, drive), compared(wanted, again)
     print(comparison(rows))
     for line in lines(rows, noise):
         print(line)
     if "--quick" not in words:
-        facts_of_run = {"tool": disk.tool, "point_s": disk.point_s, "rounds": disk.rounds}
+        facts_of_run = {
+            "tool": disk.tool,
+            "point_s": disk.point_s,
+            "rounds": disk.rounds,
+            "load_before_and_after": [before, os.getloadavg()],
+        }
         kept.keep("replay", {**facts_of_run, "profile": text}, raw(disk, drive, again))
     return kept.TARGET_MISSED if any(missed(rows, noise)) else 0
 
@@ -72,21 +79,41 @@ def no_deep_idle() -> Iterator[None]:
         os.close(handle)
 
 
-def watch(what: str) -> Watch:
-    """Says what is measured now, and nothing else."""
+def say(what: str) -> None:
+    """What is measured now."""
     print(f"replay: {what}", file=sys.stderr, flush=True)
-    return Watch()
 
 
-def of_disk(fio: Fio, place: Place, plan: Plan, what: str) -> Measurement:
+def of_disk(fio: Fio, place: Place, plan: Plan) -> Measurement:
     """The disk, by the scratch file on it."""
-    return measure(fio, place, plan, facts(inspect(DISK), SPAN_BYTES), watch(what))
+    return measure(fio, place, plan, facts(inspect(DISK), SPAN_BYTES), Watch())
 
 
-def of_drive(profile: str, plan: Plan) -> Measurement:
-    """The emulated drive of a profile."""
+def in_turns(fio: Fio, place: Place, plan: Plan, profile: str) -> tuple[Measurement, Measurement]:
+    """The drive of a profile, and the disk again, a round each in turns."""
     spec = DriveSpec(name_of_process(), profile, SPAN_BYTES, seed=SEED)
-    return measure_emulated(spec, plan, LocalRunner(), watch("the emulated drive"))
+    drive, disk = [], []
+    with written(spec, LocalRunner(), Watch()) as (over_drive, place_on_drive):
+        for number in range(plan.schedule.rounds):
+            one = replace(plan, schedule=replace(plan.schedule, rounds=1), seed=SEED + number)
+            say(f"the emulated drive, and the disk again: round {number + 1}")
+            drive.append(measure(over_drive, place_on_drive, one, emulated.facts(spec), Watch()))
+            disk.append(of_disk(fio, place, one))
+    return all_rounds(drive), all_rounds(disk)
+
+
+def all_rounds(parts: Sequence[Measurement]) -> Measurement:
+    """Rounds that were measured one by one, as one measurement."""
+    matrix_of_all = tuple(
+        points[0].model_copy(
+            update={
+                "answer": together(each.answer for each in points),
+                "iops_by_round": tuple(rate for each in points for rate in each.iops_by_round),
+            }
+        )
+        for points in zip(*(part.matrix for part in parts), strict=True)
+    )
+    return parts[0].model_copy(update={"matrix": matrix_of_all, "rounds": len(parts)})
 
 
 def missed(rows: Sequence[Compared], noise: Sequence[Compared]) -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from stithy.clock import Clock
 from stithy.drives import places
 from stithy.drives.measure import fio as fio_program
-from stithy.drives.measure.fio import Place
+from stithy.drives.measure.fio import Fio, Place
 from stithy.drives.measure.measurement import Measurement, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, measure
 from stithy.drives.program import DriveProgram, start
@@ -40,7 +40,14 @@ def name_of_process() -> str:
 def measure_emulated(
     spec: DriveSpec, plan: Plan, runner: Runner, watch: Watch, clock: Clock | None = None
 ) -> Measurement:
-    """Raise a drive, write all of it once without its times, and measure it."""
+    """Raise a drive, write all of it once, and measure it."""
+    with written(spec, runner, watch) as (fio, place):
+        return measure(fio, place, plan, facts(spec), watch, clock)
+
+
+@contextmanager
+def written(spec: DriveSpec, runner: Runner, watch: Watch) -> Iterator[tuple[Fio, Place]]:
+    """A raised drive, all of which was written once without its times: ready to be measured."""
     with raised(spec, runner) as program:
         place = Place(program.devices[spec.name], spec.name, spec.size_bytes, may_write=True)
         fio = fio_program.ready(runner, place)
@@ -48,7 +55,7 @@ def measure_emulated(
         program.control.set(spec.name, paced=False)
         fio.fill(place)
         program.control.set(spec.name, paced=True)
-        return measure(fio, place, plan, facts(spec), watch, clock)
+        yield fio, place
 
 
 def facts(spec: DriveSpec) -> TargetFacts:

@@ -85,7 +85,11 @@ def cache_fit(
         if long_s > (1 + NOTABLE_FLUSH_SHARE) * short_s:
             drain_bytes_per_s = (many_bytes - few_bytes) / (long_s - short_s)
             return CacheFit(CACHE_BYTES, drain_bytes_per_s)
-    assumed["cache.drain_bytes_per_s"] = "flushes hardly waited for what was written before them"
+    assumed["cache.drain_bytes_per_s"] = (
+        "flushes hardly waited for what was written before them"
+        if after
+        else "flushes were not measured"
+    )
     return CacheFit(CACHE_BYTES, drain_bytes_per_s)
 
 
