@@ -1,7 +1,9 @@
 """Processes are recognised for good, and ended by what they are, not by their number."""
 
 import os
+import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ from stithy.hosts.processes import (
     own_identity,
     pids_inside,
     pids_of_run,
+    users_of,
 )
 from stithy.hosts.runner import Command, LocalRunner, Running
 
@@ -68,3 +71,33 @@ def test_ending_a_process_waits_until_it_is_gone(sleeper: Running) -> None:
     """After `end` the process is no more."""
     end([sleeper.pid], signal.SIGTERM)
     assert identity_of(sleeper.pid) is None
+
+
+def test_a_program_is_found_though_its_file_was_replaced(tmp_path: Path) -> None:
+    """As an upgrade does while it runs; the folder in which it works is still its own."""
+    program = tmp_path / "sleeper"
+    shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
+    running = subprocess.Popen([program, "60"], cwd=tmp_path)
+    try:
+        program.unlink()
+        assert pids_inside(tmp_path, "sleeper") == [running.pid]
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_who_uses_a_folder_is_told_by_name(tmp_path: Path) -> None:
+    """Whoever works in it, or holds a file in it; others are not named."""
+    (tmp_path / "held").mkdir()
+    with (tmp_path / "held/file").open("w") as file:
+        working = subprocess.Popen(["sleep", "60"], cwd=tmp_path / "held")
+        holding = subprocess.Popen(["sleep", "60"], cwd="/", stdout=file)
+        try:
+            found = users_of(tmp_path / "held")
+        finally:
+            for each in (working, holding):
+                each.kill()
+                each.wait()
+    assert [(each.pid, each.name) for each in found] == sorted(
+        [(working.pid, "sleep"), (holding.pid, "sleep")]
+    )
