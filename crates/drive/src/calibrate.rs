@@ -107,8 +107,8 @@ fn failed(cause: std::io::Error) -> DriveError {
 /// How much later than asked for a sleeping thread runs, setting the alarm included.
 fn spin() -> std::io::Result<Duration> {
     let late = usual(late_alarms()?);
-    // Half as much again: it is better to be early and to spin than to be late.
-    Ok((late + late / 2).min(SPIN_MAX))
+    // A quarter more: it is better to be early and to spin than to be late.
+    Ok((late + late / 4).min(SPIN_MAX))
 }
 
 fn late_alarms() -> std::io::Result<Vec<Duration>> {

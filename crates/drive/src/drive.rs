@@ -75,6 +75,8 @@ pub struct Drive {
     /// The longest own time of the requests under way.
     ahead: Duration,
     under_way: HashMap<u64, UnderWay>,
+    /// The newest request, if it is a write whose content lies in the transport still.
+    not_kept: Option<u64>,
     due: BinaryHeap<Reverse<(Moment, u64)>>,
     finished: Vec<Done>,
     arrivals: u64,
@@ -100,6 +102,7 @@ impl Drive {
             own_time: OwnTime::default(),
             ahead: Duration::ZERO,
             under_way: HashMap::new(),
+            not_kept: None,
             due: BinaryHeap::new(),
             finished: Vec::new(),
             arrivals: 0,
@@ -112,12 +115,11 @@ impl Drive {
         self.own_time = own_time;
     }
 
-    /// Takes a request that arrives `now`; `payload` is what a write brings.
-    pub fn arrive(&mut self, now: Moment, incoming: Incoming, payload: &[u8]) {
-        let content = match incoming.request.operation {
-            Operation::Write if self.powered => Box::from(payload),
-            _ => Box::default(),
-        };
+    /// Takes a request that arrives `now`. What a write brings lies in the transport still: it is to be kept
+    /// before the next is received, unless it was answered by then, which spares copying it.
+    pub fn arrive(&mut self, now: Moment, incoming: Incoming) {
+        let is_write = incoming.request.operation == Operation::Write;
+        self.not_kept = (is_write && self.powered).then_some(incoming.id);
         if self.under_way.is_empty() {
             self.ahead = Duration::ZERO;
         }
@@ -128,7 +130,7 @@ impl Drive {
             arrived: now,
             order: self.arrivals,
             depth: self.under_way.len() + 1,
-            content,
+            content: Box::default(),
             mark: self.store.mark(),
             lying,
         };
@@ -145,6 +147,14 @@ impl Drive {
         } else {
             let at = self.faults.delay(operation, now, now);
             self.due.push(Reverse((at, incoming.id)));
+        }
+    }
+
+    /// Keeps what the newest request brings, if it is a write that was not answered yet.
+    pub fn keep(&mut self, payload: &[u8]) {
+        let write = self.not_kept.take().map(|id| self.under_way.get_mut(&id));
+        if let Some(write) = write.flatten() {
+            write.content = Box::from(payload);
         }
     }
 
@@ -223,7 +233,10 @@ impl Drive {
         let outcome = match !self.powered || self.faults.fails(&asked.request) {
             true => Err(libc::EIO),
             false => {
-                perform(&mut self.store, request).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
+                let is_kept = self.not_kept != Some(incoming.id);
+                let payload = (!is_kept).then(|| transport.payload());
+                perform(&mut self.store, request, payload)
+                    .map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
             }
         };
         let now = clock.now();
@@ -262,18 +275,23 @@ impl Drive {
     }
 }
 
-/// Does what was asked; gives the bytes of a read.
-fn perform(store: &mut Store, request: UnderWay) -> io::Result<&[u8]> {
+/// Does what was asked; gives the bytes of a read. `payload` is what a write brings that was not kept.
+fn perform<'a>(
+    store: &'a mut Store,
+    request: UnderWay,
+    payload: Option<&[u8]>,
+) -> io::Result<&'a [u8]> {
     let asked = request.incoming.request;
-    match asked.operation {
-        Operation::Read => return store.read(asked.offset_bytes, asked.length_bytes as usize),
-        Operation::Write => store.write(Write {
+    match (asked.operation, payload) {
+        (Operation::Read, _) => return store.read(asked.offset_bytes, asked.length_bytes as usize),
+        (Operation::Write, Some(payload)) => store.write_copied(asked.offset_bytes, payload)?,
+        (Operation::Write, None) => store.write(Write {
             offset_bytes: asked.offset_bytes,
             content: request.content,
         })?,
-        Operation::Flush if request.lying => {}
-        Operation::Flush => store.settle(request.mark),
-        Operation::Discard => store.discard(asked.offset_bytes, asked.length_bytes)?,
+        (Operation::Flush, _) if request.lying => {}
+        (Operation::Flush, _) => store.settle(request.mark),
+        (Operation::Discard, _) => store.discard(asked.offset_bytes, asked.length_bytes)?,
     }
     Ok(&[])
 }

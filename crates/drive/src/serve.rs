@@ -96,7 +96,7 @@ pub fn serve(
         match received {
             Received::Request(incoming) => {
                 awake.keep();
-                drive.arrive(now, incoming, transport.payload());
+                drive.arrive(now, incoming);
             }
             Received::Housekeeping => {}
             Received::Closed => return Ok(()),
@@ -107,8 +107,9 @@ pub fn serve(
                 }
             }
         }
-        obey(drive, transport, inbox, clock, &mut spin);
         drive.complete(clock, transport)?;
+        drive.keep(transport.payload());
+        obey(drive, transport, inbox, clock, &mut spin);
     }
 }
 

@@ -103,6 +103,17 @@ impl Store {
         Ok(())
     }
 
+    /// The same with what lies elsewhere; it is copied only where it may be needed again.
+    pub fn write_copied(&mut self, offset_bytes: u64, content: &[u8]) -> io::Result<()> {
+        match self.volatile_limit_bytes() {
+            None => self.image.write(offset_bytes, content),
+            Some(_) => self.write(Write {
+                offset_bytes,
+                content: Box::from(content),
+            }),
+        }
+    }
+
     /// Makes a range zero. The zeros are durable at once, but where a volatile write came before them: a
     /// power cut that takes this write back takes the zeros back with it. A flush covers both.
     pub fn discard(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()> {

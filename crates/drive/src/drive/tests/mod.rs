@@ -16,6 +16,7 @@ use crate::transport::Received;
 #[derive(Default)]
 struct Script {
     answers: Vec<(u64, Result<Vec<u8>, i32>)>,
+    payload: Vec<u8>,
 }
 
 impl Transport for Script {
@@ -28,7 +29,7 @@ impl Transport for Script {
     }
 
     fn payload(&self) -> &[u8] {
-        &[]
+        &self.payload
     }
 
     fn answer(&mut self, incoming: &Incoming, outcome: Result<&[u8], i32>) -> io::Result<()> {
@@ -129,7 +130,9 @@ impl Bench {
             id: self.next,
             request,
         };
-        self.drive.arrive(Moment(at_us * 1_000), incoming, content);
+        self.keep();
+        self.drive.arrive(Moment(at_us * 1_000), incoming);
+        self.script.payload = content.to_vec();
         self.next
     }
 
@@ -143,10 +146,17 @@ impl Bench {
         self.drive
             .complete(&clock, &mut self.script)
             .expect("the script takes everything");
+        self.keep();
         self
     }
 
+    /// As a drive's thread does before the next request and before each command.
+    fn keep(&mut self) {
+        self.drive.keep(&std::mem::take(&mut self.script.payload));
+    }
+
     fn fault(&mut self, at_us: u64, fault: &DriveFault) -> FaultOutcome {
+        self.keep();
         self.drive
             .fault(Moment(at_us * 1_000), fault, &mut self.script)
             .expect("the fault is possible")
@@ -358,4 +368,19 @@ fn what_was_done_is_counted() {
     assert!(near(130e-6, totals.operations[1].latency.max_s));
     assert!(near(30e-6, totals.late.p50_s));
     assert_eq!(2 * SECTOR, totals.volatile_bytes);
+}
+
+/// What a write brings is there whether it was answered at once, out of the transport, or kept until it was due,
+/// while others arrived.
+#[test]
+fn a_write_brings_its_content_at_once_and_later() {
+    let mut bench = Bench::new();
+    bench.write(0, 1, 1);
+    bench.write(1, 2, 2);
+    bench.until(200);
+    bench.drive.set_paced(Moment(200_000), false);
+    bench.write(200, 3, 3);
+    bench.until(200);
+    let values = [1, 2, 3].map(|sector| bench.value(300, sector));
+    assert_eq!([Ok(1), Ok(2), Ok(3)], values);
 }
