@@ -2,9 +2,9 @@
 
 The disk is measured over the whole matrix and described by a profile. Then the drive of that
 profile and the disk are measured in turns, so that one sees how far the disk is from itself: on a
-shared or virtual disk much of the difference is its own. Deep idle states are held off all the time, as the
-drive program does for itself, so that all are measured alike. The file lies in /var/tmp; `--quick`
-measures each point once and briefly, and keeps no numbers.
+shared or virtual disk much of the difference is its own. Deep idle states are held off all the
+time, as the drive program does for itself, so that all are measured alike. The file lies in
+/var/tmp; `--quick` measures each point once and briefly, and keeps no numbers.
 """
 
 import os
