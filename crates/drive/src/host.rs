@@ -20,10 +20,16 @@ pub fn prepare() -> Vec<String> {
     // Bytes never written must not take memory, so pages are locked when they are touched.
     let lock = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
     // SAFETY: the call takes numbers only.
-    let locked = told("memory cannot be locked", unsafe { libc::mlockall(lock) });
+    let locked = told(
+        "memory cannot be locked, a drive may be slow while it is short",
+        unsafe { libc::mlockall(lock) },
+    );
     // SAFETY: the option takes numbers only; the unused arguments must be 0.
     let flusher = unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) };
-    let flusher = told("the kernel does not take it for an I/O flusher", flusher);
+    let flusher = told(
+        "the program cannot be an I/O flusher (CAP_SYS_RESOURCE), a drive may stand still while memory is short",
+        flusher,
+    );
     [locked, flusher].into_iter().flatten().collect()
 }
 
