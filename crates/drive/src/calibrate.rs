@@ -41,15 +41,32 @@ const LOOKS: usize = 10;
 const REQUESTS_A_LOOK: usize = 20;
 const ALARMS: usize = 160;
 
-/// Spinning longer than this would be a core for the drive alone.
-const SPIN_MAX: Duration = Duration::from_micros(60);
+/// What the way through a kernel takes at most, without deep idle states and with them. More is found only where
+/// others take the CPUs, and they may be gone the next moment, when a drive that answers earlier for it
+/// would be a faster one than was asked for.
+const MOST_AWAKE: Line = Line {
+    small: Duration::from_micros(20),
+    byte_ps: 400,
+};
+const MOST: Line = Line {
+    small: Duration::from_micros(60),
+    byte_ps: 400,
+};
+
+/// Spinning longer than this would be a core for the drive alone; the same two cases.
+const SPIN_MOST_AWAKE: Duration = Duration::from_micros(25);
+const SPIN_MOST: Duration = Duration::from_micros(60);
 
 /// How a drive's thread is to wait on this machine as it is now; takes about a tenth of a second.
 ///
 /// Errors: those of bringing a drive up and of its I/O.
 pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
     awake.keep();
-    let spin = on_a_thread_before_all(spin)?;
+    let (most, spin_most) = match awake.is_able() {
+        true => (MOST_AWAKE, SPIN_MOST_AWAKE),
+        false => (MOST, SPIN_MOST),
+    };
+    let spin = on_a_thread_before_all(spin)?.min(spin_most);
     let surroundings = Surroundings {
         timing: Timing {
             transport: OwnTime::default(),
@@ -61,7 +78,7 @@ pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
     };
     let device = Device::up_beside(&spec(), surroundings)?;
     let path = device.ready().device.clone();
-    let transport = own_time(&path).map_err(failed);
+    let transport = own_time(&path, most).map_err(failed);
     // Nobody else knows of the drive; should it be held all the same, it goes with its last user.
     let _ = device.down();
     let transport = transport?;
@@ -108,7 +125,7 @@ fn failed(cause: std::io::Error) -> DriveError {
 fn spin() -> std::io::Result<Duration> {
     let late = usual(late_alarms()?);
     // A quarter more: it is better to be early and to spin than to be late.
-    Ok((late + late / 4).min(SPIN_MAX))
+    Ok(late + late / 4)
 }
 
 fn late_alarms() -> std::io::Result<Vec<Duration>> {
@@ -129,7 +146,7 @@ fn late_alarms() -> std::io::Result<Vec<Duration>> {
     Ok(late)
 }
 
-fn own_time(device: &str) -> std::io::Result<OwnTime> {
+fn own_time(device: &str, most: Line) -> std::io::Result<OwnTime> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -142,7 +159,7 @@ fn own_time(device: &str) -> std::io::Result<OwnTime> {
         }
     }
     let [read, large_read, write, large_write] = looks.map(usual);
-    let line = |small, large| Line::through(small, large, LARGE_BYTES as u64);
+    let line = |small, large| Line::through(small, large, LARGE_BYTES as u64).at_most(most);
     Ok(OwnTime {
         read: line(read, large_read),
         write: line(write, large_write),

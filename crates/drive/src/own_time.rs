@@ -27,6 +27,14 @@ impl Line {
         }
     }
 
+    /// The same, but nowhere more than `most`.
+    pub fn at_most(self, most: Line) -> Self {
+        Line {
+            small: self.small.min(most.small),
+            byte_ps: self.byte_ps.min(most.byte_ps),
+        }
+    }
+
     fn at(&self, length_bytes: u64) -> Duration {
         let more_bytes = length_bytes.saturating_sub(SMALL_BYTES);
         self.small + Duration::from_nanos(more_bytes.saturating_mul(self.byte_ps) / 1000)
@@ -96,6 +104,17 @@ mod tests {
         );
         assert_eq!(us(12), of(Operation::Write, 1 << 20));
         assert_eq!(us(10), of(Operation::Discard, 1 << 40));
+    }
+
+    /// What is more than plausible is cut to that.
+    #[test]
+    fn a_line_is_kept_below_another() {
+        let line = |small_us, byte_ps| Line {
+            small: Duration::from_micros(small_us),
+            byte_ps,
+        };
+        assert_eq!(line(20, 100), line(47, 100).at_most(line(20, 400)));
+        assert_eq!(line(11, 400), line(11, 900).at_most(line(20, 400)));
     }
 
     /// Where a large request was found to be no slower the line is flat.

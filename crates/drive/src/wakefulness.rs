@@ -33,6 +33,11 @@ impl Wakefulness {
         Ok(wakefulness)
     }
 
+    /// Whether it holds anything off at all.
+    pub fn is_able(&self) -> bool {
+        self.device.is_some()
+    }
+
     /// A request has arrived.
     pub fn keep(&self) {
         self.used.store(true, Ordering::Relaxed);

@@ -215,3 +215,18 @@ fn profiles_are_told_and_judged() {
         "{summary:?}"
     );
 }
+
+/// Each way to a drive is one line, with whether it is used.
+#[test]
+fn the_ways_to_a_drive_are_told() {
+    let told = std::process::Command::new(env!("CARGO_BIN_EXE_stithy-drive"))
+        .arg("--transports")
+        .output()
+        .expect("the program starts");
+    let text = String::from_utf8(told.stdout).expect("it is text");
+    let names: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(vec!["fuse", "fuse-uring", "ublk"], names);
+}

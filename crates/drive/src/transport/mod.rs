@@ -6,11 +6,13 @@
 pub mod fuse;
 mod loop_device;
 mod nudge;
+mod ways;
 
 use std::io;
 use std::os::fd::RawFd;
 
 pub use loop_device::LoopDevice;
+pub use ways::{ways, Way};
 
 use crate::request::Request;
 

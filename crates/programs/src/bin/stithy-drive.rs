@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use stithy_drive::error::DriveError;
 use stithy_drive::job;
 use stithy_drive::output::Output;
+use stithy_drive::transport::{ways, Way};
 use stithy_wire::DriveMessage;
 
 const USAGE: &str = "\
@@ -20,15 +21,26 @@ The protocol is told in wire/README.md.
 
 usage: stithy-drive < job.json
        stithy-drive --version
+       stithy-drive --transports    which ways to a drive this machine has
 ";
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         None => run(),
         Some("--version") => print(&format!("{}\n", job::PROGRAM), ExitCode::SUCCESS),
+        Some("--transports") => print(&transports(), ExitCode::SUCCESS),
         Some("--help" | "-h") => print(USAGE, ExitCode::SUCCESS),
         Some(_) => print(USAGE, ExitCode::from(2)),
     }
+}
+
+/// One line a way: its name, whether it is used, what there is of it.
+fn transports() -> String {
+    let line = |way: Way| {
+        let used = if way.is_used { "used" } else { "not used" };
+        format!("{:<12}{:<10}{}\n", way.name, used, way.state)
+    };
+    ways().into_iter().map(line).collect()
 }
 
 fn run() -> ExitCode {
