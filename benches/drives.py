@@ -60,7 +60,7 @@ class Effort:
     latencies_us: tuple[int, ...] = LATENCIES_US
 
 
-FULL = Effort(wanted=3, most=8, duration_s=2.0, cap_s=10.0, idle_s=20.0)
+FULL = Effort(wanted=3, most=5, duration_s=1.5, cap_s=10.0, idle_s=20.0)
 QUICK = Effort(wanted=1, most=1, duration_s=1.0, cap_s=2.0, idle_s=3.0, latencies_us=(80, 1_000))
 
 

@@ -9,10 +9,14 @@
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixDatagram;
 
+/// Answers that follow each other at once are handed on together, so many at most.
+const MOST_HELD_BACK: u32 = 8;
+
 /// A socket that is good for nothing else.
 pub struct Nudge {
     socket: Option<UnixDatagram>,
-    is_wanted: bool,
+    /// Answers that were not handed on.
+    answers: u32,
 }
 
 impl Nudge {
@@ -20,21 +24,24 @@ impl Nudge {
     pub fn new() -> Self {
         Nudge {
             socket: UnixDatagram::unbound().ok(),
-            is_wanted: false,
+            answers: 0,
         }
     }
 
-    /// Something was answered.
+    /// Something was answered: it is handed on with others, as long as others follow at once.
     pub fn want(&mut self) {
-        self.is_wanted = true;
+        self.answers = self.answers.saturating_add(1);
+        if self.answers >= MOST_HELD_BACK {
+            self.give();
+        }
     }
 
     /// Has the kernel hand on what was answered since the last call.
     pub fn give(&mut self) {
-        let Some(socket) = self.socket.as_ref().filter(|_| self.is_wanted) else {
+        let Some(socket) = self.socket.as_ref().filter(|_| self.answers > 0) else {
             return;
         };
-        self.is_wanted = false;
+        self.answers = 0;
         let (descriptor, level, option) =
             (socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR);
         let on: libc::c_int = 1;

@@ -78,11 +78,13 @@ impl Transport for Session {
     }
 
     fn receive(&mut self) -> io::Result<Received> {
-        self.nudge.give();
         match self.device.read(&mut self.buffer) {
             Ok(length) => self.understand(length),
             Err(e) => match e.raw_os_error() {
-                Some(libc::EAGAIN) => Ok(Received::Nothing),
+                Some(libc::EAGAIN) => {
+                    self.nudge.give();
+                    Ok(Received::Nothing)
+                }
                 // The request was taken back between waking and reading.
                 Some(libc::ENOENT | libc::EINTR) => Ok(Received::Housekeeping),
                 Some(libc::ENODEV | libc::ECONNABORTED) => Ok(Received::Closed),
@@ -96,7 +98,6 @@ impl Transport for Session {
     }
 
     fn answer(&mut self, incoming: &Incoming, outcome: Result<&[u8], i32>) -> io::Result<()> {
-        self.nudge.want();
         let written = protocol::written(incoming.request.length_bytes);
         let (error, body) = match outcome {
             Err(error) => (error, &[][..]),
@@ -105,8 +106,10 @@ impl Transport for Session {
         };
         let header = protocol::out_header(incoming.id, error, body.len());
         match body {
-            [] => self.send(&[IoSlice::new(&header)]),
-            _ => self.send(&[IoSlice::new(&header), IoSlice::new(body)]),
+            [] => self.send(&[IoSlice::new(&header)])?,
+            _ => self.send(&[IoSlice::new(&header), IoSlice::new(body)])?,
         }
+        self.nudge.want();
+        Ok(())
     }
 }
