@@ -1,5 +1,6 @@
 """`stithy drive compare`: an emulated drive held against the drive that its profile was made of."""
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +51,7 @@ def compare(
         one, at most 2 GiB.
     """
     from stithy.drives.measure import compare, emulated
-    from stithy.drives.measure.measuring import Plan
+    from stithy.drives.measure.measuring import Plan, busy
     from stithy.drives.measure.points import schedule
     from stithy.drives.profiles import find_profile
     from stithy.drives.program import need_root
@@ -65,13 +66,15 @@ def compare(
     need_root()
     size_bytes = drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
     spec = DriveSpec(emulated.name_of_process(), found.text, size_bytes, seed=SEED)
+    other_work = busy(os.getloadavg()[0], os.cpu_count() or 1)
     with until_interrupted() as stop:
         again = emulated.measure_emulated(spec, plan, runner, steps(stop))
     rows = compare.compared(against.figures, again)
     if json:
-        show_json({"against": against.what, **as_json(rows)})
+        show_json({"against": against.what, "other_work": other_work, **as_json(rows)})
     else:
-        show(f"{comparison(rows)}\n\nagainst {against.what}\n{verdict(rows)}")
+        words = [f"against {against.what}", other_work, verdict(rows)]
+        show(f"{comparison(rows)}\n\n" + "\n".join(filter(None, words)))
     return Exit.THRESHOLD if any(each.missed() for each in rows) else Exit.OK
 
 

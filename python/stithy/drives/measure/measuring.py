@@ -26,6 +26,9 @@ WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
 SLICE_S = 5.0
 """Writing without a pause is told in slices; between two the drive rests for some tenths."""
 
+BUSY_SHARE = 0.25
+"""Load average that is no trouble, as a share of the processors."""
+
 UNSTEADY_SHARE = 0.1
 """How far the rounds of a point may differ from their mean."""
 
@@ -140,6 +143,16 @@ def _need_go_on(watch: Watch, place: Place) -> None:
             where=place.name,
             remedy="start it again; nothing is left",
         )
+
+
+def busy(load: float, cpus: int) -> str | None:
+    """What a reader should know of a machine with this load average before it was measured.
+
+    None where it was idle enough: fio and an emulated drive need processors of their own.
+    """
+    if load <= BUSY_SHARE * cpus:
+        return None
+    return f"Other work ran beside it: a load of {load:.1f} on {cpus} processors."
 
 
 def unsteady(measurement: Measurement) -> list[str]:

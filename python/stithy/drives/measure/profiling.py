@@ -3,6 +3,7 @@
 Whether a device may be overwritten is decided before, in `storage/erase.py`.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -13,7 +14,7 @@ from stithy.drives.measure import fio as fio_program
 from stithy.drives.measure.fio import Place
 from stithy.drives.measure.fit import Fit, fit
 from stithy.drives.measure.measurement import Measurement, TargetFacts
-from stithy.drives.measure.measuring import Plan, Watch, measure, unsteady
+from stithy.drives.measure.measuring import Plan, Watch, busy, measure, unsteady
 from stithy.drives.measure.points import matrix, schedule
 from stithy.drives.measure.scratch import need_room, scratch_file
 from stithy.drives.measure.target import SPAN_BYTES_LEAST, Target, facts
@@ -68,6 +69,7 @@ def profile(
         wanted.seed,
     )
     span_bytes = span(target, wanted)
+    other_work = busy(os.getloadavg()[0], os.cpu_count() or 1)
     with opened(target, span_bytes, writing=wanted.writing) as place:
         fio = fio_program.ready(runner, place)
         if target.kind == "directory":
@@ -75,7 +77,8 @@ def profile(
             fio.fill(place)
         found = facts(target, span_bytes)
         measured = measure(fio, place, plan, found, watch, clock)
-    kept = measured.model_copy(update={"notes": tuple(notes(target, found, measured))})
+    told = (*([other_work] if other_work else []), *notes(target, found, measured))
+    kept = measured.model_copy(update={"notes": told})
     fitted = fit(kept)
     return Profiled(wanted.name, profile_text(wanted.name, fitted, kept), fitted, kept)
 
