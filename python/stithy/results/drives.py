@@ -24,8 +24,12 @@ def read_log(stem: Path, from_s: float, until_s: float) -> list[Interval]:
     return read_hlog(path, from_s, until_s) if path.exists() else []
 
 
-COMPARED = ("read", "write", "flush")
-"""The operations whose times are compared with those of the block device: what users wait for."""
+COMPARED = ("read", "flush")
+"""The operations whose times are compared with those of the block device: each is waited for.
+
+Writes come in bursts, from the page cache and from checkpoints: the kernel counts how long each
+waits for those before it, and a drive with a limit would have let them wait as long.
+"""
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ DRIVES = Table(
         ),
         _i("late_answers", "", "answers late by more than 5 % of the time they were due to take, and by more than 50 µs, while the users worked; told in the row of `all`", null=True),
         _r("late_mean_s", "s", "mean lateness of all answers then; told in the row of `all`", null=True),
-        _r("device_mean_s", "s", "mean time of reads, writes and flushes on the block device then, by the kernel's counters; told in the row of `all`", null=True),
+        _r("device_mean_s", "s", "mean time of reads and flushes on the block device then, by the kernel's counters; told in the row of `all`", null=True),
         _r("added_mean_s", "s", "by how much they took longer there than the profile gives them, on average: lateness and the way through the kernel; told in the row of `all`", null=True),
         _r("cpu_s", "s", "CPU time of the drive's thread then; told in the row of `all`", null=True),
         _r("cpu_wait_s", "s", "how long that thread waited for a CPU; told in the row of `all`", null=True),

@@ -30,14 +30,14 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "Its slowest answers are those of a machine without a CPU to spare; its median is its own.",
     ),
     Flag.DRIVE_SLOWED: (
-        "The instrument failed: requests to the emulated drive of the {role} took {device} on "
-        "average, {added} longer than its profile gives them.",
+        "The instrument failed: reads and flushes of the emulated drive of the {role} took "
+        "{device} on average, {added} longer than its profile gives them.",
         "Leave a CPU free for the drive: let nothing else run on this machine, ask for fewer "
         "users, or emulate slower drives, for example with a `scale`.",
     ),
     Flag.DRIVE_A_LITTLE_SLOWED: (
-        "Requests to the emulated drive of the {role} took {device} on average, {added} longer "
-        "than its profile gives them.",
+        "Reads and flushes of the emulated drive of the {role} took {device} on average, {added} "
+        "longer than its profile gives them.",
         "The way through the kernel is in the times of this drive; on a machine with a CPU to "
         "spare it is made up for.",
     ),
