@@ -8,7 +8,7 @@ import json
 import os
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,13 +160,3 @@ def _quietly(path: Path) -> str:
         return path.read_text()
     except OSError:
         return ""
-
-
-def until(condition: Callable[[], bool], patience_s: float) -> bool:
-    """Wait for a condition; whether it came true."""
-    until_s = time.monotonic() + patience_s
-    while time.monotonic() < until_s:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return condition()
