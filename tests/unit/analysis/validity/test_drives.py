@@ -73,8 +73,8 @@ def test_the_worst_drive_of_several_is_told() -> None:
     found = slowed(rows)
     assert found is not None
     assert found.sentence == (
-        "The instrument failed: requests to the emulated drive of the log took 1 ms on average, "
-        "900 µs longer than its profile gives them."
+        "The instrument failed: reads and flushes of the emulated drive of the log took 1 ms on "
+        "average, 900 µs longer than its profile gives them."
     )
 
 
