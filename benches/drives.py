@@ -7,6 +7,7 @@ keeps no numbers; words such as `floor fidelity` choose parts.
 """
 
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import drive_readings as fio
 from drive_readings import Reading, Work
@@ -102,6 +104,7 @@ class Part:
 
 def main(words: Sequence[str]) -> int:
     """Measure, show, keep; 99 where a target is missed, 5 where there is no number."""
+    signal.signal(signal.SIGTERM, _stop)
     effort = QUICK if "--quick" in words else FULL
     chosen = [name for name in PARTS if name in words] or list(PARTS)
     done: dict[str, Part] = {}
@@ -308,6 +311,11 @@ def kept(device: str, number: int) -> bool:
         return os.pread(descriptor, 4096, 2**20) == content
     finally:
         os.close(descriptor)
+
+
+def _stop(signal_number: int, frame: object) -> NoReturn:
+    """End through the blocks that take drives down."""
+    raise SystemExit(128 + signal_number)
 
 
 PARTS: dict[str, Callable[[Effort, dict[str, Part]], Part]] = {
