@@ -15,7 +15,7 @@ async fn failure(url: &str) -> HammerError {
     let of_session = of_session.expect("the connection fails");
     if of_client.code != "connect-timeout" {
         // How long each of them waits is in its message.
-        assert_eq!(of_client.to_message(), of_session.to_message());
+        assert_eq!(of_client.to_failure(), of_session.to_failure());
     }
     assert_eq!(of_client.code, of_session.code);
     of_client

@@ -161,7 +161,7 @@ async fn failure(url: &str) -> HammerError {
     let target = Target::parse(url).expect("the URL is well formed");
     let of_session = target.session(&[]).await.err().expect(url);
     let of_client = target.connect().await.expect_err(url);
-    assert_eq!(of_session.to_message(), of_client.to_message());
+    assert_eq!(of_session.to_failure(), of_client.to_failure());
     assert!(
         !of_client.to_string().contains(support::PASSWORD),
         "{of_client}"

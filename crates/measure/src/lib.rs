@@ -1,10 +1,11 @@
-//! Clock, lateness, histograms and interval logs of a load driver.
+//! What the native programs share: clock, lateness, histograms, interval logs, errors.
 //!
 //! What a transaction's times mean is in [`Times`]; how they become figures in [`Recorder`]; how they
 //! are kept for later in [`IntervalLogs`]. Nothing here speaks to a database.
 
 mod clock;
 mod cost;
+pub mod error;
 mod interval;
 mod interval_log;
 mod missed;
@@ -18,6 +19,6 @@ pub use cost::CpuUse;
 pub use interval::{Counts, Interval, Outcome, TypeRecord};
 pub use interval_log::{IntervalLog, IntervalLogs, Packer};
 pub use missed::{missed_starts, Unanswered};
-pub use percentiles::percentiles;
+pub use percentiles::{percentiles, percentiles_in};
 pub use recorder::{Phases, Recorder};
 pub use times::{Sample, Times};

@@ -1,11 +1,16 @@
-//! A histogram of microseconds in the figures of a message.
+//! A histogram in the figures of a message.
 
 use hdrhistogram::Histogram;
 use stithy_wire::Percentiles;
 
-/// The usual percentiles in seconds; all null where nothing was recorded.
+/// The usual percentiles of a histogram of microseconds, in seconds; all null where nothing was recorded.
 pub fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
-    let known = |value_us: f64| (!histogram.is_empty()).then_some(value_us / 1e6);
+    percentiles_in(1e6, histogram)
+}
+
+/// The same of a histogram in which a second is `units_per_s`.
+pub fn percentiles_in(units_per_s: f64, histogram: &Histogram<u64>) -> Percentiles {
+    let known = |value: f64| (!histogram.is_empty()).then_some(value / units_per_s);
     let at = |quantile: f64| known(histogram.value_at_quantile(quantile) as f64);
     Percentiles {
         count: histogram.len(),

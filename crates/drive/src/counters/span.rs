@@ -163,17 +163,5 @@ fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
 
 /// A histogram of nanoseconds in seconds; all null where nothing was recorded.
 pub(crate) fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
-    let known = |value_ns: f64| (!histogram.is_empty()).then_some(value_ns / 1e9);
-    let at = |quantile: f64| known(histogram.value_at_quantile(quantile) as f64);
-    Percentiles {
-        count: histogram.len(),
-        mean_s: known(histogram.mean()),
-        min_s: known(histogram.min() as f64),
-        p50_s: at(0.5),
-        p90_s: at(0.9),
-        p95_s: at(0.95),
-        p99_s: at(0.99),
-        p999_s: at(0.999),
-        max_s: known(histogram.max() as f64),
-    }
+    stithy_measure::percentiles_in(1e9, histogram)
 }

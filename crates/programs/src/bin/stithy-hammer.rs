@@ -37,7 +37,7 @@ fn run() -> ExitCode {
     match read_and_execute() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            write_message(error.to_message());
+            write_message(Message::Failure(error.to_failure()));
             ExitCode::from(error.exit())
         }
     }
