@@ -1,6 +1,6 @@
 """From an emulated drive's counters and latency log to the rows of the table `drives`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,24 +24,27 @@ def read_log(stem: Path, from_s: float, until_s: float) -> list[Interval]:
     return read_hlog(path, from_s, until_s) if path.exists() else []
 
 
-COMPARED = ("read", "flush")
-"""The operations whose times are compared with those of the block device: each is waited for.
+AWAITED = ("read", "flush")
+"""What the row `all` holds against the block device: each of these is waited for.
 
-Writes come in bursts, from the page cache and from checkpoints: the kernel counts how long each
-waits for those before it, and a drive with a limit would have let them wait as long.
+Writes are held against it in their own row. They come in bursts too, from the page cache and from
+checkpoints, and then the kernel counts how long each waits for those before it.
 """
+
+WAYS = {"read": ("read",), "write": ("write",), "flush": ("flush",), ALL: AWAITED}
+"""What the kernel counts on a block device, by the row that tells of it."""
 
 
 @dataclass(frozen=True)
 class Way:
     """What lies between the file system and a drive.
 
-    `device_mean_s`: mean time of the requests of `COMPARED` on the block device, by the kernel's
-    counters, None where it has none. `transport_s`: by how much the drive answers earlier, for the
-    way there and back.
+    `device_mean_s`: mean time of the requests of each row of `WAYS` on the block device, by the
+    kernel's counters; absent or None where it has none. `transport_s`: by how much the drive
+    answers earlier, for the way there and back.
     """
 
-    device_mean_s: float | None
+    device_mean_s: Mapping[str, float | None]
     transport_s: float
 
 
@@ -67,6 +70,7 @@ def drive_rows(
             **_counts([(then, now)]),
             **distribution("latency", merge(i.histogram for i in known if i.tag == now.name)),
             **dict.fromkeys(_OF_ALL, None),
+            **_held_against_device(now.name, before, after, way),
         }
         for then, now in zip(before.operations, after.operations, strict=True)
     ]
@@ -75,7 +79,8 @@ def drive_rows(
         "operation": ALL,
         **_counts(list(zip(before.operations, after.operations, strict=True))),
         **distribution("latency", merge(each.histogram for each in known)),
-        **_lateness(before, after, way),
+        **_lateness(before, after),
+        **_held_against_device(ALL, before, after, way),
     }
     return [*rows, whole]
 
@@ -92,33 +97,31 @@ def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row
     }
 
 
-def _lateness(before: DriveCounters, after: DriveCounters, way: Way) -> Row:
-    late_mean_s = _grown_mean_s([before.late], [after.late])
+def _lateness(before: DriveCounters, after: DriveCounters) -> Row:
     return {
         "late_answers": after.late_answers - before.late_answers,
-        "late_mean_s": late_mean_s,
-        "device_mean_s": way.device_mean_s,
-        "added_mean_s": _added_mean_s(before, after, way, late_mean_s),
+        "late_mean_s": _grown_mean_s([before.late], [after.late]),
         "cpu_s": _grown(before.cpu_s, after.cpu_s),
         "cpu_wait_s": _grown(before.cpu_wait_s, after.cpu_wait_s),
     }
 
 
-def _added_mean_s(
-    before: DriveCounters, after: DriveCounters, way: Way, late_mean_s: float | None
-) -> float | None:
-    """By how much a request took longer on the block device than its profile gave it.
+def _held_against_device(row: str, before: DriveCounters, after: DriveCounters, way: Way) -> Row:
+    """Time on the block device, and by how much it is longer than the profile gives.
 
     The drive's own time, without its lateness and with what it answers earlier, is the profile's.
     """
-    own_mean_s = _grown_mean_s(_compared(before), _compared(after))
-    if way.device_mean_s is None or own_mean_s is None or late_mean_s is None:
-        return None
-    return way.device_mean_s - (own_mean_s - late_mean_s + way.transport_s)
+    device_s = way.device_mean_s.get(row)
+    own_s = _grown_mean_s(_of(WAYS.get(row, ()), before), _of(WAYS.get(row, ()), after))
+    late_s = _grown_mean_s([before.late], [after.late])
+    if device_s is None or own_s is None or late_s is None:
+        return {"device_mean_s": device_s, "added_mean_s": None}
+    added_s = device_s - (own_s - late_s + way.transport_s)
+    return {"device_mean_s": device_s, "added_mean_s": added_s}
 
 
-def _compared(counters: DriveCounters) -> list[Percentiles]:
-    return [each.latency for each in counters.operations if each.name in COMPARED]
+def _of(names: Sequence[str], counters: DriveCounters) -> list[Percentiles]:
+    return [each.latency for each in counters.operations if each.name in names]
 
 
 def _grown_mean_s(before: Sequence[Percentiles], after: Sequence[Percentiles]) -> float | None:

@@ -15,7 +15,7 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
-from stithy.results.drives import COMPARED, Way, drive_rows, read_log
+from stithy.results.drives import WAYS, Way, drive_rows, read_log
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run import ledger
@@ -78,10 +78,11 @@ def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
 
 def _way(before: "Reading", after: "Reading", drive: "EmulatedDrive") -> Way:
     """What lay between the users' requests and the drive."""
-    mean_s = None
-    if before.device is not None and after.device is not None:
-        mean_s = mean_time_s(before.device, after.device, COMPARED)
-    return Way(mean_s, drive.transport_s)
+    then, now = before.device, after.device
+    if then is None or now is None:
+        return Way({}, drive.transport_s)
+    means = {row: mean_time_s(then, now, kinds) for row, kinds in WAYS.items()}
+    return Way(means, drive.transport_s)
 
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:

@@ -12,7 +12,7 @@ from stithy.wire.drive.facts import DriveCounters
 from support.drive_counters import counters
 from support.hlog import encode, histogram, log
 
-WAY = Way(device_mean_s=400e-6, transport_s=12e-6)
+WAY = Way(device_mean_s={"all": 400e-6, "write": 900e-6}, transport_s=12e-6)
 
 
 def rows(before: DriveCounters, after: DriveCounters, *seen: Interval) -> dict[str, dict[str, Any]]:

@@ -52,19 +52,35 @@ def slowed(rows: Sequence[Row]) -> Reason | None:
     busy. `rows` are those of the table `drives`; the worst drive is told.
     Own: see the constants of this module.
     """
-    known = [row for row in _busy(rows) if row["added_mean_s"] is not None]
-    worst = max(known, key=_added_share, default=None)
-    if worst is None or worst["added_mean_s"] <= ADDED_S_NOTED:
-        return None
-    if _added_share(worst) <= ADDED_SHARE_NOTED:
-        return None
+    waited_for = _worst(rows, "all")
+    if waited_for is not None and _added_share(waited_for) > ADDED_SHARE_MAX:
+        return _slowed(Flag.DRIVE_SLOWED, waited_for)
+    if waited_for is not None:
+        return _slowed(Flag.DRIVE_A_LITTLE_SLOWED, waited_for)
+    writes = _worst(rows, "write")
+    return None if writes is None else _slowed(Flag.DRIVE_WRITES_SLOWED, writes)
+
+
+def _worst(rows: Sequence[Row], operation: str) -> Row | None:
+    """The row of this operation to which most was added; None where that is nothing to tell of."""
+    known = [row for row in _busy(rows) if row["operation"] == operation and _is_told(row)]
+    return max(known, key=_added_share, default=None)
+
+
+def _is_told(row: Row) -> bool:
+    added_s = row["added_mean_s"]
+    if added_s is None or added_s <= ADDED_S_NOTED:
+        return False
+    return _added_share(row) > ADDED_SHARE_NOTED
+
+
+def _slowed(flag: Flag, worst: Row) -> Reason:
     texts = {
         "role": str(worst["role"]),
         "device": format_duration(worst["device_mean_s"]),
         "added": format_duration(worst["added_mean_s"]),
     }
-    too_much = _added_share(worst) > ADDED_SHARE_MAX
-    return Reason(Flag.DRIVE_SLOWED if too_much else Flag.DRIVE_A_LITTLE_SLOWED, texts)
+    return Reason(flag, texts)
 
 
 def _busy(rows: Sequence[Row]) -> list[Row]:

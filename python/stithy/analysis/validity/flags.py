@@ -20,6 +20,7 @@ class Flag(Enum):
     CONDITIONS = "consistency broken"
     DRIVE_AT_TIMES_LATE = "emulated drive late at times"
     DRIVE_A_LITTLE_SLOWED = "emulated drive a little slower than described"
+    DRIVE_WRITES_SLOWED = "writes to an emulated drive slower than described"
     RESTORE = "restore not identical"
     LEDGER = "acknowledged work is gone"
     LEDGER_UNVERIFIED = "ledger not compared"

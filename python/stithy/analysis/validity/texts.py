@@ -41,6 +41,12 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "The way through the kernel is in the times of this drive; on a machine with a CPU to "
         "spare it is made up for.",
     ),
+    Flag.DRIVE_WRITES_SLOWED: (
+        "Writes to the emulated drive of the {role} took {device} on average, {added} longer than "
+        "its profile gives them, where they came many at once.",
+        "Bursts from the page cache and from checkpoints wait for each other in the kernel; "
+        "commits that come into one wait with them.",
+    ),
     Flag.CONTRADICTION: (
         "The measurement contradicts itself: {law}, but {left} is not {right} within {allowed}.",
         "Do not use its numbers; look for a driver that stood still, or lost users.",

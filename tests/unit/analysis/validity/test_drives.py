@@ -9,6 +9,7 @@ from stithy.analysis.validity.flags import Flag
 def _row(**changes: object) -> Row:
     row = {
         "role": "data",
+        "operation": "all",
         "answered": 1000,
         "late_answers": 0,
         "late_mean_s": 0.0,
@@ -20,7 +21,9 @@ def _row(**changes: object) -> Row:
 
 def _operation() -> Row:
     """A row of one operation, which does not tell of lateness."""
-    return _row(late_answers=None, late_mean_s=None, device_mean_s=None, added_mean_s=None)
+    return _row(
+        operation="read", late_answers=None, late_mean_s=None, device_mean_s=1e-3, added_mean_s=9e-4
+    )
 
 
 def test_a_drive_that_keeps_its_times_is_not_told_of() -> None:
@@ -87,3 +90,15 @@ def test_a_drive_that_had_next_to_nothing_to_do_is_not_judged() -> None:
     found = late([_row(**idle), busy])
     assert found is not None
     assert found.flag is Flag.DRIVE_AT_TIMES_LATE
+
+
+def test_slow_writes_are_told_and_invalidate_nothing() -> None:
+    """Many come at once, and wait for each other in front of any drive; less than reads is told."""
+    writes = _row(operation="write", device_mean_s=1e-3, added_mean_s=0.9e-3)
+    found = slowed([_row(), writes])
+    assert found is not None
+    assert found.flag is Flag.DRIVE_WRITES_SLOWED
+    assert not found.flag.invalidates
+    reads = _row(device_mean_s=1e-3, added_mean_s=0.5e-3)
+    assert (told := slowed([reads, writes])) is not None
+    assert told.flag is Flag.DRIVE_SLOWED
