@@ -93,7 +93,7 @@ def loaded_master(place: Path) -> Iterator[Master]:
             password=generate_password(),
         )
     )
-    with _private_folder(PARENT) as sockets:
+    with _private_folder(place) as sockets:
         data = place / MASTER
         data.mkdir(mode=0o700)
         _give(data)
