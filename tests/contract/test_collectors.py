@@ -1,5 +1,6 @@
 """Every collector keeps its interface, on this machine; a new file is tested at once."""
 
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,8 +8,11 @@ from types import ModuleType
 
 import pytest
 
+from fakes.drives import serving
 from stithy.collect.collector import Sample, Scope, Unavailable
 from stithy.registry import plugins
+from stithy.wire.drive.control import AnswerStats
+from support.drive_counters import counters
 from support.servers import running_server
 
 COLLECTORS = plugins("collector")
@@ -17,9 +21,13 @@ NEEDS_A_SERVER = {"database"}
 
 @pytest.fixture(scope="module")
 def scope() -> Iterator[Scope]:
-    """This machine, its root file system, and a running server."""
-    with running_server() as server:
-        yield Scope((Path("/"),), server.url, memory_cgroup=_memory_group())
+    """This machine, its root file system, a running server, and a drive that answers."""
+    with running_server() as server, tempfile.TemporaryDirectory() as folder:
+        control = Path(folder) / "control"
+        with serving(control, lambda _: AnswerStats(**dict(counters()))):
+            drives = {"data": control}
+            group = _memory_group()
+            yield Scope((Path("/"),), server.url, memory_cgroup=group, drives=drives)
 
 
 def _memory_group() -> Path | None:

@@ -12,6 +12,7 @@ use stithy_wire::{DriveBacking, DriveSpec, DriveVolatile};
 
 use crate::device::{Device, Surroundings};
 use crate::error::DriveError;
+use crate::host::keep_only;
 use crate::own_time::{Line, OwnTime};
 use crate::request::Operation;
 use crate::serve::Timing;
@@ -78,7 +79,10 @@ pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
     };
     let device = Device::up_beside(&spec(), surroundings)?;
     let path = device.ready().device.clone();
-    let transport = own_time(&path, most).map_err(failed);
+    let asking = std::thread::spawn(move || own_time(&path, most));
+    let asked = asking.join();
+    let transport = asked.unwrap_or_else(|_| Err(std::io::Error::other("its thread has ended")));
+    let transport = transport.map_err(failed);
     // Nobody else knows of the drive; should it be held all the same, it goes with its last user.
     let _ = device.down();
     let transport = transport?;
@@ -146,12 +150,14 @@ fn late_alarms() -> std::io::Result<Vec<Duration>> {
     Ok(late)
 }
 
+/// To be called on a thread of its own, which keeps no other file: see [`keep_only`].
 fn own_time(device: &str, most: Line) -> std::io::Result<OwnTime> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
         .open(device)?;
+    keep_only(file.as_raw_fd())?;
     let mut looks: [Vec<Duration>; 4] = Default::default();
     for _ in 0..LOOKS {
         for (looks, (operation, length)) in looks.iter_mut().zip(KINDS) {

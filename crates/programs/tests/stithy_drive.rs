@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use program::{down, eventually, Program, MIB};
 use stithy_wire::{
-    CheckProfileJob, ControlAnswer, ControlRequest, DriveFault, DriveJob, DriveMessage,
-    WIRE_VERSION,
+    CheckProfileJob, ControlAnswer, ControlRequest, DriveFault, DriveJob, DriveMessage, DriveSpec,
+    DriveUpJob, WIRE_VERSION,
 };
 use support::{open_direct, spec, Attachment, Page};
 
@@ -161,6 +161,34 @@ fn a_killed_program_leaves_errors_and_nothing_else() {
         }
         drop(program);
         eventually("the device is let go", || !attached.is_there());
+    }
+}
+
+/// A program that is killed while it measures its own transport ends as well: its thread that asks the
+/// drive must not keep the drive's files open.
+#[test]
+fn a_program_killed_while_it_measures_itself_ends() {
+    if !support::drives_are_possible() {
+        return;
+    }
+    for after_ms in [5, 10, 20, 40, 60, 80, 120, 160] {
+        let control = std::env::temp_dir().join(format!("stithy-self-{}", std::process::id()));
+        let drive = DriveSpec {
+            transport_s: None,
+            spin_s: None,
+            profile: Some(include_str!("../../drive/profiles/generic-nvme.toml").into()),
+            ..spec("self", 16 * MIB)
+        };
+        let job = DriveJob::DriveUp(DriveUpJob {
+            wire: WIRE_VERSION,
+            control: control.display().to_string(),
+            drives: vec![drive],
+            hold_off_idle: false,
+        });
+        let mut program = Program::start(control, &serde_json::to_string(&job).unwrap());
+        std::thread::sleep(Duration::from_millis(after_ms));
+        program.signal(libc::SIGKILL);
+        eventually("the program is gone", || program.has_ended());
     }
 }
 

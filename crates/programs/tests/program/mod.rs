@@ -109,6 +109,11 @@ impl Program {
         serde_json::from_str(&answer).unwrap_or_else(|e| panic!("{answer}: {e}"))
     }
 
+    /// Whether the process is gone, with all its threads.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     pub fn signal(&self, signal: i32) {
         // SAFETY: the call takes numbers only; the child is not yet waited for.
         unsafe { libc::kill(self.child.id() as i32, signal) };

@@ -1,6 +1,7 @@
 //! A real drive, eight lanes on it, and two wanderers.
 
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use super::{Findings, Work};
 use crate::support::{open_direct, spec};
 use stithy_drive::device::Device;
 use stithy_drive::drive::FaultOutcome;
+use stithy_drive::host::keep_only;
 use stithy_wire::{CutCounts, DriveBacking, DriveFault, DriveVolatile};
 
 pub const LANES: u64 = 8;
@@ -179,6 +181,7 @@ impl Bench {
                 .take(at_work)
                 .map(|lane| {
                     scope.spawn(move || {
+                        keep_only(disk.as_raw_fd()).expect("the kernel has close_range");
                         let error = lane.load(disk, stop);
                         (error, lane.take_account())
                     })
@@ -187,7 +190,10 @@ impl Bench {
             let walks: Vec<_> = (0..WANDERERS)
                 .map(|number| {
                     let seed = seed * WANDERERS + number;
-                    scope.spawn(move || wander(disk, sights, sector_bytes, seed, stop))
+                    scope.spawn(move || {
+                        keep_only(disk.as_raw_fd()).expect("the kernel has close_range");
+                        wander(disk, sights, sector_bytes, seed, stop)
+                    })
                 })
                 .collect();
             let given = end(device);
