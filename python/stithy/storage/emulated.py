@@ -9,7 +9,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,23 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from stithy.drives.control import Control
+    from stithy.drives.profiles import Profile
     from stithy.drives.spec import DriveSpec
     from stithy.wire.drive.facts import DriveFacts
-    from stithy.wire.drive.messages import ProfileFacts
 
 PLACES = (Path("/run"), Path("/tmp"), Path("/var/tmp"))
 PREFIX = "stithy-drives-"
 MOUNT_OPTIONS = ("noatime",)
 """Own: else the first read of each restored file would write, in the first window more than later.
 """
-
-
-@dataclass(frozen=True)
-class _Profile:
-    """A drive profile: its text, and what the drive program says of it."""
-
-    text: str
-    facts: "ProfileFacts"
 
 
 class EmulatedProvider:
@@ -101,15 +93,13 @@ class EmulatedProvider:
         return self._given_site
 
     @cached_property
-    def _profiles(self) -> dict[Role, _Profile]:
+    def _profiles(self) -> "dict[Role, Profile]":
         """The profiles, judged by the drive program. Raises UserError for one that is wrong."""
-        from stithy.drives.profiles import check_profile, profile_text
+        from stithy.drives.profiles import find_profile
 
-        found = {}
-        for role, keys in self._roles.items():
-            text = profile_text(keys.drive)
-            found[role] = _Profile(text, check_profile(text, keys.drive, scale=keys.scale))
-        return found
+        return {
+            role: find_profile(keys.drive, scale=keys.scale) for role, keys in self._roles.items()
+        }
 
     def _need_rights(self) -> None:
         if os.geteuid() != 0:

@@ -101,26 +101,12 @@ impl SolidModel {
     fn finish_ns(&mut self, now_ns: f64, request: &Request) -> f64 {
         match request.operation {
             Operation::Read => {
-                let depth = self.depth(now_ns);
-                let service_ns = self
-                    .read
-                    .draw_ns(request.length_bytes, depth, &mut self.rng);
-                let paced_ns = self.pacing.read(now_ns, request.length_bytes);
-                match self.read.includes_waiting() {
-                    true => paced_ns.max(now_ns + service_ns),
-                    false => self.channel_ns(now_ns, service_ns).max(paced_ns) + service_ns,
-                }
+                let admitted_ns = self.pacing.read(now_ns, request.length_bytes);
+                self.transferred_ns(now_ns, request, admitted_ns)
             }
             Operation::Write => {
-                let depth = self.depth(now_ns);
-                let service_ns = self
-                    .write
-                    .draw_ns(request.length_bytes, depth, &mut self.rng);
                 let admitted_ns = self.admit_write(now_ns, request.length_bytes);
-                match self.write.includes_waiting() {
-                    true => admitted_ns.max(now_ns + service_ns),
-                    false => self.channel_ns(now_ns, service_ns).max(admitted_ns) + service_ns,
-                }
+                self.transferred_ns(now_ns, request, admitted_ns)
             }
             Operation::Flush => {
                 let flushed_ns = self.flushed_ns(now_ns);
@@ -131,6 +117,20 @@ impl SolidModel {
             }
             // A discard is a note in a table: it takes what a small write takes, and no channel.
             Operation::Discard => now_ns + self.write.draw_ns(0, 1, &mut self.rng),
+        }
+    }
+
+    /// When a read or a write is over that nothing but channels keeps from beginning at `admitted_ns`.
+    fn transferred_ns(&mut self, now_ns: f64, request: &Request, admitted_ns: f64) -> f64 {
+        let depth = self.depth(now_ns);
+        let service = match request.operation {
+            Operation::Read => &self.read,
+            _ => &self.write,
+        };
+        let service_ns = service.draw_ns(request.length_bytes, depth, &mut self.rng);
+        match service.includes_waiting() {
+            true => admitted_ns.max(now_ns + service_ns),
+            false => self.channel_ns(now_ns, service_ns).max(admitted_ns) + service_ns,
         }
     }
 
