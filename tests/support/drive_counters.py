@@ -20,6 +20,7 @@ def counters(
     answered: int = 0,
     moved_bytes: int = 0,
     latency: tuple[int, float] | None = None,
+    given_mean_s: float | None = None,
     late: tuple[int, float] | None = None,
     late_answers: int = 0,
     cpu_s: float | None = None,
@@ -29,7 +30,7 @@ def counters(
     operations = tuple(
         OperationCounters(
             name=name, answered=answered, moved_bytes=moved_bytes, errors=0,
-            latency=times(*latency) if latency else times(),
+            latency=times(*latency) if latency else times(), given_mean_s=given_mean_s,
         )
         for name in OPERATIONS
     )  # fmt: skip

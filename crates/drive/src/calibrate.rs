@@ -16,6 +16,7 @@ use crate::host::keep_only;
 use crate::own_time::{Line, OwnTime};
 use crate::request::Operation;
 use crate::serve::Timing;
+use crate::transport::BlockTimes;
 use crate::wake::{wait, Alarm, Bell};
 use crate::wakefulness::Wakefulness;
 
@@ -42,6 +43,12 @@ const LOOKS: usize = 10;
 const REQUESTS_A_LOOK: usize = 20;
 const ALARMS: usize = 160;
 
+/// The kernel counts whole milliseconds, of which so many looks make a hundred.
+const LOOKS_BESIDE: usize = 50;
+
+/// More is no client that is served at once.
+const MOST_BESIDE: Duration = Duration::from_micros(5);
+
 /// What the way through a kernel takes at most, without deep idle states and with them. More is found only where
 /// others take the CPUs, and they may be gone the next moment, when a drive that answers earlier for it
 /// would be a faster one than was asked for.
@@ -55,10 +62,10 @@ const MOST: Line = Line {
 };
 
 /// Spinning longer than this would be a core for the drive alone; the same two cases.
-const SPIN_MOST_AWAKE: Duration = Duration::from_micros(25);
+const SPIN_MOST_AWAKE: Duration = Duration::from_micros(30);
 const SPIN_MOST: Duration = Duration::from_micros(60);
 
-/// How a drive's thread is to wait on this machine as it is now; takes about a tenth of a second.
+/// How a drive's thread is to wait on this machine as it is now; takes about a quarter of a second.
 ///
 /// Errors: those of bringing a drive up and of its I/O.
 pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
@@ -70,8 +77,8 @@ pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
     let spin = on_a_thread_before_all(spin)?.min(spin_most);
     let surroundings = Surroundings {
         timing: Timing {
-            transport: OwnTime::default(),
             spin,
+            ..Timing::default()
         },
         awake: Arc::clone(awake),
         before_all: true,
@@ -79,14 +86,18 @@ pub fn calibrate(awake: &Arc<Wakefulness>) -> Result<Timing, DriveError> {
     };
     let device = Device::up_beside(&spec(), surroundings)?;
     let path = device.ready().device.clone();
-    let asking = std::thread::spawn(move || own_time(&path, most));
+    let asking = std::thread::spawn(move || ask(&path, most));
     let asked = asking.join();
-    let transport = asked.unwrap_or_else(|_| Err(std::io::Error::other("its thread has ended")));
-    let transport = transport.map_err(failed);
+    let asked = asked.unwrap_or_else(|_| Err(std::io::Error::other("its thread has ended")));
+    let found = asked.map_err(failed);
     // Nobody else knows of the drive; should it be held all the same, it goes with its last user.
     let _ = device.down();
-    let transport = transport?;
-    Ok(Timing { transport, spin })
+    let (transport, beside) = found?;
+    Ok(Timing {
+        transport,
+        beside,
+        spin,
+    })
 }
 
 /// Does something on a thread that is served like those of drives.
@@ -128,8 +139,8 @@ fn failed(cause: std::io::Error) -> DriveError {
 /// How much later than asked for a sleeping thread runs, setting the alarm included.
 fn spin() -> std::io::Result<Duration> {
     let late = usual(late_alarms()?);
-    // A quarter more: it is better to be early and to spin than to be late.
-    Ok(late + late / 4)
+    // Half as much more: it is better to be early and to spin than to be late.
+    Ok(late + late / 2)
 }
 
 fn late_alarms() -> std::io::Result<Vec<Duration>> {
@@ -150,18 +161,26 @@ fn late_alarms() -> std::io::Result<Vec<Duration>> {
     Ok(late)
 }
 
+/// The transport's own time, and what a client waits for beside what the kernel counts; None where it does
+/// not count.
+///
 /// To be called on a thread of its own, which keeps no other file: see [`keep_only`].
-fn own_time(device: &str, most: Line) -> std::io::Result<OwnTime> {
+fn ask(device: &str, most: Line) -> std::io::Result<(OwnTime, Option<Duration>)> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
         .open(device)?;
     keep_only(file.as_raw_fd())?;
+    let own_time = own_time(&file, most)?;
+    Ok((own_time, beside(&file, device)))
+}
+
+fn own_time(file: &File, most: Line) -> std::io::Result<OwnTime> {
     let mut looks: [Vec<Duration>; 4] = Default::default();
     for _ in 0..LOOKS {
         for (looks, (operation, length)) in looks.iter_mut().zip(KINDS) {
-            looks.extend(look(&file, operation, length)?);
+            looks.extend(look(file, operation, length)?);
         }
     }
     let [read, large_read, write, large_write] = looks.map(usual);
@@ -169,6 +188,26 @@ fn own_time(device: &str, most: Line) -> std::io::Result<OwnTime> {
     Ok(OwnTime {
         read: line(read, large_read),
         write: line(write, large_write),
+    })
+}
+
+/// What a client waits for beside what the kernel counts on the block device: for its own turn on a CPU above all.
+fn beside(file: &File, device: &str) -> Option<Duration> {
+    let times = BlockTimes::of(device).ok()?;
+    let [before, ..] = times.read().ok()?;
+    let mut beyond = Vec::with_capacity(LOOKS_BESIDE * REQUESTS_A_LOOK);
+    for _ in 0..LOOKS_BESIDE {
+        beyond.extend(look(file, Operation::Read, SMALL_BYTES).ok()?);
+    }
+    let [after, ..] = times.read().ok()?;
+    let requests = after.requests.checked_sub(before.requests)?;
+    let counted = Duration::from_millis(after.took_ms.checked_sub(before.took_ms)?);
+    // A kernel that does not count all of them counts none of what is asked for here.
+    (requests == beyond.len() as u64).then(|| {
+        // Not the mean: a client that others kept from its CPU waited for them, and the kernel did not.
+        let took = DUE + usual(beyond);
+        took.saturating_sub(counted / requests as u32)
+            .min(MOST_BESIDE)
     })
 }
 

@@ -21,10 +21,11 @@ use crate::latency_log::LatencyLog;
 use crate::room;
 use crate::serve::{orders, serve, Command, Orders, Timing};
 use crate::spec::{resolve, Resolved};
+use crate::steering::Steering;
 use crate::thread_time::{this_thread, ThreadTime};
 use crate::trace::Trace;
 use crate::transport::fuse::{self, Mount};
-use crate::transport::LoopDevice;
+use crate::transport::{BlockTimes, LoopDevice};
 use crate::wakefulness::Wakefulness;
 
 /// How long a drive that is taken down may take to be let go of.
@@ -128,7 +129,19 @@ impl Device {
             thread,
         };
         device.thread_number = device.ask(|_, _| this_thread())?;
+        device.steer()?;
         Ok(device)
+    }
+
+    /// Has the drive keep to its profile by what the kernel counts, where that is wanted and counted.
+    fn steer(&self) -> Result<(), DriveError> {
+        let counted = BlockTimes::of(&self.ready.device).ok();
+        match (self.timing.beside, counted) {
+            (Some(beside), Some(times)) => {
+                self.ask(move |drive, _| drive.steer(Steering::by(times, beside)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What it is.

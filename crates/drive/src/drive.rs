@@ -22,7 +22,8 @@ use crate::counters::{Answered, Counters, State};
 use crate::fault::Faults;
 use crate::model::{Done, Model, Snapshot};
 use crate::own_time::OwnTime;
-use crate::request::Operation;
+use crate::request::{Operation, Request};
+use crate::steering::Steering;
 use crate::trace::Tracer;
 use crate::transport::{Incoming, Transport};
 
@@ -34,6 +35,8 @@ struct UnderWay {
     order: u64,
     /// How many were under way, itself included.
     depth: usize,
+    /// What profile and faults give it; known when the model has finished it.
+    given: Duration,
     /// What a write brings.
     content: Box<[u8]>,
     /// What a flush covers.
@@ -72,6 +75,7 @@ pub struct Drive {
     faults: Faults,
     powered: bool,
     own_time: OwnTime,
+    steering: Steering,
     /// The longest own time of the requests under way.
     ahead: Duration,
     under_way: HashMap<u64, UnderWay>,
@@ -100,6 +104,7 @@ impl Drive {
             faults: Faults::none(seed),
             powered: true,
             own_time: OwnTime::default(),
+            steering: Steering::default(),
             ahead: Duration::ZERO,
             under_way: HashMap::new(),
             not_kept: None,
@@ -115,6 +120,17 @@ impl Drive {
         self.own_time = own_time;
     }
 
+    /// By what to find how much more than that it is while the drive works.
+    pub fn steer(&mut self, steering: Steering) {
+        self.steering = steering;
+    }
+
+    /// By how much the answer to a request is made earlier.
+    fn transport_time(&self, request: &Request) -> Duration {
+        let at_rest = self.own_time.of(request);
+        self.steering.adjusted(request.operation, at_rest)
+    }
+
     /// Takes a request that arrives `now`. What a write brings lies in the transport still: it is to be kept
     /// before the next is received, unless it was answered by then, which spares copying it.
     pub fn arrive(&mut self, now: Moment, incoming: Incoming) {
@@ -123,13 +139,14 @@ impl Drive {
         if self.under_way.is_empty() {
             self.ahead = Duration::ZERO;
         }
-        self.ahead = self.ahead.max(self.own_time.of(&incoming.request));
+        self.ahead = self.ahead.max(self.transport_time(&incoming.request));
         let lying = self.faults.is_lying();
         let under_way = UnderWay {
             incoming,
             arrived: now,
             order: self.arrivals,
             depth: self.under_way.len() + 1,
+            given: Duration::ZERO,
             content: Box::default(),
             mark: self.store.mark(),
             lying,
@@ -146,6 +163,9 @@ impl Drive {
             self.in_model += 1;
         } else {
             let at = self.faults.delay(operation, now, now);
+            if let Some(request) = self.under_way.get_mut(&incoming.id) {
+                request.given = at.since(now);
+            }
             self.due.push(Reverse((at, incoming.id)));
         }
     }
@@ -190,6 +210,7 @@ impl Drive {
         }
         if answered {
             self.observe();
+            self.steering.look(now);
         }
         Ok(())
     }
@@ -203,11 +224,12 @@ impl Drive {
         let mut finished = std::mem::take(&mut self.finished);
         self.in_model -= finished.len();
         for done in finished.drain(..) {
-            if let Some(request) = self.under_way.get(&done.id) {
+            if let Some(request) = self.under_way.get_mut(&done.id) {
                 let arrived = request.arrived;
-                let asked = &request.incoming.request;
+                let asked = request.incoming.request;
                 let answered = self.faults.delay(asked.operation, arrived, done.at);
-                let at = earlier(answered, self.own_time.of(asked)).max(arrived);
+                request.given = answered.since(arrived);
+                let at = earlier(answered, self.transport_time(&asked)).max(arrived);
                 self.due.push(Reverse((at, done.id)));
             }
         }
@@ -227,7 +249,9 @@ impl Drive {
     ) -> io::Result<()> {
         let incoming = request.incoming;
         // A stall is what was asked for, not lateness.
-        let due = due.max(self.faults.stalled_until().unwrap_or(Moment::START));
+        let stalled_until = self.faults.stalled_until().unwrap_or(Moment::START);
+        let due = due.max(stalled_until);
+        let given = request.given.max(stalled_until.since(request.arrived));
         let is_paced = self.is_paced();
         let asked = request.asked();
         let outcome = match !self.powered || self.faults.fails(&asked.request) {
@@ -245,10 +269,15 @@ impl Drive {
             moved_bytes: outcome.map_or(0, |_| asked.request.length_bytes),
             failed: outcome.is_err(),
             latency: now.since(asked.arrived),
+            given,
             due: due.since(asked.arrived),
             late: now.since(due),
         };
         self.recording.count(&asked, &answered, is_paced);
+        match is_paced && self.powered && !self.faults.is_gone() {
+            true => self.steering.count(asked.request.operation, given),
+            false => self.steering.start_anew(),
+        }
         transport.answer(&incoming, outcome)
     }
 

@@ -22,6 +22,7 @@ pub mod request;
 pub mod room;
 pub mod serve;
 pub mod spec;
+pub mod steering;
 pub mod thread_time;
 pub mod trace;
 pub mod transport;

@@ -11,6 +11,7 @@ use stithy_wire::DriveFault;
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
 use crate::own_time::OwnTime;
+use crate::steering::Steering;
 use crate::transport::{Received, Transport};
 use crate::wake::{wait, Alarm, Bell};
 use crate::wakefulness::Wakefulness;
@@ -33,6 +34,9 @@ pub type Work = Box<dyn FnOnce(&mut Drive, Moment) + Send>;
 pub struct Timing {
     /// The transport's own time, by which answers are made earlier.
     pub transport: OwnTime,
+    /// What a client waits for beside what the kernel counts on the block device; None: the drive is not steered
+    /// by that.
+    pub beside: Option<Duration>,
     /// How long before the moment sleeping becomes spinning.
     pub spin: Duration,
 }
@@ -138,6 +142,9 @@ fn obey(
             Command::Timing(timing) => {
                 *spin = timing.spin;
                 drive.compensate(timing.transport);
+                if timing.beside.is_none() {
+                    drive.steer(Steering::default());
+                }
             }
             Command::Work(work) => work(drive, clock.now()),
         }

@@ -62,9 +62,11 @@ impl Timing {
         transport_s: Option<f64>,
         spin_s: Option<f64>,
     ) -> Result<Self, DriveError> {
+        let told = duration("transport_s", transport_s)?;
         Ok(Timing {
-            transport: duration("transport_s", transport_s)?
-                .map_or(self.transport, OwnTime::constant),
+            transport: told.map_or(self.transport, OwnTime::constant),
+            // Whoever tells it wants that and no other.
+            beside: self.beside.filter(|_| told.is_none()),
             spin: duration("spin_s", spin_s)?.unwrap_or(self.spin),
         })
     }

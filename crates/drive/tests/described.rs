@@ -4,9 +4,13 @@ use std::os::unix::fs::FileExt;
 
 mod support;
 
-use stithy_drive::device::Device;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stithy_drive::device::{Device, Surroundings};
 use stithy_drive::fleet::Fleet;
 use stithy_drive::profile::CATALOGUE;
+use stithy_drive::serve::Timing;
 use stithy_drive::wakefulness::Wakefulness;
 use support::{open_direct, spec, Page};
 
@@ -49,6 +53,41 @@ fn a_described_drive_takes_its_time() {
         // A histogram of three digits rounds by a thousandth.
         assert!(p50_s >= 0.999 * least_s, "{name}: {p50_s} s");
     }
+}
+
+/// A drive that is told nothing of the transport's time finds by the kernel's counters that there is some, and answers
+/// earlier by it.
+#[test]
+fn a_drive_makes_up_for_what_the_kernel_adds() {
+    if !support::drives_are_possible() {
+        return;
+    }
+    let mut steered = spec("steered", 16 << 20);
+    steered.profile = Some(SLOW.replace("5_000", "500"));
+    (steered.transport_s, steered.spin_s) = (None, None);
+    let surroundings = Surroundings {
+        timing: Timing {
+            beside: Some(Duration::ZERO),
+            ..Timing::default()
+        },
+        awake: Arc::new(Wakefulness::default()),
+        ..Surroundings::default()
+    };
+    let device = Device::up_beside(&steered, surroundings).expect("root, FUSE and a loop device");
+    let file = open_direct(&device.ready().device);
+    let mut page = Page::filled(0);
+    for _ in 0..2_000 {
+        file.read_exact_at(page.bytes_mut(), 0).unwrap();
+    }
+    drop(file);
+    let counters = device.down().expect("nobody uses it");
+    let read = &counters.operations[0];
+    assert_eq!(("read", Some(500e-6)), (&*read.name, read.given_mean_s));
+    let quickest_s = read.latency.min_s.expect("some were answered");
+    assert!(
+        quickest_s < 499e-6,
+        "{quickest_s} s: none was answered earlier"
+    );
 }
 
 /// A drive larger than its profile, and a profile that is wrong, are refused before anything is made.

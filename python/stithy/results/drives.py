@@ -1,7 +1,6 @@
 """From an emulated drive's counters and latency log to the rows of the table `drives`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,31 +34,19 @@ WAYS = {"read": ("read",), "write": ("write",), "flush": ("flush",), ALL: AWAITE
 """What the kernel counts on a block device, by the row that tells of it."""
 
 
-@dataclass(frozen=True)
-class Way:
-    """What lies between the file system and a drive.
-
-    `device_mean_s`: mean time of the requests of each row of `WAYS` on the block device, by the
-    kernel's counters; absent or None where it has none. `transport_s`: by how much the drive
-    answers earlier, for the way there and back.
-    """
-
-    device_mean_s: Mapping[str, float | None]
-    transport_s: float
-
-
 def drive_rows(
     window_id: str,
     role: str,
     before: DriveCounters,
     after: DriveCounters,
     intervals: Iterable[Interval],
-    way: Way,
+    device_mean_s: Mapping[str, float | None],
 ) -> list[Row]:
     """Rows of DRIVES: each operation in the drive's order, then `all`.
 
-    `before` and `after` are readings around the users' work, `way` is of the same time,
-    `intervals` are those of the measurement.
+    `before` and `after` are readings around the users' work, `intervals` are those of the
+    measurement. `device_mean_s`: mean time of the requests of each row of `WAYS` on the block
+    device, by the kernel's counters around the same work; absent or None where it has none.
     """
     known = list(intervals)
     head = {"window_id": window_id, "role": role}
@@ -70,7 +57,7 @@ def drive_rows(
             **_counts([(then, now)]),
             **distribution("latency", merge(i.histogram for i in known if i.tag == now.name)),
             **dict.fromkeys(_OF_ALL, None),
-            **_held_against_device(now.name, before, after, way),
+            **_held_against_device(now.name, before, after, device_mean_s),
         }
         for then, now in zip(before.operations, after.operations, strict=True)
     ]
@@ -80,7 +67,7 @@ def drive_rows(
         **_counts(list(zip(before.operations, after.operations, strict=True))),
         **distribution("latency", merge(each.histogram for each in known)),
         **_lateness(before, after),
-        **_held_against_device(ALL, before, after, way),
+        **_held_against_device(ALL, before, after, device_mean_s),
     }
     return [*rows, whole]
 
@@ -106,22 +93,33 @@ def _lateness(before: DriveCounters, after: DriveCounters) -> Row:
     }
 
 
-def _held_against_device(row: str, before: DriveCounters, after: DriveCounters, way: Way) -> Row:
-    """Time on the block device, and by how much it is longer than the profile gives.
-
-    The drive's own time, without its lateness and with what it answers earlier, is the profile's.
-    """
-    device_s = way.device_mean_s.get(row)
-    own_s = _grown_mean_s(_of(WAYS.get(row, ()), before), _of(WAYS.get(row, ()), after))
-    late_s = _grown_mean_s([before.late], [after.late])
-    if device_s is None or own_s is None or late_s is None:
-        return {"device_mean_s": device_s, "added_mean_s": None}
-    added_s = device_s - (own_s - late_s + way.transport_s)
+def _held_against_device(
+    row: str,
+    before: DriveCounters,
+    after: DriveCounters,
+    device_mean_s: Mapping[str, float | None],
+) -> Row:
+    """Time on the block device, and by how much it is longer than profile and faults give."""
+    device_s = device_mean_s.get(row)
+    given_s = _given_mean_s(_of(WAYS.get(row, ()), before), _of(WAYS.get(row, ()), after))
+    added_s = None if device_s is None or given_s is None else device_s - given_s
     return {"device_mean_s": device_s, "added_mean_s": added_s}
 
 
-def _of(names: Sequence[str], counters: DriveCounters) -> list[Percentiles]:
-    return [each.latency for each in counters.operations if each.name in names]
+def _of(names: Sequence[str], counters: DriveCounters) -> list[OperationCounters]:
+    return [each for each in counters.operations if each.name in names]
+
+
+def _given_mean_s(
+    before: Sequence[OperationCounters], after: Sequence[OperationCounters]
+) -> float | None:
+    """The mean of what was given between two readings; None where nothing was answered."""
+    count = sum(each.answered for each in after) - sum(each.answered for each in before)
+    return (_given_s(after) - _given_s(before)) / count if count > 0 else None
+
+
+def _given_s(counters: Iterable[OperationCounters]) -> float:
+    return sum((each.given_mean_s or 0.0) * each.answered for each in counters)
 
 
 def _grown_mean_s(before: Sequence[Percentiles], after: Sequence[Percentiles]) -> float | None:

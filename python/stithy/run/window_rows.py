@@ -15,7 +15,7 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
-from stithy.results.drives import WAYS, Way, drive_rows, read_log
+from stithy.results.drives import WAYS, drive_rows, read_log
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run import ledger
@@ -26,7 +26,6 @@ from stithy.units import format_duration
 if TYPE_CHECKING:
     from stithy.run.drives import Reading
     from stithy.run.window import Measured
-    from stithy.storage.provider import EmulatedDrive
 
 Row = dict[str, Any]
 
@@ -71,18 +70,17 @@ def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
         log = read_log(drive.log_stem, summary.measure_from_s, summary.measure_to_s)
         then, now = before[drive.name], after[drive.name]
         rows += drive_rows(
-            measured.window.id, drive.role, then.told, now.told, log, _way(then, now, drive)
+            measured.window.id, drive.role, then.told, now.told, log, _device_mean_s(then, now)
         )
     return rows
 
 
-def _way(before: "Reading", after: "Reading", drive: "EmulatedDrive") -> Way:
-    """What lay between the users' requests and the drive."""
+def _device_mean_s(before: "Reading", after: "Reading") -> dict[str, float | None]:
+    """What requests took on a drive's block device; empty where the kernel does not count it."""
     then, now = before.device, after.device
     if then is None or now is None:
-        return Way({}, drive.transport_s)
-    means = {row: mean_time_s(then, now, kinds) for row, kinds in WAYS.items()}
-    return Way(means, drive.transport_s)
+        return {}
+    return {row: mean_time_s(then, now, kinds) for row, kinds in WAYS.items()}
 
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:

@@ -6,18 +6,19 @@ from typing import Any
 import pytest
 
 from stithy.results import tables
-from stithy.results.drives import Way, drive_rows, read_log
+from stithy.results.drives import drive_rows, read_log
 from stithy.results.hlog import Interval
 from stithy.wire.drive.facts import DriveCounters
 from support.drive_counters import counters
 from support.hlog import encode, histogram, log
 
-WAY = Way(device_mean_s={"all": 400e-6, "write": 900e-6}, transport_s=12e-6)
+DEVICE_MEAN_S = {"all": 400e-6, "write": 900e-6}
 
 
 def rows(before: DriveCounters, after: DriveCounters, *seen: Interval) -> dict[str, dict[str, Any]]:
     """The rows by operation."""
-    return {row["operation"]: row for row in drive_rows("w", "data", before, after, seen, WAY)}
+    told = drive_rows("w", "data", before, after, seen, DEVICE_MEAN_S)
+    return {row["operation"]: row for row in told}
 
 
 def test_counts_are_those_between_the_two_readings() -> None:
@@ -45,6 +46,17 @@ def test_lateness_is_that_of_the_answers_between() -> None:
     assert whole["cpu_s"] == pytest.approx(0.5)
     assert whole["cpu_wait_s"] is None
     assert rows(before, before)["all"]["late_mean_s"] is None
+
+
+def test_what_was_added_is_the_device_s_time_beyond_that_given() -> None:
+    """Profile and faults give the time; the way through the kernel and lateness add to it."""
+    before = counters(answered=100, given_mean_s=50e-6)
+    after = counters(answered=300, given_mean_s=250e-6)
+    found = rows(before, after)
+    assert found["all"]["added_mean_s"] == pytest.approx(50e-6)
+    assert found["write"]["added_mean_s"] == pytest.approx(550e-6)
+    assert found["read"]["added_mean_s"] is None, "the device's time of reads alone is unknown"
+    assert rows(before, before)["all"]["added_mean_s"] is None
 
 
 def test_latencies_are_those_of_the_operation_and_of_all_merged() -> None:

@@ -27,6 +27,8 @@ pub struct Answered {
     pub failed: bool,
     /// From arrival to answer.
     pub latency: Duration,
+    /// What profile and faults give it.
+    pub given: Duration,
     /// From arrival to the moment it was due.
     pub due: Duration,
     /// From the moment it was due to the answer.

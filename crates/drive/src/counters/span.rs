@@ -22,6 +22,7 @@ struct OperationRecord {
     answered: u64,
     moved_bytes: u64,
     errors: u64,
+    given_ns: u64,
     latency: Histogram<u64>,
 }
 
@@ -42,6 +43,7 @@ impl Span {
                 answered: 0,
                 moved_bytes: 0,
                 errors: 0,
+                given_ns: 0,
                 latency: histogram(),
             }),
             depth_max: 0,
@@ -57,7 +59,8 @@ impl Span {
         self.late_answers = 0;
         clear(&mut self.late);
         for record in &mut self.operations {
-            (record.answered, record.moved_bytes, record.errors) = (0, 0, 0);
+            (record.answered, record.moved_bytes) = (0, 0);
+            (record.errors, record.given_ns) = (0, 0);
             clear(&mut record.latency);
         }
     }
@@ -67,6 +70,7 @@ impl Span {
         record.answered += 1;
         record.moved_bytes += answered.moved_bytes;
         record.errors += u64::from(answered.failed);
+        record.given_ns += nanoseconds(answered.given);
         note(&mut record.latency, answered.latency);
         note(&mut self.late, answered.late);
         self.late_answers += u64::from(answered.is_late());
@@ -85,6 +89,7 @@ impl Span {
             mine.answered += theirs.answered;
             mine.moved_bytes += theirs.moved_bytes;
             mine.errors += theirs.errors;
+            mine.given_ns += theirs.given_ns;
             add(&mut mine.latency, &theirs.latency);
         }
     }
@@ -135,16 +140,22 @@ fn told(operation: Operation, record: &OperationRecord) -> OperationCounters {
         answered: record.answered,
         moved_bytes: record.moved_bytes,
         errors: record.errors,
+        given_mean_s: (record.answered > 0)
+            .then(|| record.given_ns as f64 / record.answered as f64 / 1e9),
         latency: percentiles(&record.latency),
     }
 }
 
 fn note(histogram: &mut Histogram<u64>, time: Duration) {
-    let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let time_ns = nanoseconds(time);
     // It grows as needed; beyond some years it cannot, and such a time is the largest it has.
     if histogram.record(time_ns).is_err() {
         histogram.saturating_record(time_ns);
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// An idle drive must not clear megabytes a second.

@@ -24,6 +24,7 @@ impl Bench {
             moved_bytes: 4096,
             failed: microseconds > 500,
             latency: Duration::from_micros(microseconds),
+            given: Duration::from_micros(2 * microseconds),
             due: Duration::from_micros(microseconds),
             late: Duration::from_nanos(700),
         });
@@ -97,6 +98,7 @@ fn an_answer_is_late_by_share_and_by_time() {
             moved_bytes: 0,
             failed: false,
             latency: Duration::from_micros(due + late),
+            given: Duration::from_micros(due),
             due: Duration::from_micros(due),
             late: Duration::from_micros(late),
         };

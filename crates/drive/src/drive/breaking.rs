@@ -142,6 +142,7 @@ impl Drive {
                 moved_bytes: 0,
                 failed: true,
                 latency: now.since(request.arrived),
+                given: now.since(request.arrived),
                 due: now.since(request.arrived),
                 late: Duration::ZERO,
             };
@@ -151,6 +152,7 @@ impl Drive {
                 .answer(&request.incoming, Err(libc::EIO))
                 .map_err(backing_failed)?;
         }
+        self.steering.start_anew();
         self.observe();
         Ok(())
     }

@@ -114,9 +114,15 @@ fn impossible_values_are_refused_with_their_key() {
 fn timing_changes_where_it_is_given() {
     let timing = Timing {
         transport: OwnTime::constant(Duration::from_micros(12)),
+        beside: Some(Duration::from_micros(3)),
         spin: Duration::from_micros(20),
     };
     let changed = timing.changed(None, Some(3e-5)).expect("it is possible");
     let spin = Duration::from_micros(30);
     assert_eq!(Timing { spin, ..timing }, changed);
+    let told = timing.changed(Some(5e-6), None).expect("it is possible");
+    assert_eq!(
+        None, told.beside,
+        "whoever tells it wants that and no other"
+    );
 }

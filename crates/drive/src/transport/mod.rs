@@ -3,6 +3,7 @@
 //! [`Transport`] is the seam; [`fuse`] speaks the FUSE protocol over `/dev/fuse`, under a loop device
 //! ([`LoopDevice`]). Times, contents and faults of answers are decided elsewhere.
 
+mod block_times;
 pub mod fuse;
 mod loop_device;
 mod nudge;
@@ -11,6 +12,7 @@ mod ways;
 use std::io;
 use std::os::fd::RawFd;
 
+pub use block_times::{BlockTimes, Ended};
 pub use loop_device::LoopDevice;
 pub use ways::{ways, Way};
 

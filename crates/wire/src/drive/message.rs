@@ -112,4 +112,7 @@ pub struct OperationCounters {
     pub errors: u64,
     /// From arrival to answer.
     pub latency: Percentiles,
+    /// The mean of what profile and faults give them, from arrival to the client's having the answer; null
+    /// where none was answered.
+    pub given_mean_s: Option<f64>,
 }

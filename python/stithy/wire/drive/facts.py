@@ -31,7 +31,8 @@ class DriveFacts(Wire):
 class OperationCounters(Wire):
     """One operation of a drive: `read`, `write`, `flush` or `discard`.
 
-    `answered` includes the errors; `latency` is from arrival to answer.
+    `answered` includes the errors; `latency` is from arrival to answer,
+    `given_mean_s` the mean of what profile and faults give it, None where none was answered.
     """
 
     name: str
@@ -39,6 +40,7 @@ class OperationCounters(Wire):
     moved_bytes: U64
     errors: U64
     latency: Percentiles
+    given_mean_s: float | None
 
 
 class DriveCounters(Wire):

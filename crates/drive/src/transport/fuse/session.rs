@@ -29,6 +29,7 @@ pub fn open(size_bytes: u64) -> Result<(Session, Mount), DriveError> {
         size_bytes,
         buffer: vec![0; protocol::BUFFER_BYTES].into_boxed_slice(),
         received_bytes: 0,
+        under_way: 0,
         nudge: Nudge::new(),
     };
     Ok((session, mount))
@@ -46,6 +47,7 @@ pub struct Session {
     size_bytes: u64,
     buffer: Box<[u8]>,
     received_bytes: usize,
+    under_way: u32,
     nudge: Nudge,
 }
 
@@ -53,7 +55,10 @@ impl Session {
     fn understand(&mut self, length: usize) -> io::Result<Received> {
         self.received_bytes = length;
         match protocol::read(&self.buffer[..length], self.size_bytes) {
-            Asked::Drive(incoming) => Ok(Received::Request(incoming)),
+            Asked::Drive(incoming) => {
+                self.under_way += 1;
+                Ok(Received::Request(incoming))
+            }
             Asked::Silence => Ok(Received::Housekeeping),
             Asked::Housekeeping(answer) => {
                 self.send(&[IoSlice::new(&answer)])?;
@@ -109,7 +114,8 @@ impl Transport for Session {
             [] => self.send(&[IoSlice::new(&header)])?,
             _ => self.send(&[IoSlice::new(&header), IoSlice::new(body)])?,
         }
-        self.nudge.want();
+        self.nudge.want(self.under_way);
+        self.under_way = self.under_way.saturating_sub(1);
         Ok(())
     }
 }

@@ -1,0 +1,245 @@
+//! Holding what requests took on the drive's block device against what its profile gives them, and making up for
+//! the difference.
+//!
+//! The transport's own time is measured before the first drive serves, on a machine that is at rest and with one
+//! request at a time. With more at once, and on CPUs that are busy, the way through the kernel is longer:
+//! requests wait there before the drive knows of them, and answers on their way back. The kernel counts all
+//! of it, so that the mean can be kept where it belongs; each request by itself stays as scattered as it is.
+
+use std::time::Duration;
+
+use stithy_measure::Moment;
+
+use crate::request::Operation;
+use crate::transport::{BlockTimes, Ended};
+
+/// How long to gather before looking. A load that comes or goes is followed within half a second.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What must have been gathered: the kernel tells whole milliseconds, and requests at either end may be counted
+/// by one and not yet by the other.
+const ENOUGH_MS: u64 = 50;
+const ENOUGH_REQUESTS: u64 = 200;
+
+/// The share of a difference that is made up for at once. More is taken back faster than it is added: a
+/// drive that is too fast is worse than one that is too slow.
+const ADD_SHARE: f64 = 0.25;
+const TAKE_BACK_SHARE: f64 = 0.5;
+
+/// The most by which answers are made earlier in addition, and the most that is taken back.
+const MOST_NS: f64 = 100_000.0;
+
+/// Steers one drive. Without counters it steers nothing.
+#[derive(Debug, Default)]
+pub struct Steering {
+    device: Option<BlockTimes>,
+    beside: Duration,
+    next_look: Moment,
+    ways: [Way; 3],
+}
+
+/// One operation.
+#[derive(Debug, Default)]
+struct Way {
+    /// The counters when gathering began; None: it begins at the next look.
+    since: Option<Ended>,
+    answered: u64,
+    given_ns: u64,
+    /// Answers are made so much earlier, or later.
+    more_ns: f64,
+    /// Whether that was ever found out.
+    was_steered: bool,
+}
+
+impl Steering {
+    /// Steers by the counters of a device. `beside` is what a client waits for in addition to what they count,
+    /// and what is made up for as well.
+    pub fn by(device: BlockTimes, beside: Duration) -> Self {
+        Steering {
+            device: Some(device),
+            beside,
+            ..Steering::default()
+        }
+    }
+
+    /// The transport's time by which an answer is to be made earlier, given that at rest.
+    ///
+    /// Writes come in bursts too, from the page cache, and the kernel counts how long each waits for those before
+    /// it. Those that somebody waits for come one by one, as reads do: so no more is made up for than with
+    /// reads, where there are any.
+    pub fn adjusted(&self, operation: Operation, at_rest: Duration) -> Duration {
+        let [read, write, flush] = &self.ways;
+        let more_ns = match operation {
+            Operation::Read => read.more_ns,
+            Operation::Write if read.was_steered => write.more_ns.min(read.more_ns),
+            Operation::Write => write.more_ns,
+            Operation::Flush => flush.more_ns,
+            Operation::Discard => 0.0,
+        };
+        Duration::from_nanos((at_rest.as_nanos() as f64 + more_ns).max(0.0) as u64)
+    }
+
+    /// A request was answered to which profile and faults gave so long.
+    pub fn count(&mut self, operation: Operation, given: Duration) {
+        if let Some(way) = self.ways.get_mut(operation.index()) {
+            way.answered += 1;
+            way.given_ns += given.as_nanos() as u64;
+        }
+    }
+
+    /// Requests took no time of the profile: what was gathered says nothing.
+    pub fn start_anew(&mut self) {
+        self.ways.iter_mut().for_each(|way| way.since = None);
+    }
+
+    /// Looks at the counters if it is time to; costs some microseconds every tenth of a second.
+    pub fn look(&mut self, now: Moment) {
+        let Some(device) = self.device.as_ref().filter(|_| now >= self.next_look) else {
+            return;
+        };
+        self.next_look = now + LOOK;
+        match device.read() {
+            Ok(ended) => {
+                let beside_ns = self.beside.as_nanos() as f64;
+                let ways = self.ways.iter_mut().zip(ended);
+                ways.for_each(|(way, ended)| way.look(ended, beside_ns));
+            }
+            // Counters that cannot be read steer nothing; what was found last stands.
+            Err(_) => self.device = None,
+        }
+    }
+}
+
+impl Way {
+    fn look(&mut self, ended: Ended, beside_ns: f64) {
+        let Some(since) = self.since else {
+            return self.begin(ended);
+        };
+        let requests = ended.requests.saturating_sub(since.requests);
+        let took_ms = ended.took_ms.saturating_sub(since.took_ms);
+        if !are_the_same(requests, self.answered) {
+            return self.begin(ended);
+        }
+        if took_ms < ENOUGH_MS || requests < ENOUGH_REQUESTS {
+            return;
+        }
+        let took_ns = took_ms as f64 * 1e6 / requests as f64;
+        let given_ns = self.given_ns as f64 / self.answered as f64;
+        let error_ns = took_ns + beside_ns - given_ns;
+        let share = match error_ns > 0.0 {
+            true => ADD_SHARE,
+            false => TAKE_BACK_SHARE,
+        };
+        self.more_ns = (self.more_ns + share * error_ns).clamp(-MOST_NS, MOST_NS);
+        self.was_steered = true;
+        self.begin(ended);
+    }
+
+    fn begin(&mut self, ended: Ended) {
+        self.since = Some(ended);
+        (self.answered, self.given_ns) = (0, 0);
+    }
+}
+
+/// Whether the kernel counted the requests that the drive answered: it splits and merges some.
+fn are_the_same(requests: u64, answered: u64) -> bool {
+    requests.abs_diff(answered) <= answered / 20 + 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A way on which the kernel counted `requests`, of `took_us` each, that were to take 100 µs.
+    fn looked(way: &mut Way, requests: u64, took_us: u64) {
+        let before = way.since.unwrap_or_default();
+        way.since = Some(before);
+        (way.answered, way.given_ns) = (requests, requests * 100_000);
+        let ended = Ended {
+            requests: before.requests + requests,
+            took_ms: before.took_ms + requests * took_us / 1000,
+        };
+        way.look(ended, 3_000.0);
+    }
+
+    /// Requests that take too long are answered earlier, until they take as long as they are to with what the
+    /// client waits for beside.
+    #[test]
+    fn it_settles_where_requests_take_their_time() {
+        let mut way = Way::default();
+        for _ in 0..40 {
+            let earlier_us = (way.more_ns / 1000.0) as u64;
+            looked(&mut way, 1000, 137 - earlier_us);
+        }
+        assert!(
+            (39.0..=41.0).contains(&(way.more_ns / 1000.0)),
+            "{}",
+            way.more_ns
+        );
+    }
+
+    /// Too fast is mended faster than too slow.
+    #[test]
+    fn what_is_too_much_is_taken_back_first() {
+        let (mut slow, mut fast) = (Way::default(), Way::default());
+        looked(&mut slow, 1000, 117);
+        looked(&mut fast, 1000, 77);
+        assert_eq!((5_000.0, -10_000.0), (slow.more_ns, fast.more_ns));
+    }
+
+    /// No more is made up for than the most, however busy the machine.
+    #[test]
+    fn it_has_limits() {
+        let mut way = Way::default();
+        for _ in 0..100 {
+            looked(&mut way, 1000, 5_000);
+        }
+        assert_eq!(MOST_NS, way.more_ns);
+    }
+
+    /// Few requests, or other ones than the drive answered, move nothing.
+    #[test]
+    fn what_says_nothing_moves_nothing() {
+        let mut way = Way::default();
+        looked(&mut way, 199, 500);
+        assert_eq!(0.0, way.more_ns, "too few");
+        looked(&mut way, 1000, 20);
+        assert_eq!(0.0, way.more_ns, "too short a time for milliseconds");
+        way.answered = 2000;
+        let since = way.since.unwrap_or_default();
+        let half = Ended {
+            requests: since.requests + 1000,
+            took_ms: since.took_ms + 900,
+        };
+        way.look(half, 0.0);
+        assert_eq!(
+            (0.0, Some(half)),
+            (way.more_ns, way.since),
+            "the kernel merged them"
+        );
+    }
+
+    /// A burst of writes does not make those fast that come one by one.
+    #[test]
+    fn writes_are_steered_no_further_than_reads() {
+        let mut steering = Steering::default();
+        let us = Duration::from_micros;
+        let write = |steering: &Steering| steering.adjusted(Operation::Write, us(11));
+        steering.ways[1].more_ns = 90_000.0;
+        assert_eq!(us(101), write(&steering), "nothing is read");
+        looked(&mut steering.ways[0], 1000, 105);
+        assert_eq!(us(13), write(&steering));
+    }
+
+    /// Answers are never made later than without any transport's time, and discards are left alone.
+    #[test]
+    fn the_time_is_added_to_that_at_rest() {
+        let mut steering = Steering::default();
+        let us = Duration::from_micros;
+        steering.ways[0].more_ns = 20_000.0;
+        steering.ways[2].more_ns = -90_000.0;
+        assert_eq!(us(31), steering.adjusted(Operation::Read, us(11)));
+        assert_eq!(us(0), steering.adjusted(Operation::Flush, us(11)));
+        assert_eq!(us(11), steering.adjusted(Operation::Discard, us(11)));
+    }
+}
