@@ -29,6 +29,10 @@ pub enum Command {
 /// Something to do on the drive's thread.
 pub type Work = Box<dyn FnOnce(&mut Drive, Moment) + Send>;
 
+/// Where CPUs may sleep deeply, a drive's thread stays awake so long after a request: the next one of a client that waits
+/// for each comes within this time, and would wake it at three times the cost.
+const LINGER: Duration = Duration::from_micros(60);
+
 /// How a drive's thread waits for the moment an answer is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
@@ -93,6 +97,11 @@ pub fn serve(
     awake: &Wakefulness,
 ) -> io::Result<()> {
     let mut spin = timing.spin;
+    let linger = match awake.is_able() {
+        true => Duration::ZERO,
+        false => LINGER,
+    };
+    let mut last_request = Moment::START;
     drive.compensate(timing.transport);
     loop {
         let received = transport.receive()?;
@@ -100,10 +109,12 @@ pub fn serve(
         match received {
             Received::Request(incoming) => {
                 awake.keep();
+                last_request = now;
                 drive.arrive(now, incoming);
             }
             Received::Housekeeping => {}
             Received::Closed => return Ok(()),
+            Received::Nothing if now.since(last_request) < linger => {}
             Received::Nothing => {
                 if let Some(until) = sleep_until(drive.next_due(), now, spin) {
                     let (bell, alarm) = (&inbox.bell, &mut inbox.alarm);
