@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
-BENCHES := hammer collectors ledger users drives
+BENCHES := hammer collectors ledger users drives verdicts
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
 
@@ -44,7 +44,7 @@ golden: setup ## accept help, errors, plans, figures' words, reference pages; re
 prove: setup ## prove for over an hour that emulated drives are disks (root); killed, it goes on
 	@nice -n 5 $(PYTHON) benches/prove.py
 
-bench: setup ## measure the hammer, collectors, a ledger, many users, and emulated drives
+bench: setup ## measure the hammer, collectors, a ledger, many users, emulated drives, and verdicts
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 lock: ## pin the newest allowed versions again (needs uv)

@@ -9,9 +9,11 @@ from typing import ClassVar
 
 import polars as pl
 
+from stithy.analysis.comparisons import Compared, descriptive, primary
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.layers import Limit, limits
+from stithy.analysis.verdict.decide import Verdict
 
 MAIN = 3
 """Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
@@ -21,8 +23,8 @@ MAIN = 3
 class Comparison:
     """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
 
-    `metric` is `nopm` or `response_p95_s`. `highest` is False where a higher level had no
-    valid pair.
+    `metric` is `nopm` or `response_p95_s`; `verdict` is that on `b`. `highest` is False where a
+    higher level had no valid pair.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -33,6 +35,7 @@ class Comparison:
     value_a: float | None
     value_b: float | None
     effect: Effect
+    verdict: Verdict
     highest: bool = True
 
 
@@ -92,15 +95,24 @@ def findings(evidence: Evidence, means: pl.DataFrame) -> tuple[Finding, ...]:
     return (answer, *(finding for finding in rest if finding is not None))
 
 
-def comparison(evidence: Evidence, a: str, b: str, users: int, metric: str) -> Comparison:
-    """The comparison of two candidates at a level by `metric`.
+def question(evidence: Evidence) -> Compared | None:
+    """The comparison that answers the study's question; None where nothing can be compared.
 
-    Own: a plain gathering of values; see `Evidence.effect` for the estimate.
+    Own: new orders per minute of the slowest and the fastest candidate, at the highest level at
+    which two have valid windows.
     """
+    for users in reversed(evidence.levels):
+        if (pair := _farthest_pair(evidence, users)) is not None:
+            return primary(evidence, *pair, users)
+    return None
+
+
+def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
+    a, b, users, metric = compared.a, compared.b, compared.users, compared.metric
     return Comparison(
         metric, a, b, users,
         evidence.level_value(a, users, metric), evidence.level_value(b, users, metric),
-        evidence.effect(a, b, users, metric), users == max(evidence.levels),
+        compared.effect, compared.verdict, users == max(evidence.levels),
     )  # fmt: skip
 
 
@@ -109,13 +121,12 @@ def _answer(evidence: Evidence) -> Finding:
         return Nothing("the run has no window yet")
     if len(evidence.candidates) == 1:
         return _alone(evidence)
-    for users in reversed(evidence.levels):
-        if (pair := _farthest_pair(evidence, users)) is not None:
-            return comparison(evidence, *pair, users, "nopm")
+    if (answered := question(evidence)) is not None:
+        return _comparison(evidence, answered)
     if not any(window.valid for window in evidence.windows):
         return Nothing("no window is valid")
     a, b = evidence.candidates[0], evidence.candidates[-1]
-    return comparison(evidence, a, b, max(evidence.levels), "nopm")
+    return _comparison(evidence, primary(evidence, a, b, max(evidence.levels)))
 
 
 def _farthest_pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
@@ -147,7 +158,8 @@ def _alone(evidence: Evidence) -> Finding:
 def _response(evidence: Evidence, answer: Finding) -> Finding | None:
     if not isinstance(answer, Comparison) or answer.effect.ratio is None:
         return None
-    return comparison(evidence, answer.a, answer.b, answer.users, "response_p95_s")
+    levels = descriptive(evidence, answer.a, answer.b, "response_p95_s")
+    return next(_comparison(evidence, each) for each in levels if each.users == answer.users)
 
 
 def _limits(evidence: Evidence, means: pl.DataFrame) -> Finding | None:

@@ -29,6 +29,7 @@ from stithy.report import (
     ledgers,
     page_tables,
     palette,
+    verdicts,
 )
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
@@ -100,7 +101,7 @@ def build(context: Context) -> Page:
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
         page_tables.titles(figures), page_tables.summary(context), page_tables.windows(context),
-        page_tables.reasons(context), page_tables.driver(context),
+        *verdicts.tables(context), page_tables.reasons(context), page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
         drives.table(context.run.drives, context.run.window["window_id"].to_list()),
@@ -140,6 +141,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         provenance=provenance(page.context.manifest),
         moment=facts.moment,
         commit_rule=commit_rule(),
+        **verdicts.rule(),
         loop=driving.paragraph(page.context.load),
         head_room=head_room.sentence(page.context),
         ledgers_proven=ledgers.proven(page.context),

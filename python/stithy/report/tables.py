@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.report.wording import DASH, count, duration, percent, rate
+from stithy.report.wording import DASH, chance, count, duration, finely, percent, rate
 from stithy.units import format_size
 
 SHOW: dict[str, Callable[[Any], str]] = {
@@ -23,6 +23,8 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "duration": duration,
     "share": percent,
     "ratio": lambda value: f"{value:.2f}",
+    "fine ratio": finely,
+    "chance": chance,
     "size": format_size,
     "truth": lambda value: "yes" if value else "no",
 }

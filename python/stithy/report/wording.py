@@ -20,10 +20,22 @@ def times(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
 
 
+def finely(ratio: float) -> str:
+    """A factor near 1, with a digit more than `times` has: `0.986`, `1.012`."""
+    return f"{ratio:.3f}"
+
+
 def percent(share: float) -> str:
     """A share of 1 as per cent: `97 %`, `0.4 %`; what would round to nothing is `0 %`."""
     value = round(share * 100, 1) or 0.0  # never -0
     return f"{value:.1f} %" if 0 < abs(value) < 1 else f"{value:.0f} %"
+
+
+def chance(share: float) -> str:
+    """How often chance alone does something: `12.5 %`, `0.4 %`, `< 0.1 %`."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    return f"{100 * share:.1f} %"
 
 
 def duration(seconds: float) -> str:

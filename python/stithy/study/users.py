@@ -131,8 +131,8 @@ class Load(BaseModel):
         ge=1,
         le=1000,
         description=(
-            "Blocks at each level. A block is one window of every candidate, in random order. An "
-            "interval around a ratio needs at least 2; over 5 it is useful."
+            "Blocks at each level. A block is one window of every candidate, in random order. A "
+            "verdict needs at least 4; with 2 or 3 there is a plain interval and no verdict."
         ),
         examples=[3],
     )

@@ -136,7 +136,7 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
     from stithy.report.wording import count, duration, percent, times
 
     stored = pl.read_parquet(run.report / "tables" / "findings.parquet")["value"].to_list()
-    written = {"95th"}
+    written = {"95th", "4"}  # and the blocks that a verdict needs
     for value in stored:
         written |= {count(value), duration(value).split()[0], percent(value).split()[0]}
         written |= {times(value), times(1 / value)} if value > 0 else set()
@@ -190,7 +190,7 @@ def test_the_page_has_the_parts_in_their_order(page: PrintedPage) -> None:
     ids = [a["id"] for tag, a in page.elements if tag in ("header", "section") and "id" in a]
     assert ids == [
         "answer", "throughput", "response", "machine", "storage", "database", "seconds",
-        "validity", "configuration", "repeat", "method",
+        "certainty", "validity", "configuration", "repeat", "method",
     ]  # fmt: skip
     links = [a["href"] for tag, a in page.elements if tag == "a" and a.get("href", "") != "#answer"]
     assert links == [f"#{each}" for each in ids[1:]]
@@ -325,7 +325,7 @@ def test_a_report_that_cannot_be_written_says_where_and_what_to_do(tmp_path: Pat
 def test_several_blocks_give_intervals(tmp_path: Path) -> None:
     """With repeats the summary has the bounds of the ratio."""
     page = read_page(_undrawn(tmp_path, Shape(users=(1, 4), repeat=3)))
-    assert "95 % interval, 3 blocks" in page.classed("answer")
+    assert "3 blocks, at least 4 are needed (plain t interval" in page.classed("answer")
     (summary,) = [table for table in page.tables if table.name == "summary"]
     assert len(summary.rows[0]) == 1 + 2 + 3 + 2
 

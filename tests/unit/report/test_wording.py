@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.report.wording import count, listing, percent, plural, rate, times
+from stithy.report.wording import chance, count, finely, listing, percent, plural, rate, times
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,15 @@ def test_lists_end_with_and() -> None:
 def test_rates_of_any_size_have_three_digits(value: float, said: str) -> None:
     """Three digits at least, thousands set apart."""
     assert rate(value) == said
+
+
+def test_small_chances_are_never_nothing() -> None:
+    """What is rare is said to be below what is printed."""
+    assert [chance(share) for share in (0.125, 0.004, 0.0001, 0.0, 1.0)] == [
+        "12.5 %", "0.4 %", "< 0.1 %", "0.0 %", "100.0 %",
+    ]  # fmt: skip
+
+
+def test_a_factor_near_one_has_a_third_digit() -> None:
+    """Bounds of 0.986 and 1.012 would both read as 1."""
+    assert (finely(0.9861), finely(1.012)) == ("0.986", "1.012")

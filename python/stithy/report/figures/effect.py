@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.effect import Effect
+from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.report import palette
 from stithy.report.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
 from stithy.report.compose import Drawing, Rows, Spec, layer, unit
@@ -99,9 +100,17 @@ def _holds_one(row: dict[str, Any]) -> bool:
 
 
 def _certainty(rows: Rows) -> str:
-    if any(row["low"] is not None for row in rows):
-        return "Bars are 95 % t intervals of the mean log ratio."
-    return "One window each: no interval."
+    blocks = [row["pairs"] for row in rows if row["low"] is not None]
+    if not blocks:
+        return "One window each: no interval."
+    if min(blocks) >= BLOCKS_LEAST:
+        return "Bars are the 95 % intervals of the verdicts."
+    if max(blocks) < BLOCKS_LEAST:
+        return f"Bars are plain 95 % t intervals; a verdict needs {BLOCKS_LEAST} blocks."
+    return (
+        f"Bars are the 95 % intervals of the verdicts, and plain t intervals where there are fewer "
+        f"than {BLOCKS_LEAST} blocks."
+    )
 
 
 def _chart(context: Context, drawing: Drawing, rows: Rows) -> Spec:

@@ -1,14 +1,17 @@
-"""Two candidates at one level: direction, size, and how sure; never beyond the evidence."""
+"""Two candidates at one level: verdict, direction, size, interval; never beyond the blocks."""
 
 from dataclasses import dataclass
 
 from stithy.analysis.findings import Comparison
-from stithy.report.wording import count, duration, plural, times
+from stithy.analysis.verdict.decide import Call
+from stithy.report.wording import count, duration, finely, percent, plural, times
 
 NAME = "comparison"
 
 CLOSE_SHARE = 0.10
-"""One window each says nothing about differences below a tenth: windows alone vary that much."""
+"""Without a verdict nothing is said about differences below a tenth: windows vary that much."""
+
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,7 @@ class _Turned:
     top: float
     bottom: float
     factor: float
-    low: float | None
-    high: float | None
+    bounds: Bounds | None
 
 
 def say(finding: Comparison, unit: str) -> str:
@@ -33,60 +35,113 @@ def say(finding: Comparison, unit: str) -> str:
         return f"{level}, {finding.a} and {finding.b} cannot be compared: {reason}."
     if not finding.highest:
         level += ", the highest level with valid windows of both"
-    return f"{level}, {_claim(finding, turned)}{_certainty(finding, turned)}."
+    told = _too_few if finding.effect.plain else _SAID[finding.verdict.call]
+    return f"{level}, {told(finding, turned)}."
 
 
 def _turn(finding: Comparison) -> _Turned | None:
     a, b, effect = finding.value_a, finding.value_b, finding.effect
     if a is None or b is None or effect.ratio is None:
         return None
+    bounds = None if effect.low is None or effect.high is None else (effect.low, effect.high)
     if effect.ratio >= 1:
-        return _Turned(finding.b, finding.a, b, a, effect.ratio, effect.low, effect.high)
-    low = None if effect.high is None else 1 / effect.high
-    high = None if effect.low is None else 1 / effect.low
-    return _Turned(finding.a, finding.b, a, b, 1 / effect.ratio, low, high)
+        return _Turned(finding.b, finding.a, b, a, effect.ratio, bounds)
+    back = None if bounds is None else (1 / bounds[1], 1 / bounds[0])
+    return _Turned(finding.a, finding.b, a, b, 1 / effect.ratio, back)
+
+
+def _better(finding: Comparison, turned: _Turned) -> str:
+    name = finding.b if finding.verdict.call is Call.BETTER else finding.a
+    return f"{name} is better: {_claim(finding, turned)}; {_interval(finding, turned)}"
+
+
+def _alike(finding: Comparison, turned: _Turned) -> str:
+    margin = percent(finding.verdict.margin_share)
+    both = f"{finding.a} and {finding.b}"
+    call = (
+        f"{both} are equivalent within {margin}"
+        if finding.verdict.call is Call.EQUIVALENT
+        else f"{both} differ, but negligibly, by less than {margin}"
+    )
+    return f"{call}: {_values(finding, turned)}; {_interval(finding, turned)}"
+
+
+def _undecided(finding: Comparison, turned: _Turned) -> str:
+    return (
+        f"it is undecided which of {finding.a} and {finding.b} is better: "
+        f"{_values(finding, turned)}; {_interval(finding, turned)}; {finding.verdict.because}"
+    )
+
+
+_SAID = {
+    Call.BETTER: _better, Call.WORSE: _better, Call.EQUIVALENT: _alike, Call.NEGLIGIBLE: _alike,
+    Call.UNDECIDED: _undecided,
+}  # fmt: skip
+
+
+def _too_few(finding: Comparison, turned: _Turned) -> str:
+    """Fewer blocks than a verdict needs: what was measured, and that it decides nothing."""
+    text = f"{_measured(finding, turned)}; undecided: {finding.verdict.because}"
+    if turned.bounds is None:
+        return text
+    low, high = turned.bounds
+    return (
+        f"{text} (plain t interval of the ratio of {turned.more} to {turned.less}: "
+        f"{times(low)} to {times(high)})"
+    )
+
+
+def _measured(finding: Comparison, turned: _Turned) -> str:
+    both = f"{turned.more} and {turned.less}"
+    values = f"({_value(finding, turned.top)} and {_value(finding, turned.bottom)})"
+    if finding.effect.distinguishable is False:
+        return f"the {_noun(finding)} of {both} were not distinguishable {values}"
+    if turned.factor < 1 + CLOSE_SHARE:
+        return f"the {_noun(finding)} of {both} were too close to tell apart {values}"
+    return _claim(finding, turned)
 
 
 def _claim(finding: Comparison, turned: _Turned) -> str:
-    top, bottom = _value(finding, turned.top), _value(finding, turned.bottom)
-    if _cannot_tell(finding, turned):
-        alike = "not distinguishable" if turned.low is not None else "too close to tell apart"
-        both = f"{turned.more} and {turned.less}"
-        return f"{_noun(finding)} of {both} were {alike} ({top} and {bottom})"
+    factor = _ratio(turned.factor)
     if finding.metric == "nopm":
-        claim = (
-            f"{turned.more} completed {times(turned.factor)} times as many new orders per minute "
-            f"as {turned.less}"
-        )
+        claim = f"{turned.more} completed {factor} times as many new orders per minute as "
+        claim += turned.less
     else:
         claim = (
-            f"the 95th percentile of response time of {turned.more} was {times(turned.factor)} "
-            f"times that of {turned.less}"
+            f"the 95th percentile of response time of {turned.more} was {factor} times that of "
+            f"{turned.less}"
         )
-    return f"{claim} ({top} against {bottom})"
+    return f"{claim} ({_value(finding, turned.top)} against {_value(finding, turned.bottom)})"
 
 
-def _cannot_tell(finding: Comparison, turned: _Turned) -> bool:
-    if finding.effect.distinguishable is None:
-        return turned.factor < 1 + CLOSE_SHARE
-    return not finding.effect.distinguishable
+def _values(finding: Comparison, turned: _Turned) -> str:
+    return (
+        f"the {_noun(finding)} of {turned.more} and {turned.less} were "
+        f"{_value(finding, turned.top)} and {_value(finding, turned.bottom)}"
+    )
 
 
 def _noun(finding: Comparison) -> str:
     if finding.metric == "nopm":
-        return "the new orders per minute"
-    return "the 95th percentiles of response time"
+        return "new orders per minute"
+    return "95th percentiles of response time"
 
 
 def _value(finding: Comparison, value: float) -> str:
     return count(value) if finding.metric == "nopm" else duration(value)
 
 
-def _certainty(finding: Comparison, turned: _Turned) -> str:
-    if turned.low is None or turned.high is None:
-        return ", in one window each; no interval"
+def _ratio(ratio: float) -> str:
+    """A factor near 1 with the digits that tell it from 1."""
+    return times(ratio) if abs(ratio - 1) >= CLOSE_SHARE else finely(ratio)
+
+
+def _interval(finding: Comparison, turned: _Turned) -> str:
+    if turned.bounds is None:
+        return "no interval"
+    low, high = turned.bounds
     blocks = plural(finding.effect.pairs, "block")
     return (
-        f"; ratio of {turned.more} to {turned.less} between {times(turned.low)} and "
-        f"{times(turned.high)} (95 % interval, {blocks})"
+        f"ratio of {turned.more} to {turned.less} between {_ratio(low)} and {_ratio(high)} "
+        f"(95 % interval, {blocks})"
     )

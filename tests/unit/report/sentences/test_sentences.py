@@ -1,10 +1,13 @@
 """Findings as sentences: number, direction, and never beyond the evidence."""
 
+from dataclasses import replace
+
 import pytest
 
 from stithy.analysis.effect import Effect, no_effect
 from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing
 from stithy.analysis.layers import Limit
+from stithy.analysis.verdict.decide import Call, Verdict
 from stithy.report.answer import sentences
 
 
@@ -12,16 +15,25 @@ def _say(finding: Alone | Comparison | Growth | Limits | Nothing) -> str:
     return sentences([finding], "user")[0]
 
 
-def _nopm(effect: Effect, a: float, b: float, users: int = 13, highest: bool = True) -> Comparison:
-    return Comparison("nopm", "disk", "memory", users, a, b, effect, highest)
+ONE = Verdict(Call.UNDECIDED, 1, 0.02, "1 block, at least 4 are needed")
 
 
-def test_one_window_each_is_said_to_have_no_interval() -> None:
+def _nopm(
+    effect: Effect, a: float, b: float, users: int = 13, verdict: Verdict = ONE
+) -> Comparison:
+    return Comparison("nopm", "disk", "memory", users, a, b, effect, verdict)
+
+
+def _verdict(call: Call, blocks: int, because: str | None = None) -> Verdict:
+    return Verdict(call, blocks, 0.02, because)
+
+
+def test_one_window_each_is_said_to_decide_nothing() -> None:
     """A ratio of two windows is told with what it rests on."""
     said = _say(_nopm(Effect(3.087, None, None, 1), 4593, 14178))
     assert said == (
         "At 13 users, memory completed 3.1 times as many new orders per minute as disk "
-        "(14,178 against 4,593), in one window each; no interval."
+        "(14,178 against 4,593); undecided: 1 block, at least 4 are needed."
     )
 
 
@@ -32,22 +44,76 @@ def test_the_direction_is_turned_so_that_the_factor_is_above_one() -> None:
     assert "(4,000 against 2,000)" in said
 
 
-def test_an_interval_is_given_with_its_blocks() -> None:
-    """With blocks the interval is part of the sentence, turned with the direction."""
-    said = _say(_nopm(Effect(0.5, 0.4, 0.625, 6), 4000, 2000))
-    assert said.endswith(
-        "; ratio of disk to memory between 1.60 and 2.5 (95 % interval, 6 blocks)."
+def test_a_few_blocks_give_a_plain_interval_that_is_called_so() -> None:
+    """It is right for someone who looks once, and no verdict."""
+    few = _verdict(Call.UNDECIDED, 3, "3 blocks, at least 4 are needed")
+    said = _say(_nopm(Effect(0.5, 0.4, 0.625, 3), 4000, 2000, verdict=few))
+    assert said == (
+        "At 13 users, disk completed 2.0 times as many new orders per minute as memory "
+        "(4,000 against 2,000); undecided: 3 blocks, at least 4 are needed (plain t interval of "
+        "the ratio of disk to memory: 1.60 to 2.5)."
     )
 
 
-def test_an_interval_that_holds_one_is_not_distinguishable() -> None:
-    """No direction is claimed where the interval includes 1."""
-    said = _say(_nopm(Effect(1.3, 0.9, 1.9, 3), 1000, 1300))
+def test_a_plain_interval_that_holds_one_takes_the_claim_away() -> None:
+    """No direction is claimed where even it includes 1."""
+    few = _verdict(Call.UNDECIDED, 3, "3 blocks, at least 4 are needed")
+    said = _say(_nopm(Effect(1.3, 0.9, 1.9, 3), 1000, 1300, verdict=few))
     assert said.startswith(
         "At 13 users, the new orders per minute of memory and disk were not distinguishable "
-        "(1,300 and 1,000); ratio of memory to disk between 0.90 and 1.90"
+        "(1,300 and 1,000); undecided: "
     )
     assert "times as many" not in said
+
+
+@pytest.mark.parametrize(
+    ("ratio", "call", "name"),
+    [(2.0, Call.BETTER, "memory"), (0.5, Call.WORSE, "disk")],
+)
+def test_a_verdict_names_who_is_better_with_ratio_and_interval(
+    ratio: float, call: Call, name: str
+) -> None:
+    """Whichever of the two it is, with the larger first."""
+    other = "disk" if name == "memory" else "memory"
+    effect = Effect(ratio, ratio / 1.25, ratio * 1.25, 6)
+    said = _say(_nopm(effect, 1000, 1000 * ratio, verdict=_verdict(call, 6)))
+    assert said.startswith(
+        f"At 13 users, {name} is better: {name} completed 2.0 times as many new orders per minute "
+        f"as {other} ("
+    )
+    assert said.endswith(
+        f"; ratio of {name} to {other} between 1.60 and 2.5 (95 % interval, 6 blocks)."
+    )
+
+
+def test_equivalence_is_told_with_its_margin_and_a_fine_interval() -> None:
+    """Two digits behind the point would make bounds of 1.00 of it."""
+    effect = Effect(1.002, 0.991, 1.013, 16)
+    said = _say(_nopm(effect, 1000, 1002, verdict=_verdict(Call.EQUIVALENT, 16)))
+    assert said == (
+        "At 13 users, disk and memory are equivalent within 2 %: the new orders per minute of "
+        "memory and disk were 1,002 and 1,000; ratio of memory to disk between 0.991 and 1.013 "
+        "(95 % interval, 16 blocks)."
+    )
+
+
+def test_a_difference_within_the_margin_is_called_negligible() -> None:
+    """It is there, and nobody need care."""
+    effect = Effect(1.01, 1.005, 1.015, 20)
+    said = _say(_nopm(effect, 1000, 1010, verdict=_verdict(Call.NEGLIGIBLE, 20)))
+    assert "disk and memory differ, but negligibly, by less than 2 %: " in said
+    assert "between 1.005 and 1.015" in said
+
+
+def test_what_blocks_cannot_tell_is_undecided_with_its_interval() -> None:
+    """The interval stands there always, and the reason beside it."""
+    effect = Effect(1.3, 0.9, 1.9, 6)
+    said = _say(_nopm(effect, 1000, 1300, verdict=_verdict(Call.UNDECIDED, 6, "why not")))
+    assert said == (
+        "At 13 users, it is undecided which of disk and memory is better: the new orders per "
+        "minute of memory and disk were 1,300 and 1,000; ratio of memory to disk between 0.900 "
+        "and 1.90 (95 % interval, 6 blocks); why not."
+    )
 
 
 @pytest.mark.parametrize("ratio", [0.93, 1.0, 1.09])
@@ -55,29 +121,33 @@ def test_small_differences_of_single_windows_are_not_claimed(ratio: float) -> No
     """Below a tenth one window each cannot tell the candidates apart."""
     said = _say(_nopm(Effect(ratio, None, None, 1), 1000, 1000 * ratio))
     assert "were too close to tell apart" in said
-    assert said.endswith("in one window each; no interval.")
+    assert said.endswith("; undecided: 1 block, at least 4 are needed.")
 
 
 def test_no_ratio_gives_the_reason() -> None:
     """What cannot be compared says why."""
-    finding = Comparison("nopm", "disk", "memory", 4, 1.0, None, no_effect("memory has no window"))
+    effect = no_effect("memory has no window")
+    finding = Comparison("nopm", "disk", "memory", 4, 1.0, None, effect, ONE)
     assert _say(finding) == "At 4 users, disk and memory cannot be compared: memory has no window."
 
 
 def test_a_lower_level_is_named_as_the_highest_valid_one() -> None:
     """A reader must not take it for the top of the ladder."""
-    said = _say(_nopm(Effect(3.0, None, None, 1), 1000, 3000, users=4, highest=False))
+    finding = _nopm(Effect(3.0, None, None, 1), 1000, 3000, users=4)
+    said = _say(replace(finding, highest=False))
     assert said.startswith("At 4 users, the highest level with valid windows of both, memory")
 
 
 def test_response_times_are_told_by_who_waited_longer() -> None:
     """Times are durations; the longer one comes first."""
     finding = Comparison(
-        "response_p95_s", "disk", "memory", 13, 0.159, 0.0515, Effect(0.324, None, None, 1)
-    )
+        "response_p95_s", "disk", "memory", 13, 0.159, 0.0515,
+        Effect(0.324, 0.2, 0.5, 4), _verdict(Call.BETTER, 4),
+    )  # fmt: skip
     assert _say(finding) == (
-        "At 13 users, the 95th percentile of response time of disk was 3.1 times that of memory "
-        "(159 ms against 51.5 ms), in one window each; no interval."
+        "At 13 users, memory is better: the 95th percentile of response time of disk was 3.1 times "
+        "that of memory (159 ms against 51.5 ms); ratio of disk to memory between 2.0 and 5.0 "
+        "(95 % interval, 4 blocks)."
     )
 
 

@@ -1,0 +1,1 @@
+"""From the blocks of a comparison to its verdict, and how sure that is."""
