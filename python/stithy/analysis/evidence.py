@@ -15,6 +15,8 @@ import polars as pl
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.identities import Identity, check
 from stithy.analysis.latency import ALL, Merged
+from stithy.analysis.steady.steadiness import Steadiness
+from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
 from stithy.results.tables import STOPPED
@@ -28,13 +30,14 @@ Frames = Mapping[str, pl.DataFrame]
 class Window:
     """One window: its row, its transactions by type (`all` included), the reasons beside it.
 
-    `laws` are the identities that were tried on it.
+    `laws` are the identities that were tried on it; `steady` is None where it has no numbers.
     """
 
     row: Row
     transactions: Mapping[str, Row]
     reasons: tuple[Reason, ...]
     laws: tuple[Identity, ...] = ()
+    steady: Steadiness | None = None
 
     @property
     def id(self) -> str:
@@ -71,6 +74,12 @@ class Window:
         """Length of the measurement by real time stamps, seconds."""
         begin, end = self.row["measure_from_s"], self.row["measure_to_s"]
         return None if begin is None or end is None else float(end - begin)
+
+    @property
+    def measure_after_s(self) -> float:
+        """From the users' start to that of the measurement, seconds; 0 where it never began."""
+        begin, start = self.row["measure_from_s"], self.row["started_at_s"]
+        return 0.0 if begin is None or start is None else float(begin - start)
 
     def value(self, name: str, transaction: str = ALL) -> float | None:
         """A number of the window's row, or of a transaction type (`response_p95_s`, …)."""
@@ -137,7 +146,7 @@ class Evidence:
         """Effect of candidate B against A at a level, over blocks in which both are valid.
 
         Edge cases: without such a block an effect with its reason.
-        Source: docs/explanation/method.md, "Intervals".
+        Source: docs/explanation/verdicts.md, "The interval".
         """
         of_b = {window.block: window.value(name) for window in self.valid_at(b, users)}
         pairs = [
@@ -180,6 +189,7 @@ def gather(
     findings = _by_window(_rows(frames, "ledger_findings"))
     drives = _by_window(_rows(frames, "drives"))
     gaps = _gaps(frames)
+    steady = steadiness_of_windows(frames)
 
     def joined(row: Row) -> Window:
         name = row["window_id"]
@@ -194,8 +204,9 @@ def gather(
             findings.get(name, ()),
             drives.get(name, ()),
             laws,
+            steady.get(name),
         )
-        return Window(row, by_type, reasons, laws)
+        return Window(row, by_type, reasons, laws, steady.get(name))
 
     in_order = sorted(rows, key=lambda row: (row["users"], row["block"], row["position"]))
     windows = tuple(map(joined, in_order))

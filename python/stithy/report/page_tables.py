@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.steady.steadiness import unknown
 from stithy.report import head_room
 from stithy.report.context import Context
 from stithy.report.figure import Figure
@@ -62,7 +63,8 @@ def windows(context: Context) -> PageTable:
         Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
         Show("missed_starts", "Missed starts", "count"), Show("unserved", "Unserved", "count"),
         Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
-        Show("checkpoints_inside", "Checkpoints", "count"), Show("valid", "Valid", "truth"),
+        Show("checkpoints_inside", "Checkpoints", "count"), Show("steady", "Steady", "truth"),
+        Show("valid", "Valid", "truth"),
     )  # fmt: skip
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
@@ -70,7 +72,9 @@ def windows(context: Context) -> PageTable:
         "response_p95_s": pl.Float64, "response_p99_s": pl.Float64,
         "pool_wait_p99_s": pl.Float64, "missed_starts": pl.Int64, "unserved": pl.Int64,
         "errors": pl.Int64,
-        "retries": pl.Int64, "checkpoints_inside": pl.Int64, "valid": pl.Boolean,
+        "retries": pl.Int64, "checkpoints_inside": pl.Int64, "steady": pl.Boolean,
+        "range_share": pl.Float64, "slope_share": pl.Float64, "late_s": pl.Int64,
+        "late_share": pl.Float64, "steady_unknown_because": pl.String, "valid": pl.Boolean,
     }  # fmt: skip
     rows = [_window_row(window) for window in context.evidence.windows]
     frame = pl.DataFrame(rows, schema=types)
@@ -96,7 +100,17 @@ def _window_row(window: Window) -> dict[str, Any]:
         **{key: window.value(key) for key in _PERCENTILES},
         "missed_starts": row["missed_starts"], "unserved": row["unserved"],
         "errors": row["errors"], "retries": row["retries"],
-        "checkpoints_inside": row["checkpoints_inside"], "valid": window.valid,
+        "checkpoints_inside": row["checkpoints_inside"], **_steady(window), "valid": window.valid,
+    }  # fmt: skip
+
+
+def _steady(window: Window) -> dict[str, Any]:
+    """How steady the window was; a dash where that cannot be told, with the reason in the files."""
+    found = window.steady or unknown("it has no numbers")
+    return {
+        "steady": found.steady, "range_share": found.range_share,
+        "slope_share": found.slope_share, "late_s": found.late_s, "late_share": found.late_share,
+        "steady_unknown_because": found.unknown_because,
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ class Flag(Enum):
     DRIVE_SLOWED = "emulated drive slower than described"
     CONTRADICTION = "contradicts itself"
     RATE_NOT_KEPT = "rate not kept"
+    NOT_STEADY = "not steady"
     ORDER_NUMBERS = "order numbers disagree"
     ORDER_NUMBERS_UNKNOWN = "order numbers not verified"
     COMMITS = "commit counters disagree"

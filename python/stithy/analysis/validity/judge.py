@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stithy.analysis.identities import Identity
+from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity import drives as emulated
-from stithy.analysis.validity import driving, proof, surroundings
+from stithy.analysis.validity import driving, proof, steadiness, surroundings
 from stithy.analysis.validity import ledger as kept
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
@@ -26,12 +27,13 @@ def judge(
     ledger_findings: Sequence[Row] = (),
     drives: Sequence[Row] = (),
     laws: Iterable[Identity] = (),
+    steady: Steadiness | None = None,
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are the window's rows
     of the tables of those names; `gaps` names collectors with missing samples; `laws` are the
-    identities that were tried.
+    identities that were tried; `steady` is None where nobody looked.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
@@ -53,6 +55,7 @@ def judge(
         emulated.slowed(drives),
         driving.contradicts_itself(window, laws),
         driving.rate_not_kept(window),
+        steadiness.not_steady(steady),
         driving.head_room(window),
         proof.order_numbers(window),
         proof.commits(window),

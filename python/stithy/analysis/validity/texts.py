@@ -56,6 +56,11 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "begun by the end.",
         "Response times grow as long as the rate is asked for; ask for less to see a steady state.",
     ),
+    Flag.NOT_STEADY: (
+        "The window was not steady: {seen}.",
+        "It counts all the same, for a stall is the storage's doing; if it only settled late, give "
+        "all windows a longer ramp-up.",
+    ),
     Flag.ORDER_NUMBERS: (
         "The order numbers grew by {grown}, but {expected} new orders were acknowledged or found.",
         "Do not trust this storage or this server: acknowledged work is missing or was done twice.",

@@ -17,6 +17,14 @@ NAME = "seconds"
 ORDER = 60
 SECTION = "seconds"
 
+CHECKPOINT, CHANGE = "a checkpoint began", "the level of throughput changed"
+"""What vertical lines mark."""
+
+_MARKS = {
+    "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "second": pl.Float64,
+    "what": pl.String,
+}  # fmt: skip
+
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
 MS_PER_S = 1000.0
@@ -27,7 +35,7 @@ def draw(context: Context) -> list[Drawn]:
     seconds = _seconds(context)
     if seconds.is_empty():
         return [Absent("seconds", "one-second strips", "no window has one-second rows")]
-    marks = _checkpoints(context)
+    marks = pl.concat([_checkpoints(context), _changes(context)])
     figures = []
     for users in context.evidence.levels:
         here = seconds.filter(pl.col("users") == users)
@@ -92,9 +100,23 @@ def _checkpoints(context: Context) -> pl.DataFrame:
         begun.join(starts, on="window_id", how="inner")
         .with_columns((pl.col("began_at_s") - pl.col("started_at_s")).alias("second"))
         .filter(pl.col("second") >= 0)
-        .select("window_id", "candidate", "users", "second")
+        .select("window_id", "candidate", "users", "second", pl.lit(CHECKPOINT).alias("what"))
         .sort("window_id", "second")
     )
+
+
+def _changes(context: Context) -> pl.DataFrame:
+    """When the level of a window's throughput changed: window and second."""
+    rows = [
+        {
+            "window_id": window.id, "candidate": window.candidate, "users": window.users,
+            "second": float(each.index + window.measure_after_s), "what": CHANGE,
+        }
+        for window in context.evidence.windows
+        if window.steady is not None
+        for each in window.steady.changes
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=_MARKS)
 
 
 def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame) -> Figure:
@@ -107,7 +129,8 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
         title=title,
         caption="Every second of the windows, the ramp-up shaded. One column for each candidate, "
         f"one line for each block, dotted where the window is invalid. {_waiting_text(here)}"
-        f"{_checkpoint_text(context, users, not mine.is_empty())}",
+        f"{_checkpoint_text(context, users, CHECKPOINT in mine['what'])}"
+        f"{_change_text(mine)}",
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
         footer=context.footer,
@@ -175,6 +198,13 @@ def _checkpoint_text(context: Context, users: int, marked: bool) -> str:
     return f"{counted} Vertical lines mark where one began." if marked else counted
 
 
+def _change_text(mine: pl.DataFrame) -> str:
+    """What the dotted lines mark, where there are any."""
+    if CHANGE not in mine["what"]:
+        return ""
+    return " Dotted ones mark where the level of a window's throughput changed."
+
+
 @dataclass(frozen=True)
 class _Strip:
     """One chart: a candidate's quantity over the seconds, and where it stands in the grid."""
@@ -204,7 +234,7 @@ def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.Da
             strips.append(
                 _Strip(
                     name, quantity, _lean(context, part, name),
-                    marks.filter(pl.col("candidate") == name).select("second").to_dicts(),
+                    _marked(marks, name, quantity),
                     domain_of(part, log=False), last_second,
                     (WIDTH + 20) // columns - 45, index % columns == 0,
                     quantity == present[0], quantity == present[-1],
@@ -213,6 +243,14 @@ def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.Da
         charts = [_strip(context, drawing, strip) for strip in strips]
         stacks.append(stacked(charts, spacing=18))
     return grid(stacks, columns)
+
+
+def _marked(marks: pl.DataFrame, name: str, quantity: str) -> Rows:
+    """The marks of a candidate's strip; changes of throughput stand in its own strip alone."""
+    mine = marks.filter(pl.col("candidate") == name)
+    if quantity != "tpm":
+        mine = mine.filter(pl.col("what") == CHECKPOINT)
+    return mine.select("second", "what").to_dicts()
 
 
 def _lean(context: Context, part: Rows, name: str) -> Rows:
@@ -259,9 +297,13 @@ def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
 def _marks(drawing: Drawing, strip: _Strip, x: alt.X) -> list[Spec]:
     if not strip.marks or not strip.rows:
         return []
-    rule = alt.Chart(drawing.add(strip.marks)).mark_rule(color=palette.MARK[0], strokeDash=[4, 3])
-    tip = alt.Tooltip("second:Q", title="checkpoint began at second")
-    return [unit(rule.encode(x=x, tooltip=[tip]))]
+    rule = alt.Chart(drawing.add(strip.marks)).mark_rule(color=palette.MARK[0])
+    dash = alt.StrokeDash("what:N", scale=_DASHES, legend=None)
+    tips = [alt.Tooltip("what:N", title="what"), alt.Tooltip("second:Q", title="at second")]
+    return [unit(rule.encode(x=x, strokeDash=dash, tooltip=tips))]
+
+
+_DASHES = alt.Scale(domain=[CHECKPOINT, CHANGE], range=[[4, 3], [1, 3]])
 
 
 def _line(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y) -> Spec:
