@@ -166,12 +166,13 @@ fn late_alarms() -> std::io::Result<Vec<Duration>> {
 ///
 /// To be called on a thread of its own, which keeps no other file: see [`keep_only`].
 fn ask(device: &str, most: Line) -> std::io::Result<(OwnTime, Option<Duration>)> {
+    // The device is opened afterwards: the program's other threads must not have it, or it stays held.
+    keep_only(None)?;
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
         .open(device)?;
-    keep_only(file.as_raw_fd())?;
     let own_time = own_time(&file, most)?;
     Ok((own_time, beside(&file, device)))
 }

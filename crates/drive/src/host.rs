@@ -38,13 +38,17 @@ fn told(problem: &str, result: libc::c_int) -> Option<String> {
     (result == -1).then(|| format!("{problem}: {}", io::Error::last_os_error()))
 }
 
-/// Gives the calling thread open files of its own: `kept` alone, besides the standard ones.
+/// Gives the calling thread open files of its own: `kept` alone, besides the standard ones. What is closed then is
+/// closed for this thread alone, `kept` as well: the others that had it open have it still.
 ///
 /// For a thread that asks a drive of its own program. Killed, the program's files are closed when the last
 /// thread that shares them is gone; a thread inside a request is not, before /dev/fuse is closed and the
 /// request fails. One that shared them would wait for itself for ever.
 /// Errors: those of close_range(2), which came with Linux 5.9.
-pub fn keep_only(kept: RawFd) -> io::Result<()> {
+pub fn keep_only(kept: Option<RawFd>) -> io::Result<()> {
+    let Some(kept) = kept else {
+        return close_range(3, libc::c_uint::MAX, CLOSE_RANGE_UNSHARE);
+    };
     let kept = kept as libc::c_uint;
     close_range(3, kept.saturating_sub(1), CLOSE_RANGE_UNSHARE)?;
     close_range(kept + 1, libc::c_uint::MAX, 0)

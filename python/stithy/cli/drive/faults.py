@@ -66,6 +66,9 @@ TAKES: Mapping[str, frozenset[str]] = {
 }
 """Which options each kind takes."""
 
+BITS_MAX = 1_000_000
+"""As many as the drive program flips at once."""
+
 STALL = "10s"
 LOST, TORN = "30%", "40%"
 UNIT_BYTES = 512
@@ -74,7 +77,7 @@ UNIT_BYTES = 512
 def made(kind: str, how: FaultOptions) -> "AnyFault":
     """The fault that these words mean. Raises UserError for what is wrong or of another kind."""
     _refuse_foreign(kind, how)
-    _within("bits", how.bits, 1, 2**32)
+    _within("bits", how.bits, 1, BITS_MAX)
     _within("seed", how.seed, 0, 2**64 - 1)
     return _MADE[kind](how)
 

@@ -181,7 +181,7 @@ impl Bench {
                 .take(at_work)
                 .map(|lane| {
                     scope.spawn(move || {
-                        keep_only(disk.as_raw_fd()).expect("the kernel has close_range");
+                        keep_only(Some(disk.as_raw_fd())).expect("the kernel has close_range");
                         let error = lane.load(disk, stop);
                         (error, lane.take_account())
                     })
@@ -191,7 +191,7 @@ impl Bench {
                 .map(|number| {
                     let seed = seed * WANDERERS + number;
                     scope.spawn(move || {
-                        keep_only(disk.as_raw_fd()).expect("the kernel has close_range");
+                        keep_only(Some(disk.as_raw_fd())).expect("the kernel has close_range");
                         wander(disk, sights, sector_bytes, seed, stop)
                     })
                 })
