@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stithy.report.context import context_of
-from stithy.report.page_tables import conditions
+from stithy.report.page_tables import conditions, windows
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 
@@ -14,3 +14,15 @@ def test_conditions_stand_in_the_order_of_a_run(tmp_path: Path) -> None:
     table = conditions(context_of(read_run(tmp_path)))
     moments = table.frame["moment"].unique(maintain_order=True).to_list()
     assert moments == ["load", "window", "end"]
+
+
+def test_every_window_tells_whether_it_was_steady(tmp_path: Path) -> None:
+    """With the shares behind it in the files; what cannot be told is missing, with its reason."""
+    build_run(tmp_path, Shape(users=(13,), duration_s=40, series=False))
+    frame = windows(context_of(read_run(tmp_path))).frame
+    assert frame["steady"].to_list() == [True, True]
+    assert frame["late_s"].to_list() == [0, 0]
+    build_run(tmp_path / "short", Shape(users=(13,), duration_s=10, series=False))
+    frame = windows(context_of(read_run(tmp_path / "short"))).frame
+    assert frame["steady"].to_list() == [None, None]
+    assert set(frame["steady_unknown_because"]) == {"it is shorter than 15 s"}

@@ -202,7 +202,7 @@ def _change_text(mine: pl.DataFrame) -> str:
     """What the dotted lines mark, where there are any."""
     if CHANGE not in mine["what"]:
         return ""
-    return " Dotted ones mark where the level of a window's throughput changed."
+    return " Dotted vertical lines mark where the level of a window's throughput changed."
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stithy.analysis.identities import Identity
+from stithy.analysis.steady.steadiness import steadiness
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.proof import commit_bounds, commit_rule
@@ -96,6 +97,15 @@ def test_conditions_restores_and_collectors_are_judged_too(good: Row) -> None:
     assert _flags(judge(good, HELD, {"identical": False})) == [Flag.RESTORE]
     assert judge(good, HELD, {"identical": True}) == ()
     assert _flags(judge(good, HELD, None, ["cpu", "block", "cpu"])) == [Flag.COLLECTOR]
+
+
+def test_an_unsteady_window_is_noted_and_stays_valid(good: Row) -> None:
+    """What its seconds tell is judged with the rest."""
+    halved = steadiness([], [300.0] * 30 + [150.0] * 30)
+    reasons = judge(good, HELD, steady=halved)
+    assert _flags(reasons) == [Flag.NOT_STEADY]
+    assert is_valid(reasons)
+    assert judge(good, HELD, steady=steadiness([], [300.0] * 60)) == ()
 
 
 def test_invalidating_reasons_come_first(good: Row) -> None:
