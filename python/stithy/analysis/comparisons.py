@@ -11,6 +11,7 @@ from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.chance import holm, repeated_chance
 from stithy.analysis.verdict.decide import DIFFERENT, WRONG_SHARE, Call, Verdict, decide
+from stithy.analysis.verdict.pair import pairs_among
 
 MORE_IS_BETTER: Mapping[str, bool] = {"nopm": True, "response_p95_s": False}
 """The metrics that are compared, and what is good of them."""
@@ -41,8 +42,7 @@ def primary(evidence: Evidence, a: str, b: str, users: int, metric: str = "nopm"
     claimed only if it is large enough for the largest of as many.
     Source: docs/explanation/verdicts.md, "One question"; Bonferroni's bound.
     """
-    count = len(evidence.candidates)
-    pairs = max(1, count * (count - 1) // 2)
+    pairs = pairs_among(len(evidence.candidates))
     effect = evidence.effect(a, b, users, metric)
     verdict = decide(effect.logs, more_is_better=MORE_IS_BETTER[metric], among=pairs)
     chance = repeated_chance(effect.logs)

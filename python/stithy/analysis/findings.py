@@ -14,6 +14,7 @@ from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.layers import Limit, limits
 from stithy.analysis.verdict.decide import Verdict
+from stithy.analysis.verdict.pair import farthest_pair
 
 MAIN = 3
 """Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
@@ -136,13 +137,9 @@ def _farthest_pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
         for name in evidence.candidates
         if (value := evidence.level_value(name, users, "nopm")) is not None
     }
-    if len(values) < 2:
-        return None
-    # The order of the study decides between equals, so that equal results give equal sentences.
-    slowest = min(values, key=lambda name: values[name])
-    fastest = max((name for name in values if name != slowest), key=lambda name: values[name])
-    known = evidence.effect(slowest, fastest, users, "nopm").ratio is not None
-    return (slowest, fastest) if known else None
+    pair = farthest_pair(values)
+    known = pair is not None and evidence.effect(*pair, users, "nopm").ratio is not None
+    return pair if known else None
 
 
 def _alone(evidence: Evidence) -> Finding:
