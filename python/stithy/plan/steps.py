@@ -34,7 +34,8 @@ class Step:
     """One thing to be done for one candidate.
 
     `candidate` is None for what concerns the whole study. `window` is set for `window`, and for the
-    `restore` and `check` that belong to one.
+    `restore` that belongs to one. A step with `if_undecided` is left out once the primary question
+    is decided. A check with `at_end` looks at what the candidate's last window left.
     """
 
     id: str
@@ -43,6 +44,8 @@ class Step:
     cost: Cost
     window: "WindowPlan | None" = None
     quick: bool = False
+    if_undecided: bool = False
+    at_end: bool = False
 
 
 @dataclass(frozen=True)

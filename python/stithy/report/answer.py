@@ -99,7 +99,7 @@ def _unfinished(context: Context) -> Iterator[str]:
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
         return
-    have = {window.id for window in context.evidence.windows}
+    have = {*manifest.plan.skipped, *(window.id for window in context.evidence.windows)}
     absent = sum(planned not in have for planned in manifest.plan.windows)
     if absent:
         verb = "was" if absent == 1 else "were"

@@ -151,9 +151,13 @@ class CalibrationFacts(_Facts):
 
 
 class PlanFacts(_Facts):
-    """The plan in short: ids of the windows in the order of the plan."""
+    """The plan in short: ids of the windows in the order of the plan.
+
+    `skipped` are those of them that were not needed, because the primary question was decided.
+    """
 
     windows: tuple[str, ...]
+    skipped: tuple[str, ...] = ()
     master_candidate: str
 
 

@@ -35,7 +35,8 @@ class State:
     """What steps leave for later ones; filled in as the run goes on.
 
     `master`: contents of the master copy, None before it is made. `calibration`: what the driver
-    keeps up with, None before it is known. `trees`: what was made on which
+    keeps up with, None before it is known. `skipped`: ids of windows that were not needed, with the
+    reason. `trees`: what was made on which
     volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
     instances that go on after the run.
     """
@@ -49,6 +50,7 @@ class State:
     hammer_version: str | None = None
     calibration: CalibrationFacts | None = None
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
     trees: set[tuple[str, str]] = field(default_factory=set)
     starts: int = 0
     kept: dict[str, Secret] = field(default_factory=dict)

@@ -11,21 +11,29 @@ from stithy.plan.steps import Step, WindowPlan
 
 @dataclass(frozen=True)
 class RunStarted:
-    """Everything was checked; the steps begin. `time_s` is what the plan expects."""
+    """Everything was checked; the steps begin. `time_s` is what the plan expects.
+
+    `time_s_undecided`: the same if every block is needed; None where all of them are anyway.
+    """
 
     directory: str
     steps: int
     time_s: float
+    time_s_undecided: float | None = None
 
 
 @dataclass(frozen=True)
 class StepStarted:
-    """One step begins; `number` counts from 1, `left_s` is the expected time of it and the rest."""
+    """One step begins; `number` counts from 1, `left_s` is the expected time of it and the rest.
+
+    `left_s_undecided`: the same if every block is needed; None where all of them are anyway.
+    """
 
     step: Step
     number: int
     steps: int
     left_s: float
+    left_s_undecided: float | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,23 @@ class StepFinished:
     step: Step
     duration_s: float
     result: str
+
+
+@dataclass(frozen=True)
+class StepSkipped:
+    """One step is not needed, and why."""
+
+    step: Step
+    because: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The primary question was looked at, after so many valid blocks; `text` says how it stands."""
+
+    text: str
+    blocks: int
+    decided: bool
 
 
 @dataclass(frozen=True)
@@ -64,5 +89,7 @@ class Note:
     text: str
 
 
-Event = RunStarted | StepStarted | StepFinished | Progress | SecondPassed | Note
+Event = (
+    RunStarted | StepStarted | StepFinished | StepSkipped | Looked | Progress | SecondPassed | Note
+)
 Observer = Callable[[Event], None]

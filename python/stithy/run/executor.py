@@ -4,19 +4,19 @@ However a run ends (well, by an error, by Ctrl-C, by a bug), what it made is unm
 says how it ended, and the results so far are whole.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
-from stithy.plan.cost import total_s
 from stithy.plan.steps import Step, StepKind
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.calibrating import calibrate
 from stithy.run.context import Context
+from stithy.run.deciding import Judge, Question
 from stithy.run.drives import paced_for
-from stithy.run.events import Note, RunStarted, StepFinished, StepStarted
+from stithy.run.events import Note, RunStarted, StepFinished, StepSkipped, StepStarted
 from stithy.run.forecast import Forecast
 from stithy.run.ledger import warn_of_sharing
 from stithy.run.loading import check, prepare, snapshot
@@ -45,14 +45,18 @@ class Outcome:
     kept: Mapping[str, str]
 
 
-def execute(context: Context, *, keep: bool = False) -> Outcome:
-    """Do all steps of the plan; errors of the run are in the outcome, bugs are raised."""
+def execute(context: Context, *, keep: bool = False, judge: Judge | None = None) -> Outcome:
+    """Do all steps of the plan; errors of the run are in the outcome, bugs are raised.
+
+    `judge` says when the primary question is decided; without one every block is measured.
+    """
+    question = Question(context, judge)
     manifest = ManifestFile(context)
     error: StithyError | None = None
     try:
         manifest.write()
-        context.tell(_started(context))
-        _do_steps(context, manifest, keep=keep)
+        context.tell(_started(context, question))
+        _do_steps(context, manifest, question, keep=keep)
         kept = keep_running(context) if keep else {}
     except Interrupted:
         error, kept = interrupted(), {}
@@ -82,21 +86,42 @@ def _write_end(
     return error
 
 
-def _started(context: Context) -> RunStarted:
+def _started(context: Context, question: Question) -> RunStarted:
     steps = context.plan.steps
-    return RunStarted(str(context.directory.root), len(steps), total_s(context.plan)[0])
+    times = _both(Forecast(), question, steps)
+    return RunStarted(str(context.directory.root), len(steps), *times)
 
 
-def _do_steps(context: Context, manifest: ManifestFile, *, keep: bool) -> None:
+def _do_steps(context: Context, manifest: ManifestFile, question: Question, *, keep: bool) -> None:
     steps = [step for step in context.plan.steps if not (keep and step.kind == "tear-down")]
     forecast = Forecast()
     for number, step in enumerate(steps, start=1):
         context.stop.check()
-        left_s = forecast.left_s(steps[number - 1 :])
-        context.tell(StepStarted(step, number, len(steps), left_s))
+        if (because := question.spares(step)) is not None:
+            _skip(context, step, because)
+            continue
+        left_s = _both(forecast, question, steps[number - 1 :])
+        context.tell(StepStarted(step, number, len(steps), *left_s))
         forecast.learn(step, do_step(context, step))
         manifest.write()
+    question.conclude()
     context.stop.check()
+
+
+def _both(
+    forecast: Forecast, question: Question, steps: Sequence[Step]
+) -> tuple[float, float | None]:
+    """The expected time of these steps, and of all of them where some may not be needed."""
+    certain = question.certain(steps)
+    whole_s = forecast.left_s(steps)
+    return forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
+
+
+def _skip(context: Context, step: Step, because: str) -> None:
+    context.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
+    if step.kind == "window":
+        context.state.skipped[step.id] = because
+    context.tell(StepSkipped(step, because))
 
 
 def do_step(context: Context, step: Step) -> float:
@@ -143,7 +168,7 @@ def check_step(context: Context, step: Step) -> str:
     except Interrupted:
         raise
     except StithyError as error:
-        if step.window is None:
+        if not step.at_end:
             raise
         context.tell(Note(f"{step.candidate}: the final check could not be done: {error}"))
         return f"not done: {error.problem}"

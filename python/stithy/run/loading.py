@@ -64,7 +64,7 @@ def snapshot(context: Context, step: Step) -> str:
 def check(context: Context, step: Step) -> str:
     """Verify all consistency conditions, after loading or at a candidate's end."""
     candidate = step.candidate or context.plan.master_candidate
-    moment = "end" if step.window else "load"
+    moment = "end" if step.at_end else "load"
     if not (context.volume(candidate).path / DATA).exists():
         restore(context, candidate, window_id=None)
     output = context.directory.check_output(candidate, moment)

@@ -14,10 +14,12 @@ from typing import Any
 from stithy.clock import Clock
 from stithy.run.events import (
     Event,
+    Looked,
     Note,
     Observer,
     RunStarted,
     StepFinished,
+    StepSkipped,
     StepStarted,
 )
 
@@ -25,6 +27,8 @@ NAMES: dict[type[Event], str] = {
     RunStarted: "run_started",
     StepStarted: "step_started",
     StepFinished: "step_finished",
+    StepSkipped: "step_skipped",
+    Looked: "looked",
     Note: "noted",
 }
 """What is logged; progress and seconds are in the hammer's raw output already."""
@@ -59,5 +63,7 @@ KEYS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "run_started": asdict,
     "step_started": _step,
     "step_finished": _step,
+    "step_skipped": _step,
+    "looked": asdict,
     "noted": asdict,
 }

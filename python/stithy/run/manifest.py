@@ -81,7 +81,8 @@ class ManifestFile:
     def _plan(self) -> PlanFacts:
         plan = self._context.plan
         windows = tuple(step.id for step in plan.steps if step.kind == "window")
-        return PlanFacts(windows=windows, master_candidate=plan.master_candidate)
+        skipped = tuple(self._context.state.skipped)
+        return PlanFacts(windows=windows, skipped=skipped, master_candidate=plan.master_candidate)
 
     def _workload(self) -> WorkloadFacts:
         asked = self._context.file.study.workload

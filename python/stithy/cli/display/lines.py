@@ -14,11 +14,13 @@ from stithy.clock import Clock, SystemClock
 from stithy.environment import no_colour
 from stithy.run.events import (
     Event,
+    Looked,
     Note,
     Progress,
     RunStarted,
     SecondPassed,
     StepFinished,
+    StepSkipped,
     StepStarted,
 )
 from stithy.units import format_duration
@@ -66,19 +68,29 @@ def line_of(event: Event) -> str | None:
     """An event in one line; None for those that a log does not need."""
     match event:
         case RunStarted():
-            expected = format_duration(round(event.time_s))
-            return f"{event.steps} steps, about {expected}; results go to {event.directory}"
+            expected = expected_time(event.time_s, event.time_s_undecided)
+            return f"{event.steps} steps, {expected}; results go to {event.directory}"
         case StepStarted():
-            left = format_duration(round(event.left_s))
-            return f"[{event.number}/{event.steps}] {event.step.id}, about {left} left"
+            left = expected_time(event.left_s, event.left_s_undecided, " left")
+            return f"[{event.number}/{event.steps}] {event.step.id}, {left}"
         case StepFinished():
             return f"    {event.result} ({format_duration(event.duration_s)})"
         case Note():
             return f"note: {event.text}"
         case SecondPassed():
             return _second(event) if (event.second + 1) % PLAIN_EVERY_S == 0 else None
-        case Progress():
+        case Looked():
+            return f"look: {event.text}"
+        case Progress() | StepSkipped():
             return None
+
+
+def expected_time(time_s: float, time_s_undecided: float | None, word: str = "") -> str:
+    """A time in words: `about 5 min left (25 min if it stays undecided)`."""
+    told = f"about {format_duration(round(time_s))}{word}"
+    if time_s_undecided is None:
+        return told
+    return f"{told} ({format_duration(round(time_s_undecided))} if it stays undecided)"
 
 
 def _second(event: SecondPassed) -> str:

@@ -7,14 +7,16 @@ from rich.console import Console
 from rich.live import Live as RichLive
 from rich.text import Text
 
-from stithy.cli.display.lines import line_of, rates
+from stithy.cli.display.lines import expected_time, line_of, rates
 from stithy.run.events import (
     Event,
+    Looked,
     Note,
     Progress,
     RunStarted,
     SecondPassed,
     StepFinished,
+    StepSkipped,
     StepStarted,
 )
 from stithy.units import format_duration
@@ -51,7 +53,7 @@ class Live:
 
     def _show(self, event: Event) -> None:
         match event:
-            case RunStarted() | Note():
+            case RunStarted() | Note() | Looked():
                 self._above(line_of(event) or "")
             case StepStarted():
                 self._step = event
@@ -60,6 +62,8 @@ class Live:
                 self._above(
                     f"{event.step.id}: {event.result} ({format_duration(event.duration_s)})"
                 )
+            case StepSkipped():
+                pass
             case Progress():
                 self._draw(f"{event.stage} {_bar(event.done, event.total)}")
             case SecondPassed():
@@ -72,8 +76,8 @@ class Live:
     def _draw(self, what: str) -> None:
         if (step := self._step) is None:
             return
-        left = format_duration(round(step.left_s))
-        head = f"step {step.number} of {step.steps}: {step.step.id}, about {left} left"
+        left = expected_time(step.left_s, step.left_s_undecided, " left")
+        head = f"step {step.number} of {step.steps}: {step.step.id}, {left}"
         self._live.update(Text("\n".join(part for part in (head, what) if part)))
 
 

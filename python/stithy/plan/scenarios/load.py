@@ -2,8 +2,8 @@
 
 The database is loaded once, on the volume of the master candidate, and its master copy is kept
 there; before that the driver is calibrated on its server. Each window starts from a fresh copy of
-it on the volume of its own candidate. The last window of each candidate is followed by a check of
-all consistency conditions.
+it on the volume of its own candidate. After all windows the consistency conditions are checked on
+what the last window of each candidate left.
 """
 
 from collections.abc import Iterator
@@ -49,10 +49,16 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
 def _windows(study: Study, scene: Scene) -> Iterator[Step]:
     names = list(study.candidates)
     order = blocks(names, study.load.users, study.load.repeat, study.seed)
-    windows = [each for block in order for each in _windows_of(study, block)]
-    last = {window.candidate: window.id for window in windows}
-    for window in windows:
-        yield from _around(study, scene, window, is_last=last[window.candidate] == window.id)
+    for block in order:
+        for window in _windows_of(study, block):
+            yield from _around(study, scene, window)
+    # After all of them, because how many blocks there will be is not known before.
+    yield from (_check_end(name, scene) for name in names)
+
+
+def _check_end(name: str, scene: Scene) -> Step:
+    cost_of_it = cost.check(scene.size, scene.held(name), scene.memory(name))
+    return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
 
 
 def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
@@ -70,12 +76,9 @@ def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
         )
 
 
-def _around(study: Study, scene: Scene, window: WindowPlan, *, is_last: bool) -> Iterator[Step]:
+def _around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     name, size = window.candidate, scene.size
     held, memory = scene.held(name), scene.memory(name)
     restored = cost.restore(size, scene.restored(name), scene.pages(name))
     yield Step(step_id("restore", window.id), "restore", name, restored, window)
     yield Step(window.id, "window", name, cost.window(study, size, held, memory), window)
-    if is_last:
-        checked = cost.check(size, held, memory)
-        yield Step(step_id("check-end", name), "check", name, checked, window)

@@ -1,0 +1,79 @@
+"""Whether further blocks are needed: the primary question is looked at, and the rest is left out.
+
+How a look is judged is not known here: `analysis` knows, and the command line hands its judge in.
+A look reads the results alone, so a run that is resumed goes on as if it had never been cut off.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from stithy.plan.steps import Step
+from stithy.results.layout import RunDirectory
+from stithy.run.context import Context
+from stithy.run.events import Looked
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the primary question stands: `text` says it in words.
+
+    `blocks` are the valid ones so far; `blocks_needed` is about how many will decide, None where
+    that is not known or beyond the limit.
+    """
+
+    decided: bool
+    blocks: int
+    text: str
+    blocks_needed: int | None = None
+
+
+Judge = Callable[[RunDirectory], Standing]
+"""A seam: tests hand in one that decides when they like."""
+
+
+class Question:
+    """The primary question of a run, looked at before each block that it may not need."""
+
+    def __init__(self, context: Context, judge: Judge | None) -> None:
+        """Without a judge nothing is ever decided, and every block is measured."""
+        self._context = context
+        self._judge = judge
+        self._looked_at: int | None = None
+        self.standing: Standing | None = None
+
+    def spares(self, step: Step) -> str | None:
+        """Why this step is not needed; None where it is."""
+        if not step.if_undecided or step.window is None or self._judge is None:
+            return None
+        if not (self.standing and self.standing.decided):
+            self._look(step.window.block)
+        return self.standing.text if self.standing and self.standing.decided else None
+
+    def conclude(self) -> None:
+        """Look once more, after the last block, where a look did not decide before."""
+        optional = [step.window for step in self._context.plan.steps if step.if_undecided]
+        if optional and not (self.standing and self.standing.decided):
+            self._look(max(window.block for window in optional if window) + 1)
+
+    def certain(self, steps: Sequence[Step]) -> list[Step]:
+        """Those of the steps that will be done as far as is known now."""
+        if self._judge is None:
+            return list(steps)
+        needed = self.standing.blocks_needed if self.standing else 0
+        return [step for step in steps if not step.if_undecided or self._in_sight(step, needed)]
+
+    def _in_sight(self, step: Step, needed: int | None) -> bool:
+        if self.standing is not None and self.standing.decided:
+            return False
+        assert step.window is not None  # only windows and their restores wait for a look
+        return needed is None or step.window.block < needed
+
+    def _look(self, block: int) -> None:
+        """Judge what there is before a block; once, whatever steps the block has."""
+        if self._judge is None or self._looked_at == block:
+            return
+        self._looked_at = block
+        self.standing = standing = self._judge(self._context.directory)
+        facts = {"blocks": standing.blocks, "decided": standing.decided, "text": standing.text}
+        self._context.journal.write("looked", **facts)
+        self._context.tell(Looked(standing.text, standing.blocks, standing.decided))
