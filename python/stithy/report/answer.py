@@ -79,6 +79,13 @@ def _flaws(context: Context) -> Iterator[str]:
             f"{invalid} of {plural(len(windows), 'window')} {verb} invalid and "
             f"{'supports' if invalid == 1 else 'support'} no claim; the reasons are under Validity."
         )
+    unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
+    if unsteady:
+        verb = "was" if unsteady == 1 else "were"
+        yield (
+            f"{unsteady} of {plural(len(windows), 'window')} {verb} not steady; what changed is "
+            "told under Validity. The numbers count all the same."
+        )
     yield from _unfinished(context)
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
