@@ -31,6 +31,7 @@ def counters(
         OperationCounters(
             name=name, answered=answered, moved_bytes=moved_bytes, errors=0,
             latency=times(*latency) if latency else times(), given_mean_s=given_mean_s,
+            earlier_mean_s=None,
         )
         for name in OPERATIONS
     )  # fmt: skip

@@ -268,9 +268,8 @@ impl Drive {
             operation: asked.request.operation,
             moved_bytes: outcome.map_or(0, |_| asked.request.length_bytes),
             failed: outcome.is_err(),
-            latency: now.since(asked.arrived),
             given,
-            due: due.since(asked.arrived),
+            earlier: given.saturating_sub(due.since(asked.arrived)),
             late: now.since(due),
         };
         self.recording.count(&asked, &answered, is_paced);

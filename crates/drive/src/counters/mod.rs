@@ -25,17 +25,15 @@ pub struct Answered {
     pub moved_bytes: u64,
     /// Whether it failed.
     pub failed: bool,
-    /// From arrival to answer.
-    pub latency: Duration,
     /// What profile and faults give it.
     pub given: Duration,
-    /// From arrival to the moment it was due.
-    pub due: Duration,
+    /// By how much it was due earlier than that, for the way through the kernel.
+    pub earlier: Duration,
     /// From the moment it was due to the answer.
     pub late: Duration,
 }
 
-/// An answer later than its due time by more than this share of it, and than [`LATE_AT_LEAST`], is late.
+/// An answer that is late by more than this share of the time given to it, and than [`LATE_AT_LEAST`], is late.
 ///
 /// Own: less than this cannot be told from the scatter of a real drive, and a window in which few answers
 /// are that late is as good as one without.
@@ -45,9 +43,14 @@ const LATE_SHARE: f64 = 0.05;
 const LATE_AT_LEAST: Duration = Duration::from_micros(50);
 
 impl Answered {
+    /// How long it took, the way through the kernel included as far as it was made up for.
+    pub fn latency(&self) -> Duration {
+        self.given + self.late
+    }
+
     /// Whether the emulation was too late with it.
     pub fn is_late(&self) -> bool {
-        self.late > LATE_AT_LEAST.max(self.due.mul_f64(LATE_SHARE))
+        self.late > LATE_AT_LEAST.max(self.given.mul_f64(LATE_SHARE))
     }
 }
 

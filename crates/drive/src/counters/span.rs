@@ -23,6 +23,7 @@ struct OperationRecord {
     moved_bytes: u64,
     errors: u64,
     given_ns: u64,
+    earlier_ns: u64,
     latency: Histogram<u64>,
 }
 
@@ -44,6 +45,7 @@ impl Span {
                 moved_bytes: 0,
                 errors: 0,
                 given_ns: 0,
+                earlier_ns: 0,
                 latency: histogram(),
             }),
             depth_max: 0,
@@ -60,7 +62,7 @@ impl Span {
         clear(&mut self.late);
         for record in &mut self.operations {
             (record.answered, record.moved_bytes) = (0, 0);
-            (record.errors, record.given_ns) = (0, 0);
+            (record.errors, record.given_ns, record.earlier_ns) = (0, 0, 0);
             clear(&mut record.latency);
         }
     }
@@ -71,7 +73,8 @@ impl Span {
         record.moved_bytes += answered.moved_bytes;
         record.errors += u64::from(answered.failed);
         record.given_ns += nanoseconds(answered.given);
-        note(&mut record.latency, answered.latency);
+        record.earlier_ns += nanoseconds(answered.earlier);
+        note(&mut record.latency, answered.latency());
         note(&mut self.late, answered.late);
         self.late_answers += u64::from(answered.is_late());
     }
@@ -90,6 +93,7 @@ impl Span {
             mine.moved_bytes += theirs.moved_bytes;
             mine.errors += theirs.errors;
             mine.given_ns += theirs.given_ns;
+            mine.earlier_ns += theirs.earlier_ns;
             add(&mut mine.latency, &theirs.latency);
         }
     }
@@ -140,8 +144,8 @@ fn told(operation: Operation, record: &OperationRecord) -> OperationCounters {
         answered: record.answered,
         moved_bytes: record.moved_bytes,
         errors: record.errors,
-        given_mean_s: (record.answered > 0)
-            .then(|| record.given_ns as f64 / record.answered as f64 / 1e9),
+        given_mean_s: mean_s(record.given_ns, record.answered),
+        earlier_mean_s: mean_s(record.earlier_ns, record.answered),
         latency: percentiles(&record.latency),
     }
 }
@@ -152,6 +156,10 @@ fn note(histogram: &mut Histogram<u64>, time: Duration) {
     if histogram.record(time_ns).is_err() {
         histogram.saturating_record(time_ns);
     }
+}
+
+fn mean_s(sum_ns: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum_ns as f64 / count as f64 / 1e9)
 }
 
 fn nanoseconds(time: Duration) -> u64 {

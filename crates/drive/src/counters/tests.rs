@@ -23,9 +23,8 @@ impl Bench {
             operation,
             moved_bytes: 4096,
             failed: microseconds > 500,
-            latency: Duration::from_micros(microseconds),
-            given: Duration::from_micros(2 * microseconds),
-            due: Duration::from_micros(microseconds),
+            given: Duration::from_micros(microseconds),
+            earlier: Duration::from_micros(11),
             late: Duration::from_nanos(700),
         });
     }
@@ -89,17 +88,16 @@ fn the_highest_depth_is_kept() {
     assert_eq!(5, bench.total(2).depth_max);
 }
 
-/// An answer is late by more than a twentieth of its due time and more than 50 µs, not by one of them.
+/// An answer is late by more than a twentieth of the time given to it and more than 50 µs, not by one of them.
 #[test]
 fn an_answer_is_late_by_share_and_by_time() {
-    let late = |due, late| {
+    let late = |given, late| {
         let answered = Answered {
             operation: Operation::Read,
             moved_bytes: 0,
             failed: false,
-            latency: Duration::from_micros(due + late),
-            given: Duration::from_micros(due),
-            due: Duration::from_micros(due),
+            given: Duration::from_micros(given),
+            earlier: Duration::ZERO,
             late: Duration::from_micros(late),
         };
         answered.is_late()

@@ -141,9 +141,8 @@ impl Drive {
                 operation: request.incoming.request.operation,
                 moved_bytes: 0,
                 failed: true,
-                latency: now.since(request.arrived),
                 given: now.since(request.arrived),
-                due: now.since(request.arrived),
+                earlier: Duration::ZERO,
                 late: Duration::ZERO,
             };
             let is_paced = self.is_paced();

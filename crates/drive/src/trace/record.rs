@@ -73,7 +73,7 @@ pub struct Record {
     pub arrived: Moment,
     /// What was asked.
     pub request: Request,
-    /// From arrival to answer.
+    /// What profile and faults gave, and the lateness.
     pub latency_ns: u64,
     /// Requests under way when it arrived, itself included.
     pub depth: u16,

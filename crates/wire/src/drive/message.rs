@@ -110,9 +110,10 @@ pub struct OperationCounters {
     pub moved_bytes: u64,
     /// Answered with an error.
     pub errors: u64,
-    /// From arrival to answer.
+    /// What profile and faults gave, and the lateness.
     pub latency: Percentiles,
-    /// The mean of what profile and faults give them, from arrival to the client's having the answer; null
-    /// where none was answered.
+    /// The mean of what profile and faults gave; null where none was answered.
     pub given_mean_s: Option<f64>,
+    /// The mean of how much earlier than that answers were due, for the way through the kernel; null as above.
+    pub earlier_mean_s: Option<f64>,
 }

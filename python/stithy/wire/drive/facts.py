@@ -31,8 +31,10 @@ class DriveFacts(Wire):
 class OperationCounters(Wire):
     """One operation of a drive: `read`, `write`, `flush` or `discard`.
 
-    `answered` includes the errors; `latency` is from arrival to answer,
-    `given_mean_s` the mean of what profile and faults give it, None where none was answered.
+    `answered` includes the errors; `latency` is what profile and faults gave,
+    and the lateness; `given_mean_s` its mean without the lateness, `earlier_mean_s` the mean of how
+    much earlier than that answers were due, for the way through the kernel: None where none was
+    answered.
     """
 
     name: str
@@ -41,6 +43,7 @@ class OperationCounters(Wire):
     errors: U64
     latency: Percentiles
     given_mean_s: float | None
+    earlier_mean_s: float | None
 
 
 class DriveCounters(Wire):
