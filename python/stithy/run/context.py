@@ -12,7 +12,7 @@ from stithy.database.engine import Engine, Installation, Start
 from stithy.database.instance import Instance, ServerFacts
 from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
-from stithy.plan.steps import Plan
+from stithy.plan.steps import Plan, Step
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts
 from stithy.run.events import Observer
@@ -38,7 +38,8 @@ class State:
     keeps up with, None before it is known. `skipped`: ids of windows that were not needed, with the
     reason. `trees`: what was made on which
     volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
-    instances that go on after the run.
+    instances that go on after the run. `done`: ids of steps that an earlier session of the run has
+    done for good.
     """
 
     volumes: dict[str, Volume] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class State:
     trees: set[tuple[str, str]] = field(default_factory=set)
     starts: int = 0
     kept: dict[str, Secret] = field(default_factory=dict)
+    done: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,11 @@ class Context:
     stop: Stop
     tell: Observer
     state: State
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan that are left to do, from this session's start on."""
+        return tuple(step for step in self.plan.steps if step.id not in self.state.done)
 
     @property
     def size(self) -> WorkloadSize:

@@ -87,13 +87,13 @@ def _write_end(
 
 
 def _started(context: Context, question: Question) -> RunStarted:
-    steps = context.plan.steps
+    steps = context.steps
     times = _both(Forecast(), question, steps)
     return RunStarted(str(context.directory.root), len(steps), *times)
 
 
 def _do_steps(context: Context, manifest: ManifestFile, question: Question, *, keep: bool) -> None:
-    steps = [step for step in context.plan.steps if not (keep and step.kind == "tear-down")]
+    steps = [step for step in context.steps if not (keep and step.kind == "tear-down")]
     forecast = Forecast()
     for number, step in enumerate(steps, start=1):
         context.stop.check()
