@@ -26,6 +26,11 @@ const ENOUGH_REQUESTS: u64 = 200;
 const ADD_SHARE: f64 = 0.25;
 const TAKE_BACK_SHARE: f64 = 0.5;
 
+/// What was found holds for so long; then less of it at each look, or none of it if there was nothing to look at: what
+/// was right for a busy machine would make a drive too fast on an idle one.
+const HOLDS: Duration = Duration::from_secs(1);
+const KEPT_SHARE: f64 = 0.8;
+
 /// The most by which answers are made earlier in addition, and the most that is taken back.
 const MOST_NS: f64 = 100_000.0;
 
@@ -47,8 +52,8 @@ struct Way {
     given_ns: u64,
     /// Answers are made so much earlier, or later.
     more_ns: f64,
-    /// Whether that was ever found out.
-    was_steered: bool,
+    /// When that was found out last.
+    found: Option<Moment>,
 }
 
 impl Steering {
@@ -71,7 +76,7 @@ impl Steering {
         let [read, write, flush] = &self.ways;
         let more_ns = match operation {
             Operation::Read => read.more_ns,
-            Operation::Write if read.was_steered => write.more_ns.min(read.more_ns),
+            Operation::Write if read.found.is_some() => write.more_ns.min(read.more_ns),
             Operation::Write => write.more_ns,
             Operation::Flush => flush.more_ns,
             Operation::Discard => 0.0,
@@ -97,12 +102,15 @@ impl Steering {
         let Some(device) = self.device.as_ref().filter(|_| now >= self.next_look) else {
             return;
         };
+        if now.since(self.next_look) > HOLDS {
+            self.ways = Default::default();
+        }
         self.next_look = now + LOOK;
         match device.read() {
             Ok(ended) => {
                 let beside_ns = self.beside.as_nanos() as f64;
                 let ways = self.ways.iter_mut().zip(ended);
-                ways.for_each(|(way, ended)| way.look(ended, beside_ns));
+                ways.for_each(|(way, ended)| way.look(now, ended, beside_ns));
             }
             // Counters that cannot be read steer nothing; what was found last stands.
             Err(_) => self.device = None,
@@ -111,7 +119,7 @@ impl Steering {
 }
 
 impl Way {
-    fn look(&mut self, ended: Ended, beside_ns: f64) {
+    fn look(&mut self, now: Moment, ended: Ended, beside_ns: f64) {
         let Some(since) = self.since else {
             return self.begin(ended);
         };
@@ -121,7 +129,7 @@ impl Way {
             return self.begin(ended);
         }
         if took_ms < ENOUGH_MS || requests < ENOUGH_REQUESTS {
-            return;
+            return self.age(now);
         }
         let took_ns = took_ms as f64 * 1e6 / requests as f64;
         let given_ns = self.given_ns as f64 / self.answered as f64;
@@ -131,8 +139,14 @@ impl Way {
             false => TAKE_BACK_SHARE,
         };
         self.more_ns = (self.more_ns + share * error_ns).clamp(-MOST_NS, MOST_NS);
-        self.was_steered = true;
+        self.found = Some(now);
         self.begin(ended);
+    }
+
+    fn age(&mut self, now: Moment) {
+        if self.found.is_some_and(|found| now.since(found) > HOLDS) {
+            self.more_ns *= KEPT_SHARE;
+        }
     }
 
     fn begin(&mut self, ended: Ended) {
@@ -159,7 +173,7 @@ mod tests {
             requests: before.requests + requests,
             took_ms: before.took_ms + requests * took_us / 1000,
         };
-        way.look(ended, 3_000.0);
+        way.look(Moment::START, ended, 3_000.0);
     }
 
     /// Requests that take too long are answered earlier, until they take as long as they are to with what the
@@ -211,7 +225,7 @@ mod tests {
             requests: since.requests + 1000,
             took_ms: since.took_ms + 900,
         };
-        way.look(half, 0.0);
+        way.look(Moment::START, half, 0.0);
         assert_eq!(
             (0.0, Some(half)),
             (way.more_ns, way.since),
@@ -229,6 +243,20 @@ mod tests {
         assert_eq!(us(101), write(&steering), "nothing is read");
         looked(&mut steering.ways[0], 1000, 105);
         assert_eq!(us(13), write(&steering));
+    }
+
+    /// What was found on a busy machine does not stay for an idle one.
+    #[test]
+    fn what_was_found_does_not_hold_for_ever() {
+        let mut way = Way::default();
+        looked(&mut way, 1000, 177);
+        let (since, found_ns) = (way.since.unwrap_or_default(), way.more_ns);
+        way.look(Moment::of_second(1), since, 0.0);
+        assert_eq!(found_ns, way.more_ns, "it is fresh");
+        for tenth in 11..40 {
+            way.look(Moment(tenth * 100_000_000), since, 0.0);
+        }
+        assert!(way.more_ns < found_ns / 100.0, "{}", way.more_ns);
     }
 
     /// Answers are never made later than without any transport's time, and discards are left alone.
