@@ -9,9 +9,10 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.hosts.runner import LocalRunner
 from stithy.run.context import Context
+from stithy.run.equip import Tools
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
-from stithy.run.start import Tools, start_run
+from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from support.running import write_study
 
@@ -43,6 +44,7 @@ class FakedRun:
             clock=self.clock,
             runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),
             hammer=lambda runner: lambda url: self.hammer,
+            hammer_version=lambda runner: "hammer 0.fake",
             engine=lambda file, request: self.engine,
             user=lambda: None,
         )

@@ -164,6 +164,22 @@ class PlanFacts(_Facts):
 End = Literal["running", "finished", "interrupted", "failed"]
 
 
+class SessionFacts(_Facts):
+    """One process's time with the run: `stithy run` is the first, each `stithy resume` another.
+
+    `boot_id` is the kernel's, so that a reboot in between is known. `end` is `killed` where nothing
+    tells of an end; `ended_at_s` is then what its journal told last. `changed` names what of the
+    machine or the study was not as before, and was gone on with all the same (`--force`).
+    """
+
+    started_at_s: float
+    ended_at_s: float | None = None
+    boot_id: str
+    changed: tuple[str, ...] = ()
+    end: End | Literal["killed"] = "running"
+    end_because: str | None = None
+
+
 class Manifest(_Facts):
     """`manifest.json`."""
 
@@ -184,6 +200,7 @@ class Manifest(_Facts):
     memory: MemoryFacts
     calibration: CalibrationFacts | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
+    sessions: tuple[SessionFacts, ...] = ()
     started_at_s: float
     ended_at_s: float | None = None
     end: End = "running"

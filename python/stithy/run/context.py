@@ -14,7 +14,7 @@ from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
 from stithy.plan.steps import Plan, Step
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CalibrationFacts
+from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
 from stithy.run.parts import parts_of
@@ -30,6 +30,18 @@ from stithy.workload.hammer import Program
 from stithy.workload.workload import Workload
 
 
+@dataclass(frozen=True)
+class Before:
+    """Earlier sessions of a resumed run; `changed` is what they met otherwise than this one.
+
+    `manifest` is what they wrote last, None where it could not be read.
+    """
+
+    sessions: tuple[SessionFacts, ...]
+    manifest: Manifest | None
+    changed: tuple[str, ...]
+
+
 @dataclass
 class State:
     """What steps leave for later ones; filled in as the run goes on.
@@ -38,8 +50,8 @@ class State:
     keeps up with, None before it is known. `skipped`: ids of windows that were not needed, with the
     reason. `trees`: what was made on which
     volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
-    instances that go on after the run. `done`: ids of steps that an earlier session of the run has
-    done for good.
+    instances that go on after the run. `done`: ids of steps that earlier sessions of the run have
+    done for good. `before`: what those have left for this one, None in the first session.
     """
 
     volumes: dict[str, Volume] = field(default_factory=dict)
@@ -56,6 +68,7 @@ class State:
     starts: int = 0
     kept: dict[str, Secret] = field(default_factory=dict)
     done: frozenset[str] = frozenset()
+    before: Before | None = None
 
 
 @dataclass(frozen=True)

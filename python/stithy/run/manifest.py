@@ -1,10 +1,10 @@
 """The manifest of a run, from what its context knows by now."""
 
-import hashlib
 from typing import Any
 
 import stithy
 from stithy.hosts.facts import machine_facts, storage_facts
+from stithy.hosts.processes import boot_id
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
@@ -16,6 +16,7 @@ from stithy.results.manifest import (
     Manifest,
     MemoryFacts,
     PlanFacts,
+    SessionFacts,
     WorkloadFacts,
     comparability,
     comparability_key,
@@ -32,7 +33,7 @@ class ManifestFile:
     def __init__(self, context: Context) -> None:
         """The facts of the machine are read once, at the start."""
         self._context = context
-        self._started_at_s = context.clock.now_s()
+        self._began_at_s = context.clock.now_s()
         self._machine = machine_facts()
         self._storage: dict[str, dict[str, Fact]] = {}
 
@@ -54,13 +55,14 @@ class ManifestFile:
         study = context.file.study
         workload = self._workload()
         load, database, memory = self._load(), self._database(), self._memory()
+        sessions = self._sessions(end, because, ended_at_s)
         parts = comparability(workload, load, database, memory, stithy.__version__)
         return Manifest(
             stithy_version=stithy.__version__,
             hammer_version=context.state.hammer_version,
             question=study.study,
             study_file=context.file.path.name,
-            study_sha256=hashlib.sha256(context.file.content).hexdigest(),
+            study_sha256=context.file.sha256,
             seed=context.plan.seed,
             comparability_key=comparability_key(parts),
             comparability=parts,
@@ -72,11 +74,27 @@ class ManifestFile:
             memory=memory,
             calibration=self._calibration(),
             environment=self._machine,
-            started_at_s=self._started_at_s,
+            sessions=sessions,
+            started_at_s=sessions[0].started_at_s,
             ended_at_s=ended_at_s,
             end=end,
             end_because=because,
         )
+
+    def _sessions(
+        self, end: End, because: str | None, ended_at_s: float | None
+    ) -> tuple[SessionFacts, ...]:
+        """Those before this one, and this one."""
+        before = self._context.state.before
+        now = SessionFacts(
+            started_at_s=self._began_at_s,
+            ended_at_s=ended_at_s,
+            boot_id=boot_id(),
+            changed=before.changed if before else (),
+            end=end,
+            end_because=because,
+        )
+        return (*before.sessions, now) if before else (now,)
 
     def _plan(self) -> PlanFacts:
         plan = self._context.plan
@@ -147,6 +165,8 @@ class ManifestFile:
     def _candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]
         volume = self._context.state.volumes.get(name)
+        if volume is None and (known := self._known_before(name)) is not None:
+            return known
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
@@ -156,7 +176,7 @@ class ManifestFile:
         )
         if volume is None:
             return base
-        known: dict[str, Any] = {
+        found: dict[str, Any] = {
             "filesystem": volume.filesystem,
             "mount_point": str(volume.mount_point),
             "mount_options": volume.mount_options,
@@ -166,7 +186,14 @@ class ManifestFile:
                 _drive(part.drive, part) for part in volume.parts if part.drive is not None
             ),
         }
-        return base.model_copy(update=known)
+        return base.model_copy(update=found)
+
+    def _known_before(self, name: str) -> CandidateFacts | None:
+        """A candidate that this session has not made: as an earlier one found it."""
+        before = self._context.state.before
+        manifest = before.manifest if before else None
+        known = manifest.candidates if manifest else ()
+        return next((each for each in known if each.name == name), None)
 
 
 def _drive(drive: EmulatedDrive, volume: Volume) -> DriveFacts:

@@ -27,7 +27,10 @@ class Making:
 
 @dataclass(frozen=True)
 class Registered:
-    """A run as the register knows it; `makings` are those not yet unmade, in order."""
+    """A run as the register knows it; `makings` are those not yet unmade, in order.
+
+    `owner` is the process that runs it, or did last: a run may be resumed.
+    """
 
     run_id: str
     path: Path
@@ -46,7 +49,10 @@ class Register:
     """The open register of one run."""
 
     def __init__(self, run_id: str, directory: Path, clock: Clock) -> None:
-        """Enter the run. Raises PreconditionError where nothing can be written."""
+        """Enter the run, or its next session: what is known of it stays known.
+
+        Raises PreconditionError where nothing can be written.
+        """
         folder = state_home() / "runs"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +95,7 @@ def read_registered(path: Path) -> Registered | None:
     entries = read_journal(path)
     if not entries or entries[0].event != "run":
         return None
-    first = entries[0].facts
+    last = next(entry for entry in reversed(entries) if entry.event == "run")
     gone = {entry.facts["number"] for entry in entries if entry.event == "unmade"}
     makings = tuple(
         Making(entry.sequence, entry.facts["kind"], entry.facts["facts"])
@@ -97,11 +103,11 @@ def read_registered(path: Path) -> Registered | None:
         if entry.event == "making" and entry.sequence not in gone
     )
     return Registered(
-        run_id=first["run_id"],
+        run_id=last.facts["run_id"],
         path=path,
-        directory=Path(first["directory"]),
-        owner=identity_from(first["owner"]),
-        kept=any(entry.event == "kept" for entry in entries),
+        directory=Path(last.facts["directory"]),
+        owner=identity_from(last.facts["owner"]),
+        kept=any(entry.event == "kept" for entry in entries[last.sequence :]),
         makings=makings,
     )
 

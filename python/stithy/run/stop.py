@@ -72,5 +72,5 @@ class Stop:
 def interrupted() -> Interrupted:
     """The error of a run that a person stopped."""
     return Interrupted(
-        "stopped by a signal", where="the run", remedy="run the study again to measure all of it"
+        "stopped by a signal", where="the run", remedy="`stithy resume` measures the rest"
     )

@@ -1,5 +1,6 @@
 """From a file's path to a study that was checked, or to all that is wrong with it."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,11 @@ class StudyFile:
     path: Path
     content: bytes
     study: Study
+
+    @property
+    def sha256(self) -> str:
+        """Hexadecimal SHA-256 of the file."""
+        return hashlib.sha256(self.content).hexdigest()
 
 
 def read_study(path: Path) -> StudyFile:
