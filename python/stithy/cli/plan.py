@@ -7,14 +7,16 @@ from stithy.cli.render import Align, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.plan.steps import Plan, Step
+    from stithy.run.forecast import Forecast
     from stithy.study.model import Study
 
 
 def plan(study: Path, /, *, json: bool = False) -> None:
     """Print the steps of a study, with the time and space that they need.
 
-    Nothing is started, made or measured, and the machine is not looked at: times are estimates for
-    a small machine with an ordinary solid-state drive. Space and memory are bounds.
+    Nothing is started, made or measured. Likely times are those of earlier runs on this machine,
+    and before the first of them estimates for a small one with an ordinary solid-state drive.
+    Space, memory and times at most are bounds.
 
     Examples:
 
@@ -31,14 +33,17 @@ def plan(study: Path, /, *, json: bool = False) -> None:
         Print one JSON document instead of tables.
     """
     from stithy.plan.expand import expand
+    from stithy.run.earlier import earlier_factors
+    from stithy.run.forecast import Forecast, mended
     from stithy.study.load import read_study
 
     read = read_study(study).study
-    planned = expand(read)
+    forecast = Forecast(earlier_factors())
+    planned = mended(expand(read), forecast)
     if json:
         show_json(as_json(read, planned))
     else:
-        show(as_text(read, planned))
+        show(f"{as_text(read, planned)}\n{_known(planned, forecast)}")
 
 
 COMMAND = plan
@@ -70,6 +75,17 @@ def as_text(study: "Study", plan: "Plan") -> str:
     if study.load.ledger:
         parts.append(LEDGERS)
     return "\n\n".join(parts)
+
+
+def _known(plan: "Plan", forecast: "Forecast") -> str:
+    """Where the likely times come from."""
+    kinds = dict.fromkeys(step.kind for step in plan.steps)
+    unknown = [kind for kind in kinds if not forecast.knows(kind)]
+    if len(unknown) == len(kinds):
+        return "Likely times are estimates: no run on this machine is known."
+    if unknown:
+        return f"Likely times are those of earlier runs here; estimates: {', '.join(unknown)}."
+    return "Likely times are those of earlier runs on this machine."
 
 
 def _users(study: "Study") -> str:

@@ -32,10 +32,11 @@ class DriveTrace:
     """A trace as it was read.
 
     `requests` holds one row a request, in the order of the answers: `arrived_s` (seconds since
-    `started_at_s`), `operation`, `offset_bytes`, `length_bytes`, `latency_s` (what profile and faults gave, and the lateness),
-    `depth` (requests under way at its arrival, itself included), `is_error`, `is_late` (by the
-    emulation's own fault), `is_unpaced`. `gaps` holds `noticed_s` and `lost` where requests are
-    missing, `lost` how many are in all. `is_complete` is false where the file was cut short:
+    `started_at_s`), `operation`, `offset_bytes`, `length_bytes`, `latency_s` (what profile and
+    faults gave, and the lateness), `depth` (requests under way at its arrival, itself
+    included), `is_error`, `is_late` (by the emulation's own fault), `is_unpaced`. `gaps` holds
+    `noticed_s` and `lost` where requests are missing, `lost` how many are in all.
+    `is_complete` is false where the file was cut short:
     then what came after its last row is unknown.
     """
 

@@ -16,6 +16,7 @@ from stithy.run.calibrating import calibrate
 from stithy.run.context import Context
 from stithy.run.deciding import Judge, Question
 from stithy.run.drives import paced_for
+from stithy.run.earlier import earlier_factors, keep_factors
 from stithy.run.events import Note, RunStarted, StepFinished, StepSkipped, StepStarted
 from stithy.run.forecast import Forecast
 from stithy.run.ledger import warn_of_sharing
@@ -88,13 +89,28 @@ def _write_end(
 
 def _started(context: Context, question: Question) -> RunStarted:
     steps = context.steps
-    times = _both(Forecast(), question, steps)
+    times = _both(Forecast(earlier_factors()), question, steps)
     return RunStarted(str(context.directory.root), len(steps), *times)
 
 
 def _do_steps(context: Context, manifest: ManifestFile, question: Question, *, keep: bool) -> None:
     steps = [step for step in context.steps if not (keep and step.kind == "tear-down")]
-    forecast = Forecast()
+    forecast = Forecast(earlier_factors())
+    try:
+        _do_each(context, manifest, question, steps, forecast)
+    finally:
+        keep_factors(forecast.learned)
+    question.conclude()
+    context.stop.check()
+
+
+def _do_each(
+    context: Context,
+    manifest: ManifestFile,
+    question: Question,
+    steps: Sequence[Step],
+    forecast: Forecast,
+) -> None:
     for number, step in enumerate(steps, start=1):
         context.stop.check()
         if (because := question.spares(step)) is not None:
@@ -104,8 +120,6 @@ def _do_steps(context: Context, manifest: ManifestFile, question: Question, *, k
         context.tell(StepStarted(step, number, len(steps), *left_s))
         forecast.learn(step, do_step(context, step))
         manifest.write()
-    question.conclude()
-    context.stop.check()
 
 
 def _both(

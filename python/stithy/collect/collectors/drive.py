@@ -1,8 +1,8 @@
 """What each emulated drive of the candidate does, asked from the program that it is.
 
 Latencies are what profile and faults gave and the drive's own lateness, means of the requests
-answered in the second; where none was there is none. Subjects are the drives' names, with the operation
-after a colon. Late answers are the emulation's own fault: see the table `drives`.
+answered in the second; where none was there is none. Subjects are the drives' names, with the
+operation after a colon. Late answers are the emulation's own fault: see the table `drives`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,11 @@ METRICS = (
     Metric("answers_per_s", "1/s", "requests answered"),
     Metric("moved_bytes_per_s", "B/s", "bytes that they moved"),
     Metric("errors_per_s", "1/s", "requests answered with an error"),
-    Metric("latency_s", "s", "mean time that the drive took: its profile's and that of its faults, and its lateness"),
+    Metric(
+        "latency_s",
+        "s",
+        "mean time that the drive took: its profile's and that of its faults, and its lateness",
+    ),
     Metric("queue_length", "", "requests under way at the end of the second"),
     Metric("cache_fill_bytes", "B", "bytes in the drive's cache that have not reached its medium"),
     Metric("volatile_bytes", "B", "bytes that a power cut could take away"),
