@@ -41,6 +41,7 @@ from stithy.workload.hammer import (
 )
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
+SHARES = dict(zip(TYPES, (0.45, 0.43, 0.04, 0.04, 0.04), strict=True))
 START_S = 1_800_000_000.0
 _SAMPLE = DataSample(
     rows_bytes=100,
@@ -70,13 +71,16 @@ class FakeHammer:
         rate_per_s_max: float | None = 1000.0,
         users_max: int | None = None,
         warnings: tuple[str, ...] = (),
+        sound: bool = False,
         before_run: Callable[[], None] = lambda: None,
     ) -> None:
         """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds.
 
         `lost`: orders that each ledger misses; `rate_per_s_max`, `users_max`: what
-        calibrating finds.
+        calibrating finds. `sound`: its numbers obey the laws that hold of a real hammer, so that
+        its windows are valid.
         """
+        self._sound = sound
         self._lost = lost
         self._rate_per_s_max = rate_per_s_max
         self._users_max = users_max
@@ -191,7 +195,11 @@ class FakeHammer:
         )
 
     def _summary(self, request: RunRequest) -> RunSummary:
-        orders = OrderNumbers(before=10, after=20, acknowledged=10, in_doubt=0, in_doubt_found=0)
+        done = self._done(request)
+        made = done["new-order"]
+        orders = OrderNumbers(
+            before=10, after=10 + made, acknowledged=made, in_doubt=0, in_doubt_found=0
+        )
         return RunSummary(
             started_at_s=START_S,
             measure_from_s=START_S + request.ramp_up_s,
@@ -199,10 +207,10 @@ class FakeHammer:
             ended_at_s=START_S + request.ramp_up_s + request.duration_s,
             complete=self._complete,
             users=request.users,
-            transactions=_totals(),
+            transactions=_totals(done),
             commits=0,
             rollbacks=0,
-            lateness=_times(),
+            lateness=_times(0.0001 if self._sound else 0.002),
             order_numbers=orders,
             errors=self._errors,
             driver=DriverCost(cpu_s=0.1, run_queue_delay_s=None),
@@ -211,17 +219,24 @@ class FakeHammer:
             ledger=_WRITTEN if request.ledger else None,
         )
 
+    def _done(self, request: RunRequest) -> dict[str, int]:
+        """Ten of each, or as many of each as users who wait 2 ms for an answer get done."""
+        if not self._sound:
+            return dict.fromkeys(TYPES, 10)
+        whole = request.users * request.duration_s / 0.002
+        return {name: round(whole * share) for name, share in SHARES.items()}
 
-def _times() -> Percentiles:
+
+def _times(each_s: float = 0.002) -> Percentiles:
     names = ("mean_s", "min_s", "p50_s", "p90_s", "p95_s", "p99_s", "p999_s", "max_s")
-    return Percentiles(count=10, **dict.fromkeys(names, 0.002))
+    return Percentiles(count=10, **dict.fromkeys(names, each_s))
 
 
-def _totals() -> tuple[TransactionTotal, ...]:
+def _totals(done: Mapping[str, int]) -> tuple[TransactionTotal, ...]:
     return tuple(
         TransactionTotal(
             name=name,
-            committed=10,
+            committed=done[name],
             rolled_back=0,
             errors=0,
             retries=0,

@@ -27,6 +27,7 @@ class FakedRun:
     clock: FakeClock = field(default_factory=FakeClock)
     users: tuple[int, ...] = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
+    thresholds: tuple[str, ...] = ()
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
     on_event: Callable[[Event], None] = lambda event: None
@@ -39,7 +40,10 @@ class FakedRun:
     def start(self) -> Context:
         """Everything checked, nothing done."""
         places = {"a": self.root / "a", "b": self.root / "b"}
-        study = write_study(self.root / "study.yaml", places, users=self.users, load=self.load)
+        study = write_study(
+            self.root / "study.yaml", places, users=self.users, load=self.load,
+            thresholds=self.thresholds,
+        )  # fmt: skip
         tools = Tools(
             clock=self.clock,
             runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),

@@ -31,6 +31,7 @@ def write_study(
     duration: str = "2 s",
     settings: Mapping[str, str] | None = None,
     load: Mapping[str, str] | None = None,
+    thresholds: Sequence[str] = (),
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up; without calibration unless `load` has it.
 
@@ -51,6 +52,8 @@ def write_study(
         "  ramp_up: 1 s",
         f"  duration: {duration}",
         *(f"  {k}: {v}" for k, v in {"calibrate": "false", **(load or {})}.items()),
+        *(["thresholds:"] if thresholds else []),
+        *(f"  - {text}" for text in thresholds),
     ]
     path.write_text("\n".join(lines) + "\n")
     return path

@@ -31,6 +31,7 @@ from stithy.results.manifest import (
     sha256_of,
 )
 from stithy.results.write import write_json, write_table
+from stithy.thresholds import Threshold
 from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
 
@@ -80,6 +81,7 @@ class Shape:
     ledger: bool = False
     lost: Mapping[str, int] = field(default_factory=dict)
     drives: Mapping[str, float] = field(default_factory=dict)
+    thresholds: tuple[Threshold, ...] = ()
 
 
 def window_id(candidate: str, users: int, block: int) -> str:
@@ -175,7 +177,7 @@ def manifest(shape: Shape) -> Manifest:
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,
         ended_at_s=START_S + 100.0 * len(windows), end=shape.end,
-        end_because=shape.end_because,
+        end_because=shape.end_because, thresholds=shape.thresholds,
     )  # fmt: skip
 
 

@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 from stithy.results.hlog import Histogram, merge
 
 ALL = "all"
-PERCENTILES = {"response_p50_s": 50.0, "response_p95_s": 95.0, "response_p99_s": 99.0}
+PERCENTILES = {
+    "response_p50_s": 50.0,
+    "response_p90_s": 90.0,
+    "response_p95_s": 95.0,
+    "response_p99_s": 99.0,
+}
 """The columns of `transactions` that a level may take from merged windows."""
 
 Merged = Mapping[str, Mapping[str, float]]

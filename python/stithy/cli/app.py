@@ -23,7 +23,8 @@ from stithy.exits import Exit
 
 EPILOGUE = (
     "Exit codes: 0 done, 1 a bug, 2 a wrong study or command line, 3 the machine lacks something, "
-    "4 something failed while running, 5 measured but not valid, 130 interrupted. "
+    "4 something failed while running, 5 measured but not valid, 99 a threshold was not met, "
+    "130 interrupted. "
     "`--debug` with any command shows the traceback of a bug."
 )
 

@@ -29,6 +29,7 @@ from stithy.report import (
     ledgers,
     page_tables,
     palette,
+    thresholds,
     verdicts,
 )
 from stithy.report.context import Context, context_of
@@ -107,6 +108,7 @@ def build(context: Context) -> Page:
         drives.table(context.run.drives, context.run.window["window_id"].to_list()),
         ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
         page_tables.missing(absent, context), answer.table(found),
+        thresholds.table(thresholds.judged(context)),
     )  # fmt: skip
     return Page(
         context,

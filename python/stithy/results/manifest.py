@@ -12,6 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stithy.thresholds import Threshold
+
 SCHEMA_VERSION = 1
 """Version of `manifest.json` and of the tables. 1: first form."""
 
@@ -195,6 +197,7 @@ class Manifest(_Facts):
     workload: WorkloadFacts
     load: LoadFacts
     plan: PlanFacts
+    thresholds: tuple[Threshold, ...] = ()
     candidates: tuple[CandidateFacts, ...]
     database: DatabaseFacts
     memory: MemoryFacts

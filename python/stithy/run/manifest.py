@@ -69,6 +69,7 @@ class ManifestFile:
             workload=workload,
             load=load,
             plan=self._plan(),
+            thresholds=study.thresholds,
             candidates=tuple(self._candidate(name) for name in study.candidates),
             database=database,
             memory=memory,

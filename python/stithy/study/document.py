@@ -70,6 +70,17 @@ class Document:
             printable(problem), where=where, remedy=printable(remedy), excerpt=self.excerpt(place)
         )
 
+    def part(self, loc: Loc, start: int, end: int) -> Place:
+        """The place of some characters of a text; of all of it where it is written with escapes."""
+        place, text = self.values[loc], self.texts.get(loc, "")
+        lines = self.text.splitlines()
+        line = lines[place.line - 1] if place.line <= len(lines) else ""
+        for quote in (0, 1):
+            first = place.column - 1 + quote
+            if end > start and line[first : first + len(text)] == text:
+                return Place(place.line, first + 1 + start, first + 1 + end)
+        return place
+
     def excerpt(self, place: Place) -> str:
         """The line of `place` behind its number, and below it a caret under each character.
 

@@ -54,7 +54,7 @@ def _problem(document: Document, error: ErrorDetails) -> StudyProblem:
         return _wrong_name(document, loc, error)
     what, right = _said(error, loc)
     value = _value(document, loc, error["input"])
-    return document.problem(_value_place(document, loc), _joined(loc, what, value), right)
+    return document.problem(_part_place(document, loc, error), _joined(loc, what, value), right)
 
 
 def _meant(error: ErrorDetails) -> Loc | None:
@@ -200,6 +200,15 @@ def _dotted(loc: Loc) -> str:
     for each in loc:
         text += f"[{each}]" if isinstance(each, int) else f".{shortened(each)}"
     return text.removeprefix(".")
+
+
+def _part_place(document: Document, loc: Loc, error: ErrorDetails) -> Place:
+    part = (error.get("ctx") or {}).get("part")
+    return (
+        document.part(loc, *part)
+        if part and loc in document.values
+        else _value_place(document, loc)
+    )
 
 
 def _value_place(document: Document, loc: Loc) -> Place:

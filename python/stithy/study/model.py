@@ -16,6 +16,7 @@ from pydantic import (
     PlainValidator,
     StringConstraints,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -29,9 +30,11 @@ from stithy.study.sections import (
     read_engine,
     read_workload,
 )
+from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.users import Load
 from stithy.study.users_rules import Asked, conflicts
 from stithy.study.wrong import Wrong, refuse, within, wrong
+from stithy.thresholds import Threshold
 from stithy.units import Bytes, format_size
 
 MIB = 2**20
@@ -153,6 +156,18 @@ class Study(BaseModel):
             "The same study and seed give the same plan."
         ),
         examples=[1],
+    )
+    thresholds: Annotated[
+        tuple[Threshold, ...],
+        PlainValidator(read_thresholds),
+        WithJsonSchema({"type": "array", "items": {"type": "string"}}),
+    ] = Field(
+        default=(),
+        description=(
+            "What must hold of the measured values, each as `candidate.metric_at_level`; if one "
+            "does not, `stithy run` ends with exit code 99. See docs/how-to/use-it-in-ci.md."
+        ),
+        examples=[[EXAMPLE, "nvme.p95_at_13 <= 5 ms"]],
     )
 
     @model_validator(mode="after")

@@ -10,23 +10,30 @@ from stithy.study.document import Loc
 
 
 class Wrong(NamedTuple):
-    """One broken rule: what is wrong, with which value, below the field that is checked."""
+    """One broken rule: what is wrong, with which value, below the field that is checked.
+
+    `part`: from which character of a text to before which, where not all of it is wrong.
+    """
 
     what: str
     right: str
     value: object = None
     loc: Loc = ()
+    part: tuple[int, int] | None = None
 
 
-def wrong(what: str, right: str) -> PydanticCustomError:
-    """An error about the value that is being checked; to be raised."""
-    return PydanticCustomError("rule", "{what}: {right}", {"what": what, "right": right})
+def wrong(what: str, right: str, part: tuple[int, int] | None = None) -> PydanticCustomError:
+    """An error about the value that is being checked, or a part of it; to be raised."""
+    context = {"what": what, "right": right, "part": part}
+    return PydanticCustomError("rule", "{what}: {right}", context)
 
 
 def refuse(found: Iterable[Wrong]) -> None:
     """Raise all broken rules at once, if there are any, each at its own place."""
     details = [
-        InitErrorDetails(type=wrong(each.what, each.right), loc=each.loc, input=each.value)
+        InitErrorDetails(
+            type=wrong(each.what, each.right, each.part), loc=each.loc, input=each.value
+        )
         for each in found
     ]
     if details:

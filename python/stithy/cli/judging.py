@@ -1,0 +1,98 @@
+"""What commands do with thresholds: tell them, write JUnit XML, choose the exit code."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.errors import InfrastructureError, InvalidMeasurement, UserError
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.analysis.thresholds import Judgement
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The thresholds of a run: as lines for people, as values for programs, as an exit code.
+
+    `any_valid`: whether any window of the run is valid.
+    """
+
+    lines: tuple[str, ...]
+    values: list[dict[str, object]]
+    exit: Exit
+    any_valid: bool
+
+
+def require_writable(junit: Path | None) -> None:
+    """Refuse a place for JUnit XML before anything is measured. Raises UserError."""
+    if junit is None:
+        return
+    if junit.exists() and not junit.is_file():
+        # A device or a pipe would be replaced, not written to.
+        problem, remedy = "this is no file", "name a file"
+    elif not junit.absolute().parent.is_dir():
+        problem, remedy = "there is no directory for this file", "make it, or name another place"
+    else:
+        return
+    raise UserError(problem, where=f"--junit {junit}", remedy=remedy)
+
+
+def judge(directory: Path, junit: Path | None) -> Judged:
+    """Judge the thresholds of a run, and write them as JUnit XML where that is wanted.
+
+    Raises InvalidMeasurement where JUnit XML is wanted of a run without a readable manifest, which
+    holds the thresholds; InfrastructureError where it cannot be written.
+    """
+    from stithy.report.context import context_of
+    from stithy.report.junit import junit_xml
+    from stithy.report.thresholds import judged, lines
+    from stithy.results.read import read_run
+
+    context = context_of(read_run(directory))
+    judgements = judged(context)
+    if junit is not None:
+        if context.manifest is None:
+            problem = "its manifest cannot be read, and with it no threshold"
+            raise InvalidMeasurement(problem, where=str(directory), remedy="run the study again")
+        _write(junit, junit_xml(context, judgements))
+    any_valid = any(window.valid for window in context.evidence.windows)
+    return Judged(lines(judgements), _values(judgements), exit_of(judgements), any_valid)
+
+
+def exit_of(judgements: "Sequence[Judgement]") -> Exit:
+    """5 where any could not be judged, else 99 where any was not met, else 0.
+
+    99 then means that everything was measured as it should be, and something was too slow.
+    """
+    from stithy.analysis.thresholds import Outcome
+
+    outcomes = {each.outcome for each in judgements}
+    if Outcome.NOT_JUDGED in outcomes:
+        return Exit.INVALID
+    return Exit.THRESHOLD if Outcome.NOT_MET in outcomes else Exit.OK
+
+
+def _values(judgements: "Sequence[Judgement]") -> list[dict[str, object]]:
+    return [
+        {
+            "threshold": str(each.threshold),
+            "outcome": each.outcome.value,
+            "left": each.left,
+            "right": each.right,
+            "unit": each.threshold.unit,
+            "because": each.because,
+        }
+        for each in judgements
+    ]
+
+
+def _write(path: Path, content: bytes) -> None:
+    from stithy.results.files import write_durably
+
+    try:
+        write_durably(path, content)
+    except InfrastructureError as error:
+        remedy = "make room there, or name another file: `stithy report --junit` writes it again"
+        raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error

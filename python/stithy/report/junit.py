@@ -1,0 +1,108 @@
+"""The thresholds of a run as JUnit XML, which every CI system shows: one test case a threshold.
+
+One suite; its properties tell the run and the validity of every window. What could not be judged
+is an error and not a failure. The shape is that which Jenkins and GitLab read.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+from stithy.analysis.evidence import Window
+from stithy.analysis.thresholds import Judgement, Outcome
+from stithy.report.context import Context
+from stithy.report.thresholds import said
+
+SUITE = "stithy.thresholds"
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, however it is escaped (section 2.2, production 2)."""
+
+
+def junit_xml(context: Context, judgements: Sequence[Judgement]) -> bytes:
+    """The document, in UTF-8; the same results give the same bytes."""
+    root = ElementTree.Element("testsuites")
+    counts = {
+        "tests": str(len(judgements)),
+        "failures": str(_count(judgements, Outcome.NOT_MET)),
+        "errors": str(_count(judgements, Outcome.NOT_JUDGED)),
+        "skipped": "0",
+        "time": _duration(context),
+    }
+    suite = _below(root, "testsuite", name=SUITE, **counts, **_timestamp(context))
+    _properties(suite, context)
+    for judgement in judgements:
+        _case(suite, judgement)
+    ElementTree.indent(root)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _count(judgements: Sequence[Judgement], outcome: Outcome) -> int:
+    return sum(each.outcome is outcome for each in judgements)
+
+
+def _duration(context: Context) -> str:
+    """The run's seconds; 0 where it has not ended, for the attribute must be a number."""
+    manifest = context.manifest
+    if manifest is None or manifest.ended_at_s is None:
+        return "0"
+    return f"{manifest.ended_at_s - manifest.started_at_s:.3f}"
+
+
+def _timestamp(context: Context) -> dict[str, str]:
+    if context.manifest is None:
+        return {}
+    began = datetime.fromtimestamp(context.manifest.started_at_s, UTC)
+    return {"timestamp": began.strftime("%Y-%m-%dT%H:%M:%S")}
+
+
+def _properties(suite: ElementTree.Element, context: Context) -> None:
+    """The run, and each window with what makes it invalid."""
+    properties = _below(suite, "properties")
+    if (manifest := context.manifest) is not None:
+        _below(properties, "property", name="question", value=manifest.question)
+        _below(properties, "property", name="end", value=manifest.end)
+        _below(properties, "property", name="seed", value=str(manifest.seed))
+    for window in context.evidence.windows:
+        name = f"window.{window.id}"
+        _below(properties, "property", name=name, value=_validity(window))
+
+
+def _validity(window: Window) -> str:
+    if window.valid:
+        return "valid"
+    reasons = [reason.sentence for reason in window.reasons if reason.invalidates]
+    return f"invalid: {' '.join(reasons)}"
+
+
+def _case(suite: ElementTree.Element, judgement: Judgement) -> None:
+    case = _below(
+        suite, "testcase", classname=SUITE, name=str(judgement.threshold), time="0"
+    )  # what takes the time is the run
+    told = f"{judgement.outcome.value}: {said(judgement)}"
+    if judgement.outcome is Outcome.NOT_MET:
+        _below(case, "failure", message=told, type="threshold").text = _values(judgement)
+    elif judgement.outcome is Outcome.NOT_JUDGED:
+        _below(case, "error", message=told, type="no-evidence").text = _values(judgement)
+    else:
+        _below(case, "system-out").text = _values(judgement)
+
+
+def _values(judgement: Judgement) -> str:
+    """Both sides with all digits."""
+    threshold, unit = judgement.threshold, judgement.threshold.unit
+    sides = ((threshold.left, judgement.left), (threshold.right, judgement.right))
+    known = (f"{side} = {'not known' if value is None else f'{value!r} {unit}'}"
+             for side, value in sides)  # fmt: skip
+    return _legal("\n".join(known))
+
+
+def _below(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+    """A new element; what no XML may hold is replaced, the rest is escaped when it is written."""
+    return ElementTree.SubElement(parent, tag, {k: _legal(v) for k, v in attributes.items()})
+
+
+def _legal(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

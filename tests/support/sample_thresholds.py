@@ -1,0 +1,15 @@
+"""Thresholds of the synthetic runs, written as a study has them."""
+
+from stithy.study.thresholds import Names, parse_threshold
+from stithy.thresholds import Threshold
+
+NAMES = Names(
+    candidates=("disk", "memory"),
+    users=(1, 4, 13),
+    transactions=("new-order", "payment", "order-status", "delivery", "stock-level"),
+)
+
+
+def thresholds(*texts: str) -> tuple[Threshold, ...]:
+    """The thresholds that these texts write."""
+    return tuple(parse_threshold(text, NAMES) for text in texts)

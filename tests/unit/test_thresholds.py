@@ -1,0 +1,52 @@
+"""What a threshold is, and how it is written."""
+
+import pytest
+
+from stithy.analysis.thresholds import COUNTED
+from stithy.collect.collectors import block
+from stithy.results.tables import TRANSACTIONS, WINDOW
+from stithy.thresholds import METRICS, RELATIONS, Constant, Measured, Threshold, decimal
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.005, "5 ms"), (0.0005, "0.5 ms"), (3e-6, "3 us"), (1.5, "1.5 s"), (90.0, "90 s")],
+)
+def test_a_duration_is_written_in_the_unit_in_which_it_is_shortest(
+    value: float, expected: str
+) -> None:
+    """So that a report shows it as the study has it."""
+    assert str(Constant(value, "s")) == expected
+
+
+def test_a_number_is_written_without_an_exponent() -> None:
+    """The grammar has none."""
+    assert decimal(1e-7) == "0.0000001"
+    assert decimal(6000.0) == "6000"
+    assert decimal(1e22) == "10000000000000000000000"
+
+
+def test_a_threshold_is_written_as_a_study_has_it() -> None:
+    """Factor, candidate, transaction type, metric, level."""
+    value = Measured("log-on-nvme", "p95", 13, "payment", 1.2)
+    threshold = Threshold(Constant(0.005, "s"), ">=", value)
+    assert str(threshold) == "5 ms >= 1.2 * log-on-nvme.payment.p95_at_13"
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_only_relations_with_an_equals_sign_hold_of_equal_values(relation: str) -> None:
+    """At the threshold itself `>=` and `<=` are met, `>` and `<` are not."""
+    one = Constant(1.0, "s")
+    threshold = Threshold(one, relation, one)  # type: ignore[arg-type]  # parametrised over all
+    assert threshold.holds(1.0, 1.0) == relation.endswith("=")
+
+
+def test_every_metric_names_what_results_and_collectors_have() -> None:
+    """A column or a device's metric that is renamed would leave thresholds without values."""
+    columns = {each.name for table in (WINDOW, TRANSACTIONS) for each in table.columns}
+    collected = {each.name for each in block.METRICS}
+    for name, metric in METRICS.items():
+        if metric.source in ("window", "transactions"):
+            assert metric.column in columns, name
+        else:
+            assert {COUNTED[metric.column], f"{metric.column}_latency_s"} <= collected, name
