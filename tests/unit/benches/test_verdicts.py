@@ -38,5 +38,13 @@ def test_the_whole_bench_prints_its_tables(
     monkeypatch.setattr(verdicts, "STUDIES", 20)
     assert verdicts.main([]) in (0, 99)
     printed = capsys.readouterr().out
-    for name in ("gaussian", "heavy-tailed", "AR(1)", "one-sided skew", "exponential", "1.05"):
+    for name in (
+        "gaussian",
+        "heavy-tailed",
+        "AR(1)",
+        "one-sided skew",
+        "exponential",
+        "1.05",
+        "plain t",
+    ):
         assert name in printed

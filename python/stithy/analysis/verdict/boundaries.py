@@ -18,8 +18,8 @@ BLOCKS_MOST = LOOKS[-1]
 
 CAUTION = 1.3
 """By how much every interval is wider than that. Own: chosen by simulation, so that blocks that are
-correlated (0.3), or skewed to one side, mislead at most 7 studies in 100:
-docs/adr/0007-verdicts-that-expect-bad-noise.md."""
+correlated (0.3), or moderately skewed to one side, mislead at most 7 studies in 100; what it does
+not cover is told in docs/adr/0007-verdicts-that-expect-bad-noise.md."""
 
 
 def critical(blocks: int) -> float:
