@@ -16,6 +16,7 @@ FAMILIES = {
     "workload": "stithy.workload.workloads",
     "collector": "stithy.collect.collectors",
     "scenario": "stithy.plan.scenarios",
+    "check": "stithy.hosts.checks",
     "figure": "stithy.report.figures",
     "sentence": "stithy.report.sentences",
 }

@@ -6,19 +6,17 @@ from types import ModuleType
 import pytest
 
 from stithy.registry import plugins
-from stithy.storage.provider import Needs, Provider
+from stithy.storage.provider import Provider
 
 METHODS = [name for name in vars(Provider) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("module", plugins("provider").values(), ids=plugins("provider"))
 def test_a_provider_has_what_studies_and_runs_ask_for(module: ModuleType) -> None:
-    """Its name is a key of its spec; its needs say why; what it creates has every method."""
+    """Its name is a key of its spec; what it creates has every method."""
     assert module.NAME in module.Spec.model_fields
     assert module.Spec.model_config["extra"] == "forbid"
     assert module.Spec.model_config["frozen"]
-    assert isinstance(module.NEEDS, Needs)
-    assert module.NEEDS.why
     for name, field in module.Spec.model_fields.items():
         assert field.description, name
     made = module.create.__annotations__["return"]

@@ -31,7 +31,6 @@ def test_a_spec_is_frozen_and_knows_all_its_keys(module: ModuleType) -> None:
 def test_a_provider_is_named_by_a_key_of_its_own(name: str) -> None:
     """`disk: {path: …}`: the key `path` says whose the candidate is."""
     assert name in PROVIDERS[name].Spec.model_fields
-    assert PROVIDERS[name].NEEDS.why
     assert callable(PROVIDERS[name].create)
 
 

@@ -1,7 +1,8 @@
 """The interface of a collector: what it samples, with units and meanings, once a second.
 
 A collector is one module in `collectors/` with `NAME`, `METRICS` (every metric it can give) and
-`create(scope)`, which returns a `Collector` or raises `Unavailable`. Rates are computed by the
+`create(scope)`, which returns a `Collector` or raises `Unavailable`. `NEEDS` says what it needs of
+the machine (`stithy.needs`), apart from what a window brings. Rates are computed by the
 collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
 read is a `Sample` with value None and a reason, never 0.
 """

@@ -17,6 +17,7 @@ from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import users_of
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
+from stithy.needs import KernelFileSystem, Need, Package, Program
 
 SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
 """Where these programs are, also where a user's PATH does not name it."""
@@ -45,23 +46,30 @@ class Kind:
 
     make: tuple[str, ...]
     check: tuple[str, ...]
-    package: str
+    package: Package
 
 
 KINDS: Mapping[str, Kind] = {
     "ext4": Kind(
         make=("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"),
         check=("e2fsck", "-f", "-n"),
-        package="e2fsprogs",
+        package=Package("e2fsprogs", "e2fsprogs"),
     ),
-    "xfs": Kind(make=("mkfs.xfs", "-q", "-f"), check=("xfs_repair", "-n"), package="xfsprogs"),
+    "xfs": Kind(
+        make=("mkfs.xfs", "-q", "-f"),
+        check=("xfs_repair", "-n"),
+        package=Package("xfsprogs", "xfsprogs"),
+    ),
     "btrfs": Kind(
         make=("mkfs.btrfs", "-q", "-f"),
         check=("btrfs", "check", "--readonly"),
-        package="btrfs-progs",
+        package=Package("btrfs-progs", "btrfs-progs"),
     ),
 }
 """The kinds by the names that `mount` knows them by."""
+
+UTILITIES = Package("util-linux", "util-linux")
+MOUNTING = Package("mount", "util-linux")
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,23 @@ class Checked:
 
     clean: bool
     text: str
+
+
+def needs(usual: str) -> tuple[Need, ...]:
+    """What making, mounting and checking file systems takes; all but the `usual` kind can wait."""
+    found: list[Need] = []
+    for name, kind in KINDS.items():
+        why, waits = f"drives with {name}", name != usual
+        found.append(_program(kind.make[0], kind.package, why=why, optional=waits))
+        found.append(KernelFileSystem(name=name, why=why, optional=waits))
+        why = f"checking {name} after a power cut"
+        found.append(_program(kind.check[0], kind.package, why=why, optional=True))
+    return (*found, _program("mount", MOUNTING, why="mounting drives"))
+
+
+def _program(name: str, package: Package, *, why: str, optional: bool = False) -> Program:
+    version = "--version" if name in ("btrfs", "mount") else "-V"
+    return Program(name=name, package=package, asked=(version,), why=why, optional=optional)
 
 
 def need_tools(kind: str) -> None:
@@ -207,9 +232,10 @@ def _tool(name: str, kind: str) -> str:
     for folder in (*search_path(), *SYSTEM_FOLDERS):
         if os.access(folder / name, os.X_OK):
             return str(folder / name)
-    package = KINDS[kind].package if kind in KINDS else "util-linux"
+    own = KINDS[kind].package if kind in KINDS else UTILITIES
+    package = MOUNTING if name in ("mount", "umount") else own
     raise PreconditionError(
-        f"the program {name} was not found", where="this machine", remedy=f"install {package}"
+        f"the program {name} was not found", where="this machine", remedy=package.install()
     )
 
 

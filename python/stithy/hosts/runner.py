@@ -133,7 +133,7 @@ class LocalRunner:
         except OSError as error:
             raise PreconditionError(
                 f"cannot be started: {error.strerror}",
-                where=str(command.argv[0]),
+                where=str(error.filename or command.argv[0]),
                 remedy="install it, or make it readable and executable for this user",
             ) from error
 

@@ -1,7 +1,8 @@
 """The interface of a scenario: what a study does, as steps.
 
-A scenario is one module in `scenarios/` with `NAME` and `steps(study, scene)`, which gives the
-steps in their order. It decides; it neither asks the machine nor changes it.
+A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of the machine,
+`stithy.needs`) and `steps(study, scene)`, which gives the steps in their order. It
+decides; it neither asks the machine nor changes it.
 """
 
 from dataclasses import dataclass

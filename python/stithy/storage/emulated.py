@@ -14,8 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stithy.drives import filesystems
 from stithy.errors import PreconditionError
+from stithy.hosts.here import LocalMachine
 from stithy.hosts.processes import own_identity
+from stithy.needs import Device, Need, OwnProgram, Program, Root
 from stithy.storage.drive_keys import SECTOR_BYTES, DriveKeys
 from stithy.storage.marks import Mark, write_mark
 from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
@@ -37,6 +40,30 @@ MOUNT_OPTIONS = ("noatime",)
 """
 
 
+RIGHTS: tuple[Need, ...] = (
+    Root(why="FUSE, loop devices and mounting"),
+    Device(path="/dev/fuse", module="fuse", why="the way to a drive"),
+    Device(path="/dev/loop-control", module="loop", why="a drive's block device"),
+)
+NEEDS: tuple[Need, ...] = (
+    *RIGHTS,
+    OwnProgram(name="stithy-drive", why="it is the drives"),
+    Program(
+        name="taskset",
+        package=filesystems.UTILITIES,
+        asked=("--version",),
+        why="keeping a CPU free for the drives",
+    ),
+    *filesystems.needs(usual="ext4"),
+)
+"""What emulated drives need of the machine."""
+
+INSTEAD = (
+    "or compare directories, which need no rights, with `path`: studies/disk-and-memory.yaml is "
+    "an example"
+)
+
+
 class EmulatedProvider:
     """The emulated drives of one candidate."""
 
@@ -55,11 +82,9 @@ class EmulatedProvider:
 
     def check(self) -> None:
         """Raise for a machine, profile, file system or size with which this cannot work."""
-        from stithy.drives.filesystems import need_tools
-
         self._need_rights()
         for role, keys in self._roles.items():
-            need_tools(keys.filesystem)
+            filesystems.need_tools(keys.filesystem)
             self._check_size(role, keys)
             self._check_backing(keys)
 
@@ -102,20 +127,13 @@ class EmulatedProvider:
         }
 
     def _need_rights(self) -> None:
-        if os.geteuid() != 0:
-            raise PreconditionError(
-                "emulated drives need root, for loop devices and for mounting",
-                where=self._where,
-                remedy="use sudo, or compare directories, which need no rights, with `path`: "
-                "studies/disk-and-memory.yaml is an example",
-            )
-        for node in ("/dev/fuse", "/dev/loop-control"):
-            if not os.access(node, os.R_OK | os.W_OK):
+        here = LocalMachine()
+        for need in RIGHTS:
+            if (judged := need.judge(here)).state == "missing":
                 raise PreconditionError(
-                    f"emulated drives need {node}, which cannot be opened here",
+                    f"emulated drives need {judged.what}, for {need.why}: {judged.found}",
                     where=self._where,
-                    remedy="load the modules fuse and loop, or allow the container these devices; "
-                    "or compare directories with `path`: studies/disk-and-memory.yaml",
+                    remedy=f"{judged.remedy}, {INSTEAD}",
                 )
 
     def _size(self, role: Role) -> int:

@@ -1,7 +1,8 @@
 """The interface of a storage provider: from a candidate's few lines to volumes and back to nothing.
 
 A provider is one module in `providers/` with `NAME`, `Spec` (a pydantic model of the candidate's
-mapping in the study file), `NEEDS` and `create(spec, candidate, site)`, which returns a `Provider`.
+mapping in the study file), `NEEDS` (what it needs of the machine, `stithy.needs`) and
+`create(spec, candidate, site)`, which returns a `Provider`.
 It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
 whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
 server's; `overlap(spec, spec)`, two candidates in the same place.
@@ -20,14 +21,6 @@ Role = Literal["data", "log", "temp", "backup"]
 storage, its backups."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What a provider asks of the machine; shown by messages and `doctor`."""
-
-    root: bool
-    why: str
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def test_a_missing_program_is_told_with_its_package(
 ) -> None:
     """Before anything is made."""
     (tools / "mkfs.xfs").unlink()
-    with pytest.raises(PreconditionError, match=r"mkfs\.xfs was not found: install xfsprogs"):
+    with pytest.raises(PreconditionError, match=r"mkfs\.xfs was not found: apt-get install xfs"):
         filesystems.need_tools("xfs")
     filesystems.need_tools("ext4")
 

@@ -82,7 +82,7 @@ def test_a_missing_maker_of_file_systems_is_told_with_its_package(
     monkeypatch.setattr(filesystems, "SYSTEM_FOLDERS", ())
     error = refusal(provider(tmp_path, filesystem="xfs"))
     assert "mkfs.xfs was not found" in error.problem
-    assert error.remedy == "install xfsprogs"
+    assert error.remedy == "apt-get install xfsprogs or dnf install xfsprogs"
 
 
 @pytest.mark.needs_drive

@@ -9,6 +9,7 @@ from stithy.cli.drive.measured import comparison, steps
 from stithy.cli.hammer.options import Json, measured
 from stithy.cli.render import show, show_json
 from stithy.cli.until_interrupted import until_interrupted
+from stithy.drives.measure.needs import FIO
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -135,3 +136,4 @@ def verdict(rows: tuple["Compared", ...]) -> str:
 
 
 COMMAND = compare
+NEEDS = (FIO,)

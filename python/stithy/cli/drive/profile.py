@@ -7,6 +7,7 @@ from stithy.cli.drive.measured import steps, table_of
 from stithy.cli.hammer.options import Json, On, measured
 from stithy.cli.render import show, show_json
 from stithy.cli.until_interrupted import until_interrupted
+from stithy.drives.measure.needs import FIO
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
@@ -167,3 +168,4 @@ def as_text(done: "Profiled", file: Path, beside: Path) -> str:
 
 
 COMMAND = profile
+NEEDS = (FIO,)

@@ -11,8 +11,10 @@ from stithy.collect.collector import Metric, Sample, Scope, Unavailable
 from stithy.collect.kernel import KernelFile
 from stithy.hosts.devices import devices_under
 from stithy.hosts.diskstats import MS_PER_S, Counters, growth, parse
+from stithy.needs import Readable
 
 NAME = "block"
+NEEDS = (Readable(path="/proc/diskstats", why="what devices do", remedy="mount proc at /proc"),)
 
 _KINDS = ("read", "write", "discard", "flush")
 _PLURALS = {"read": "reads", "write": "writes", "discard": "discards", "flush": "flushes"}

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from stithy.collect.collector import Metric, Sample, Scope, Unavailable
 from stithy.collect.kernel import KernelFile
+from stithy.needs import MemoryLimit
 
 NAME = "cgroup"
+NEEDS = (MemoryLimit(why="the memory of the server's own group"),)
 
 METRICS = (
     Metric("used_bytes", "B", "memory in use, page cache included"),

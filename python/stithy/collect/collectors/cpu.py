@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from stithy.collect.collector import Metric, Sample, Scope
 from stithy.collect.kernel import KernelFile
+from stithy.needs import Readable
 
 NAME = "cpu"
+NEEDS = (Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),)
 
 METRICS = (
     Metric("user_share", "", "share of all CPUs in user mode, nice apart, guests included"),

@@ -9,8 +9,11 @@ from typing import Any
 
 from stithy.collect.collector import Metric, Sample, Scope, Unavailable
 from stithy.database.engines.postgresql.activity import ActivityReader
+from stithy.needs import Need
 
 NAME = "database"
+NEEDS: tuple[Need, ...] = ()
+"""It comes with the instance."""
 
 BLOCKS = True
 """It asks a server that may stall: it gets a thread of its own."""

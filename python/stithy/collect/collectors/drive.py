@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 from stithy.clock import Clock
 from stithy.collect.collector import Metric, Sample, Scope, Unavailable
+from stithy.needs import Need
 
 if TYPE_CHECKING:
     from stithy.wire.drive.facts import DriveCounters, OperationCounters
 
 NAME = "drive"
+NEEDS: tuple[Need, ...] = ()
+"""It comes with emulated drives."""
 BLOCKS = True
 
 METRICS = (

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from stithy.collect.collector import Metric, Sample, Scope
 from stithy.collect.kernel import KernelFile
+from stithy.needs import Readable
 
 NAME = "memory"
+NEEDS = (Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),)
 
 METRICS = (
     Metric("free_bytes", "B", "memory that holds nothing"),

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from stithy.collect.collector import Metric, Sample, Scope
 from stithy.collect.kernel import KernelFile
+from stithy.needs import Readable
 
 NAME = "network"
+NEEDS = (Readable(path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"),)
 
 METRICS = (
     Metric("received_bytes_per_s", "B/s", "bytes received"),

@@ -4,8 +4,16 @@ from collections.abc import Sequence
 
 from stithy.collect.collector import Metric, Sample, Scope, Unavailable
 from stithy.collect.kernel import KernelFile
+from stithy.needs import Readable
 
 NAME = "pressure"
+NEEDS = (
+    Readable(
+        path="/proc/pressure/cpu",
+        why="how much tasks waited",
+        remedy="boot with psi=1, Linux 4.20 or newer",
+    ),
+)
 
 METRICS = (
     Metric("some_share", "", "share of time in which at least one task waited for the resource"),

@@ -9,19 +9,18 @@ import re
 from dataclasses import dataclass
 
 from stithy.drives.measure.measurement import Answer
+from stithy.drives.measure.needs import FIO
 from stithy.drives.measure.output import parse
 from stithy.drives.measure.points import Point, Schedule
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.runner import Command, Runner
 
-OLDEST = (3, 20)
-"""Older versions have not been tried."""
-
+OLDEST = FIO.oldest
 ENGINES = ("io_uring", "libaio")
 """Ways of submitting, best first."""
 
-INSTALL = "install it, with `apt-get install fio` or `dnf install fio`"
+INSTALL = FIO.package.install()
 FILL_BYTES = 2**20
 SLOWEST_BYTES_PER_S = 5e6
 """What a drive writes in sequence at the least."""

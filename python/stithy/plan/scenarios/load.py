@@ -8,6 +8,7 @@ what the last window of each candidate left.
 
 from collections.abc import Iterator
 
+from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost
 from stithy.plan.ids import step_id, window_id
 from stithy.plan.order import Block, blocks
@@ -16,6 +17,11 @@ from stithy.plan.steps import Step, WindowPlan
 from stithy.study.model import Study
 
 NAME = "load"
+
+NEEDS = (
+    OwnProgram(name="stithy-hammer", why="it is the users"),
+    MemoryLimit(why="a limit of the database's memory, page cache included", optional=True),
+)
 
 
 def steps(study: Study, scene: Scene) -> Iterator[Step]:

@@ -5,13 +5,13 @@ One drive serves every role. `drives` gives each role one of its own.
 
 from collections.abc import Mapping
 
+from stithy.storage import emulated
 from stithy.storage.drive_keys import DriveKeys
-from stithy.storage.emulated import EmulatedProvider
-from stithy.storage.provider import Needs, Role, Site
+from stithy.storage.provider import Role, Site
 
 NAME = "drive"
 EMULATED = True
-NEEDS = Needs(root=True, why="it makes loop devices and mounts file systems")
+NEEDS = emulated.NEEDS
 
 
 class Spec(DriveKeys):
@@ -28,6 +28,6 @@ def overlap(_one: Spec, _other: Spec) -> bool:
     return False
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> EmulatedProvider:
+def create(spec: Spec, candidate: str, site: Site | None = None) -> emulated.EmulatedProvider:
     """The provider of one candidate."""
-    return EmulatedProvider({"data": spec}, candidate, site)
+    return emulated.EmulatedProvider({"data": spec}, candidate, site)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stithy.storage import emulated
 from stithy.storage.drive_keys import DriveKeys
-from stithy.storage.emulated import EmulatedProvider
-from stithy.storage.provider import ROLES, Needs, Role, Site
+from stithy.storage.provider import ROLES, Role, Site
 
 NAME = "drives"
 EMULATED = True
-NEEDS = Needs(root=True, why="it makes loop devices and mounts file systems")
+NEEDS = emulated.NEEDS
 
 
 class Roles(BaseModel):
@@ -60,6 +60,6 @@ def overlap(_one: Spec, _other: Spec) -> bool:
     return False
 
 
-def create(spec: Spec, candidate: str, site: Site | None = None) -> EmulatedProvider:
+def create(spec: Spec, candidate: str, site: Site | None = None) -> emulated.EmulatedProvider:
     """The provider of one candidate."""
-    return EmulatedProvider(spec.roles, candidate, site)
+    return emulated.EmulatedProvider(spec.roles, candidate, site)

@@ -10,13 +10,15 @@ from pydantic_core import PydanticCustomError
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
+from stithy.needs import Need
 from stithy.storage import consent
 from stithy.storage.marks import MARK, Mark, read_mark, write_mark
-from stithy.storage.provider import Needs, Record, Room, Site, Volume
+from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.volume import describe, remove_own, room_of
 
 NAME = "path"
-NEEDS = Needs(root=False, why="it uses a directory of the user's")
+NEEDS: tuple[Need, ...] = ()
+"""A directory of the user's is all it takes."""
 
 
 def _plain(path: Path) -> Path:

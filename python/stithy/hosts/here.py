@@ -1,0 +1,156 @@
+"""This machine, as it answers what needs and checks ask: see `stithy.needs.Machine`.
+
+Nothing is changed. A device is opened and closed again, for only then is it known whether a
+container may have it; the kernel may load the device's module at that.
+"""
+
+import ctypes
+import errno
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from stithy.clock import SystemClock
+from stithy.environment import search_path
+from stithy.errors import StithyError
+from stithy.hosts.activity import Activity, watch
+from stithy.hosts.cgroup import parents
+from stithy.hosts.runner import Command, LocalRunner, Runner
+
+if TYPE_CHECKING:
+    from stithy.results.manifest import Fact
+    from stithy.storage.open_places import OpenPlace
+
+SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
+OWN_PREFIX = "stithy-"
+PATIENCE_S = 20.0
+
+IO_URING_SETUP = 425
+"""The same on every architecture. Source: include/uapi/asm-generic/unistd.h of Linux."""
+
+IO_URING_PARAMS_BYTES = 120
+TIMEX_BYTES = 208
+STA_UNSYNC = 0x40
+"""Source: include/uapi/linux/timex.h of Linux."""
+
+STATUS_AT = 40
+"""Where `status` is in `struct timex` of 64-bit machines: after modes and four longs."""
+
+
+class LocalMachine:
+    """The machine that this process runs on."""
+
+    def __init__(self, runner: Runner | None = None) -> None:
+        """`runner` starts programs that are asked for their version."""
+        self._runner = runner or LocalRunner()
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this user is root."""
+        return os.geteuid() == 0
+
+    @property
+    def installer(self) -> Literal["apt-get", "dnf"] | None:
+        """What installs packages here."""
+        if self.program("apt-get"):
+            return "apt-get"
+        return "dnf" if self.program("dnf") else None
+
+    def fact(self, name: str) -> "Fact":
+        """A fact of the fingerprint."""
+        return self._facts[name]
+
+    def text(self, path: str) -> str | None:
+        """The content of a file of the kernel."""
+        try:
+            return Path(path).read_text(errors="replace").strip()
+        except OSError:
+            return None
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """What lies in a directory."""
+        try:
+            return tuple(sorted(os.listdir(path)))
+        except OSError:
+            return ()
+
+    def closed(self, path: str) -> str | None:
+        """Why a device cannot be opened."""
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+        except FileNotFoundError:
+            return "it is not there"
+        except OSError as error:
+            return f"it cannot be opened ({os.strerror(error.errno or 0).lower()})"
+        return None
+
+    def program(self, name: str) -> str | None:
+        """The full path of a program: Stithy's own where Stithy looks for them."""
+        from stithy.wire.find import default_places
+
+        own = name.startswith(OWN_PREFIX)
+        for folder in default_places() if own else (*search_path(), *SYSTEM_FOLDERS):
+            if (path := folder / name).is_file() and os.access(path, os.X_OK):
+                return str(path)
+        return None
+
+    def told(self, program: str, *words: str) -> str:
+        """What a program writes; nothing where it does not start or does not end."""
+        try:
+            command = Command([program, *words], environment={"LC_ALL": "C"})
+            finished = self._runner.run(command, timeout_s=PATIENCE_S)
+        except StithyError:
+            return ""
+        return finished.stdout + finished.stderr
+
+    def memory_limit_problem(self) -> str | None:
+        """Why no memory limit can be set; no group is made to find out."""
+        folders = [folder for folder, _ in parents(Path("/proc"))]
+        if not folders:
+            return "no control group here hands the memory controller on"
+        if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
+            return None
+        return f"no group can be made in {folders[0]}"
+
+    def io_uring_problem(self) -> str | None:
+        """Why no ring can be made; one with a single entry is, and closed again."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        ring = libc.syscall(IO_URING_SETUP, 1, ctypes.create_string_buffer(IO_URING_PARAMS_BYTES))
+        if ring >= 0:
+            os.close(ring)
+            return None
+        if (number := ctypes.get_errno()) == errno.ENOSYS:
+            return "the kernel does not have it"
+        return f"the kernel refuses it ({os.strerror(number).lower()})"
+
+    def clock_is_synchronised(self) -> bool | None:
+        """What adjtimex says when nothing is to be adjusted. Source: adjtimex(2)."""
+        if ctypes.sizeof(ctypes.c_long) != 8:
+            return None
+        answer = ctypes.create_string_buffer(TIMEX_BYTES)
+        if ctypes.CDLL(None).adjtimex(answer) < 0:
+            return None
+        status = int.from_bytes(answer.raw[STATUS_AT : STATUS_AT + 4], sys.byteorder)
+        return not status & STA_UNSYNC
+
+    def activity(self) -> Activity:
+        """What goes on in the next second."""
+        return watch(SystemClock())
+
+    def places(self) -> "tuple[OpenPlace, ...]":
+        """Where a candidate could stand."""
+        from stithy.storage.open_places import open_places
+
+        try:
+            home = Path.home()
+        except RuntimeError:  # a user without an entry, as containers may have
+            home = None
+        return open_places(home=home)
+
+    @cached_property
+    def _facts(self) -> "dict[str, Fact]":
+        from stithy.hosts.facts import machine_facts
+
+        return machine_facts()

@@ -1,0 +1,273 @@
+"""What Stithy's parts need of a machine, as judgements over what a machine answers.
+
+A provider, scenario, collector or command names its needs in a constant `NEEDS`; `stithy doctor`
+judges each of them on this machine. A judgement is pure: all it knows it asks of a `Machine`, so
+that tests can make machines up.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from stithy.hosts.activity import Activity
+    from stithy.results.manifest import Fact
+    from stithy.storage.open_places import OpenPlace
+
+State = Literal["there", "missing", "absent", "disturbing", "unknown"]
+"""`missing`: something asks for it. `absent`: nothing does. `disturbing`: it may change results.
+`unknown`: the machine does not tell."""
+
+
+class Machine(Protocol):
+    """A seam: what may be asked of a machine. Asking changes nothing on it."""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this user is root."""
+        ...
+
+    @property
+    def installer(self) -> Literal["apt-get", "dnf"] | None:
+        """What installs packages of the distribution; None for any other."""
+        ...
+
+    def fact(self, name: str) -> "Fact":
+        """A fact of the fingerprint, by its name in `hosts.facts`."""
+        ...
+
+    def text(self, path: str) -> str | None:
+        """The content of a file of the kernel, stripped; None where it cannot be read."""
+        ...
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """What lies in a directory, sorted; nothing where it cannot be read."""
+        ...
+
+    def closed(self, path: str) -> str | None:
+        """Why a device cannot be opened for reading and writing; None where it can."""
+        ...
+
+    def program(self, name: str) -> str | None:
+        """The full path of a program; None where it is not there."""
+        ...
+
+    def told(self, program: str, *words: str) -> str:
+        """What a program writes when it is started with these words."""
+        ...
+
+    def memory_limit_problem(self) -> str | None:
+        """Why no memory limit can be set; None where one can."""
+        ...
+
+    def io_uring_problem(self) -> str | None:
+        """Why io_uring cannot be used; None where it can."""
+        ...
+
+    def clock_is_synchronised(self) -> bool | None:
+        """Whether the kernel takes its clock for synchronised; None where it does not tell."""
+        ...
+
+    def activity(self) -> "Activity":
+        """What the machine does now."""
+        ...
+
+    def places(self) -> "tuple[OpenPlace, ...]":
+        """Directories on which a candidate could stand, one a file system."""
+        ...
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a machine has of one thing.
+
+    `found` is what was seen, or why nothing was; `remedy` mends what is not well.
+    """
+
+    what: str
+    state: State
+    found: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True)
+class Package:
+    """What brings a program, as the distributions call it."""
+
+    apt: str
+    dnf: str
+
+    def install(self, machine: Machine | None = None) -> str:
+        """The command that installs it; all that there are where the machine's is not known."""
+        by_tool = {"apt-get": f"apt-get install {self.apt}", "dnf": f"dnf install {self.dnf}"}
+        if machine is None or machine.installer is None:
+            return " or ".join(by_tool.values())
+        return f"{'' if machine.is_root else 'sudo '}{by_tool[machine.installer]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need(ABC):
+    """One thing that a part needs; `why` says for what. `optional`: the part works without."""
+
+    why: str
+    optional: bool = False
+
+    @abstractmethod
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether the machine has it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Root(Need):
+    """The rights of root."""
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether this user has them."""
+        if machine.is_root:
+            return Judgement("root", "there", "this user is root")
+        return Judgement("root", "missing", "this user is not root", "start it with sudo")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device(Need):
+    """A device of the kernel that can be opened, and the module that brings it."""
+
+    path: str
+    module: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether it opens; a kernel may load its module when it is asked."""
+        closed = machine.closed(self.path)
+        if closed is None:
+            return Judgement(self.path, "there", "it opens")
+        if not machine.is_root and device_is_there(machine, self):
+            # Whoever lacks the rights of root is told so once, and not once a device.
+            return Judgement(self.path, "there", "as far as one sees without root's rights")
+        return Judgement(self.path, "missing", closed, device_remedy(machine, self))
+
+
+def device_is_there(machine: Machine, device: Device) -> bool:
+    """Whether it has a name in /dev, whoever may open it."""
+    folder, _, name = device.path.rpartition("/")
+    return name in machine.names(folder)
+
+
+def device_remedy(machine: Machine, device: Device) -> str:
+    """How a device that does not open is got."""
+    if device_is_there(machine, device):
+        return f"allow it to this container, such as with `--device {device.path}`"
+    if module_is_available(machine, device.module):
+        return f"{'' if machine.is_root else 'sudo '}modprobe {device.module}"
+    return (
+        f"use a kernel with the module {device.module}; in a container, load it on the host and "
+        f"give `--device {device.path}`"
+    )
+
+
+def module_is_available(machine: Machine, module: str) -> bool:
+    """Whether this kernel's modules on disk include it, though it need not be loaded."""
+    kernel = machine.text("/proc/sys/kernel/osrelease") or ""
+    listed = machine.text(f"/lib/modules/{kernel}/modules.dep") or ""
+    return re.search(rf"/{re.escape(module)}\.ko", listed) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program(Need):
+    """A program of another project, new enough where `oldest` says how new it must be.
+
+    `asked` are the words with which it tells its version, empty where it tells none.
+    """
+
+    name: str
+    package: Package
+    asked: tuple[str, ...] = ()
+    oldest: tuple[int, ...] = ()
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether it is there, in which version."""
+        path = machine.program(self.name)
+        install = self.package.install(machine)
+        if path is None:
+            return Judgement(self.name, "missing", "it is not there", install)
+        version = _version(machine.told(path, *self.asked)) if self.asked else ""
+        numbers = tuple(int(each) for each in re.findall(r"\d+", version))
+        if self.oldest and numbers[: len(self.oldest)] < self.oldest:
+            wanted = ".".join(map(str, self.oldest))
+            problem = f"it is {version or 'of no known version'}, at least {wanted} is needed"
+            return Judgement(self.name, "missing", problem, install)
+        return Judgement(self.name, "there", version or path)
+
+
+def _version(text: str) -> str:
+    """The first number with a dot in what a program tells of itself."""
+    found = re.search(r"\d+(\.\d+)+", text)
+    return found[0] if found else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnProgram(Need):
+    """A native program of Stithy's own."""
+
+    name: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether it is there and starts."""
+        path = machine.program(self.name)
+        if path is None:
+            remedy = "install Stithy (`pip install .`), or build it: `cargo build --release`"
+            return Judgement(self.name, "missing", "it was not found", remedy)
+        if version := _version(machine.told(path, "--version")):
+            return Judgement(self.name, "there", version)
+        remedy = "install Stithy for this machine, or build it: `cargo build --release`"
+        return Judgement(self.name, "missing", f"{path} does not start here", remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelFileSystem(Need):
+    """A kind of file system that the kernel can mount."""
+
+    name: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether it knows the kind, or has a module on disk that does."""
+        what = f"{self.name} in the kernel"
+        known = (machine.text("/proc/filesystems") or "").split()
+        if self.name in known:
+            return Judgement(what, "there", "the kernel knows it")
+        if module_is_available(machine, self.name):
+            return Judgement(what, "there", "the kernel loads it when it is mounted")
+        remedy = f"use a kernel with {self.name}, or another file system"
+        return Judgement(what, "missing", "the kernel does not know it", remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Readable(Need):
+    """A file in which the kernel tells something, and what makes a kernel tell it."""
+
+    path: str
+    remedy: str
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether it can be read."""
+        if machine.text(self.path) is not None:
+            return Judgement(self.path, "there", "it is readable")
+        return Judgement(self.path, "missing", "the kernel does not tell it here", self.remedy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryLimit(Need):
+    """A memory control group that can be made."""
+
+    def judge(self, machine: Machine) -> Judgement:
+        """Whether one can."""
+        problem = machine.memory_limit_problem()
+        if problem is None:
+            version = machine.fact("cgroup_version").value
+            return Judgement("memory limit", "there", f"control groups of version {version}")
+        remedy = (
+            "allow this container control groups that can be written to"
+            if machine.is_root
+            else "start it with sudo, or in a group of your own: systemd-run --user --scope"
+        )
+        return Judgement("memory limit", "missing", problem, remedy)

@@ -1,0 +1,129 @@
+"""A made-up machine: what is not said of it is not there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from stithy.hosts.activity import Activity
+from stithy.results.manifest import Fact
+from stithy.storage.open_places import OpenPlace
+
+QUIET = Activity(1.0, 0.01, 0.0, (), {"vda": 0.0})
+FACTS: dict[str, str | int | None] = {
+    "cpus": 8,
+    "cpu_model": "Some CPU",
+    "cpu_governor": "performance",
+    "clock_source": "tsc",
+    "cgroup_version": "2",
+    "kernel": "6.12.1",
+    "distribution": "Some Linux 1",
+}
+PROGRAMS = {
+    "stithy-hammer": "stithy-hammer 0.1.0",
+    "stithy-drive": "stithy-drive 0.1.0",
+    "taskset": "taskset from util-linux 2.38.1",
+    "mkfs.ext4": "mke2fs 1.47.0 (5-Feb-2023)",
+    "e2fsck": "e2fsck 1.47.0 (5-Feb-2023)",
+    "mkfs.xfs": "mkfs.xfs version 6.1.0",
+    "xfs_repair": "xfs_repair version 6.1.0",
+    "mkfs.btrfs": "mkfs.btrfs, part of btrfs-progs v6.2",
+    "btrfs": "btrfs-progs v6.2",
+    "mount": "mount from util-linux 2.38.1",
+    "fio": "fio-3.33",
+}
+TEXTS = {
+    "/proc/filesystems": "nodev\tproc\n\text4\n\txfs\n\tbtrfs",
+    "/proc/diskstats": "254 0 vda",
+    "/proc/stat": "cpu 1",
+    "/proc/meminfo": "MemTotal: 33554432 kB\nMemAvailable: 31457280 kB\nSwapTotal: 0 kB\n"
+    "SwapFree: 0 kB",
+    "/proc/net/dev": "lo:",
+    "/proc/pressure/cpu": "some avg10=0.00",
+    "/proc/pressure/io": "some avg10=0.00",
+    "/proc/sys/kernel/osrelease": "6.12.1",
+    "/sys/fs/cgroup/cgroup.controllers": "cpu io memory",
+}
+NAMES = {"/sys/kernel/btf": ("vmlinux",), "/dev": ("fuse", "loop-control", "null")}
+
+
+def place(path: str, free_gib: float, *, memory: bool = False, device: str = "vda") -> OpenPlace:
+    """A place with so much room, on a file system of its own."""
+    folder = Path(path)
+    devices = () if memory else (device,)
+    kind = "tmpfs" if memory else "ext4"
+    free = int(free_gib * 2**30)
+    return OpenPlace(folder, folder.parent, kind, path, free, memory, devices)
+
+
+@dataclass
+class FakeMachine:
+    """A good one of 8 CPUs and 32 GiB, with all that Stithy may want, unless told otherwise.
+
+    `closed_devices`: why a device does not open, by its path.
+    """
+
+    is_root: bool = True
+    installer: Literal["apt-get", "dnf"] | None = "apt-get"
+    facts: Mapping[str, str | int | None] = field(default_factory=lambda: dict(FACTS))
+    texts: Mapping[str, str] = field(default_factory=lambda: dict(TEXTS))
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(NAMES))
+    closed_devices: Mapping[str, str] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("/dev/ublk-control", "/dev/mapper/control"), "it is not there"
+        )
+    )
+    programs: Mapping[str, str] = field(default_factory=lambda: dict(PROGRAMS))
+    no_memory_limit: str | None = None
+    no_io_uring: str | None = None
+    synchronised: bool | None = True
+    doing: Activity = QUIET
+    open_places: tuple[OpenPlace, ...] = (
+        place("/var/tmp/stithy", 200),
+        place("/dev/shm/stithy", 16, memory=True),
+    )
+
+    def fact(self, name: str) -> Fact:
+        """A fact, or that it is not told."""
+        value = self.facts.get(name)
+        return Fact(value=value, missing_because="not told" if value is None else None)
+
+    def text(self, path: str) -> str | None:
+        """What the file holds."""
+        return self.texts.get(path)
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """What the directory holds."""
+        return self.listed.get(path, ())
+
+    def closed(self, path: str) -> str | None:
+        """Why it does not open."""
+        return self.closed_devices.get(path)
+
+    def program(self, name: str) -> str | None:
+        """Its path, where there is such a program."""
+        return f"/usr/bin/{name}" if name in self.programs else None
+
+    def told(self, program: str, *words: str) -> str:
+        """What it writes, whatever is asked; nothing about transports."""
+        return "" if "--transports" in words else self.programs[Path(program).name]
+
+    def memory_limit_problem(self) -> str | None:
+        """As set."""
+        return self.no_memory_limit
+
+    def io_uring_problem(self) -> str | None:
+        """As set."""
+        return self.no_io_uring
+
+    def clock_is_synchronised(self) -> bool | None:
+        """As set."""
+        return self.synchronised
+
+    def activity(self) -> Activity:
+        """As set."""
+        return self.doing
+
+    def places(self) -> tuple[OpenPlace, ...]:
+        """As set."""
+        return self.open_places

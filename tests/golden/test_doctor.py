@@ -1,0 +1,77 @@
+"""What `stithy doctor` shows of made-up machines: one screen, what is missing first."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine, place
+from stithy.cli.diagnosis import as_text
+from stithy.drives.measure.needs import FIO
+from stithy.hosts.activity import BusyProcess
+from stithy.needs import Judgement
+from stithy.run.doctor import examine
+from support import golden
+
+HERE = Path(__file__).parent / "doctor"
+NO_DEVICES = dict.fromkeys(
+    ("/dev/fuse", "/dev/loop-control", "/dev/ublk-control", "/dev/mapper/control"),
+    "it is not there",
+)
+SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
+NO_SERVER = Judgement(
+    "postgresql",
+    "missing",
+    "14 directories, PATH among them: no PostgreSQL server programs were found",
+    "install them (apt-get install postgresql or dnf install postgresql-server)",
+)
+DISTURBED = replace(
+    QUIET, cpu_share=0.6, processes=(BusyProcess("backup", 42, 1.1),), devices={"vda": 0.5}
+)
+MACHINES = {
+    "good": (FakeMachine(), SERVER),
+    "ordinary-user": (
+        FakeMachine(
+            is_root=False,
+            no_memory_limit="no group can be made in /sys/fs/cgroup",
+            closed_devices=NO_DEVICES
+            | dict.fromkeys(("/dev/fuse", "/dev/loop-control"), "it cannot be opened"),
+        ),
+        SERVER,
+    ),
+    "container": (
+        FakeMachine(
+            installer="dnf",
+            closed_devices=NO_DEVICES,
+            listed={},
+            programs={name: told for name, told in PROGRAMS.items() if name.startswith("stithy")},
+            texts={name: text for name, text in TEXTS.items() if "pressure" not in name},
+            no_memory_limit="no group can be made in /sys/fs/cgroup",
+            no_io_uring="the kernel refuses it (operation not permitted)",
+            open_places=(),
+        ),
+        NO_SERVER,
+    ),
+    "laptop": (
+        FakeMachine(
+            facts=FACTS | {"cpu_governor": "powersave", "clock_source": "hpet", "cpus": 1},
+            synchronised=False,
+            doing=DISTURBED,
+            open_places=(place("/var/tmp/stithy", 1), place("/data/stithy", 900, device="sda")),
+        ),
+        SERVER,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_what_is_shown_of_a_machine_is_what_was_accepted(
+    name: str, tmp_path: Path, accept_golden: bool
+) -> None:
+    """Changes of what people read are made on purpose."""
+    machine, server = MACHINES[name]
+    commands = {"drive profile": (FIO,)}
+    found = examine(machine, commands, ask_engine=lambda _: server, here=tmp_path)
+    text = as_text(found)
+    assert max(map(len, text.splitlines())) <= 100
+    golden.same(HERE / f"{name}.txt", f"{text}\n", accept_golden)
