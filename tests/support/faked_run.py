@@ -12,6 +12,7 @@ from stithy.run.context import Context
 from stithy.run.equip import Tools
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
+from stithy.run.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from support.running import write_study
@@ -25,6 +26,7 @@ class FakedRun:
     engine: FakeEngine = field(default_factory=FakeEngine)
     hammer: FakeHammer = field(default_factory=FakeHammer)
     clock: FakeClock = field(default_factory=FakeClock)
+    hammer_version: str = "hammer 0.fake"
     users: tuple[int, ...] = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
@@ -44,19 +46,29 @@ class FakedRun:
             self.root / "study.yaml", places, users=self.users, load=self.load,
             thresholds=self.thresholds,
         )  # fmt: skip
-        tools = Tools(
+        return start_run(study, self.out, self.stop, self._hear, self.tools)
+
+    @property
+    def tools(self) -> Tools:
+        """The fakes, where a run finds its tools."""
+        return Tools(
             clock=self.clock,
             runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),
             hammer=lambda runner: lambda url: self.hammer,
-            hammer_version=lambda runner: "hammer 0.fake",
+            hammer_version=lambda runner: self.hammer_version,
             engine=lambda file, request: self.engine,
             user=lambda: None,
         )
-        return start_run(study, self.out, self.stop, self._hear, tools)
 
     def run(self) -> Outcome:
         """The whole run."""
         return execute(self.start())
+
+    def resume(self, *, force: bool = False) -> Outcome:
+        """The rest of a run that was cut off."""
+        resumed = resumed_run(self.out, self.stop, self._hear, force=force, tools=self.tools)
+        with resumed as context:
+            return execute(context)
 
     def _hear(self, event: Event) -> None:
         self.events.append(event)

@@ -12,6 +12,7 @@
   tables/conditions.parquet     consistency conditions outside of windows
   tables/restores.parquet       one row a restore
   drives/<candidate>.<role>.latency.hlog   latencies of an emulated drive, second by second
+  drives/session-<number>/      the same of drives that a resumed run made anew
   windows/<window id>/
     hammer.jsonl                raw output of the hammer
     warm-up.jsonl  check.jsonl  raw output of the passes before and after
@@ -22,6 +23,7 @@
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
     ledger.parquet  ledger_findings.parquet  drives.parquet
     server.log
+  cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again
   report.html
   report/                       figures and the tables behind them, regenerated at will
 """
@@ -143,6 +145,10 @@ class RunDirectory:
     def window(self, window_id: str) -> WindowDirectory:
         """The directory of one window."""
         return WindowDirectory(self.windows / window_id)
+
+    def cut_off(self, session: int, window_id: str) -> Path:
+        """What session `session`, counted from 1, wrote of a window before it was cut off."""
+        return self.root / "cut-off" / str(session) / window_id
 
     @property
     def page(self) -> Path:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -96,6 +96,20 @@ def read_run(root: Path) -> Run:
         restores=frames["restores"],
         problems=tuple(problems),
     )
+
+
+def read_manifest(path: Path) -> Manifest | None:
+    """A manifest; None where there is none that can be read.
+
+    Raises UserError for one that a newer version of Stithy wrote.
+    """
+    return _manifest(path, [])
+
+
+def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
+    """The rows of one table's file, as mappings; none where it is missing or damaged."""
+    frame = _frame(table, path, [])
+    return [] if frame is None else frame.to_dicts()
 
 
 def _require_run(directory: RunDirectory) -> None:

@@ -27,6 +27,7 @@ from stithy.run.fingerprint import Fingerprint, fingerprint
 from stithy.run.journal import Journal
 from stithy.run.log import logging
 from stithy.run.register import Register
+from stithy.run.scratch import make_scratch
 from stithy.run.stop import Stop
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import ROLES, Provider, Site
@@ -90,7 +91,10 @@ class Equipped:
     machine: Fingerprint
 
     def context(self, books: "Books", stop: Stop, tell: Observer, state: State) -> Context:
-        """All of it with the run's books: what the steps may use."""
+        """All of it with the run's books: what the steps may use. Makes the run's own directory.
+
+        Raises PreconditionError where none can be made.
+        """
         return Context(
             run_id=self.run_id,
             file=self.file,
@@ -107,7 +111,7 @@ class Equipped:
             hammer=self.hammer,
             providers=self.providers,
             user=self.user,
-            scratch=books.scratch,
+            scratch=make_scratch(books.record, self.user),
             stop=stop,
             tell=logging(self.directory.log, self.clock, tell),
             state=state,
@@ -116,11 +120,15 @@ class Equipped:
 
 @dataclass(frozen=True)
 class Books:
-    """What a run writes into before it makes anything, and its own small directory."""
+    """What a run writes into before it makes anything."""
 
     register: Register
     journal: Journal
-    scratch: Path
+
+    def record(self, kind: str, facts: dict[str, str]) -> None:
+        """Write down, durably and in both, what is about to be made."""
+        self.journal.write("making", kind=kind, facts=facts)
+        self.register.making(kind, facts)
 
 
 def equip(

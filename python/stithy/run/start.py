@@ -17,7 +17,6 @@ from stithy.run.events import Observer
 from stithy.run.journal import Journal
 from stithy.run.preflight import check_candidates, check_directory
 from stithy.run.register import Register
-from stithy.run.scratch import make_scratch
 from stithy.run.stop import Stop
 from stithy.study.load import read_study
 
@@ -37,7 +36,12 @@ def start_run(
     clean_leftovers(found.providers)
     check_candidates(file.study, found.plan, found.providers, found.runner, found.user)
     check_directory(directory.root, found.providers)
-    return found.context(_enter(found), stop, tell, State())
+    books = _enter(found)
+    try:
+        return found.context(books, stop, tell, State())
+    except StithyError:
+        books.register.close(remove=True)
+        raise
 
 
 def default_directory(study: Path, now_s: float) -> Path:
@@ -47,7 +51,7 @@ def default_directory(study: Path, now_s: float) -> Path:
 
 
 def _enter(found: Equipped) -> Books:
-    """Register the run, make its directory and its scratch directory, in that order."""
+    """Register the run, make its directory, and write down that it begins, in that order."""
     directory = found.directory
     register = Register(found.run_id, directory.root.resolve(), found.clock)
     try:
@@ -56,12 +60,7 @@ def _enter(found: Equipped) -> Books:
         write_durably(directory.study, found.file.content)
         journal = Journal(directory.journal, found.clock)
         journal.write("run-started", **_beginning(found))
-
-        def record(kind: str, facts: dict[str, str]) -> None:
-            journal.write("making", kind=kind, facts=facts)
-            register.making(kind, facts)
-
-        return Books(register, journal, make_scratch(record, found.user))
+        return Books(register, journal)
     except OSError as error:
         register.close(remove=True)
         raise PreconditionError(

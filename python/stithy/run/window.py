@@ -58,11 +58,18 @@ class Measured:
     missing_because: str | None = None
     server_ended: str | None = None
 
+    @property
+    def complete(self) -> bool:
+        """Whether the users did all they were to do, and nothing failed around them."""
+        done = self.driven is not None and self.driven.summary.complete
+        return done and self.missing_because is None
+
 
 def window_step(context: Context, step: Step) -> str:
     """Measure one window and write its tables; returns in words what came of it.
 
-    Raises InfrastructureError for a full disk, after the tables are written.
+    Raises InfrastructureError for a full disk, and Interrupted for a window that a person cut
+    short, after the tables are written.
     """
     assert step.window is not None  # the plan gives every window step its window
     measured = Measured(step.window)
@@ -75,6 +82,9 @@ def window_step(context: Context, step: Step) -> str:
     directory = context.directory.window(step.window.id)
     result = write_window(context, directory, measured)
     _stop_when_full(context, directory, measured)
+    if not measured.complete:
+        # It is not done: whoever resumes the run measures it again.
+        context.stop.check()
     return result
 
 

@@ -121,7 +121,7 @@ def _numbers(context: Context, measured: "Measured", transactions: list[Row]) ->
     summary = measured.driven.summary
     merged = next((row for row in transactions if row["transaction"] == ALL), {})
     row = window_numbers(summary, context.workload.headline, merged.get("service_p50_s"))
-    row["complete"] = summary.complete and measured.missing_because is None
+    row["complete"] = measured.complete
     if not row["complete"]:
         row["missing_because"] = measured.missing_because or _cut_short(context, measured)
     row["checkpoints_inside"] = checkpoints_inside(

@@ -1,0 +1,67 @@
+"""`stithy resume`: go on with a run that was cut off."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.judging import require_writable
+from stithy.cli.render import say
+from stithy.exits import Exit
+
+
+def resume(
+    directory: Path,
+    /,
+    *,
+    force: Annotated[bool, Parameter(negative=())] = False,
+    keep: Annotated[bool, Parameter(negative=())] = False,
+    junit: Path | None = None,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> Exit:
+    """Go on with a run that was killed, interrupted or failed, and write its report.
+
+    Whatever ended it (Ctrl-C, a kill, a reboot, a full disk), the run ends with the same windows as
+    if nothing had happened. First what it left is removed, as `stithy clean` does. Then the
+    candidates are made and the database is loaded again, from the same seed. Windows that were
+    measured are kept; the one that was cut off, and those that are missing, are measured as
+    planned. The report says when the run was resumed. It does not measure a window again that came
+    to its end, valid or not.
+
+    Refused for a run that still goes on, for one that ended well, and where its study, the kernel,
+    the CPUs, the memory or a program's version are not as they were.
+
+    Examples:
+
+        stithy resume runs/demo-20261121T001627Z
+
+    Parameters
+    ----------
+    directory
+        The directory that `stithy run` wrote.
+    force
+        Go on although machine or study have changed; the study stays the one that was begun, and
+        the report says what changed.
+    keep
+        Leave the database instances running, and print how to reach them; `stithy clean` ends them.
+    junit
+        File for the study's thresholds as JUnit XML.
+    json
+        Print one JSON document at the end: results, report, findings, thresholds, instances kept.
+    """
+    from stithy.cli.conclude import conclude
+    from stithy.cli.display.lines import display
+    from stithy.run.executor import execute
+    from stithy.run.resume import resumed_run
+    from stithy.run.stop import Stop
+
+    require_writable(junit)
+    stop = Stop(say)
+    with stop.installed():
+        with display() as shown, resumed_run(directory, stop, shown.show, force=force) as context:
+            outcome = execute(context, keep=keep)
+        with stop.shield():
+            return conclude(outcome, junit, json=json)
+
+
+COMMAND = resume

@@ -1,0 +1,235 @@
+"""A run that was cut off goes on: what is left of it is cleaned, what was measured is kept.
+
+Nothing is guessed: the journal tells what was done, the machine whether the run still lives. Its
+volumes are made anew and the database is loaded again from the same seed, then the windows that are
+missing are measured as planned. It stays the same run, with the same id; this is its next session.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.hosts.processes import is_alive, own_identity
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import Manifest
+from stithy.results.read import read_manifest
+from stithy.run.context import Before, Context
+from stithy.run.equip import Books, Equipped, Tools, clean_leftovers, equip
+from stithy.run.events import Note, Observer
+from stithy.run.fingerprint import changes
+from stithy.run.journal import Journal
+from stithy.run.past import Past, read_past
+from stithy.run.preflight import check_candidates
+from stithy.run.register import Making, Register, read_registered
+from stithy.run.rest import Rest, rest_of
+from stithy.run.stop import Stop
+from stithy.run.undo import undo
+from stithy.study.load import StudyFile, read_study
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run that may go on; `changed` is what is not as it was, and was allowed."""
+
+    past: Past
+    manifest: Manifest | None
+    equipped: Equipped
+    changed: tuple[str, ...]
+
+
+@contextmanager
+def resumed_run(
+    root: Path, stop: Stop, tell: Observer, *, force: bool = False, tools: Tools | None = None
+) -> Iterator[Context]:
+    """The run in `root`, ready to go on; nobody else can resume it inside.
+
+    `force` goes on where machine or study have changed. Raises UserError for what is no run,
+    PreconditionError for one that lives, that ended, or that must not go on here, and has changed
+    nothing then. InfrastructureError where what it left cannot be removed.
+    """
+    directory = RunDirectory(root)
+    read_past(directory)
+    with _held(root):
+        found = _found(directory, tools or Tools(), force=force)
+        books = _enter(found)
+        try:
+            _clean(directory, found.past, books.register)
+            context = _context(found, books, stop, tell)
+        except StithyError as error:
+            _end(found, books, error)
+            raise
+        yield context
+
+
+@contextmanager
+def _held(root: Path) -> Iterator[None]:
+    """Hold a lock on the run directory: two sessions of a run would clean each other away."""
+    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise PreconditionError(
+            "it is being resumed by another process",
+            where=str(root),
+            remedy="wait for its end",
+        ) from error
+    finally:
+        os.close(fd)
+
+
+def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
+    """Everything that speaks against going on is found here; nothing is changed."""
+    past, manifest = read_past(directory), read_manifest(directory.manifest)
+    _refuse_ended(directory, past, manifest)
+    _refuse_living(directory, past)
+    file = _study(directory, past)
+    logs = directory.drives / f"session-{len(past.sessions) + 1}"
+    equipped = equip(file, directory, past.run_id, logs, tools)
+    changed = (*_study_changed(past, file), *changes(past.machine, equipped.machine))
+    if changed and not force:
+        raise PreconditionError(
+            f"windows before and after could not be compared, because this has changed: "
+            f"{'; '.join(changed)}",
+            where=str(directory.root),
+            remedy="run the study again as a new run, or go on all the same with --force",
+        )
+    return Found(past, manifest, equipped, changed)
+
+
+def _refuse_ended(directory: RunDirectory, past: Past, manifest: Manifest | None) -> None:
+    """A run that ended well has nothing left to do; its manifest is the last that it writes."""
+    if past.sessions[-1].end != "finished" or manifest is None or manifest.end != "finished":
+        return
+    remedy = f"read its report: {directory.page}"
+    if not directory.page.exists():
+        remedy = f"write its report: stithy report {directory.root}"
+    raise PreconditionError(
+        "the run has ended well: nothing is left to be measured",
+        where=str(directory.root),
+        remedy=remedy,
+    )
+
+
+def _refuse_living(directory: RunDirectory, past: Past) -> None:
+    owner = past.sessions[-1].owner
+    if is_alive(owner) and owner != own_identity():
+        raise PreconditionError(
+            f"the run goes on: process {owner.pid} is at it",
+            where=str(directory.root),
+            remedy="wait for its end, or stop it with Ctrl-C",
+        )
+
+
+def _study(directory: RunDirectory, past: Past) -> StudyFile:
+    """The study as it was when the run began: the copy among its results."""
+    kept = read_study(directory.study)
+    if kept.sha256 != past.study_sha256:
+        raise PreconditionError(
+            "the run's own copy of the study was changed: what it measured belongs to another",
+            where=str(directory.study),
+            remedy="put that file back as it was, or run the changed study as a new run",
+        )
+    return replace(kept, path=past.study)
+
+
+def _study_changed(past: Past, file: StudyFile) -> list[str]:
+    """Whether the person changed the study since; one that is gone or closed says nothing."""
+    try:
+        now = past.study.read_bytes()
+    except OSError:
+        return []
+    return [] if now == file.content else [f"the study {past.study}"]
+
+
+def _enter(found: Found) -> Books:
+    """Register this session, and write down that it begins."""
+    equipped, past = found.equipped, found.past
+    directory = equipped.directory
+    register = Register(past.run_id, directory.root.resolve(), equipped.clock)
+    journal = Journal(directory.journal, equipped.clock)
+    journal.write(
+        "run-resumed",
+        run_id=past.run_id,
+        owner=own_identity().facts(),
+        machine=dict(equipped.machine),
+        changed=found.changed,
+    )
+    return Books(register, journal)
+
+
+OWN_NAMES = frozenset({"tree", "mark", "scratch", "cgroup", "mount", "drive", "image"})
+"""Kinds whose names or marks are this run's alone; others may belong to a later run by now."""
+
+
+def _clean(directory: RunDirectory, past: Past, register: Register) -> None:
+    """Unmake all that earlier sessions left, as `stithy clean` does.
+
+    Where the register knows nothing of it (it was lost, or is kept elsewhere), the journal tells
+    what there may be.
+    """
+    known = read_registered(register.path)
+    makings = known.makings if known else ()
+    if not makings:
+        makings = tuple(
+            Making(register.making(each.kind, each.facts), each.kind, each.facts)
+            for each in past.makings
+            if each.kind in OWN_NAMES
+        )
+    left = undo(past.run_id, makings, register.unmade, everything=True)
+    if left:
+        raise InfrastructureError(
+            f"what the run left could not be removed: {left[0].making.kind}: {left[0].reason}",
+            where=str(directory.root),
+            remedy="mend that, then resume again",
+        )
+
+
+def _context(found: Found, books: Books, stop: Stop, tell: Observer) -> Context:
+    """The context of the session: what is left to do, and what is known from before."""
+    equipped, past = found.equipped, found.past
+    rest = rest_of(equipped.plan, equipped.directory, past, found.manifest)
+    sessions = tuple(session.facts() for session in past.sessions)
+    rest.state.before = Before(sessions, found.manifest, found.changed)
+    if rest.windows:
+        clean_leftovers(equipped.providers)
+        file = equipped.file
+        check_candidates(
+            file.study, equipped.plan, equipped.providers, equipped.runner, equipped.user
+        )
+    _set_aside(equipped.directory, rest.cut_off, len(sessions))
+    context = equipped.context(books, stop, tell, rest.state)
+    _tell(context, rest)
+    return context
+
+
+def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) -> None:
+    """What was written of windows that are measured again is kept, out of the way."""
+    for window_id in windows:
+        target = directory.cut_off(session, window_id)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        directory.window(window_id).root.rename(target)
+
+
+def _tell(context: Context, rest: Rest) -> None:
+    """What was found, and which final checks cannot be done any more, for person and journal."""
+    for step, because in rest.impossible.items():
+        context.journal.write("step-skipped", id=step, kind="check", because=because)
+        context.tell(Note(f"{step} is left out: {because}"))
+    again = f", measured again: {', '.join(rest.cut_off)}" if rest.cut_off else ""
+    context.tell(Note(f"resumed: {rest.kept} windows are kept, {rest.windows} are left{again}"))
+
+
+def _end(found: Found, books: Books, error: StithyError) -> None:
+    """The session ends before its first step; what it has made itself goes again."""
+    registered = read_registered(books.register.path)
+    makings = registered.makings if registered else ()
+    left = undo(found.past.run_id, makings, books.register.unmade, everything=True)
+    with suppress(StithyError):  # the first error explains the second
+        books.journal.write("run-ended", end="failed", because=str(error))
+    books.journal.close()
+    books.register.close(remove=not left)
