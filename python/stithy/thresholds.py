@@ -132,16 +132,17 @@ class Threshold:
 
 def decimal(value: float) -> str:
     """All digits of a number without an exponent, so that it is read back as the same."""
-    text = format(Decimal(repr(value)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return _trimmed(format(Decimal(repr(value)), "f"))
 
 
 def _duration(value_s: float) -> str:
-    """The shortest way to write a duration, of those that are read back as the same."""
-    ways = [f"{decimal(value_s)} s"]
-    for unit in ("ms", "us"):
-        number = format(Decimal(repr(value_s)) / Decimal(repr(SECONDS_BY_UNIT[unit])), "f")
-        number = number.rstrip("0").rstrip(".") if "." in number else number
-        if float(number) * SECONDS_BY_UNIT[unit] == value_s:
-            ways.append(f"{number} {unit}")
-    return min(ways, key=len)
+    """A duration in the unit that fits its size, or in seconds where only these give it exactly."""
+    unit = "us" if 0 < value_s < 1e-3 else "ms" if 0 < value_s < 1 else "s"
+    size_s = SECONDS_BY_UNIT[unit]
+    number = _trimmed(format(Decimal(repr(value_s)) / Decimal(repr(size_s)), "f"))
+    exact = float(number) * size_s == value_s
+    return f"{number} {unit}" if exact else f"{decimal(value_s)} s"
+
+
+def _trimmed(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

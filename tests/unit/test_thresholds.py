@@ -10,11 +10,16 @@ from stithy.thresholds import METRICS, RELATIONS, Constant, Measured, Threshold,
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.005, "5 ms"), (0.0005, "0.5 ms"), (3e-6, "3 us"), (1.5, "1.5 s"), (90.0, "90 s")],
+    [
+        (0.005, "5 ms"),
+        (0.0005, "500 us"),
+        (0.1, "100 ms"),
+        (3e-6, "3 us"),
+        (1.5, "1.5 s"),
+        (90.0, "90 s"),
+    ],
 )
-def test_a_duration_is_written_in_the_unit_in_which_it_is_shortest(
-    value: float, expected: str
-) -> None:
+def test_a_duration_is_written_in_the_unit_that_fits_its_size(value: float, expected: str) -> None:
     """So that a report shows it as the study has it."""
     assert str(Constant(value, "s")) == expected
 

@@ -1,0 +1,295 @@
+"""May the numbers of two runs be held against each other, and if not, what differs?
+
+`manifest.comparability` and the fingerprints beside it, as single facts with a meaning each. A fact
+is *needed* where the numbers rest on it: runs that differ in one are not comparable, unless a
+person says that this is what the comparison is about. The others are only told.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.errors import StithyError, UserError
+from stithy.results.manifest import CandidateFacts, Fact, Manifest
+from stithy.suggest import closest
+
+MEMORY_SHARE = 0.01
+"""Own: firmware and kernel keep a little more or less of it for themselves at each boot."""
+
+NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a fact says, and to which group it belongs; `needed`: it must be equal."""
+
+    group: str
+    text: str
+    needed: bool = True
+
+
+def _group(group: str, texts: Mapping[str, str], *, needed: bool = True) -> dict[str, Meaning]:
+    return {name: Meaning(group, text, needed) for name, text in texts.items()}
+
+
+MEANINGS: Mapping[str, Meaning] = {
+    **_group("workload", {
+        "workload": "what the users do",
+        "warehouses": "size of the data",
+        "data_compressible_percent": "how well the generated text compresses",
+        "data_duplicate_percent": "how much of it repeats",
+        "profile": "mix and keys that users draw",
+    }),
+    **_group("load", {
+        "pace": "when users act",
+        "think_s": "mean think time",
+        "rate_per_s": "transactions due in a second of an open loop",
+        "arrivals": "how these are spread",
+        "connections": "connections that users share",
+        "users_per_warehouse": "users at home in a warehouse",
+        "touch_percent": "share of the warehouses that users reach",
+        "procedures": "whether transactions are procedures in the server",
+        "isolation": "isolation of transactions",
+        "ledger": "whether acknowledgements were kept",
+        "ramp_up_s": "time before the measurement",
+        "duration_s": "time of the measurement",
+        "checkpoint": "whether one was forced before each window",
+    }),
+    **_group("database", {
+        "engine": "database product",
+        "server_version": "its version",
+        "settings.*": "settings in force, or those of the study where these are not known",
+        "server_cpus": "number of CPUs that the server may use",
+        "memory_limit_bytes": "memory of server and page cache",
+        "memory_limit_enforced": "whether that limit held",
+    }),
+    **_group("stithy", {
+        "driver_generation": "version of the load driver, as far as it can change what is measured",
+    }),
+    **_group("machine", {
+        "architecture": "kind of CPU",
+        "cpu_model": "its name",
+        "cpu_microcode": "its microcode",
+        "cpus": "number of CPUs",
+        "cpu_cores": "number of cores",
+        "cpu_smt": "whether cores run two threads",
+        "cpu_governor": "who chooses the frequency",
+        "cpu_turbo": "whether it may rise",
+        "cpu_virtual": "whether the machine is virtual",
+        "numa_nodes": "number of memory nodes",
+        "machine": "maker and model",
+        "memory_bytes": "memory, equal within 1 %",
+        "transparent_huge_pages": "when memory comes in large pages",
+        "swappiness": "how readily memory is swapped",
+        "dirty_background_ratio": "when the kernel begins to write back",
+        "dirty_ratio": "when writers must wait for that",
+        "kernel": "version of the kernel",
+        "kernel_arguments": "its arguments that bear on speed",
+        "cgroup_version": "version of the control groups",
+        "clock_source": "what the kernel takes the time from",
+        "distribution": "distribution",
+        "mitigation.*": "what the kernel does about each flaw of the CPU",
+    }),
+    **_group("candidate", {
+        "provider": "how its storage came to be",
+        "filesystem": "file system",
+        "mount_options": "its mount options",
+        "memory_backed": "whether it lies in memory",
+        "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
+        "drive.*": "emulated drives by role: profile, scale, size, file system, where bytes lie",
+    }),
+    **_group("told", {
+        "swap_bytes": "swap of the machine",
+        "python": "version of Python, which is on no path that is measured",
+        "stithy_version": "version of Stithy",
+        "hammer_version": "version of the load driver",
+        "seed": "seed of data, draws and order: other seeds must give the same answer",
+        "users": "levels; those of both runs are compared",
+        "repeat": "windows of the same kind",
+        "error_limit": "errors that end a window",
+    }, needed=False),
+}  # fmt: skip
+"""Every fact by its name; a star stands for any name that follows."""
+
+DEVICE_FACTS = (
+    "model", "firmware", "driver", "rotational", "scheduler", "queue_requests", "write_cache",
+    "logical_block_bytes", "physical_block_bytes", "alignment_offset_bytes",
+    "discard_granularity_bytes", "read_ahead_bytes", "size_bytes",
+)  # fmt: skip
+DRIVE_FACTS = (
+    "profile_name", "profile", "scale", "size_bytes", "sector_bytes", "filesystem",
+    "mount_options", "backing", "transport",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact that is not the same in two runs; `subject` is what it is a fact of, where not all."""
+
+    name: str
+    subject: str
+    base: str
+    other: str
+
+    @property
+    def needed(self) -> bool:
+        """Whether it must be equal."""
+        return meaning(self.name).needed
+
+    def __str__(self) -> str:
+        """`nvme: device.firmware: 1.0 and 1.1`."""
+        told = f"{self.name}: {self.base} and {self.other}"
+        return f"{self.subject}: {told}" if self.subject else told
+
+
+class NotComparable(UserError):
+    """Runs that differ in what numbers rest on: carries every such fact."""
+
+    def __init__(self, where: str, against: str, differences: Sequence[Difference]) -> None:
+        """`differences` has at least one entry."""
+        names = ", ".join(dict.fromkeys(each.name for each in differences))
+        remedy = (
+            "compare runs of one configuration, or name with --ignore what the comparison is about"
+        )
+        super().__init__(f"not comparable with {against}: {names}", where=where, remedy=remedy)
+        self.facts = tuple(
+            UserError(
+                f"differs from {against}: {each}", where=where, remedy=f"--ignore {each.name}"
+            )
+            for each in differences
+        )
+
+    def parts(self) -> tuple[StithyError, ...]:
+        """One error a fact, and how to ignore it."""
+        return self.facts
+
+
+def meaning(name: str) -> Meaning:
+    """The meaning of a fact: its own, or that of its kind. Raises KeyError for an unknown one."""
+    own = MEANINGS.get(name)
+    return own if own else MEANINGS[f"{name.partition('.')[0]}.*"]
+
+
+def differences(
+    base: Manifest, other: Manifest, candidates: Sequence[str]
+) -> tuple[Difference, ...]:
+    """Every fact that is not the same, in the order of `MEANINGS`; of these candidates only."""
+    effective = base.database.effective_settings and other.database.effective_settings
+    ours = _facts(base, candidates, effective=bool(effective))
+    theirs = _facts(other, candidates, effective=bool(effective))
+    found = [
+        Difference(name, subject, _told(a), _told(b))
+        for subject, name in dict.fromkeys([*ours, *theirs])
+        if not _same(name, a := ours.get((subject, name)), b := theirs.get((subject, name)))
+    ]
+    order = list(MEANINGS.values())
+    return tuple(sorted(found, key=lambda each: order.index(meaning(each.name))))
+
+
+def ignored(difference: Difference, words: Sequence[str]) -> bool:
+    """Whether a person said that this fact may differ: by its name, or by a part at a dot."""
+    return any(_matches(difference.name, word) for word in words)
+
+
+def require_known(words: Sequence[str], manifests: Sequence[Manifest]) -> None:
+    """Refuse to ignore what is no fact. Raises UserError."""
+    names = {name for each in manifests for _, name in _all_facts(each)}
+    names |= {name for name in MEANINGS if "*" not in name}
+    for word in words:
+        if not any(_matches(name, word) for name in names):
+            parts = {part for name in names for part in (name, name.rpartition(".")[2])}
+            guess = closest(word, sorted(parts))
+            remedy = f"did you mean {guess}?" if guess else "see docs/reference/comparability.md"
+            raise UserError("no fact of these runs", where=f"--ignore {word}", remedy=remedy)
+
+
+def _matches(name: str, word: str) -> bool:
+    return name == word or name.startswith(f"{word}.") or name.endswith(f".{word}")
+
+
+def _all_facts(manifest: Manifest) -> dict[tuple[str, str], Any]:
+    names = [each.name for each in manifest.candidates]
+    return _facts(manifest, names, effective=manifest.database.effective_settings is not None)
+
+
+def _facts(
+    manifest: Manifest, candidates: Sequence[str], *, effective: bool
+) -> dict[tuple[str, str], Any]:
+    """All facts of a run by subject and name."""
+    plain = {**dict(_of_key(manifest, effective=effective)), **dict(_of_machine(manifest))}
+    found = {("", name): value for name, value in {**plain, **_told_only(manifest)}.items()}
+    for candidate in manifest.candidates:
+        if candidate.name in candidates:
+            for name, value in _of_candidate(candidate):
+                found[candidate.name, name] = value
+    return found
+
+
+def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]:
+    """The parts of the comparability key."""
+    names = {"cpus": "server_cpus", "driver": "driver_generation"}
+    for name, value in manifest.comparability.items():
+        if name != "settings":
+            yield names.get(name, name), value
+    known = manifest.database.effective_settings if effective else manifest.database.settings
+    for name, value in (known or {}).items():
+        yield f"settings.{name}", value
+
+
+def _of_machine(manifest: Manifest) -> Iterator[tuple[str, Any]]:
+    for name, fact in manifest.environment.items():
+        if name in MEANINGS or name.startswith("mitigation."):
+            yield name, fact.value
+
+
+def _told_only(manifest: Manifest) -> dict[str, Any]:
+    load = manifest.load
+    return {
+        "stithy_version": manifest.stithy_version,
+        "hammer_version": manifest.hammer_version,
+        "seed": manifest.seed,
+        "users": load.users,
+        "repeat": load.repeat,
+        "error_limit": load.error_limit,
+    }
+
+
+def _of_candidate(candidate: CandidateFacts) -> Iterator[tuple[str, Any]]:
+    yield "provider", candidate.provider
+    yield "filesystem", candidate.filesystem
+    yield "mount_options", candidate.mount_options
+    yield "memory_backed", candidate.memory_backed
+    yield from _of_devices(candidate.environment)
+    for drive in candidate.drives:
+        for name in DRIVE_FACTS:
+            yield f"drive.{drive.role}.{name}", getattr(drive, name)
+
+
+def _of_devices(environment: Mapping[str, Fact]) -> Iterator[tuple[str, Any]]:
+    """By place from the top, because the kernel numbers loop devices as they come."""
+    there = environment.get("devices")
+    names = there.value if there and isinstance(there.value, tuple) else ()
+    for place, device in enumerate(names, start=1):
+        for name in DEVICE_FACTS:
+            if (fact := environment.get(f"device.{device}.{name}")) is not None:
+                yield f"device.{place}.{name}", fact.value
+
+
+def _same(name: str, base: Any, other: Any) -> bool:
+    if name == "memory_bytes" and isinstance(base, int) and isinstance(other, int):
+        return abs(base - other) <= MEMORY_SHARE * base
+    return bool(base == other)
+
+
+def _told(value: Any) -> str:
+    """A value in a few words; a long text, such as a drive profile, only as another one."""
+    if value is None:
+        return NOT_KNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_told, value))
+    text = " ".join(str(value).split())
+    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"

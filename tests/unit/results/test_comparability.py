@@ -1,0 +1,123 @@
+"""What makes runs comparable: every fact that differs is found, named, and may be ignored."""
+
+from typing import Any
+
+import pytest
+
+from stithy.errors import UserError
+from stithy.hosts.facts import machine_facts
+from stithy.results.comparability import (
+    MEANINGS,
+    NotComparable,
+    differences,
+    ignored,
+    meaning,
+    require_known,
+)
+from stithy.results.manifest import CandidateFacts, Fact, Manifest
+from support.sample_run import Shape, manifest
+
+NAMES = ("disk", "memory")
+
+
+def changed(base: Manifest, **facts: Any) -> Manifest:
+    """A manifest with other facts of the machine."""
+    new = {name: Fact(value=value) for name, value in facts.items()}
+    return base.model_copy(update={"environment": {**base.environment, **new}})
+
+
+def with_device(base: Manifest, device: str, **facts: Any) -> Manifest:
+    """A manifest whose first candidate lies on this block device."""
+    environment = {
+        "devices": Fact(value=(device,)),
+        **{f"device.{device}.{name}": Fact(value=value) for name, value in facts.items()},
+    }
+    first: CandidateFacts = base.candidates[0].model_copy(update={"environment": environment})
+    return base.model_copy(update={"candidates": (first, *base.candidates[1:])})
+
+
+def test_a_run_is_comparable_with_itself_and_with_another_seed() -> None:
+    """The seed is told, and needs not be equal: other seeds must give the same answer."""
+    base = manifest(Shape())
+    assert differences(base, base, NAMES) == ()
+    (seed,) = differences(base, manifest(Shape(seed=2)), NAMES)
+    assert (str(seed), seed.needed) == ("seed: 1 and 2", False)
+
+
+def test_what_numbers_rest_on_is_needed() -> None:
+    """Load, settings in force, machine: each by its name and with both values."""
+    base = manifest(Shape())
+    other = changed(manifest(Shape(duration_s=30)), kernel="6.2.0", cpus=4)
+    effective = {**(base.database.effective_settings or {}), "fsync": "off"}
+    database = other.database.model_copy(update={"effective_settings": effective})
+    found = differences(base, other.model_copy(update={"database": database}), NAMES)
+    assert [str(each) for each in found if each.needed] == [
+        "duration_s: 20 and 30",
+        "settings.fsync: on and off",
+        "cpus: 2 and 4",
+        "kernel: 6.1.0 and 6.2.0",
+    ]
+
+
+def test_memory_may_differ_by_what_the_kernel_keeps() -> None:
+    """A hundredth at a boot; more is another machine."""
+    base = manifest(Shape())
+    assert differences(base, changed(base, memory_bytes=2**33 - 2**24), NAMES) == ()
+    assert differences(base, changed(base, memory_bytes=2**32), NAMES) != ()
+
+
+def test_a_fact_known_in_one_run_only_differs() -> None:
+    """Nobody can say that it is the same; what neither knows is."""
+    base = manifest(Shape())
+    (one,) = differences(base, changed(base, cpu_governor="performance"), NAMES)
+    assert str(one) == "cpu_governor: not known and performance"
+
+
+def test_the_devices_of_a_candidate_are_told_by_place_and_not_by_the_kernels_number() -> None:
+    """Two runs on the same emulated drive have it as loop0 and as loop3."""
+    base = with_device(manifest(Shape()), "loop0", model="x", firmware="1.0")
+    same = with_device(manifest(Shape()), "loop3", model="x", firmware="1.0")
+    other = with_device(manifest(Shape()), "loop3", model="x", firmware="1.1")
+    assert differences(base, same, NAMES) == ()
+    (firmware,) = differences(base, other, NAMES)
+    assert str(firmware) == "disk: device.1.firmware: 1.0 and 1.1"
+    assert differences(base, other, ("memory",)) == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("device.1.firmware", True), ("firmware", True), ("device", True), ("firm", False)],
+)
+def test_a_fact_is_ignored_by_its_name_or_by_a_part_at_a_dot(word: str, meant: bool) -> None:
+    """So that nobody has to know how many devices there are."""
+    base = with_device(manifest(Shape()), "vda", firmware="1.0")
+    other = with_device(manifest(Shape()), "vda", firmware="1.1")
+    (firmware,) = differences(base, other, NAMES)
+    assert ignored(firmware, [word]) == meant
+
+
+def test_a_word_that_is_no_fact_is_refused() -> None:
+    """With the one that was meant; a fact that does not differ may well be ignored."""
+    base = manifest(Shape())
+    with pytest.raises(UserError, match="did you mean kernel"):
+        require_known(["kernl"], [base])
+    require_known(["kernel", "settings", "shared_buffers", "cpu_governor"], [base])
+
+
+def test_a_refusal_names_every_fact_and_how_to_ignore_it() -> None:
+    """All at once, as with a study file."""
+    base = manifest(Shape())
+    found = differences(base, changed(base, kernel="6.2.0", cpus=4), NAMES)
+    error = NotComparable("b", "a", found)
+    assert "not comparable with a: cpus, kernel" in str(error)
+    assert [part.remedy for part in error.parts()] == ["--ignore cpus", "--ignore kernel"]
+
+
+def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> None:
+    """What is added there must be said here: may it differ?"""
+    names = {"cpus": "server_cpus", "driver": "driver_generation"}
+    for name in manifest(Shape()).comparability:
+        assert name == "settings" or meaning(names.get(name, name)), name
+    for name in machine_facts():
+        assert name == "mitigation" or meaning(name), name
+    assert all(each.text for each in MEANINGS.values())
