@@ -72,8 +72,8 @@ def build() -> cyclopts.App:
 
 
 def _default_shown(value: object) -> str | None:
-    """How help shows a default: an option that is off or not there needs no word."""
-    return None if value is None or value is False else str(value)
+    """How help shows a default: an option that is off, empty or not there needs no word."""
+    return None if value is None or value is False or value == () else str(value)
 
 
 def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

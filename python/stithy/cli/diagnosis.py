@@ -61,7 +61,7 @@ def _answer(found: "Examination") -> str:
         f"The demo cannot run here yet. It lacks: {names}.", WIDTH, break_on_hyphens=False
     )
     if _works(found, "provider", "path") and _works(found, "engine", None):
-        answer += "\nDirectories can be compared: studies/disk-and-memory.yaml is an example."
+        answer += "\nDirectories can be compared: `stithy new` writes a study of them."
     return answer
 
 

@@ -142,7 +142,7 @@ def _too_little_memory(machine: Machine) -> Iterable[Judgement]:
     available = memory_of(machine, "MemAvailable")
     if available is not None and available < DEMO_MEMORY_BYTES:
         found = f"{format_size(available)} to use, of {format_size(DEMO_MEMORY_BYTES)} for the demo"
-        remedy = "free memory, or write a study with fewer warehouses"
+        remedy = "free memory, or write a study that fits: `stithy new`"
         yield Judgement("memory", "missing", found, remedy)
 
 

@@ -1,0 +1,158 @@
+"""`stithy new`: a study for this machine, to be looked at and run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.render import say, show, show_json
+from stithy.errors import PreconditionError, UserError, failures_of_the_machine
+
+if TYPE_CHECKING:
+    from stithy.run.draft import Drafted
+
+STANDARD_OUTPUT = "-"
+
+
+def new(
+    file: Annotated[str, Parameter(allow_leading_hyphen=True)] = "study.yaml",
+    /,
+    *,
+    path: tuple[Path, ...] = (),
+    drive: tuple[str, ...] = (),
+    engine: str | None = None,
+    warehouses: int | None = None,
+    short: Annotated[bool, Parameter(negative=())] = False,
+    json: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Write a study for this machine, with every key explained, that can be run as it stands.
+
+    Its candidates are the file systems with room, and where there is only one, an emulated drive or
+    memory beside it; what else could be compared stands there as comments. The engine is one that
+    is here, and the database as large as fits into half of the memory and space that are free.
+    Everything that a run checks before it starts is checked. A file that is there is not
+    overwritten, and nothing else is made.
+
+    Examples:
+
+        stithy new
+        stithy new quick.yaml --short
+        stithy new disks.yaml --path /data/stithy --path /mnt/new/stithy
+        stithy new - --drive generic-sata --drive p4500-2000 > drives.yaml
+
+    Parameters
+    ----------
+    file
+        The study file to write; `-` is standard output.
+    path
+        A directory as a candidate, missing or empty; may be given several times.
+    drive
+        A drive profile, by name or file, as a candidate; may be given several times. With `path` or
+        `drive` these are the candidates, and no others.
+    engine
+        The database engine; default: one that is here.
+    warehouses
+        Size of the database, about 100 MB each; default: what fits, 20 at most.
+    short
+        A small database and short windows: some minutes instead of an hour.
+    json
+        Print one JSON document about what was written.
+    """
+    from stithy.hosts.here import LocalMachine
+    from stithy.run.draft import Wishes, draft
+
+    if file != STANDARD_OUTPUT:
+        _need_free(Path(file))
+    _check_engine(engine)
+    wishes = Wishes(path, drive, engine, warehouses, short)
+    drafted = draft(LocalMachine(), wishes)
+    if file == STANDARD_OUTPUT:
+        show(drafted.text.rstrip("\n"))
+        return
+    _write(Path(file), drafted.text)
+    if json:
+        show_json(_as_json(file, drafted))
+    else:
+        say(_summary(file, drafted))
+
+
+COMMAND = new
+
+
+def _need_free(file: Path) -> None:
+    """Before the machine is looked at; `_write` makes sure of it."""
+    if file.exists() or file.is_symlink():
+        raise _taken(file)
+    if not file.parent.is_dir():
+        raise UserError(
+            f"{file.parent} is not a directory", where=str(file), remedy="make it, or name another"
+        )
+
+
+def _check_engine(engine: str | None) -> None:
+    from stithy.registry import plugins
+    from stithy.suggest import closest
+
+    known = list(plugins("engine"))
+    if engine is not None and engine not in known:
+        meant = closest(engine, known)
+        remedy = f"did you mean {meant}?" if meant else f"one of {', '.join(known)}"
+        raise UserError(f"{engine!r} is not a database engine", where="--engine", remedy=remedy)
+
+
+def _write(file: Path, text: str) -> None:
+    """All of it or nothing: a half-written study would be taken for a whole one."""
+    try:
+        with failures_of_the_machine(str(file)), file.open("x", encoding="utf-8") as opened:
+            try:
+                opened.write(text)
+                opened.flush()
+            except OSError:
+                file.unlink(missing_ok=True)
+                raise
+    except FileExistsError as error:
+        raise _taken(file) from error
+    except PermissionError as error:
+        raise PreconditionError(
+            f"this user may not write to {file.parent.absolute()}",
+            where=str(file),
+            remedy="name a file elsewhere",
+        ) from error
+
+
+def _taken(file: Path) -> UserError:
+    return UserError(
+        "it is there already, and is not overwritten",
+        where=str(file),
+        remedy="name another file, or remove it",
+    )
+
+
+def _summary(file: str, drafted: "Drafted") -> str:
+    from stithy.plan.cost import total_s
+    from stithy.units import format_duration
+
+    names = ", ".join(drafted.study.candidates)
+    likely_s, at_most_s = total_s(drafted.plan)
+    return (
+        f"{file}: compares {names}, with {drafted.study.database.engine}; takes about "
+        f"{format_duration(round(likely_s))}, at most {format_duration(round(at_most_s))}\n"
+        f"look at it, then: stithy run {file}"
+    )
+
+
+def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
+    from stithy.plan.cost import total_s
+
+    time_s, time_s_max = total_s(drafted.plan)
+    study = drafted.study
+    return {
+        "schema_version": 1,
+        "file": file,
+        "candidates": list(study.candidates),
+        "engine": study.database.engine,
+        "warehouses": study.workload.warehouses,
+        "users": list(study.load.users),
+        "time_s": time_s,
+        "time_s_max": time_s_max,
+    }

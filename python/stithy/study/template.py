@@ -1,0 +1,154 @@
+"""The text of a new study: every key of the study file with its meaning, ready to be changed.
+
+Keys and meanings come from the model, so a new key stands in new studies at once. What the values
+are is decided elsewhere.
+"""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from stithy.study.document import Loc
+from stithy.study.fields import Key, key_at, known_at
+from stithy.study.locate import as_yaml
+from stithy.units import format_duration, format_size
+
+WIDTH = 100
+PLAIN = re.compile(r"[A-Za-z/.][\w./-]*")
+"""What YAML takes for text without quotes, whatever stands around it."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A candidate that could be: its name and lines; `note` tells what it is, in a few words."""
+
+    name: str
+    lines: Mapping[str, str]
+    note: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a new study says.
+
+    `head`: lines about it as a whole. `candidates` are in it, `others` could be. The rest as in the
+    study file.
+    """
+
+    head: tuple[str, ...]
+    question: str
+    candidates: tuple[Option, ...]
+    others: tuple[Option, ...]
+    engine: str
+    memory_bytes: int
+    workload: str
+    warehouses: int
+    users: tuple[int, ...]
+    ramp_up_s: float
+    duration_s: float
+
+
+def study_text(draft: Draft) -> str:
+    """The study file, valid as it stands."""
+    lines = [
+        *(f"# {line}".rstrip() for line in draft.head),
+        "",
+        *_values((), {"study": _quoted(draft.question)}, only=("study",)),
+        "",
+        *_candidates(draft),
+        "",
+        *_section("database", _database(draft)),
+        "",
+        *_section("workload", {"name": draft.workload, "warehouses": str(draft.warehouses)}),
+        "",
+        *_section("load", _load(draft)),
+        "",
+        *_others((), [each for each in known_at(()) if each not in _SECTIONS]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_SECTIONS = ("study", "candidates", "database", "workload", "load")
+
+
+def _database(draft: Draft) -> dict[str, str]:
+    return {"engine": draft.engine, "memory": format_size(draft.memory_bytes)}
+
+
+def _load(draft: Draft) -> dict[str, str]:
+    return {
+        "users": as_yaml(draft.users),
+        "ramp_up": format_duration(draft.ramp_up_s),
+        "duration": format_duration(draft.duration_s),
+    }
+
+
+def _candidates(draft: Draft) -> Iterator[str]:
+    yield from _comment(_meaning(("candidates",)), "")
+    yield "candidates:"
+    yield from (_option(each, "  ") for each in draft.candidates)
+    if draft.others:
+        yield "  # Others that this machine could have:"
+        yield from (_option(each, "  # ") for each in draft.others)
+
+
+def _option(option: Option, margin: str) -> str:
+    lines = ", ".join(f"{key}: {_quoted(value)}" for key, value in option.lines.items())
+    return f"{margin}{option.name}: {{{lines}}}  # {option.note}"
+
+
+def _section(name: str, values: Mapping[str, str]) -> Iterator[str]:
+    yield from _comment(_meaning((name,)), "")
+    yield f"{name}:"
+    yield from _values((name,), values, only=tuple(values))
+    rest = [each for each in known_at((name,)) if each not in values]
+    yield from _others((name,), rest)
+
+
+def _values(above: Loc, values: Mapping[str, str], *, only: tuple[str, ...]) -> Iterator[str]:
+    """Keys with their meaning above them."""
+    margin = "  " * len(above)
+    for name in only:
+        yield from _comment(_meaning((*above, name)), margin)
+        yield f"{margin}{name}: {values[name]}"
+
+
+def _others(above: Loc, names: list[str]) -> Iterator[str]:
+    """Keys that may be left out, each as a comment that shows it with its example."""
+    margin = "  " * len(above)
+    keys = [(name, key) for name in names if (key := key_at((*above, name)))]
+    if keys:
+        yield f"{margin}# May be said, too; without it the default holds:"
+    for name, key in keys:
+        yield f"{margin}# {name}: {as_yaml(key.example)}"
+        sentence = _description(key).split(". ")[0].rstrip(".")
+        yield from _comment(f"{sentence}.{_default(key)}", margin, hanging="    ")
+
+
+def _default(key: Key) -> str:
+    """A sentence about it; nothing where the default is that there is nothing."""
+    extra = key.info.json_schema_extra
+    told = extra.get("default") if isinstance(extra, dict) else key.info.default
+    return f" Default: {as_yaml(told)}." if told or told is False else ""
+
+
+def _meaning(loc: Loc) -> str:
+    key = key_at(loc)
+    return _description(key) if key else ""
+
+
+def _description(key: Key) -> str:
+    return key.info.description or ""
+
+
+def _comment(text: str, margin: str, hanging: str = "") -> Iterator[str]:
+    head = f"{margin}# {hanging}"
+    yield from (f"{head}{line}" for line in textwrap.wrap(text, WIDTH - len(head)))
+
+
+def _quoted(value: str) -> str:
+    """A text as YAML takes it for one: a JSON string is one, whatever it holds."""
+    plain = PLAIN.fullmatch(value) and value.lower() not in ("true", "false", "null", "yes", "no")
+    return value if plain else json.dumps(value, ensure_ascii=False)
