@@ -150,7 +150,16 @@ def _flaws(run: _Run) -> list[str]:
     invalid = sum(not window.valid for window in windows)
     told = [f"{run.path}: {invalid} of {len(windows)} windows are invalid and left out"]
     ended = [f"{run.path}: the run was not finished ({run.manifest.end})"]
-    return [*(told if invalid else []), *(ended if run.manifest.end != "finished" else [])]
+    changed = [
+        f"{run.path}: resumed although something had changed: {text}"
+        for session in run.manifest.sessions
+        for text in session.changed
+    ]
+    return [
+        *(told if invalid else []),
+        *(ended if run.manifest.end != "finished" else []),
+        *changed,
+    ]
 
 
 def _cells(row: "Row") -> tuple[str, ...]:

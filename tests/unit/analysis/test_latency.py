@@ -27,6 +27,7 @@ def test_all_is_merged_over_types_and_windows() -> None:
     whole = histogram(*values)
     assert merged["all"] == {
         "response_p50_s": whole.percentile_s(50),
+        "response_p90_s": whole.percentile_s(90),
         "response_p95_s": whole.percentile_s(95),
         "response_p99_s": whole.percentile_s(99),
     }

@@ -108,10 +108,14 @@ def test_flaws_of_a_run_are_told_before_its_numbers(
     invalid = {"w-disk-u4-b0": {"errors": 500}}
     one = build(tmp_path / "one", changes=invalid, end="interrupted")
     two = build(tmp_path / "two", repeat=1)
+    file = tmp_path / "two" / "manifest.json"
+    session = {"started_at_s": 1.0, "boot_id": "x", "changed": ["kernel: 6.0 before, 6.1.0 now"]}
+    file.write_text(json.dumps({**json.loads(file.read_text()), "sessions": [session]}))
     assert run(["compare", one, two]) == 0
     shown = capsys.readouterr().out
     assert f"{one}: 1 of 12 windows are invalid and left out" in shown
     assert f"{one}: the run was not finished (interrupted)" in shown
+    assert f"{two}: resumed although something had changed: kernel: 6.0 before" in shown
     assert "none: 2 windows of each are needed  2+1" in shown
 
 

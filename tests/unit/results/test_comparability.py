@@ -14,7 +14,7 @@ from stithy.results.comparability import (
     meaning,
     require_known,
 )
-from stithy.results.manifest import CandidateFacts, Fact, Manifest
+from stithy.results.manifest import CandidateFacts, Fact, LoadFacts, Manifest
 from support.sample_run import Shape, manifest
 
 NAMES = ("disk", "memory")
@@ -118,6 +118,8 @@ def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> No
     names = {"cpus": "server_cpus", "driver": "driver_generation"}
     for name in manifest(Shape()).comparability:
         assert name == "settings" or meaning(names.get(name, name)), name
+    for name in LoadFacts.model_fields:
+        assert meaning(name), name
     for name in machine_facts():
         assert name == "mitigation" or meaning(name), name
     assert all(each.text for each in MEANINGS.values())
