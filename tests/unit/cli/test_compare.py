@@ -82,7 +82,7 @@ def test_what_is_ignored_is_told_above_the_comparison(
     """For people and for programs."""
     one, two = build(tmp_path / "one"), build(tmp_path / "two")
     change_kernel(two)
-    assert run(["compare", one, two, "--ignore", "kernel"]) == 0
+    assert run(["compare", "--ignore", "kernel", one, two, "--ignore", "fsync"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert first == "differs, and is ignored: kernel: 6.1.0 and 6.2.0"
     run(["compare", one, two, "--ignore", "kernel", "--json"])
