@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stithy.errors import StithyError, UserError
-from stithy.results.manifest import CandidateFacts, Fact, Manifest
+from stithy.results.manifest import CandidateFacts, Fact, Manifest, sha256_of
 from stithy.suggest import closest
 
 MEMORY_SHARE = 0.01
@@ -282,7 +282,7 @@ def _same(name: str, base: Any, other: Any) -> bool:
 
 
 def _told(value: Any) -> str:
-    """A value in a few words; a long text, such as a drive profile, only as another one."""
+    """A value in a few words; of a long text, such as a profile, what tells it from others."""
     if value is None:
         return NOT_KNOWN
     if isinstance(value, bool):
@@ -292,4 +292,4 @@ def _told(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ", ".join(map(_told, value))
     text = " ".join(str(value).split())
-    return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
+    return text if len(text) <= 80 else f"a text of {len(text)} characters ({sha256_of(text)[:8]})"

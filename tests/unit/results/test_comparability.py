@@ -84,6 +84,23 @@ def test_the_devices_of_a_candidate_are_told_by_place_and_not_by_the_kernels_num
     assert differences(base, other, ("memory",)) == ()
 
 
+def test_emulated_drives_are_held_to_their_profiles_and_not_to_their_numbers() -> None:
+    """What was measured of a drive's transport differs from run to run; its profile must not."""
+    base = manifest(Shape(drives={"disk": 0.0}))
+    (drive,) = base.candidates[0].drives
+    assert differences(base, changed_drive(base, transport_s=1.0, seed=9), NAMES) == ()
+    (found,) = differences(base, changed_drive(base, profile=drive.profile + "\n# other"), NAMES)
+    assert (found.subject, found.name) == ("disk", f"drive.{drive.role}.profile")
+    assert found.base != found.other
+
+
+def changed_drive(base: Manifest, **facts: Any) -> Manifest:
+    """A manifest with other facts of the emulated drive of its first candidate."""
+    (drive,) = base.candidates[0].drives
+    first = base.candidates[0].model_copy(update={"drives": (drive.model_copy(update=facts),)})
+    return base.model_copy(update={"candidates": (first, *base.candidates[1:])})
+
+
 @pytest.mark.parametrize(
     ("word", "meant"),
     [("device.1.firmware", True), ("firmware", True), ("device", True), ("firm", False)],
