@@ -1,5 +1,6 @@
 """`stithy new`: a study for this machine, to be looked at and run."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,11 +82,13 @@ COMMAND = new
 
 def _need_free(file: Path) -> None:
     """Before the machine is looked at; `_write` makes sure of it."""
-    if file.exists() or file.is_symlink():
+    if os.path.lexists(file):
         raise _taken(file)
-    if not file.parent.is_dir():
+    if not os.path.isdir(file.parent):
         raise UserError(
-            f"{file.parent} is not a directory", where=str(file), remedy="make it, or name another"
+            f"{file.parent} is no directory that this user sees",
+            where=str(file),
+            remedy="make it, or name another",
         )
 
 
@@ -102,6 +105,8 @@ def _check_engine(engine: str | None) -> None:
 
 def _write(file: Path, text: str) -> None:
     """All of it or nothing: a half-written study would be taken for a whole one."""
+    from stithy.study.locate import shortened
+
     try:
         with failures_of_the_machine(str(file)), file.open("x", encoding="utf-8") as opened:
             try:
@@ -117,6 +122,12 @@ def _write(file: Path, text: str) -> None:
             f"this user may not write to {file.parent.absolute()}",
             where=str(file),
             remedy="name a file elsewhere",
+        ) from error
+    except OSError as error:
+        raise UserError(
+            f"this cannot be the name of a file: {(error.strerror or str(error)).lower()}",
+            where=shortened(str(file)),
+            remedy="name another",
         ) from error
 
 

@@ -15,12 +15,10 @@ from stithy.clock import Clock, SystemClock
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.devices import mounts
+from stithy.hosts.here import SYSTEM_FOLDERS
 from stithy.hosts.processes import users_of
 from stithy.hosts.runner import Command, Finished, LocalRunner, Runner
 from stithy.needs import KernelFileSystem, Need, Package, Program
-
-SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
-"""Where these programs are, also where a user's PATH does not name it."""
 
 BUSY_PATIENCE_S = 5.0
 TIMEOUT_S = 1800.0

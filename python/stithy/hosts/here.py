@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from stithy.storage.open_places import OpenPlace
 
 SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
+"""Where administrators' programs are, also where a user's PATH does not name it."""
+
 OWN_PREFIX = "stithy-"
 PATIENCE_S = 20.0
 
@@ -92,7 +94,8 @@ class LocalMachine:
 
         own = name.startswith(OWN_PREFIX)
         for folder in default_places() if own else (*search_path(), *SYSTEM_FOLDERS):
-            if (path := folder / name).is_file() and os.access(path, os.X_OK):
+            # A folder of the PATH may be closed to this user, at which Path.is_file would fail.
+            if os.path.isfile(path := folder / name) and os.access(path, os.X_OK):
                 return str(path)
         return None
 

@@ -83,13 +83,14 @@ def draft(
     engine = choose_engine(wishes.engine, ask_engine or engine_here)
     checked = check or (lambda study, plan: check_here(machine, study, plan))
     problem: PreconditionError | None = None
-    for begun in _drafts(machine, wishes, engine):
+    for number, begun in enumerate(_drafts(machine, wishes, engine)):
         for warehouses in _warehouses(wishes):
             drafted = _finished(_sized(begun, warehouses))
             try:
                 checked(drafted.study, drafted.plan)
             except PreconditionError as error:
-                problem = error
+                # Of what is compared for want of more room nobody asked to hear.
+                problem = error if number == 0 else problem
             else:
                 return drafted
     raise problem or PreconditionError(

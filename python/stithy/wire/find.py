@@ -53,4 +53,5 @@ def _built(module: Path) -> Iterable[Path]:
 
 
 def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    # A folder of the PATH may be closed to this user, at which Path.is_file would fail.
+    return os.path.isfile(path) and os.access(path, os.X_OK)

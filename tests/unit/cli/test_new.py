@@ -65,7 +65,13 @@ def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_directory_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """It is not made."""
     assert app.run(["new", "no/such/study.yaml"]) == 2
-    assert "no/such is not a directory" in capsys.readouterr().err
+    assert "no/such is no directory" in capsys.readouterr().err
+
+
+def test_what_cannot_be_a_files_name_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that is too long, in one line."""
+    assert app.run(["new", "x" * 300]) == 2
+    assert "cannot be the name of a file: file name too long" in capsys.readouterr().err
 
 
 def test_a_directory_that_cannot_be_written_to_is_told(

@@ -112,6 +112,16 @@ def test_nothing_that_fits_is_refused_with_the_reason() -> None:
         draft(FakeMachine(), Wishes(), ask_engine=here, check=never)
 
 
+def test_the_reason_told_is_that_of_what_was_wanted_most() -> None:
+    """Not that of what was tried in its place."""
+
+    def never(study: Study, _plan: Plan) -> None:
+        raise PreconditionError(f"no room for {' '.join(study.candidates)}", where="x", remedy="y")
+
+    with pytest.raises(PreconditionError, match="no room for var-tmp generic-nvme"):
+        draft(FakeMachine(), Wishes(), ask_engine=here, check=never)
+
+
 def test_a_machine_without_any_place_is_refused_with_the_remedy() -> None:
     """There is nothing to try."""
     bare = FakeMachine(open_places=(), is_root=False)

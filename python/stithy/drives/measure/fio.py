@@ -5,6 +5,7 @@ with `--readonly` unless something may be written. Latency is fio's `lat`, from 
 completion.
 """
 
+import os
 import re
 from dataclasses import dataclass
 
@@ -84,7 +85,9 @@ class Fio:
 
 def find(runner: Runner) -> tuple[str, str]:
     """fio's path and version. Raises PreconditionError where it is missing or too old."""
-    program = next((path for folder in search_path() if (path := folder / "fio").is_file()), None)
+    program = next(
+        (path for folder in search_path() if os.path.isfile(path := folder / "fio")), None
+    )
     if program is None:
         raise PreconditionError("fio is not there", where="the PATH", remedy=INSTALL)
     told = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()

@@ -1,0 +1,30 @@
+"""On this machine, as it is: a new study is valid, and what `stithy doctor` says is true."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.running import Stithy
+
+pytestmark = pytest.mark.needs_postgresql
+DRIVE = ("provider", "drive")
+
+
+def test_a_new_study_of_this_machine_can_be_planned(place: Path) -> None:
+    """Nothing but the file is made."""
+    stithy = Stithy(place / "state")
+    study = place / "study.yaml"
+    written = stithy.run("new", study, "--short")
+    assert written.returncode == 0, written.stderr
+    assert sorted(each.name for each in place.iterdir()) == ["study.yaml"]
+    assert stithy.run("plan", study).returncode == 0
+
+
+@pytest.mark.needs_drive
+def test_what_drives_need_is_there_where_they_can_be_had(place: Path) -> None:
+    """The tests' own probe of this machine and the doctor agree."""
+    told = json.loads(Stithy(place / "state").run("doctor", "--json").stdout)
+    (drive,) = [each for each in told["parts"] if (each["family"], each["name"]) == DRIVE]
+    lacks = [each["what"] for each in drive["needs"] if each["state"] == "missing"]
+    assert not {"root", "/dev/fuse", "/dev/loop-control"} & set(lacks)
