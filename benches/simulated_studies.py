@@ -122,7 +122,8 @@ class Truth:
 
 def signs_of(seed: int) -> list[int]:
     """For each block of a study 1 where B comes second, -1 where it comes first."""
-    return [1 if each.candidates[1] == "b" else -1 for each in blocks("ab", [8], BLOCKS_MOST, seed)]
+    found = blocks("ab", [(8, BLOCKS_MOST)], seed)
+    return [1 if each.candidates[1] == "b" else -1 for each in found]
 
 
 def end_of(logs: Sequence[float]) -> Outcome:

@@ -53,7 +53,7 @@ def outcome(content: bytes) -> None:
     except StudyError as error:
         well_told(error)
         return
-    assert total_s(plan)[0] < total_s(plan)[1]
+    assert total_s(plan.steps)[0] < total_s(plan.steps)[1]
     assert all(room > 0 for room in space_by_candidate(plan).values())
 
 

@@ -9,6 +9,7 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.hosts.runner import LocalRunner
 from stithy.run.context import Context
+from stithy.run.deciding import Judge
 from stithy.run.equip import Tools
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
@@ -39,14 +40,14 @@ class FakedRun:
         """The run directory."""
         return self.root / "out"
 
-    def start(self) -> Context:
+    def start(self, *, null: bool = False) -> Context:
         """Everything checked, nothing done."""
         places = {"a": self.root / "a", "b": self.root / "b"}
         study = write_study(
             self.root / "study.yaml", places, users=self.users, load=self.load,
             thresholds=self.thresholds,
         )  # fmt: skip
-        return start_run(study, self.out, self.stop, self._hear, self.tools)
+        return start_run(study, self.out, self.stop, self._hear, self.tools, null=null)
 
     @property
     def tools(self) -> Tools:
@@ -64,11 +65,11 @@ class FakedRun:
         """The whole run."""
         return execute(self.start())
 
-    def resume(self, *, force: bool = False) -> Outcome:
+    def resume(self, *, force: bool = False, judge: Judge | None = None) -> Outcome:
         """The rest of a run that was cut off."""
         resumed = resumed_run(self.out, self.stop, self._hear, force=force, tools=self.tools)
         with resumed as context:
-            return execute(context)
+            return execute(context, judge=judge)
 
     def _hear(self, event: Event) -> None:
         self.events.append(event)

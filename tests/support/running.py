@@ -23,6 +23,9 @@ PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
 
 
+USUAL = {"calibrate": "false", "repeat": "1"}
+
+
 def write_study(
     path: Path,
     candidates: Mapping[str, Path | str],
@@ -33,7 +36,9 @@ def write_study(
     load: Mapping[str, str] | None = None,
     thresholds: Sequence[str] = (),
 ) -> Path:
-    """A study of one warehouse with 1 s of ramp-up; without calibration unless `load` has it.
+    """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
+
+    `load` may say otherwise; a value of "" takes a key out.
 
     A candidate is a directory, or what stands after its name in the file.
     """
@@ -51,7 +56,7 @@ def write_study(
         f"  users: {list(users)}",
         "  ramp_up: 1 s",
         f"  duration: {duration}",
-        *(f"  {k}: {v}" for k, v in {"calibrate": "false", **(load or {})}.items()),
+        *(f"  {k}: {v}" for k, v in (USUAL | dict(load or {})).items() if v),
         *(["thresholds:"] if thresholds else []),
         *(f"  - {text}" for text in thresholds),
     ]

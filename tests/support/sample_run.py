@@ -25,6 +25,7 @@ from stithy.results.manifest import (
     Manifest,
     MemoryFacts,
     PlanFacts,
+    QuestionFacts,
     WorkloadFacts,
     comparability,
     comparability_key,
@@ -82,6 +83,8 @@ class Shape:
     lost: Mapping[str, int] = field(default_factory=dict)
     drives: Mapping[str, float] = field(default_factory=dict)
     thresholds: tuple[Threshold, ...] = ()
+    primary: QuestionFacts | None = None
+    null: bool = False
 
 
 def window_id(candidate: str, users: int, block: int) -> str:
@@ -173,7 +176,10 @@ def manifest(shape: Shape) -> Manifest:
         study_file="sample.yaml", study_sha256=sha256_of(study_text(shape)), seed=shape.seed,
         comparability_key=comparability_key(parts), comparability=parts, workload=workload,
         load=load, database=database, memory=memory, calibration=shape.calibration,
-        plan=PlanFacts(windows=tuple(windows), master_candidate=shape.candidates[0]),
+        plan=PlanFacts(
+            windows=tuple(windows), master_candidate=shape.candidates[0],
+            question=shape.primary, null=shape.null,
+        ),
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,
         ended_at_s=START_S + 100.0 * len(windows), end=shape.end,

@@ -35,16 +35,25 @@ class Compared:
     primary: bool = False
 
 
-def primary(evidence: Evidence, a: str, b: str, users: int, metric: str = "nopm") -> Compared:
-    """The comparison that answers the question.
+def pairs_of(evidence: Evidence) -> int:
+    """From how many pairs the one that answers was chosen; 1 where it was named before.
 
-    With more than two candidates the pair was chosen after all were measured, and a difference is
-    claimed only if it is large enough for the largest of as many.
+    Source: Bonferroni's bound.
+    """
+    return 1 if evidence.asked.pair else pairs_among(len(evidence.candidates))
+
+
+def primary(evidence: Evidence, a: str, b: str, users: int) -> Compared:
+    """The comparison that answers the question, by its metric and margin.
+
+    With more than two candidates, unless two were named before, the pair was chosen after all were
+    measured, and a difference is claimed only if it is large enough for the largest of as many.
     Source: docs/explanation/verdicts.md, "One question"; Bonferroni's bound.
     """
-    pairs = pairs_among(len(evidence.candidates))
+    asked, pairs = evidence.asked, pairs_of(evidence)
+    metric, margin = asked.metric, asked.margin_share
     effect = evidence.effect(a, b, users, metric)
-    verdict = decide(effect.logs, more_is_better=MORE_IS_BETTER[metric], among=pairs)
+    verdict = decide(effect.logs, margin, more_is_better=MORE_IS_BETTER[metric], among=pairs)
     chance = repeated_chance(effect.logs)
     chance = None if chance is None else min(1.0, chance * pairs)
     return Compared(metric, a, b, users, effect, verdict, chance, primary=True)
@@ -69,7 +78,8 @@ def descriptive(
 
 def _plain(evidence: Evidence, a: str, b: str, users: int, metric: str) -> Compared:
     effect = evidence.effect(a, b, users, metric)
-    verdict = decide(effect.logs, more_is_better=MORE_IS_BETTER[metric])
+    margin = evidence.asked.margin_share
+    verdict = decide(effect.logs, margin, more_is_better=MORE_IS_BETTER[metric])
     return Compared(metric, a, b, users, effect, verdict, repeated_chance(effect.logs))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.asked import Asked
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.identities import Identity, check
 from stithy.analysis.latency import ALL, Merged
@@ -95,12 +96,14 @@ class Evidence:
     """All windows of a run; `candidates` and `levels` in the order of the study.
 
     `merged`: percentiles over several windows of a candidate and level, where they are known.
+    `asked`: the primary question.
     """
 
     candidates: tuple[str, ...]
     levels: tuple[int, ...]
     windows: tuple[Window, ...]
     merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
+    asked: Asked = Asked()
 
     @cached_property
     def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:

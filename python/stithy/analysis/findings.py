@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from stithy.analysis.comparisons import Compared, descriptive, primary
+from stithy.analysis.comparisons import MORE_IS_BETTER, Compared, descriptive, primary
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.layers import Limit, limits
@@ -24,8 +24,8 @@ MAIN = 3
 class Comparison:
     """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
 
-    `metric` is `nopm` or `response_p95_s`; `verdict` is that on `b`. `highest` is False where a
-    higher level had no valid pair.
+    `metric` is `nopm` or `response_p95_s`; `verdict` is that on `b`. `instead_of` is the level that
+    was asked about, where it has no block in which both are valid.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -37,7 +37,7 @@ class Comparison:
     value_b: float | None
     effect: Effect
     verdict: Verdict
-    highest: bool = True
+    instead_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,23 +89,30 @@ def findings(evidence: Evidence, means: pl.DataFrame) -> tuple[Finding, ...]:
     """All findings, the most important first; the first answers the study's question.
 
     `means`: as `series.means` gives it; may be empty.
-    Own: throughput at the highest level, its response time, what was full, how it grew.
+    Own: the primary question, the same pair by the other metric, what was full, how it grew.
     """
     answer = _answer(evidence)
-    rest = [_response(evidence, answer), _limits(evidence, means), _growth(evidence)]
+    rest = [_other_metric(evidence, answer), _limits(evidence, means), _growth(evidence)]
     return (answer, *(finding for finding in rest if finding is not None))
 
 
 def question(evidence: Evidence) -> Compared | None:
     """The comparison that answers the study's question; None where nothing can be compared.
 
-    Own: new orders per minute of the slowest and the fastest candidate, at the highest level at
-    which two have valid windows.
+    Own: the pair that was asked about, else the slowest and the fastest candidate, at the level
+    that was asked about; where that has no valid block, at the highest of the others that has.
     """
-    for users in reversed(evidence.levels):
-        if (pair := _farthest_pair(evidence, users)) is not None:
+    for users in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
+        ::-1
+    ]:
+        if (pair := _pair(evidence, users)) is not None:
             return primary(evidence, *pair, users)
     return None
+
+
+def _level(evidence: Evidence) -> int:
+    """The level that is asked about."""
+    return evidence.asked.users or max(evidence.levels)
 
 
 def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
@@ -113,7 +120,8 @@ def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
     return Comparison(
         metric, a, b, users,
         evidence.level_value(a, users, metric), evidence.level_value(b, users, metric),
-        compared.effect, compared.verdict, users == max(evidence.levels),
+        compared.effect, compared.verdict,
+        None if users == _level(evidence) else _level(evidence),
     )  # fmt: skip
 
 
@@ -126,19 +134,20 @@ def _answer(evidence: Evidence) -> Finding:
         return _comparison(evidence, answered)
     if not any(window.valid for window in evidence.windows):
         return Nothing("no window is valid")
-    a, b = evidence.candidates[0], evidence.candidates[-1]
-    return _comparison(evidence, primary(evidence, a, b, max(evidence.levels)))
+    pair = evidence.asked.pair or (evidence.candidates[0], evidence.candidates[-1])
+    return _comparison(evidence, primary(evidence, *pair, _level(evidence)))
 
 
-def _farthest_pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
-    """The slowest and the fastest candidate that can be compared at a level."""
+def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
+    """The candidates that are compared at a level; None where no block of it has both."""
+    metric = evidence.asked.metric
     values = {
         name: value
         for name in evidence.candidates
-        if (value := evidence.level_value(name, users, "nopm")) is not None
+        if (value := evidence.level_value(name, users, metric)) is not None
     }
-    pair = farthest_pair(values)
-    known = pair is not None and evidence.effect(*pair, users, "nopm").ratio is not None
+    pair = evidence.asked.pair or farthest_pair(values)
+    known = pair is not None and evidence.effect(*pair, users, metric).ratio is not None
     return pair if known else None
 
 
@@ -152,10 +161,11 @@ def _alone(evidence: Evidence) -> Finding:
     return Nothing("no window is valid")
 
 
-def _response(evidence: Evidence, answer: Finding) -> Finding | None:
+def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
     if not isinstance(answer, Comparison) or answer.effect.ratio is None:
         return None
-    levels = descriptive(evidence, answer.a, answer.b, "response_p95_s")
+    other = next(metric for metric in MORE_IS_BETTER if metric != answer.metric)
+    levels = descriptive(evidence, answer.a, answer.b, other)
     return next(_comparison(evidence, each) for each in levels if each.users == answer.users)
 
 

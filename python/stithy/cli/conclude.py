@@ -31,7 +31,7 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
         say(f"error: {outcome.error}")
         say(f"to go on with what is left: stithy resume {directory}")
         return outcome.error.exit
-    return judged.exit if judged.any_valid else Exit.INVALID
+    return judged.exit if judged.answered else Exit.INVALID
 
 
 def _measured(directory: Path) -> bool:

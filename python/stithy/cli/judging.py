@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class Judged:
     """The thresholds of a run: as lines for people, as values for programs, as an exit code.
 
-    `any_valid`: whether any window of the run is valid.
+    `answered`: whether the measurement supports what it was made for.
     """
 
     lines: tuple[str, ...]
     values: list[dict[str, object]]
     exit: Exit
-    any_valid: bool
+    answered: bool
 
 
 def require_writable(junit: Path | None) -> None:
@@ -45,6 +45,7 @@ def judge(directory: Path, junit: Path | None) -> Judged:
     Raises InvalidMeasurement where JUnit XML is wanted of a run without a readable manifest, which
     holds the thresholds; InfrastructureError where it cannot be written.
     """
+    from stithy.cli.looking import answered
     from stithy.report.context import context_of
     from stithy.report.junit import junit_xml
     from stithy.report.thresholds import judged, lines
@@ -57,8 +58,8 @@ def judge(directory: Path, junit: Path | None) -> Judged:
             problem = "its manifest cannot be read, and with it no threshold"
             raise InvalidMeasurement(problem, where=str(directory), remedy="run the study again")
         _write(junit, junit_xml(context, judgements))
-    any_valid = any(window.valid for window in context.evidence.windows)
-    return Judged(lines(judgements), _values(judgements), exit_of(judgements), any_valid)
+    code = exit_of(judgements)
+    return Judged(lines(judgements), _values(judgements), code, answered(context))
 
 
 def exit_of(judgements: "Sequence[Judgement]") -> Exit:

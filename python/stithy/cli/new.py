@@ -144,7 +144,7 @@ def _summary(file: str, drafted: "Drafted") -> str:
     from stithy.units import format_duration
 
     names = ", ".join(drafted.study.candidates)
-    likely_s, at_most_s = total_s(drafted.plan)
+    likely_s, at_most_s = total_s(drafted.plan.steps)
     return (
         f"{file}: compares {names}, with {drafted.study.database.engine}; takes about "
         f"{format_duration(round(likely_s))}, at most {format_duration(round(at_most_s))}\n"
@@ -155,7 +155,7 @@ def _summary(file: str, drafted: "Drafted") -> str:
 def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
     from stithy.plan.cost import total_s
 
-    time_s, time_s_max = total_s(drafted.plan)
+    time_s, time_s_max = total_s(drafted.plan.steps)
     study = drafted.study
     return {
         "schema_version": 1,

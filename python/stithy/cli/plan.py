@@ -1,22 +1,36 @@
 """`stithy plan`: what a study would do, how long it takes and how much space it needs."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from stithy.cli.render import Align, show, show_json, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stithy.plan.steps import Plan, Step
     from stithy.run.forecast import Forecast
     from stithy.study.model import Study
 
 
-def plan(study: Path, /, *, json: bool = False) -> None:
+def plan(
+    study: Path,
+    /,
+    *,
+    null: Annotated[bool, Parameter(negative=())] = False,
+    json: bool = False,
+) -> None:
     """Print the steps of a study, with the time and space that they need.
 
     Nothing is started, made or measured. Likely times are those of earlier runs on this machine,
     and before the first of them estimates for a small one with an ordinary solid-state drive.
     Space, memory and times at most are bounds.
+
+    Steps marked "if undecided" are left out as soon as the primary question is decided: the totals
+    tell the time without and with them.
 
     Examples:
 
@@ -29,6 +43,8 @@ def plan(study: Path, /, *, json: bool = False) -> None:
     ----------
     study
         The study file.
+    null
+        The plan of `stithy run --null`: the first candidate against itself.
     json
         Print one JSON document instead of tables.
     """
@@ -39,7 +55,7 @@ def plan(study: Path, /, *, json: bool = False) -> None:
 
     read = read_study(study).study
     forecast = Forecast(earlier_factors())
-    planned = mended(expand(read), forecast)
+    planned = mended(expand(read, null=null), forecast)
     if json:
         show_json(as_json(read, planned))
     else:
@@ -53,14 +69,15 @@ def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
     """The plan for programs: every field of every step, and the totals."""
     from dataclasses import asdict
 
-    from stithy.plan.cost import memory_bytes, space_by_candidate, total_s
+    from stithy.plan.cost import certain, memory_bytes, space_by_candidate, total_s
 
-    time_s, time_s_max = total_s(plan)
+    time_s, time_s_max = total_s(plan.steps)
     return {
         "schema_version": 1,
         "study": study.study,
         **asdict(plan),
         "totals": {
+            "time_s_least": total_s(certain(plan.steps))[0],
             "time_s": time_s,
             "time_s_max": time_s_max,
             "memory_bytes": memory_bytes(plan),
@@ -71,7 +88,14 @@ def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
 
 def as_text(study: "Study", plan: "Plan") -> str:
     """The plan for people: the steps, then what each candidate and the whole of it need."""
-    parts = [study.study, _users(study), _steps(plan), _candidates(study, plan), _totals(plan)]
+    parts = [
+        study.study,
+        _users(study),
+        _question(study, plan),
+        _steps(plan),
+        _candidates(study, plan),
+        _totals(plan),
+    ]
     if study.load.ledger:
         parts.append(LEDGERS)
     return "\n\n".join(parts)
@@ -97,6 +121,32 @@ def _users(study: "Study") -> str:
     loop = words.loop(load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals)
     pool = words.pool(load.connections, is_open=is_open)
     return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
+
+
+METRICS = {"nopm": "new orders per minute", "response_p95_s": "p95 of response times"}
+
+
+def _question(study: "Study", plan: "Plan") -> str:
+    """The primary question, and how long the study tries to answer it."""
+    from stithy.study.primary import BLOCKS_LEAST
+
+    asked = plan.question
+    if asked is None:
+        return "Nothing is compared: there is a single candidate."
+    pair = asked.candidates
+    of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
+    derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
+    text = (
+        f"Primary question{derived}: {METRICS[asked.metric]} at {asked.users} "
+        f"{'user' if asked.users == 1 else 'users'}, {of}, margin {asked.margin_share:.0%}.\n"
+    )
+    if study.load.repeat is not None:
+        few = f"; a verdict needs {BLOCKS_LEAST}" if study.load.repeat < BLOCKS_LEAST else ""
+        return f"{text}Blocks at every level: {study.load.repeat}, as the study has it{few}."
+    return (
+        f"{text}Blocks there: {asked.blocks_least} to {asked.blocks_most}, until it is decided; "
+        "one block at every other level."
+    )
 
 
 LEDGERS = (
@@ -135,13 +185,14 @@ def _what(step: "Step") -> str:
 
     if step.window and step.kind == "window":
         ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
-        return f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
+        text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
+        return f"{text}, if undecided" if step.if_undecided else text
     return {
         "provision": "make the volume",
         "prepare": "load the database",
         "calibrate": "find what the driver can do",
         "snapshot": "keep a master copy",
-        "restore": "copy the master copy back",
+        "restore": f"copy the master copy back{', if undecided' if step.if_undecided else ''}",
         "check": "all consistency conditions",
         "tear-down": "remove what was made",
     }[step.kind]
@@ -164,13 +215,25 @@ def _candidates(study: "Study", plan: "Plan") -> str:
 
 
 def _totals(plan: "Plan") -> str:
-    from stithy.plan.cost import memory_bytes, total_s
-    from stithy.units import format_duration, format_size
+    """What all of it takes; and before that, what it takes if the first look decides."""
+    from stithy.plan.cost import certain, memory_bytes
+    from stithy.units import format_size
 
-    time_s, time_s_max = total_s(plan)
-    windows = sum(step.kind == "window" for step in plan.steps)
+    least, asked = certain(plan.steps), plan.question
+    lines = [f"{_amount(plan.steps)}; memory at most {format_size(memory_bytes(plan))}"]
+    if asked is not None and len(least) < len(plan.steps):
+        lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
+        lines[1] = f"Undecided to the end: {lines[1]}"
+    return "\n".join(lines)
+
+
+def _amount(steps: "Sequence[Step]") -> str:
+    from stithy.plan.cost import total_s
+    from stithy.units import format_duration
+
+    time_s, time_s_max = total_s(steps)
+    windows = sum(step.kind == "window" for step in steps)
     return (
-        f"{len(plan.steps)} steps, {windows} of them windows: "
-        f"about {format_duration(round(time_s))}, at most {format_duration(round(time_s_max))}; "
-        f"memory at most {format_size(memory_bytes(plan))}"
+        f"{len(steps)} steps, {windows} of them windows: "
+        f"about {format_duration(round(time_s))}, at most {format_duration(round(time_s_max))}"
     )

@@ -51,6 +51,7 @@ def resume(
     """
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
+    from stithy.cli.looking import look
     from stithy.run.executor import execute
     from stithy.run.resume import resumed_run
     from stithy.run.stop import Stop
@@ -59,7 +60,7 @@ def resume(
     stop = Stop(say)
     with stop.installed():
         with display() as shown, resumed_run(directory, stop, shown.show, force=force) as context:
-            outcome = execute(context, keep=keep)
+            outcome = execute(context, keep=keep, judge=look)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

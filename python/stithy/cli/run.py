@@ -16,6 +16,7 @@ def run(
     *,
     out: Path | None = None,
     keep: Annotated[bool, Parameter(negative=())] = False,
+    null: Annotated[bool, Parameter(negative=())] = False,
     junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
@@ -29,10 +30,14 @@ def run(
     thresholds, each is told with the values of both sides; the exit code is 99 where one was not
     met, and 5 where one cannot be judged because no window that it needs is valid.
 
+    Blocks at the level of the study's primary question go on until it is decided, and no longer.
+    If no block answers it, the exit code is 5.
+
     Examples:
 
         stithy run studies/demo.yaml
         stithy run studies/demo.yaml --out results/first --keep
+        stithy run studies/demo.yaml --null
         stithy run ours.yaml --junit thresholds.xml
 
     Parameters
@@ -43,6 +48,10 @@ def run(
         Directory for the results, missing or empty; default: runs/STUDY-TIME.
     keep
         Leave the database instances running, and print how to reach them; `stithy clean` ends them.
+    null
+        Measure the study's first candidate against itself, under two names on one volume. The
+        answer must be "equivalent" or "undecided"; a difference is the instrument's own, and the
+        exit code is then 5.
     junit
         File for the study's thresholds as JUnit XML.
     json
@@ -50,6 +59,7 @@ def run(
     """
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
+    from stithy.cli.looking import look
     from stithy.run.executor import execute
     from stithy.run.start import start_run
     from stithy.run.stop import Stop
@@ -58,7 +68,8 @@ def run(
     stop = Stop(say)
     with stop.installed():
         with display() as shown:
-            outcome = execute(start_run(study, out, stop, shown.show), keep=keep)
+            context = start_run(study, out, stop, shown.show, null=null)
+            outcome = execute(context, keep=keep, judge=look)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

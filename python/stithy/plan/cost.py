@@ -5,9 +5,10 @@ an ordinary solid-state drive, and upper bounds that an old laptop should keep. 
 asked. Space is planned for, not hoped for: it is the bound that a volume must have room for.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from stithy.plan.steps import Cost, Plan
+from stithy.plan.steps import Cost, Plan, Step
 from stithy.storage.provider import Role
 from stithy.study.model import Study
 from stithy.study.sections import log_bytes
@@ -148,9 +149,14 @@ def tear_down(held: int) -> Cost:
     return Cost(time_s=1.0, time_s_max=15.0, space_bytes=held, memory_bytes=0)
 
 
-def total_s(plan: Plan) -> tuple[float, float]:
-    """The time of a whole plan: likely, and the bound."""
-    costs = [step.cost for step in plan.steps]
+def certain(steps: Sequence[Step]) -> list[Step]:
+    """The steps that are done in any case, however early the primary question is decided."""
+    return [step for step in steps if not step.if_undecided]
+
+
+def total_s(steps: Iterable[Step]) -> tuple[float, float]:
+    """The time of all these steps: likely, and the bound."""
+    costs = [step.cost for step in steps]
     return sum(each.time_s for each in costs), sum(each.time_s_max for each in costs)
 
 

@@ -1,6 +1,10 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
+from collections.abc import Mapping
+
 from stithy.plan import cost
+from stithy.plan.null import nulled, twins
+from stithy.plan.question import question
 from stithy.plan.scenario import Scene
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
@@ -10,9 +14,13 @@ from stithy.study.sections import Candidate, image_bytes
 from stithy.workload.workload import Workload
 
 
-def expand(study: Study) -> Plan:
-    """The plan of a study: the same study gives the same plan, byte for byte."""
-    scene, images = _scene(study)
+def expand(study: Study, *, null: bool = False) -> Plan:
+    """The plan of a study: the same study gives the same plan, byte for byte.
+
+    `null`: its first candidate against itself.
+    """
+    study = nulled(study) if null else study
+    scene, images = _scene(study, twins(study) if null else {})
     steps = tuple(plugins("scenario")["load"].steps(study, scene))
     return Plan(
         seed=study.seed,
@@ -21,6 +29,8 @@ def expand(study: Study) -> Plan:
         database_bytes=scene.size.database_bytes,
         growth_bytes=scene.size.growth_bytes,
         image_bytes=images,
+        question=scene.question,
+        twins=scene.twins,
     )
 
 
@@ -62,7 +72,7 @@ def _says_memory(candidate: Candidate) -> bool:
     return bool(asked and asked(candidate.spec))
 
 
-def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
+def _scene(study: Study, second_names: Mapping[str, str]) -> tuple[Scene, dict[str, int]]:
     """The scene, and the memory that each candidate's emulated drives take."""
     every = {
         name: image_bytes(c, needed_bytes(study, name)) for name, c in study.candidates.items()
@@ -74,6 +84,8 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
         _sizes(study),
         likely_memory_backed(study),
         sum(images.values()),
+        second_names,
+        question(study, (*study.candidates, *second_names)),
     )
     return scene, images
 

@@ -5,7 +5,7 @@ that what drifts during a run (heat, fill, neighbours) meets all of them alike; 
 also removes what being first or last does. Source: docs/explanation/method.md, "Blocks".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stithy.plan.ids import derive_seed
@@ -25,15 +25,15 @@ class Block:
 
 
 def blocks(
-    candidates: Sequence[str], levels: Sequence[int], repeat: int, seed: int
+    candidates: Sequence[str], counts: Iterable[tuple[int, int]], seed: int
 ) -> tuple[Block, ...]:
-    """All blocks of a study in their order: levels as given, `repeat` blocks at each."""
+    """All blocks of a study in their order; `counts` are the levels, each with its blocks."""
     return tuple(
         Block(
             users, index, shuffled(candidates, seed, users, index), derive_seed(seed, users, index)
         )
-        for users in levels
-        for index in range(repeat)
+        for users, count in counts
+        for index in range(count)
     )
 
 

@@ -5,9 +5,11 @@ A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of 
 decides; it neither asks the machine nor changes it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stithy.plan.cost import Sizes, held_bytes
+from stithy.plan.question import Question
 from stithy.workload.workload import Workload
 
 
@@ -16,7 +18,7 @@ class Scene:
     """What all scenarios are given besides the study: where the master copy lives, sizes.
 
     `memory_backed`: the candidates whose volumes are likely memory. `images_bytes`: the memory that
-    the emulated drives of all candidates take.
+    the emulated drives of all candidates take. `twins`, `question`: as in the plan.
     """
 
     master_candidate: str
@@ -24,6 +26,8 @@ class Scene:
     size: Sizes
     memory_backed: frozenset[str]
     images_bytes: int = 0
+    twins: Mapping[str, str] = field(default_factory=dict)
+    question: Question | None = None
 
     def memory(self, candidate: str) -> int:
         """The memory that a server on this candidate may use, and all storage in memory with it."""

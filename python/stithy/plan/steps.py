@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stithy.plan.question import Question
+
 StepKind = Literal[
     "provision", "prepare", "calibrate", "snapshot", "restore", "window", "check", "tear-down"
 ]
@@ -31,7 +33,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to be done for one candidate.
+    """One thing to be done for one candidate, on whose volume it works.
 
     `candidate` is None for what concerns the whole study. `window` is set for `window`, and for the
     `restore` that belongs to one. A step with `if_undecided` is left out once the primary question
@@ -50,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """One window: a candidate at a level, in a block.
+    """One window: a candidate at a level, in a block; in a null study by either of its names.
 
     `block` counts from 0 within a level; `position` is the place in the block's random order.
     `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
@@ -74,7 +76,8 @@ class Plan:
     `master_candidate` is the candidate on whose volume the database is loaded once and kept as the
     master copy. `database_bytes` is the size of the loaded database with its write-ahead log at its
     largest; `growth_bytes` what the longest window may add to it. `image_bytes` is the memory that
-    emulated drives take, by candidate.
+    emulated drives take, by candidate. `question` is None where a single candidate is measured.
+    `twins`: in a null study the second name of a candidate, with the one whose volume it shares.
     """
 
     seed: int
@@ -83,3 +86,9 @@ class Plan:
     database_bytes: int
     growth_bytes: int
     image_bytes: Mapping[str, int] = field(default_factory=dict)
+    question: Question | None = None
+    twins: Mapping[str, str] = field(default_factory=dict)
+
+    def home(self, candidate: str) -> str:
+        """The candidate whose volume this one's windows use: itself, but in a null study."""
+        return self.twins.get(candidate, candidate)

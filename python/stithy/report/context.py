@@ -7,13 +7,14 @@ from functools import cached_property
 import polars as pl
 
 from stithy.analysis import series
+from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, gather
 from stithy.registry import plugins
 from stithy.report import drives, driving
 from stithy.report.latencies import merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
-from stithy.results.manifest import LoadFacts, Manifest
+from stithy.results.manifest import LoadFacts, Manifest, QuestionFacts
 from stithy.results.read import Run
 from stithy.units import format_size
 
@@ -66,7 +67,13 @@ class Context:
     @property
     def label(self) -> str | None:
         """What must stand beside every number of this run; None where nothing must."""
-        return driving.label(self.load)
+        labels = [driving.label(self.load), _NULL if self.is_null else None]
+        return "; ".join(each for each in labels if each) or None
+
+    @property
+    def is_null(self) -> bool:
+        """Whether one candidate was measured against itself."""
+        return self.manifest is not None and self.manifest.plan.null
 
     @property
     def is_open(self) -> bool:
@@ -116,6 +123,9 @@ class Context:
         return f"server on {len(cpus)} of {there.value if there else '?'} CPUs"
 
 
+_NULL = "NULL STUDY: both names are one candidate, on one volume"
+
+
 def context_of(run: Run) -> Context:
     """The context of a run as read."""
     manifest = run.manifest
@@ -125,7 +135,21 @@ def context_of(run: Run) -> Context:
     workload = known.WORKLOAD if known else None
     evidence = gather(frames(run), names, users, workload)
     merged = merged_levels(run.directory, evidence)
-    return Context(run, replace(evidence, merged=merged))
+    asked = _asked(manifest.plan.question if manifest else None)
+    return Context(run, replace(evidence, merged=merged, asked=asked))
+
+
+def _asked(question: QuestionFacts | None) -> Asked:
+    """The primary question; of a run that had none, by what is usual."""
+    if question is None:
+        return Asked()
+    return Asked(
+        metric=question.metric,
+        users=question.users,
+        pair=question.candidates,
+        margin_share=question.margin_share,
+        blocks_most=question.blocks_most,
+    )
 
 
 def frames(run: Run) -> Mapping[str, pl.DataFrame]:

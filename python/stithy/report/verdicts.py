@@ -8,7 +8,6 @@ from stithy.analysis.certainty import certainty
 from stithy.analysis.comparisons import Compared, comparisons
 from stithy.analysis.findings import question
 from stithy.analysis.verdict.boundaries import CAUTION, LOOKS
-from stithy.analysis.verdict.decide import MARGIN_SHARE
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import listing, percent
@@ -22,10 +21,10 @@ def tables(context: Context) -> tuple[PageTable, PageTable]:
     return _verdicts(context, found), _certainty(context, found)
 
 
-def rule() -> dict[str, str]:
+def rule(context: Context) -> dict[str, str]:
     """The numbers of the rule as the page says them."""
     return {
-        "margin": percent(MARGIN_SHARE),
+        "margin": percent(context.evidence.asked.margin_share),
         "looks": listing([str(look) for look in LOOKS]),
         "caution": f"{CAUTION:g}",
     }
@@ -59,7 +58,9 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
     rows = []
     for each in found:
         if each.effect.pairs > 1:
-            checks = certainty(each.effect.logs, seed, decided=each.verdict.decided)
+            checks = certainty(
+                each.effect.logs, seed, each.verdict.margin_share, decided=each.verdict.decided
+            )
             rows.append({
                 **_named(each), "lag_1": checks.lag_1, "widened": checks.widened,
                 "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,

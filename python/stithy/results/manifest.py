@@ -128,7 +128,7 @@ class LoadFacts(_Facts):
     profile: str = "specification"
     ramp_up_s: float
     duration_s: float
-    repeat: int
+    repeat: int | None
     checkpoint: bool
     procedures: bool
     isolation: str
@@ -152,14 +152,34 @@ class CalibrationFacts(_Facts):
     missing_because: str | None = None
 
 
+class QuestionFacts(_Facts):
+    """The primary question: which of two candidates is better at a level, by a column of `window`.
+
+    `candidates` None are the slowest and the fastest. At least `blocks_least` and at most
+    `blocks_most` blocks were to be measured; `derived` names what the study did not declare.
+    """
+
+    users: int
+    metric: str
+    margin_share: float
+    candidates: tuple[str, str] | None = None
+    blocks_least: int
+    blocks_most: int
+    derived: tuple[str, ...] = ()
+
+
 class PlanFacts(_Facts):
     """The plan in short: ids of the windows in the order of the plan.
 
     `skipped` are those of them that were not needed, because the primary question was decided.
+    `question` is None where a single candidate was measured. `null`: it was measured against
+    itself, under two names.
     """
 
     windows: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+    question: QuestionFacts | None = None
+    null: bool = False
     master_candidate: str
 
 

@@ -145,7 +145,7 @@ def equip(
     return Equipped(
         run_id=run_id,
         file=file,
-        plan=expand(file.study),
+        plan=expand(file.study, null=file.null),
         directory=directory,
         clock=tools.clock,
         runner=runner,

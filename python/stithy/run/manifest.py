@@ -1,5 +1,6 @@
 """The manifest of a run, from what its context knows by now."""
 
+from dataclasses import asdict
 from typing import Any
 
 import stithy
@@ -16,6 +17,7 @@ from stithy.results.manifest import (
     Manifest,
     MemoryFacts,
     PlanFacts,
+    QuestionFacts,
     SessionFacts,
     WorkloadFacts,
     comparability,
@@ -70,7 +72,9 @@ class ManifestFile:
             load=load,
             plan=self._plan(),
             thresholds=study.thresholds,
-            candidates=tuple(self._candidate(name) for name in study.candidates),
+            candidates=tuple(
+                self._candidate(name) for name in (*study.candidates, *context.plan.twins)
+            ),
             database=database,
             memory=memory,
             calibration=self._calibration(),
@@ -101,7 +105,13 @@ class ManifestFile:
         plan = self._context.plan
         windows = tuple(step.id for step in plan.steps if step.kind == "window")
         skipped = tuple(self._context.state.skipped)
-        return PlanFacts(windows=windows, skipped=skipped, master_candidate=plan.master_candidate)
+        return PlanFacts(
+            windows=windows,
+            skipped=skipped,
+            master_candidate=plan.master_candidate,
+            question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
+            null=bool(plan.twins),
+        )
 
     def _workload(self) -> WorkloadFacts:
         asked = self._context.file.study.workload
@@ -164,16 +174,17 @@ class ManifestFile:
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
     def _candidate(self, name: str) -> CandidateFacts:
-        candidate = self._context.file.study.candidates[name]
-        volume = self._context.state.volumes.get(name)
+        home = self._context.plan.home(name)
+        candidate = self._context.file.study.candidates[home]
+        volume = self._context.state.volumes.get(home)
         if volume is None and (known := self._known_before(name)) is not None:
             return known
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
-            path=str(self._context.providers[name].place()),
+            path=str(self._context.providers[home].place()),
             master=name == self._context.plan.master_candidate,
-            environment=self._storage.get(name, {}),
+            environment=self._storage.get(home, {}),
         )
         if volume is None:
             return base

@@ -47,6 +47,7 @@ class Session:
 class Past:
     """A run until now; `finished` are ids of steps, `skipped` those left out, with the reason.
 
+    `null`: it measures one candidate against itself.
     `makings` are all things that were made and not unmade within their own step: most of them were
     unmade later, which the register knows.
     """
@@ -54,6 +55,7 @@ class Past:
     run_id: str
     study: Path
     study_sha256: str
+    null: bool
     machine: Fingerprint
     sessions: tuple[Session, ...]
     finished: frozenset[str]
@@ -104,6 +106,7 @@ def _past(entries: Sequence[Entry], begun: Mapping[str, Any]) -> Past:
         run_id=begun["run_id"],
         study=Path(begun["study"]),
         study_sha256=begun["study_sha256"],
+        null=begun["null"],
         machine=machine[-1],
         sessions=tuple(_sessions(entries)),
         finished=frozenset(finished),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from stithy.errors import InfrastructureError, PreconditionError, StithyError
 from stithy.hosts.processes import is_alive, own_identity
+from stithy.plan.null import as_null
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.results.read import read_manifest
@@ -134,7 +135,8 @@ def _study(directory: RunDirectory, past: Past) -> StudyFile:
             where=str(directory.study),
             remedy="put that file back as it was, or run the changed study as a new run",
         )
-    return replace(kept, path=past.study)
+    named = replace(kept, path=past.study)
+    return as_null(named) if past.null else named
 
 
 def _study_changed(past: Past, file: StudyFile) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stithy.errors import PreconditionError, StithyError
 from stithy.hosts.processes import own_identity
+from stithy.plan.null import as_null
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
 from stithy.run.context import Context, State
@@ -22,14 +23,21 @@ from stithy.study.load import read_study
 
 
 def start_run(
-    study: Path, out: Path | None, stop: Stop, tell: Observer, tools: Tools | None = None
+    study: Path,
+    out: Path | None,
+    stop: Stop,
+    tell: Observer,
+    tools: Tools | None = None,
+    *,
+    null: bool = False,
 ) -> Context:
     """Everything checked, the run directory made, the run registered; the steps can begin.
 
+    `null`: the study's first candidate is measured against itself.
     Raises StudyError, UserError or PreconditionError, and has made nothing then.
     """
     tools = tools or Tools()
-    file = read_study(study)
+    file = as_null(read_study(study)) if null else read_study(study)
     directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
     run_id = secrets.token_hex(6)
     found = equip(file, directory, run_id, directory.drives, tools)
@@ -79,6 +87,7 @@ def _beginning(found: Equipped) -> dict[str, object]:
         "run_id": found.run_id,
         "study": str(found.file.path.absolute()),
         "study_sha256": found.file.sha256,
+        "null": found.file.null,
         "owner": own_identity().facts(),
         "machine": dict(found.machine),
     }

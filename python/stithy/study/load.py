@@ -19,11 +19,15 @@ SIZE_BYTES_MAX = 2**20
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study and the file it came from; `content` is that file, byte for byte."""
+    """A study and the file it came from; `content` is that file, byte for byte.
+
+    `null`: only its first candidate is measured, against itself.
+    """
 
     path: Path
     content: bytes
     study: Study
+    null: bool = False
 
     @property
     def sha256(self) -> str:

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from stithy.study.primary import Primary
 from stithy.study.sections import (
     Candidate,
     WorkloadSpec,
@@ -147,6 +148,12 @@ class Study(BaseModel):
         examples=[{"name": "order-entry", "warehouses": 10}],
     )
     load: Load = Field(description="How many virtual users, for how long, how often.")
+    primary: Primary = Field(
+        default=Primary(),
+        json_schema_extra={"default": "derived"},
+        description="The one question that the study decides; the report answers it first.",
+        examples=[{"users": 4, "metric": "nopm", "margin": "2%"}],
+    )
     seed: int = Field(
         default=1,
         ge=0,
@@ -185,4 +192,11 @@ class Study(BaseModel):
             warehouses=self.workload.warehouses,
         )
         refuse(each._replace(loc=("load", *each.loc)) for each in conflicts(asked))
+        return self
+
+    @model_validator(mode="after")
+    def _question_fits_the_study(self) -> Self:
+        load, names = self.load, list(self.candidates)
+        found = self.primary.conflicts(load.users, names, load.repeat)
+        refuse(each._replace(loc=("primary", *each.loc)) for each in found)
         return self

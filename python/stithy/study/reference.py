@@ -46,6 +46,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
             if "properties" in key:
                 yield _section(f"`workload.{name}` with the name `{spec['title']}`", key)
     yield _section("`load`", schema["$defs"]["Load"])
+    yield _section("`primary`", schema["$defs"]["Primary"])
 
 
 def _below(above: str, schema: dict[str, Any]) -> Iterator[str]:

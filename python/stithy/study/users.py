@@ -12,6 +12,7 @@ from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, for
 DAY_S = 86_400.0
 USERS_MAX = 100_000
 CONNECTIONS_MAX = 10_000
+REPEAT_MAX = 1000
 RATE_PER_S_MIN = 0.01
 RATE_PER_S_MAX = 1e6
 
@@ -126,13 +127,13 @@ class Load(BaseModel):
         description="Time that each window is measured, at least 1 s.",
         examples=["20 s"],
     )
-    repeat: int = Field(
-        default=1,
-        ge=1,
-        le=1000,
+    repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), _number(REPEAT_MAX)] = Field(
+        default=None,
+        json_schema_extra={"default": "one; at the level of the question until it is decided"},
         description=(
-            "Blocks at each level. A block is one window of every candidate, in random order. A "
-            "verdict needs at least 4; with 2 or 3 there is a plain interval and no verdict."
+            "Blocks at each level, so many whatever they show. A block is one window of every "
+            "candidate, in random order. A verdict needs at least 4; with 2 or 3 there is a plain "
+            "interval and no verdict."
         ),
         examples=[3],
     )

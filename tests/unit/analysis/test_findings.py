@@ -31,7 +31,7 @@ def test_the_answer_compares_slowest_and_fastest_at_the_highest_level(tmp_path: 
         for row in read_run(tmp_path).window.filter(pl.col("users") == 13).to_dicts()
     }
     assert answer.effect.ratio == pytest.approx(rows["memory"] / rows["disk"])
-    assert answer.highest
+    assert answer.instead_of is None
 
 
 def test_after_the_answer_come_response_time_limits_and_growth(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_an_invalid_top_level_moves_the_answer_down(tmp_path: Path) -> None:
     changes = {window_id("disk", 13, 0): {"errors": 5}}
     answer, *_ = _findings(tmp_path, Shape(changes=changes))
     assert isinstance(answer, Comparison)
-    assert (answer.users, answer.highest) == (4, False)
+    assert (answer.users, answer.instead_of) == (4, 13)
 
 
 def test_a_single_candidate_is_told_without_a_comparison(tmp_path: Path) -> None:

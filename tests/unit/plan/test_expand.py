@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.plan.cost import memory_bytes, space_by_candidate, total_s
+from stithy.plan.cost import certain, memory_bytes, space_by_candidate, total_s
 from stithy.plan.expand import expand, master_candidate
 from stithy.plan.steps import Plan
 from support.studies import study
@@ -21,9 +21,12 @@ def plan_of(*changes: tuple[str, str]) -> Plan:
     return expand(study(*changes))
 
 
+ONCE = ("ramp_up", "repeat: 1\n  ramp_up")
+
+
 def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
     """The master candidate also loads the database and keeps its master copy."""
-    plan = plan_of()
+    plan = plan_of(ONCE)
     windows = ["restore", "window"] * 2
     assert kinds(plan, "memory") == ["provision", *windows, "check", "tear-down"]
     assert kinds(plan, "disk") == [
@@ -108,7 +111,7 @@ def test_more_warehouses_users_and_time_need_more() -> None:
     small = plan_of()
     assert plan_of(("warehouses: 2", "warehouses: 20")).database_bytes > small.database_bytes
     assert plan_of(("[1, 4]", "[1, 8]")).growth_bytes > small.growth_bytes
-    assert total_s(plan_of(("3 s", "30 s")))[0] > total_s(small)[0]
+    assert total_s(plan_of(("3 s", "30 s")).steps)[0] > total_s(small.steps)[0]
 
 
 def test_the_write_ahead_log_counts_as_the_settings_have_it() -> None:
@@ -156,4 +159,53 @@ def test_comparing_ledgers_takes_time() -> None:
     """After each window."""
     plain, kept = plan_of(), plan_of(("ramp_up", "ledger: true\n  ramp_up"))
     windows = sum(step.kind == "window" for step in plain.steps)
-    assert total_s(kept)[0] - total_s(plain)[0] == pytest.approx(2.0 * windows)
+    assert total_s(kept.steps)[0] - total_s(plain.steps)[0] == pytest.approx(2.0 * windows)
+
+
+def test_the_level_of_the_question_gets_blocks_until_it_is_decided_and_comes_last() -> None:
+    """Four in any case; what comes after them is marked as left out once it is decided."""
+    plan = plan_of(("[1, 4]", "[4, 1]"), ("study:", "primary: {blocks: 6}\nstudy:"))
+    windows = [step for step in plan.steps if step.kind == "window"]
+    blocks = [(step.window.users, step.window.block) for step in windows if step.window]
+    assert blocks == [
+        (1, 0), (1, 0), *[(4, block) for block in range(6) for _ in "ab"],
+    ]  # fmt: skip
+    for step in plan.steps:
+        sure = step.window is None or step.window.block < 4
+        assert step.if_undecided is not sure
+    assert len(certain(plan.steps)) == len(plan.steps) - 2 * 2 * 2
+
+
+def test_four_blocks_at_most_are_four_blocks() -> None:
+    """Nothing is left out, and other levels have their one."""
+    plan = plan_of(("study:", "primary: {blocks: 4, users: 1}\nstudy:"))
+    assert certain(plan.steps) == list(plan.steps)
+    assert sum(step.kind == "window" for step in plan.steps) == 2 * (1 + 4)
+
+
+def test_a_fixed_number_of_blocks_is_kept_at_every_level() -> None:
+    """In the order written, whatever the question is."""
+    plan = plan_of(("ramp_up", "repeat: 2\n  ramp_up"), ("study:", "primary: {users: 1}\nstudy:"))
+    levels = [step.window.users for step in plan.steps if step.kind == "window" and step.window]
+    assert levels == [1] * 4 + [4] * 4
+    assert certain(plan.steps) == list(plan.steps)
+
+
+def test_a_null_study_measures_one_candidate_under_two_names_on_one_volume() -> None:
+    """It is provisioned, checked and torn down once, and takes the room of one."""
+    plan = expand(study(ONCE), null=True)
+    names = {step.window.candidate for step in plan.steps if step.window}
+    assert names == {"disk", "disk-again"}
+    assert {step.candidate for step in plan.steps} == {"disk"}
+    assert [step.kind for step in plan.steps].count("provision") == 1
+    assert plan.question is not None
+    assert plan.question.candidates == ("disk", "disk-again")
+    assert list(space_by_candidate(plan)) == ["disk"]
+    assert (plan.home("disk-again"), plan.home("disk")) == ("disk", "disk")
+
+
+def test_a_single_candidate_has_no_question() -> None:
+    """And one block a level."""
+    plan = plan_of(("  memory: {path: /dev/shm/stithy}\n", ""))
+    assert plan.question is None
+    assert sum(step.kind == "window" for step in plan.steps) == 2

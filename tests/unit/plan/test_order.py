@@ -15,8 +15,8 @@ NAMES = st.lists(st.from_regex(r"[a-z0-9][a-z0-9-]{0,8}", fullmatch=True), min_s
 def test_every_block_has_one_window_of_every_candidate(
     names: list[str], levels: list[int], repeat: int
 ) -> None:
-    """Levels as written, each `repeat` times, numbered from 0."""
-    found = blocks(names, levels, repeat, seed=7)
+    """Levels as given, each so often, numbered from 0."""
+    found = blocks(names, [(level, repeat) for level in levels], seed=7)
     assert [(each.users, each.index) for each in found] == [
         (level, index) for level in levels for index in range(repeat)
     ]
@@ -42,5 +42,5 @@ def test_all_orders_are_equally_likely() -> None:
 
 def test_all_windows_of_a_block_share_a_seed_and_no_other_block_has_it() -> None:
     """Candidates of one block see the same draws of the virtual users."""
-    seeds = [each.seed for each in blocks(["a", "b"], [1, 4, 13], 3, seed=1)]
+    seeds = [each.seed for each in blocks(["a", "b"], [(1, 3), (4, 3), (13, 3)], seed=1)]
     assert len(set(seeds)) == len(seeds) == 9

@@ -48,8 +48,9 @@ def test_a_single_candidate_has_empty_tables(tmp_path: Path) -> None:
     assert [each.frame.height for each in verdicts.tables(_context(tmp_path, shape))] == [0, 0]
 
 
-def test_the_rule_in_words_has_the_numbers_of_the_code() -> None:
+def test_the_rule_in_words_has_the_numbers_of_the_code(tmp_path: Path) -> None:
     """The page prints what is done."""
-    assert verdicts.rule() == {
+    context = _context(tmp_path, Shape(users=(4,), duration_s=2, series=False))
+    assert verdicts.rule(context) == {
         "margin": "2 %", "looks": "4, 6, 8, 10, 12, 16 and 20", "caution": "1.3",
     }  # fmt: skip

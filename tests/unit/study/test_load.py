@@ -136,7 +136,7 @@ def test_what_is_read_from_a_pipe_is_a_study(tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     os.write(write_end, study_text().encode())
     os.close(write_end)
-    assert read_study(Path(f"/dev/fd/{read_end}")).study.load.repeat == 1
+    assert read_study(Path(f"/dev/fd/{read_end}")).study.load.users == (1, 4)
     os.close(read_end)
     assert SIZE_BYTES_MAX == 2**20
 

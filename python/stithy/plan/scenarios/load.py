@@ -54,12 +54,20 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
 
 def _windows(study: Study, scene: Scene) -> Iterator[Step]:
     names = list(study.candidates)
-    order = blocks(names, study.load.users, study.load.repeat, study.seed)
-    for block in order:
+    for block in blocks([*names, *scene.twins], _counts(study, scene), study.seed):
         for window in _windows_of(study, block):
             yield from _around(study, scene, window)
     # After all of them, because how many blocks there will be is not known before.
     yield from (_check_end(name, scene) for name in names)
+
+
+def _counts(study: Study, scene: Scene) -> list[tuple[int, int]]:
+    """The levels with their blocks; last the one that goes on until the question is decided."""
+    asked, repeat = scene.question, study.load.repeat
+    if asked is None or repeat is not None:
+        return [(users, repeat or 1) for users in study.load.users]
+    others = [(users, 1) for users in study.load.users if users != asked.users]
+    return [*others, (asked.users, asked.blocks_most)]
 
 
 def _check_end(name: str, scene: Scene) -> Step:
@@ -83,8 +91,11 @@ def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
 
 
 def _around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-    name, size = window.candidate, scene.size
+    name, size = scene.twins.get(window.candidate, window.candidate), scene.size
+    optional = scene.question is not None and scene.question.may_spare(window.users, window.block)
     held, memory = scene.held(name), scene.memory(name)
     restored = cost.restore(size, scene.restored(name), scene.pages(name))
-    yield Step(step_id("restore", window.id), "restore", name, restored, window)
-    yield Step(window.id, "window", name, cost.window(study, size, held, memory), window)
+    measured = cost.window(study, size, held, memory)
+    restore_id = step_id("restore", window.id)
+    yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)
+    yield Step(window.id, "window", name, measured, window, if_undecided=optional)

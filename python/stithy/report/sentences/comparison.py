@@ -33,8 +33,8 @@ def say(finding: Comparison, unit: str) -> str:
     if turned is None:
         reason = finding.effect.missing_because or "a value is missing"
         return f"{level}, {finding.a} and {finding.b} cannot be compared: {reason}."
-    if not finding.highest:
-        level += ", the highest level with valid windows of both"
+    if finding.instead_of is not None:
+        level += f", as no block at {plural(finding.instead_of, unit)} has valid windows of both"
     told = _too_few if finding.effect.plain else _SAID[finding.verdict.call]
     return f"{level}, {told(finding, turned)}."
 

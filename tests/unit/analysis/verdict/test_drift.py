@@ -33,7 +33,7 @@ def _measured(order: list[str], machine: list[float], better: float) -> Call:
 
 def _interleaved(seed: int) -> list[str]:
     """The order of a plan: blocks, each in its own random order."""
-    return [name for block in blocks("ab", [8], BLOCKS, seed) for name in block.candidates]
+    return [name for block in blocks("ab", [(8, BLOCKS)], seed) for name in block.candidates]
 
 
 ONE_AFTER_THE_OTHER = ["a"] * BLOCKS + ["b"] * BLOCKS

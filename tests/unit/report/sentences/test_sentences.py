@@ -131,11 +131,11 @@ def test_no_ratio_gives_the_reason() -> None:
     assert _say(finding) == "At 4 users, disk and memory cannot be compared: memory has no window."
 
 
-def test_a_lower_level_is_named_as_the_highest_valid_one() -> None:
-    """A reader must not take it for the top of the ladder."""
+def test_another_level_than_that_asked_about_says_so() -> None:
+    """A reader must not take it for the answer."""
     finding = _nopm(Effect(3.0, None, None, 1), 1000, 3000, users=4)
-    said = _say(replace(finding, highest=False))
-    assert said.startswith("At 4 users, the highest level with valid windows of both, memory")
+    said = _say(replace(finding, instead_of=13))
+    assert said.startswith("At 4 users, as no block at 13 users has valid windows of both, memory")
 
 
 def test_response_times_are_told_by_who_waited_longer() -> None:

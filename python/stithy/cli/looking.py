@@ -1,0 +1,44 @@
+"""How a run learns where its primary question stands: `analysis` judges, `report` says it."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stithy.report.context import Context
+    from stithy.results.layout import RunDirectory
+    from stithy.run.deciding import Standing
+
+
+def look(directory: "RunDirectory") -> "Standing":
+    """Judge the windows that are written so far, as the report will judge them."""
+    from stithy.analysis.standing import standing
+    from stithy.analysis.verdict.progress import Next
+    from stithy.report.context import context_of
+    from stithy.report.looks import told
+    from stithy.results.read import read_run
+    from stithy.run.deciding import Standing
+
+    context = context_of(read_run(directory.root))
+    stands = standing(context.evidence)
+    return Standing(
+        decided=stands.progress.step is Next.DECIDED,
+        blocks=stands.blocks,
+        text=told(context, stands),
+        blocks_needed=stands.blocks_needed,
+    )
+
+
+def answered(context: "Context") -> bool:
+    """Whether the measurement supports what it was made for.
+
+    A comparison needs a block in which both are valid, at the level that is asked about; a single
+    candidate a valid window; and a null study must not find a difference.
+    """
+    from stithy.analysis.standing import standing
+    from stithy.analysis.verdict.decide import DIFFERENT
+
+    if len(context.evidence.candidates) < 2:
+        return any(window.valid for window in context.evidence.windows)
+    stands = standing(context.evidence)
+    if context.is_null and stands.progress.verdict.call in DIFFERENT:
+        return False
+    return stands.blocks > 0

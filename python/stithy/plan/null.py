@@ -1,0 +1,29 @@
+"""A study of one candidate against itself, which must find no difference.
+
+Both names are windows on one and the same volume. On two volumes the places on a device, the seeds
+of drives, or the devices themselves could differ, and a verdict "better" would then be right.
+"""
+
+from dataclasses import replace
+
+from stithy.study.load import StudyFile
+from stithy.study.model import Study
+
+AGAIN = "-again"
+
+
+def nulled(study: Study) -> Study:
+    """The study with its first candidate alone; its question names no pair."""
+    name, candidate = next(iter(study.candidates.items()))
+    primary = study.primary.model_copy(update={"candidates": None})
+    return study.model_copy(update={"candidates": {name: candidate}, "primary": primary})
+
+
+def as_null(file: StudyFile) -> StudyFile:
+    """The study file of a null study."""
+    return replace(file, study=nulled(file.study), null=True)
+
+
+def twins(study: Study) -> dict[str, str]:
+    """The second name of each candidate of a null study, with the name whose volume it shares."""
+    return {f"{name}{AGAIN}": name for name in study.candidates}

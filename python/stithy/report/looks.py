@@ -1,0 +1,60 @@
+"""What is said of the primary question: what it asks, and where it stands after some blocks."""
+
+from stithy.analysis.findings import findings
+from stithy.analysis.standing import Standing
+from stithy.report.answer import sentences
+from stithy.report.context import Context
+from stithy.report.wording import percent, plural
+from stithy.results.manifest import QuestionFacts
+
+METRICS = {
+    "nopm": "new orders per minute",
+    "response_p95_s": "the 95th percentile of response time",
+}
+
+
+def told(context: Context, stands: Standing) -> str:
+    """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
+    if stands.compared is None:
+        return "No block answers the question yet."
+    said = sentences(findings(context.evidence, context.means)[:1], context.level_unit)[0]
+    return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
+
+
+def _ahead(context: Context, stands: Standing) -> str:
+    if stands.progress.verdict.decided or stands.blocks < 2:
+        return ""
+    if stands.blocks_needed is None:
+        most = plural(context.evidence.asked.blocks_most, "block")
+        return f"If blocks go on to vary as they do, {most} will not decide it."
+    return f"If blocks go on to vary as they do, {stands.blocks_needed} may decide it."
+
+
+def asked(context: Context) -> str | None:
+    """The primary question, and how many blocks it took; None where nothing was compared."""
+    facts = context.manifest.plan.question if context.manifest else None
+    if facts is None:
+        return None
+    derived = " (derived, as the study names none)" if "metric" in facts.derived else ""
+    return (
+        f"The primary question{derived} is that of {METRICS[facts.metric]} at "
+        f"{context.level(facts.users)}, {_pair(facts)}, beyond a margin of "
+        f"{percent(facts.margin_share)}. {_blocks(context, facts)}"
+    )
+
+
+def _pair(facts: QuestionFacts) -> str:
+    if facts.candidates is None:
+        return "of the two candidates farthest apart"
+    return f"of {facts.candidates[1]} against {facts.candidates[0]}"
+
+
+def _blocks(context: Context, facts: QuestionFacts) -> str:
+    at_level = [window for window in context.evidence.windows if window.users == facts.users]
+    measured = plural(len({window.block for window in at_level}), "block")
+    if facts.blocks_least == facts.blocks_most:
+        return f"The study fixes the number of blocks there; {measured} were measured."
+    return (
+        f"Blocks were measured there until it was decided, at least {facts.blocks_least} and at "
+        f"most {facts.blocks_most}: {measured}."
+    )

@@ -1,0 +1,107 @@
+"""The `primary` section of a study: the one question that it decides, and how long it tries.
+
+Every key may be left out; what is asked then is derived by `plan` and stated with every plan.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+from stithy.study.wrong import Wrong, within
+from stithy.units import Percent
+
+BLOCKS_LEAST = 4
+"""Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
+BLOCKS_MOST = 20
+"""The last look."""
+MARGIN_PERCENT = 2
+USERS_MAX = 100_000
+
+Metric = Literal["nopm", "p95"]
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+
+
+class Primary(BaseModel):
+    """The question that decides how long the study goes on: which of two candidates is better.
+
+    Each of its keys may be left out. With a single candidate nothing is compared.
+    """
+
+    model_config = _STRICT
+
+    users: Annotated[
+        int | None, Field(ge=1, le=USERS_MAX),
+        WithJsonSchema({"type": "integer", "minimum": 1, "maximum": USERS_MAX}),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "the highest level"},
+        description="The level at which the candidates are compared, one of `load.users`.",
+        examples=[4],
+    )  # fmt: skip
+    metric: Annotated[
+        Metric | None, WithJsonSchema({"type": "string", "enum": ["nopm", "p95"]})
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "nopm; p95 where users pause or come at a rate"},
+        description=(
+            "What they are compared by: `nopm`, new orders per minute, or `p95`, the 95th "
+            "percentile of the response times of all transactions. Users who pause, and a rate, "
+            "say themselves how much is done, so that only response times can differ."
+        ),
+        examples=["p95"],
+    )
+    margin_percent: Annotated[Percent, within(1, 50, lambda share: f"{share:.0f}%")] = Field(
+        alias="margin",
+        default=MARGIN_PERCENT,
+        json_schema_extra={"default": f"{MARGIN_PERCENT}%"},
+        description="The difference that nobody would mind: within it candidates are equivalent.",
+        examples=["5%"],
+    )
+    candidates: Annotated[tuple[str, str] | None, Field(strict=False), WithJsonSchema(_PAIR)] = (
+        Field(
+            default=None,
+            json_schema_extra={"default": "both; of more, the slowest and the fastest"},
+            description=(
+                "The two candidates that are compared. Of more than two, a pair that is named here "
+                "is decided in fewer blocks than one that is chosen after all were measured."
+            ),
+            examples=[["sata", "nvme"]],
+        )
+    )
+    blocks: Annotated[int, Field(ge=BLOCKS_LEAST, le=BLOCKS_MOST)] = Field(
+        default=BLOCKS_MOST,
+        description=(
+            "Blocks at this level at most. After 4, 6, 8, 10, 12, 16 and 20 of them the question "
+            "is looked at, and once it is decided the rest is left out. The other levels get one "
+            "block. A block with an invalid window counts for the limit and for no verdict."
+        ),
+        examples=[12],
+    )
+
+    def conflicts(
+        self, users: Sequence[int], candidates: Sequence[str], repeat: int | None
+    ) -> Iterator[Wrong]:
+        """What of it does not fit the rest of the study, each at the key to change."""
+        if self.users is not None and self.users not in users:
+            levels = ", ".join(map(str, users))
+            yield Wrong("a level that is not measured", f"one of {levels}", self.users, ("users",))
+        if repeat is not None and "blocks" in self.model_fields_set:
+            yield Wrong(
+                "a limit of blocks beside a fixed number of them",
+                "keep one: `load.repeat` measures so many whatever they show",
+                self.blocks,
+                ("blocks",),
+            )
+        yield from self._wrong_pair(candidates)
+
+    def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Wrong]:
+        pair = self.candidates or ()
+        for place, name in enumerate(pair):
+            where = ("candidates", place)
+            if name not in candidates:
+                names = ", ".join(candidates)
+                yield Wrong("a candidate that the study does not have", names, name, where)
+            elif name in pair[:place]:
+                yield Wrong("a candidate compared with itself", "name another", name, where)

@@ -1,0 +1,70 @@
+"""Where the primary question stands after some blocks."""
+
+from dataclasses import replace
+
+from stithy.analysis.asked import Asked
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.standing import standing
+from stithy.analysis.verdict.decide import Call
+from stithy.analysis.verdict.progress import Next
+
+ASKED = Asked(users=4, pair=("a", "b"), blocks_most=6)
+
+
+def window(candidate: str, block: int, nopm: float, users: int = 4) -> Window:
+    """A valid window with this throughput and response times to match."""
+    row = {
+        "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
+        "block": block, "missing_because": None, "tpm": 2 * nopm, "nopm": nopm,
+    }  # fmt: skip
+    return Window(row, {"all": {"response_p95_s": 1 / nopm}}, ())
+
+
+def evidence(logs: list[float], asked: Asked = ASKED, users: int = 4) -> Evidence:
+    """Two candidates, of which B does so much more in each block."""
+    windows = [window("a", block, 1000.0, users) for block in range(len(logs))]
+    windows += [window("b", block, 1000.0 * (1 + each), users) for block, each in enumerate(logs)]
+    return Evidence(("a", "b"), (1, 4), tuple(windows), asked=asked)
+
+
+CLEAR = [0.50, 0.51, 0.49, 0.50, 0.52, 0.50]
+NOISY = [0.50, -0.30, 0.40, -0.20, 0.30, -0.10]
+
+
+def test_a_clear_difference_is_decided_at_the_first_look() -> None:
+    """And at no number of blocks before or between looks."""
+    steps = [standing(evidence(CLEAR[:count])).progress.step for count in range(2, 6)]
+    another = Next.ANOTHER_BLOCK
+    assert steps == [another, another, Next.DECIDED, another]
+    stands = standing(evidence(CLEAR[:4]))
+    assert stands.progress.verdict.call is Call.BETTER
+    assert (stands.blocks, stands.blocks_needed) == (4, None)
+
+
+def test_noise_goes_on_to_the_limit_with_a_forecast() -> None:
+    """None where the limit will not do."""
+    stands = standing(evidence(NOISY[:4]))
+    assert (stands.progress.step, stands.blocks_needed) == (Next.ANOTHER_BLOCK, None)
+    assert standing(evidence(NOISY)).progress.step is Next.LIMIT_REACHED
+    assert standing(evidence([0.5, 0.2, 0.6], ASKED)).blocks_needed == 6
+
+
+def test_response_times_are_better_when_shorter() -> None:
+    """The same windows, asked about by p95."""
+    asked = replace(ASKED, metric="response_p95_s")
+    assert standing(evidence(CLEAR[:4], asked)).progress.verdict.call is Call.BETTER
+
+
+def test_blocks_of_another_level_answer_nothing() -> None:
+    """The report may tell them; the question stays open."""
+    stands = standing(evidence(CLEAR[:4], users=1))
+    assert (stands.compared, stands.blocks) == (None, 0)
+    assert stands.progress.step is Next.ANOTHER_BLOCK
+
+
+def test_a_wider_margin_is_kept_sooner() -> None:
+    """The margin is the study's."""
+    small = [0.008, -0.007, 0.006, -0.008]
+    assert not standing(evidence(small)).progress.verdict.decided
+    wide = standing(evidence(small, replace(ASKED, margin_share=0.05)))
+    assert wide.progress.verdict.call is Call.EQUIVALENT

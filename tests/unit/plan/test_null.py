@@ -1,0 +1,14 @@
+"""A null study has one candidate, under two names."""
+
+from stithy.plan.null import nulled, twins
+from support.studies import study
+
+
+def test_the_first_candidate_stays_and_gets_a_second_name() -> None:
+    """The question names no pair any more: it would name a candidate that is gone."""
+    read = study(("study:", "primary: {candidates: [memory, disk], users: 1}\nstudy:"))
+    alone = nulled(read)
+    assert list(alone.candidates) == ["disk"]
+    assert alone.primary.candidates is None
+    assert alone.primary.users == 1
+    assert twins(alone) == {"disk-again": "disk"}
