@@ -13,10 +13,15 @@ AGAIN = "-again"
 
 
 def nulled(study: Study) -> Study:
-    """The study with its first candidate alone; its question names no pair."""
+    """The study with its first candidate alone; its question names no pair, and it demands nothing.
+
+    Thresholds ask for what a null study cannot say: it has one candidate.
+    """
     name, candidate = next(iter(study.candidates.items()))
     primary = study.primary.model_copy(update={"candidates": None})
-    return study.model_copy(update={"candidates": {name: candidate}, "primary": primary})
+    return study.model_copy(
+        update={"candidates": {name: candidate}, "primary": primary, "thresholds": ()}
+    )
 
 
 def as_null(file: StudyFile) -> StudyFile:

@@ -12,3 +12,11 @@ def test_the_first_candidate_stays_and_gets_a_second_name() -> None:
     assert alone.primary.candidates is None
     assert alone.primary.users == 1
     assert twins(alone) == {"disk-again": "disk"}
+
+
+def test_a_null_study_has_no_thresholds() -> None:
+    """They name candidates that it does not measure, and would be told as not judged."""
+    threshold = "thresholds: [memory.nopm_at_4 > 2 * disk.nopm_at_4]\nworkload:"
+    asked = study(("workload:", threshold))
+    assert asked.thresholds
+    assert nulled(asked).thresholds == ()
