@@ -26,6 +26,7 @@ from stithy.results.manifest import (
     MemoryFacts,
     PlanFacts,
     QuestionFacts,
+    SessionFacts,
     WorkloadFacts,
     comparability,
     comparability_key,
@@ -85,6 +86,7 @@ class Shape:
     thresholds: tuple[Threshold, ...] = ()
     primary: QuestionFacts | None = None
     null: bool = False
+    sessions: tuple[SessionFacts, ...] = ()
 
 
 def window_id(candidate: str, users: int, block: int) -> str:
@@ -184,6 +186,7 @@ def manifest(shape: Shape) -> Manifest:
         environment=_environment(), started_at_s=START_S,
         ended_at_s=START_S + 100.0 * len(windows), end=shape.end,
         end_because=shape.end_because, thresholds=shape.thresholds,
+        sessions=shape.sessions,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.registry import plugins
-from stithy.report import drives, head_room, ledgers
+from stithy.report import drives, head_room, ledgers, resumed
 from stithy.report.context import Context, context_of
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
@@ -64,6 +64,8 @@ def _support(context: Context) -> Iterator[str]:
     room = head_room.sentence(context)
     if room is not None and not room.weakens:
         yield room.text
+    if (told := resumed.sentence(context)) is not None:
+        yield told
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
         yield f"{plural(len(restores), 'restore')} gave files identical to the master copy."
@@ -87,6 +89,7 @@ def _flaws(context: Context) -> Iterator[str]:
             "told under Validity. The numbers count all the same."
         )
     yield from _unfinished(context)
+    yield from resumed.flaws(context)
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
         yield f"{plural(len(broken), 'consistency condition')} did not hold."

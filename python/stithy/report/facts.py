@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from stithy.report.drives import named
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import DASH, duration
-from stithy.results.manifest import CandidateFacts, Fact, Manifest
+from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts
 from stithy.units import format_rate, format_size
 
 Pair = tuple[str, str]
@@ -25,6 +25,7 @@ def tables(manifest: Manifest) -> list[PageTable]:
         _table("database", "Database", _database(manifest)),
         _table("environment", "Environment of the host", list(_pairs("", manifest.environment))),
         _table("identity", "Identity of the run", _identity(manifest)),
+        *([_sessions(manifest)] if len(manifest.sessions) > 1 else []),
     ]
 
 
@@ -80,6 +81,23 @@ def _drives(manifest: Manifest) -> PageTable:
         Show("transport_s", "Time of the way", "duration"),
     )  # fmt: skip
     return PageTable("facts-drives", "Emulated drives", shows, pl.DataFrame(rows))
+
+
+def _sessions(manifest: Manifest) -> PageTable:
+    """The sessions of a run that was resumed: one row each."""
+    pairs = [
+        (f"session {number}, from {moment(each.started_at_s)}", _ended(each))
+        for number, each in enumerate(manifest.sessions, start=1)
+    ]
+    return _table("sessions", "Sessions of the run", pairs)
+
+
+def _ended(session: SessionFacts) -> str:
+    """How a session ended, when, and what had changed before it."""
+    at = "" if session.ended_at_s is None else f" {moment(session.ended_at_s)}"
+    because = [session.end_because] if session.end_because else []
+    changed = [f"changed before it: {each}" for each in session.changed]
+    return "; ".join([f"{session.end}{at}", *because, *changed])
 
 
 def _candidate(candidate: CandidateFacts) -> dict[str, str]:

@@ -1,0 +1,109 @@
+"""A run that is killed at any moment is resumed to the same windows, and nothing is left of it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.results.layout import RunDirectory
+from support.running import (
+    Stithy,
+    entries,
+    left_by,
+    manifest,
+    seconds_measured,
+    wait_for,
+    window_row,
+    write_study,
+)
+
+TESTS = Path(__file__).resolve().parents[1]
+KILLS = 10
+
+
+def test_a_run_killed_at_ten_seeded_moments_is_resumed(place: Path) -> None:
+    """All windows are there once and whole, all conditions hold, nothing is left over."""
+    environment = {**os.environ, "PYTHONPATH": f"{TESTS.parent / 'python'}:{TESTS}"}
+    words = [sys.executable, "-m", "support.resumed_run", str(place), "5", str(KILLS)]
+    ended = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=500)
+    assert ended.returncode == 0, ended.stderr
+    resumed = json.loads(ended.stdout)
+    assert len(resumed) == KILLS
+    for each in resumed:
+        told = f"killed before reading {each['fatal']}: {each}"
+        assert each["end"] == "finished", told
+        assert each["measured"] == each["planned"], told
+        assert (each["incomplete"], each["broken"]) == ([], 0), told
+        assert each["kept_unchanged"], told
+        assert each["sessions"][0] == "killed", told
+        assert each["left"] == each["registered"] == [], told
+        assert set(each["others"]) <= {"out", "state", "study.yaml"}, told
+    assert any(len(each["sessions"]) > 2 for each in resumed)
+
+
+MOMENTS: dict[str, Callable[[Path], object]] = {
+    "while loading": lambda out: entries(out, "making", kind="shared-memory"),
+    "in the second window": lambda out: seconds_measured(out, "w-a-u2-b0") >= 1,
+}
+
+
+@pytest.mark.needs_postgresql
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_run_of_a_real_database_is_resumed(
+    stithy: Stithy, place: Path, disk_place: Path, moment: str
+) -> None:
+    """By the command: the windows of the plan, whole, with a report that says so."""
+    study = write_study(place / "study.yaml", {"a": disk_place / "a"}, users=[1, 2], duration="3 s")
+    out = place / "out"
+    process = stithy.start("run", study, "--out", out)
+    wait_for(lambda: MOMENTS[moment](out), process)
+    refused = stithy.run("resume", out)
+    assert refused.returncode == 3
+    assert f"process {process.pid} is at it" in refused.stderr
+    process.kill()
+    process.communicate()
+    assert left_by(out) != []
+    first = {p: p.read_bytes() for p in RunDirectory(out).windows.glob("w-a-u1-b0/*.parquet")}
+    ended = stithy.run("resume", out)
+    assert ended.returncode == 0, ended.stderr
+    assert str(out / "report.html") in ended.stdout
+    for window_id in manifest(out)["plan"]["windows"]:
+        row = window_row(out, window_id)
+        assert row["complete"], row["missing_because"]
+        grown = row["order_numbers_after"] - row["order_numbers_before"]
+        assert grown == row["new_orders_acknowledged"]
+    assert {path: path.read_bytes() for path in first} == first
+    conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
+    assert set(conditions["moment"]) == {"load", "end"}
+    assert conditions["holds"].all()
+    assert "The run was resumed at" in RunDirectory(out).page.read_text()
+    assert left_by(out) == []
+    assert stithy.registered() == []
+    assert not (disk_place / "a").exists()
+    again = stithy.run("resume", out)
+    assert (again.returncode, "ended well" in again.stderr) == (3, True)
+
+
+@pytest.mark.needs_postgresql
+def test_a_run_is_resumed_after_a_reboot(stithy: Stithy, place: Path) -> None:
+    """Another boot: no process of the run lives, whoever has its process id now."""
+    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="2 s")
+    out = place / "out"
+    process = stithy.start("run", study, "--out", out)
+    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
+    process.kill()
+    process.communicate()
+    [started] = entries(out, "run-started")
+    now = started.facts["owner"]["boot_id"]
+    for book in (RunDirectory(out).journal, *stithy.registered()):
+        book.write_text(book.read_text().replace(now, "0" * 36))
+    ended = stithy.run("resume", out)
+    assert ended.returncode == 0, ended.stderr
+    assert "killed and the machine started again" in RunDirectory(out).page.read_text()
+    assert window_row(out, "w-a-u1-b0")["complete"]
+    assert left_by(out) == []
