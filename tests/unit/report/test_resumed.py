@@ -16,8 +16,8 @@ from support.sample_run import START_S, Shape, build_run
 
 def session(start_s: float, **more: object) -> SessionFacts:
     """A session that begins so many seconds after the run."""
-    known: dict[str, object] = {"boot_id": "one", "end": "finished", **more}
-    return SessionFacts(started_at_s=START_S + start_s, **known)  # type: ignore[arg-type]
+    usual = {"started_at_s": START_S + start_s, "boot_id": "one", "end": "finished"}
+    return SessionFacts.model_validate({**usual, **more})
 
 
 def context(root: Path, *sessions: SessionFacts) -> Context:
