@@ -100,4 +100,8 @@ def _unchecked(context: Context) -> list[str]:
         return []
     ends = context.run.conditions.filter(pl.col("moment") == "end")
     checked = ends["candidate"].to_list()
-    return [name for name in context.evidence.candidates if name not in checked]
+    names = context.evidence.candidates
+    # Both names of a null study are one database.
+    return [
+        name for name in (names[:1] if context.manifest.plan.null else names) if name not in checked
+    ]

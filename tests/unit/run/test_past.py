@@ -16,6 +16,7 @@ START: dict[str, Any] = {
     "run_id": "r1",
     "study": "/s.yaml",
     "study_sha256": "abc",
+    "null": False,
     "owner": OWNER,
     "machine": {"kernel": "6.1"},
 }
