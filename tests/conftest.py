@@ -14,8 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from capabilities import NOBODY, PROBES, missing
+
+settings.register_profile("stithy", deadline=None)  # on a busy machine any test may be slow
+settings.load_profile("stithy")
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "needs_"
