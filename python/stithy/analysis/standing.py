@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from stithy.analysis.comparisons import MORE_IS_BETTER, Compared, pairs_of
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.findings import question
-from stithy.analysis.verdict.progress import Progress, forecast, next_step
+from stithy.analysis.verdict.boundaries import LOOKS
+from stithy.analysis.verdict.progress import Next, Progress, forecast, next_step
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,15 @@ class Standing:
     progress: Progress
     compared: Compared | None
     blocks_needed: int | None
+
+    @property
+    def is_look(self) -> bool:
+        """Whether a verdict is looked for after so many blocks, or would be if there were any.
+
+        Own: the looks of `boundaries`, and the limit.
+        """
+        ended = self.progress.step is not Next.ANOTHER_BLOCK
+        return ended or self.blocks in (0, *LOOKS)
 
     @property
     def blocks(self) -> int:

@@ -23,6 +23,7 @@ def look(directory: "RunDirectory") -> "Standing":
         decided=stands.progress.step is Next.DECIDED,
         blocks=stands.blocks,
         text=told(context, stands),
+        is_look=stands.is_look,
         blocks_needed=stands.blocks_needed,
     )
 

@@ -43,11 +43,15 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
         users=primary.users or max(study.load.users),
         metric=COLUMNS[primary.metric or _metric(study)],
         margin_share=primary.margin_percent / 100,
-        candidates=primary.candidates or ((names[0], names[1]) if len(names) == 2 else None),
+        candidates=_pair(primary.candidates or names),
         blocks_least=repeat or min(BLOCKS_LEAST, primary.blocks),
         blocks_most=repeat or primary.blocks,
         derived=tuple(key for key in asked if key not in primary.model_fields_set),
     )
+
+
+def _pair(names: tuple[str, ...]) -> tuple[str, str] | None:
+    return (names[0], names[1]) if len(names) == 2 else None
 
 
 def _metric(study: Study) -> Metric:

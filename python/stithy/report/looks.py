@@ -2,6 +2,7 @@
 
 from stithy.analysis.findings import findings
 from stithy.analysis.standing import Standing
+from stithy.analysis.verdict.progress import Next
 from stithy.report.answer import sentences
 from stithy.report.context import Context
 from stithy.report.wording import percent, plural
@@ -22,7 +23,7 @@ def told(context: Context, stands: Standing) -> str:
 
 
 def _ahead(context: Context, stands: Standing) -> str:
-    if stands.progress.verdict.decided or stands.blocks < 2:
+    if stands.progress.step is not Next.ANOTHER_BLOCK or stands.blocks < 2:
         return ""
     if stands.blocks_needed is None:
         most = plural(context.evidence.asked.blocks_most, "block")

@@ -17,13 +17,15 @@ from stithy.run.events import Looked
 class Standing:
     """How the primary question stands: `text` says it in words.
 
-    `blocks` are the valid ones so far; `blocks_needed` is about how many will decide, None where
-    that is not known or beyond the limit.
+    `blocks` are the valid ones so far; `is_look` tells whether a verdict is looked for after so
+    many. `blocks_needed` is about how many will decide, None where that is not known or beyond the
+    limit.
     """
 
     decided: bool
     blocks: int
     text: str
+    is_look: bool = True
     blocks_needed: int | None = None
 
 
@@ -73,7 +75,10 @@ class Question:
         if self._judge is None or self._looked_at == block:
             return
         self._looked_at = block
-        self.standing = standing = self._judge(self._context.directory)
+        before, standing = self.standing, self._judge(self._context.directory)
+        self.standing = standing
+        if not standing.is_look or (before and before.blocks == standing.blocks):
+            return
         facts = {"blocks": standing.blocks, "decided": standing.decided, "text": standing.text}
         self._context.journal.write("looked", **facts)
         self._context.tell(Looked(standing.text, standing.blocks, standing.decided))

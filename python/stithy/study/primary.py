@@ -6,9 +6,9 @@ Every key may be left out; what is asked then is derived by `plan` and stated wi
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from stithy.study.wrong import Wrong, within
+from stithy.study.wrong import Wrong, within, wrong
 from stithy.units import Percent
 
 BLOCKS_LEAST = 4
@@ -21,6 +21,12 @@ USERS_MAX = 100_000
 Metric = Literal["nopm", "p95"]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 _PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+
+
+def _pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if names is not None and len(names) != 2:
+        raise wrong("not a pair of candidates", "name two, or leave it out")
+    return names
 
 
 class Primary(BaseModel):
@@ -59,16 +65,16 @@ class Primary(BaseModel):
         description="The difference that nobody would mind: within it candidates are equivalent.",
         examples=["5%"],
     )
-    candidates: Annotated[tuple[str, str] | None, Field(strict=False), WithJsonSchema(_PAIR)] = (
-        Field(
-            default=None,
-            json_schema_extra={"default": "both; of more, the slowest and the fastest"},
-            description=(
-                "The two candidates that are compared. Of more than two, a pair that is named here "
-                "is decided in fewer blocks than one that is chosen after all were measured."
-            ),
-            examples=[["sata", "nvme"]],
-        )
+    candidates: Annotated[
+        tuple[str, ...] | None, Field(strict=False), AfterValidator(_pair), WithJsonSchema(_PAIR)
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "both; of more, the slowest and the fastest"},
+        description=(
+            "The two candidates that are compared. Of more than two, a pair that is named here "
+            "is decided in fewer blocks than one that is chosen after all were measured."
+        ),
+        examples=[["sata", "nvme"]],
     )
     blocks: Annotated[int, Field(ge=BLOCKS_LEAST, le=BLOCKS_MOST)] = Field(
         default=BLOCKS_MOST,

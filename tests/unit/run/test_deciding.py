@@ -36,9 +36,11 @@ def with_options(plan: Plan) -> Plan:
 class FakeJudge:
     """Decides as soon as so many blocks are there; `asked` are the blocks it saw."""
 
-    def __init__(self, enough: int, needed: int | None = None) -> None:
+    def __init__(self, enough: int, needed: int | None = None, looks: int = 1) -> None:
+        """It looks for a verdict after each `looks` blocks only."""
         self.enough = enough
         self.needed = needed
+        self.looks = looks
         self.asked: list[int] = []
 
     def __call__(self, directory: RunDirectory) -> Standing:
@@ -46,7 +48,9 @@ class FakeJudge:
         blocks = read_run(directory.root).window["block"].n_unique()
         self.asked.append(blocks)
         decided = blocks >= self.enough
-        return Standing(decided, blocks, "b is better" if decided else "open", self.needed)
+        text = "b is better" if decided else "open"
+        is_look = blocks % self.looks == 0
+        return Standing(decided and is_look, blocks, text, is_look, self.needed)
 
 
 def run(root: Path, judge: FakeJudge | None, *, repeat: int = 5) -> FakedRun:
@@ -80,6 +84,13 @@ def test_each_look_is_told_and_written_down(tmp_path: Path) -> None:
     told = [event for event in faked.events if isinstance(event, Looked)]
     assert told == [Looked("open", 2, decided=False), Looked("b is better", 3, decided=True)]
     assert [each.facts["blocks"] for each in entries(faked.out, "looked")] == [2, 3]
+
+
+def test_blocks_between_looks_are_not_told(tmp_path: Path) -> None:
+    """They decide nothing, and who reads of each would think that they might."""
+    faked = run(tmp_path, FakeJudge(enough=3, looks=2))
+    assert [each.facts["blocks"] for each in entries(faked.out, "looked")] == [2, 4]
+    assert len(manifest(faked.out)["plan"]["skipped"]) == 2
 
 
 def test_what_stays_undecided_is_measured_to_the_last_block(tmp_path: Path) -> None:

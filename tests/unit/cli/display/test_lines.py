@@ -8,11 +8,13 @@ from fakes.clock import FakeClock
 from stithy.cli.display.lines import Plain, line_of
 from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.run.events import (
+    Looked,
     Note,
     Progress,
     RunStarted,
     SecondPassed,
     StepFinished,
+    StepSkipped,
     StepStarted,
 )
 
@@ -26,6 +28,16 @@ SECOND = SecondPassed(WINDOW, 9, "measure", 12_345.6, 0.0123)
     [
         (RunStarted("runs/x", 17, 250.0), "17 steps, about 4 min 10 s; results go to runs/x"),
         (StepStarted(STEP, 7, 17, 88.4), "[7/17] w-disk-u4-b0, about 1 min 28 s left"),
+        (
+            RunStarted("runs/x", 50, 440.0, 700.0),
+            "50 steps, about 7 min 20 s (11 min 40 s if it stays undecided); results go to runs/x",
+        ),
+        (
+            StepStarted(STEP, 7, 50, 88.4, 200.0),
+            "[7/50] w-disk-u4-b0, about 1 min 28 s left (3 min 20 s if it stays undecided)",
+        ),
+        (Looked("b is better.", 4, decided=True), "look: b is better."),
+        (StepSkipped(STEP, "b is better."), None),
         (StepFinished(STEP, 31.25, "4,400 NOPM"), "    4,400 NOPM (31.2 s)"),
         (Note("mind the gap"), "note: mind the gap"),
         (SECOND, "    10 s (measure): 12,346 TPM, p95 12.3 ms"),

@@ -1,0 +1,91 @@
+"""Whatever the levels, candidates, seed and question: blocks are whole, a tail may be spared."""
+
+from itertools import groupby
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stithy.plan.cost import certain
+from stithy.plan.expand import expand
+from stithy.plan.steps import WindowPlan
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+
+NAMES = ("hdd", "sata", "nvme", "disk-2")
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> Study:
+    """A study of one to four candidates, with or without a fixed number of blocks."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
+    levels = draw(st.lists(st.integers(1, 500), min_size=1, max_size=4, unique=True))
+    load = f"users: {levels}, duration: 5 s"
+    primary = f"users: {draw(st.sampled_from(levels))}"
+    if draw(st.booleans()):
+        load += f", repeat: {draw(st.integers(1, 6))}"
+    else:
+        primary += f", blocks: {draw(st.integers(4, 20))}"
+    places = "".join(f"  {name}: {{path: /srv/{name}}}\n" for name in names)
+    text = (
+        f"study: Which?\ncandidates:\n{places}database: {{engine: postgresql, memory: 1 GiB}}\n"
+        f"workload: {{name: order-entry, warehouses: 1}}\nload: {{{load}}}\n"
+        f"primary: {{{primary}}}\nseed: {draw(st.integers(0, 2**63 - 1))}\n"
+    )
+    return parse_study("study.yaml", text.encode())
+
+
+def windows_of(study: Study, *, null: bool) -> list[WindowPlan]:
+    """The windows of the plan, in their order."""
+    steps = expand(study, null=null).steps
+    return [step.window for step in steps if step.kind == "window" and step.window]
+
+
+@settings(deadline=None)  # how long a plan takes is not what is tested
+@given(studies(), st.booleans())
+def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, null: bool) -> None:
+    """With the same draws for all, at its place in the order, and each block once."""
+    names = sorted(study.candidates)
+    if null:
+        first = next(iter(study.candidates))
+        names = [first, f"{first}-again"]
+    seen = []
+    for key, block in groupby(windows_of(study, null=null), lambda w: (w.users, w.block)):
+        windows = list(block)
+        assert sorted(window.candidate for window in windows) == names
+        assert [window.position for window in windows] == list(range(len(names)))
+        assert len({window.seed for window in windows}) == 1
+        seen.append(key)
+    assert len(set(seen)) == len(seen)
+
+
+@settings(deadline=None)  # how long a plan takes is not what is tested
+@given(studies(), st.booleans())
+def test_only_the_last_blocks_of_the_question_may_be_spared(study: Study, null: bool) -> None:
+    """They follow all others, so that a run that leaves them out is a run cut short, no other."""
+    plan = expand(study, null=null)
+    measured = [step for step in plan.steps if step.kind in ("restore", "window")]
+    spared = [step for step in measured if step.if_undecided]
+    assert measured[len(measured) - len(spared) :] == spared
+    assert [step for step in measured if step in certain(plan.steps)] + spared == measured
+    for step in spared:
+        assert plan.question is not None
+        assert step.window is not None
+        assert step.window.users == plan.question.users
+        assert plan.question.blocks_least <= step.window.block < plan.question.blocks_most
+
+
+@settings(deadline=None)  # how long a plan takes is not what is tested
+@given(studies(), st.booleans())
+def test_the_same_study_has_the_same_order_and_each_level_has_its_blocks(
+    study: Study, null: bool
+) -> None:
+    """One, a fixed number, or at the level of the question as many as it may need."""
+    windows = windows_of(study, null=null)
+    assert windows == windows_of(study, null=null)
+    question = expand(study, null=null).question
+    for users in study.load.users:
+        blocks = {window.block for window in windows if window.users == users}
+        count = study.load.repeat or 1
+        if study.load.repeat is None and question is not None and users == question.users:
+            count = question.blocks_most
+        assert blocks == set(range(count))
