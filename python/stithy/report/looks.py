@@ -1,5 +1,7 @@
 """What is said of the primary question: what it asks, and where it stands after some blocks."""
 
+from collections import Counter
+
 from stithy.analysis.findings import findings
 from stithy.analysis.standing import Standing
 from stithy.analysis.verdict.progress import Next
@@ -17,9 +19,24 @@ METRICS = {
 def told(context: Context, stands: Standing) -> str:
     """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
     if stands.compared is None:
-        return "No block answers the question yet."
+        return f"No block answers the question yet{_why(context)}."
     said = sentences(findings(context.evidence, context.means)[:1], context.level_unit)[0]
     return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
+
+
+def _why(context: Context) -> str:
+    """What is most often wrong with the windows at the level of the question."""
+    asked = context.evidence.asked.users
+    there = [window for window in context.evidence.windows if window.users == asked]
+    invalid = [window for window in there if not window.valid]
+    flags = Counter(
+        flag.value for each in invalid for flag in {r.flag for r in each.reasons if r.invalidates}
+    )
+    if not flags:
+        return ""
+    flag, count = flags.most_common(1)[0]
+    windows = plural(len(there), "window")
+    return f': {len(invalid)} of {windows} there are invalid, {count} of them by "{flag}"'
 
 
 def _ahead(context: Context, stands: Standing) -> str:

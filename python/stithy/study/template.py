@@ -65,12 +65,14 @@ def study_text(draft: Draft) -> str:
         "",
         *_section("load", _load(draft)),
         "",
+        *_section("primary", {"users": str(max(draft.users))}),
+        "",
         *_others((), [each for each in known_at(()) if each not in _SECTIONS]),
     ]
     return "\n".join(lines) + "\n"
 
 
-_SECTIONS = ("study", "candidates", "database", "workload", "load")
+_SECTIONS = ("study", "candidates", "database", "workload", "load", "primary")
 
 
 def _database(draft: Draft) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Where the primary question stands after some blocks."""
 
+import math
 from dataclasses import replace
 
 from stithy.analysis.asked import Asked
@@ -77,3 +78,25 @@ def test_a_wider_margin_is_kept_sooner() -> None:
     assert not standing(evidence(small)).progress.verdict.decided
     wide = standing(evidence(small, replace(ASKED, margin_share=0.05)))
     assert wide.progress.verdict.call is Call.EQUIVALENT
+
+
+def test_a_pair_chosen_among_many_must_differ_more_to_end_a_study() -> None:
+    """As the report will judge it, so that no study ends with an undecided question; a pair that
+    was named before need not.
+    """
+    logs = (0.052, 0.019, 0.061, 0.044, 0.023, 0.046)
+    two = evidence([math.exp(log) - 1 for log in logs], replace(ASKED, pair=None, blocks_most=20))
+    others = [window(name, block, 1000.0) for name in "cdef" for block in range(6)]
+    many = replace(two, candidates=tuple("abcdef"), windows=(*two.windows, *others))
+    assert standing(two).progress.step is Next.DECIDED
+    assert standing(many).progress.step is Next.ANOTHER_BLOCK
+    named = replace(many, asked=replace(many.asked, pair=("a", "b")))
+    assert standing(named).progress.step is Next.DECIDED
+
+
+def test_a_lost_window_drops_its_block() -> None:
+    """A block counts where both windows are valid."""
+    whole = evidence(CLEAR[:5])
+    lost = replace(whole, windows=tuple(w for w in whole.windows if w.id != "w-b-u4-b2"))
+    assert (standing(whole).blocks, standing(lost).blocks) == (5, 4)
+    assert standing(lost).progress.step is Next.DECIDED

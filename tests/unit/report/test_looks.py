@@ -41,6 +41,19 @@ def test_a_question_that_no_block_answers_says_so(tmp_path: Path) -> None:
     assert told(context, standing(context.evidence)) == "No block answers the question yet."
 
 
+def test_invalid_windows_at_the_level_of_the_question_are_told_with_their_reason(
+    tmp_path: Path,
+) -> None:
+    """Who watches can mend it before all blocks are spent."""
+    late = {f"w-disk-u4-b{block}": {"lateness_p99_s": 1.0} for block in (0, 1)}
+    shape = Shape(users=(4,), duration_s=2, series=False, repeat=2, primary=QUESTION, changes=late)
+    context = context_of(read_run(build_run(tmp_path, shape).root))
+    assert told(context, standing(context.evidence)) == (
+        "No block answers the question yet: 2 of 4 windows there are invalid, 2 of them by "
+        '"driver late".'
+    )
+
+
 def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:
     """Whether it was declared, how finely it is asked, how many blocks it took."""
     context = _context(tmp_path / "declared", 5)

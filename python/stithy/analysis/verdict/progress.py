@@ -1,16 +1,13 @@
 """Whether a comparison needs another block, and about how many it will need in all."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from statistics import fmean
 
-from stithy.analysis.effect import paired_ratio
 from stithy.analysis.verdict.boundaries import BLOCKS_MOST, LOOKS, critical
 from stithy.analysis.verdict.decide import MARGIN_SHARE, Verdict, decide
 from stithy.analysis.verdict.interval import interval, widening
-from stithy.analysis.verdict.pair import farthest_pair, pairs_among
 
 
 class Next(Enum):
@@ -49,28 +46,6 @@ def next_step(
     if verdict.decided and (count in LOOKS or count >= limit):
         return Progress(Next.DECIDED, verdict)
     return Progress(Next.LIMIT_REACHED if count >= limit else Next.ANOTHER_BLOCK, verdict)
-
-
-def next_step_of_level(
-    values: Mapping[str, Mapping[int, float]],
-    margin_share: float = MARGIN_SHARE,
-    limit: int = BLOCKS_MOST,
-) -> Progress:
-    """What to do after the blocks so far of a level, as the report will answer its question.
-
-    Shapes: `values` holds for every candidate of the study, in its order, the new orders per minute
-    of its valid windows by block. Judged are the blocks that both of the farthest pair have.
-    Edge cases: where no two pair, another block is asked for; how often is for the caller to say.
-    Own: `next_step` for the pair that `findings.question` chooses.
-    """
-    means = {name: fmean(blocks.values()) for name, blocks in values.items() if blocks}
-    pair = farthest_pair(means)
-    if pair is None:
-        return next_step((), margin_share, limit)
-    a, b = (values[name] for name in pair)
-    shared = sorted(a.keys() & b.keys())
-    effect = paired_ratio([a[block] for block in shared], [b[block] for block in shared])
-    return next_step(effect.logs, margin_share, limit, among=pairs_among(len(values)))
 
 
 def forecast(

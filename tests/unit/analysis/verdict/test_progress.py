@@ -1,6 +1,5 @@
 """What to do after a block."""
 
-import math
 import random
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from stithy.analysis.verdict.boundaries import LOOKS
 from stithy.analysis.verdict.decide import Call
-from stithy.analysis.verdict.progress import Next, forecast, next_step, next_step_of_level
+from stithy.analysis.verdict.progress import Next, forecast, next_step
 
 CLEAR = [0.69, 0.70, 0.68, 0.69, 0.70, 0.71]
 """A ratio of two with hardly any noise."""
@@ -46,35 +45,6 @@ def test_only_looks_and_the_limit_end_a_study(logs: list[float]) -> None:
         assert step is Next.ANOTHER_BLOCK
     if len(logs) >= 20:
         assert step is not Next.ANOTHER_BLOCK
-
-
-def test_a_level_is_judged_by_its_farthest_pair() -> None:
-    """Over the blocks that both have: a lost window drops its block."""
-    slow = {block: 1000.0 + 10 * block for block in range(5)}
-    fast = {block: 2 * value for block, value in slow.items()}
-    between = {block: 1.2 * value for block, value in slow.items()}
-    assert next_step_of_level({"a": slow, "b": fast}).verdict.blocks == 5
-    del fast[2]
-    progress = next_step_of_level({"b": fast, "c": between, "a": slow})
-    assert (progress.step, progress.verdict.call) == (Next.DECIDED, Call.BETTER)
-    assert progress.verdict.blocks == 4
-
-
-def test_a_pair_chosen_among_many_must_differ_more_to_end_a_study() -> None:
-    """As the report will judge it, so that no study ends with an undecided question."""
-    logs = (0.052, 0.019, 0.061, 0.044, 0.023, 0.046)
-    slow = dict.fromkeys(range(6), 1000.0)
-    fast = {block: 1000.0 * math.exp(log) for block, log in enumerate(logs)}
-    assert next_step_of_level({"a": slow, "b": fast}).step is Next.DECIDED
-    others = dict.fromkeys("cdef", slow)
-    assert next_step_of_level({"a": slow, "b": fast, **others}).step is Next.ANOTHER_BLOCK
-
-
-def test_without_a_pair_there_is_nothing_to_decide() -> None:
-    """One candidate, none, one without a valid window, or no block in common."""
-    for values in ({}, {"a": {0: 1.0}}, {"a": {0: 1.0}, "b": {}}, {"a": {0: 1.0}, "b": {1: 2.0}}):
-        assert next_step_of_level(values).step is Next.ANOTHER_BLOCK
-        assert next_step_of_level(values).verdict.because == "no block, at least 4 are needed"
 
 
 def test_the_forecast_is_the_look_that_would_decide() -> None:

@@ -1,0 +1,39 @@
+"""A study with a primary question, on a real server: how many blocks it takes no test can say."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.exits import Exit
+from stithy.results.layout import RunDirectory
+from support.running import Stithy, entries, left_by, manifest, write_study
+
+pytestmark = pytest.mark.needs_postgresql
+
+
+def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, place: Path) -> None:
+    """Under two names on one volume; what is not measured is written down as left out."""
+    candidates = {"a": place / "a", "b": place / "b"}
+    study = write_study(
+        place / "study.yaml", candidates, users=[1], duration="1 s", load={"repeat": ""}
+    )
+    with study.open("a") as file:
+        file.write("primary: {blocks: 5, margin: 50%}\n")
+    out = place / "out"
+    ended = stithy.run("run", study, "--out", out, "--null")
+    # On a busy machine the driver may be late, and then no window is valid.
+    assert ended.returncode in (Exit.OK, Exit.INVALID), ended.stderr
+    plan = manifest(out)["plan"]
+    assert (plan["null"], plan["question"]["candidates"]) == (True, ["a", "a-again"])
+    measured = {path.name for path in RunDirectory(out).windows.iterdir()}
+    assert measured | set(plan["skipped"]) == set(plan["windows"])
+    assert not measured & set(plan["skipped"])
+    assert len(measured) in (8, 10)
+    looks = entries(out, "looked")
+    assert looks
+    assert looks[-1].facts["decided"] or len(measured) == 10
+    assert "NULL STUDY" in RunDirectory(out).page.read_text()
+    assert "look: " in ended.stderr
+    assert not (place / "b").exists()
+    assert left_by(out) == []
+    assert stithy.registered() == []
