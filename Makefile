@@ -4,6 +4,7 @@ PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
 BENCHES := hammer collectors ledger users drives verdicts
+PROOFS := prove resumes
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
 
@@ -41,8 +42,8 @@ python-test:
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
-prove: setup ## prove for over an hour that emulated drives are disks (root); killed, it goes on
-	@nice -n 5 $(PYTHON) benches/prove.py
+prove: setup ## prove for hours that emulated drives are disks (root) and that killed runs resume
+	@code=0; for each in $(PROOFS); do nice -n 5 $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 bench: setup ## measure the hammer, collectors, a ledger, many users, emulated drives, and verdicts
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code

@@ -116,6 +116,28 @@ def test_a_run_on_drives_that_is_killed_can_be_cleaned(
     nothing_is_left(place / "state")
 
 
+def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(stithy: Stithy, place: Path) -> None:
+    """Those that were up go with what they held; the logs of both sessions are kept."""
+    study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1, 2), duration="3 s")
+    out = place / "out"
+    running = stithy.start("run", study, "--out", out)
+    wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, running)
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
+    resumed = stithy.run("resume", out)
+    # Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
+    assert resumed.returncode in (Exit.OK, Exit.INVALID), resumed.stderr
+    assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
+    for window_id in manifest(out)["plan"]["windows"]:
+        table = RunDirectory(out).window(window_id).table("window")
+        assert pl.read_parquet(table)["complete"].all()
+    first = RunDirectory(out).drives / "a.data.latency.hlog"
+    assert read_hlog(first)
+    assert read_hlog(first.parent / "session-2" / first.name)
+    assert left_by(out) == []
+    nothing_is_left(place / "state")
+
+
 def _began(out: Path) -> bool:
     """Whether users work in any window."""
     windows = RunDirectory(out).windows
