@@ -67,9 +67,9 @@ def read_past(directory: RunDirectory) -> Past:
     """The run whose results are in `directory`.
 
     Raises UserError where there is no run, or none that began; PreconditionError for a journal
-    without what a run needs to go on.
+    that this user may not read, or without what a run needs to go on.
     """
-    entries = read_journal(directory.journal)
+    entries = _entries(directory)
     begun = next((entry for entry in entries if entry.event == "run-started"), None)
     if begun is None:
         raise _no_run(directory)
@@ -80,6 +80,19 @@ def read_past(directory: RunDirectory) -> Past:
             "its journal lacks what a run needs to go on",
             where=str(directory.journal),
             remedy="run the study again; an older Stithy wrote this run",
+        ) from error
+
+
+def _entries(directory: RunDirectory) -> Sequence[Entry]:
+    try:
+        return read_journal(directory.journal)
+    except NotADirectoryError as error:
+        raise _no_run(directory) from error
+    except OSError as error:
+        raise PreconditionError(
+            f"its journal cannot be read: {error.strerror}",
+            where=str(directory.journal),
+            remedy="resume it as the user who ran it",
         ) from error
 
 

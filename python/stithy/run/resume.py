@@ -12,7 +12,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.errors import InfrastructureError, PreconditionError, StithyError
+from stithy.errors import (
+    InfrastructureError,
+    PreconditionError,
+    StithyError,
+    failures_of_the_machine,
+)
 from stithy.hosts.processes import is_alive, own_identity
 from stithy.plan.null import as_null
 from stithy.results.layout import RunDirectory
@@ -211,10 +216,11 @@ def _context(found: Found, books: Books, stop: Stop, tell: Observer) -> Context:
 
 def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) -> None:
     """What was written of windows that are measured again is kept, out of the way."""
-    for window_id in windows:
-        target = directory.cut_off(session, window_id)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        directory.window(window_id).root.rename(target)
+    with failures_of_the_machine(str(directory.root)):
+        for window_id in windows:
+            target = directory.cut_off(session, window_id)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            directory.window(window_id).root.rename(target)
 
 
 def _tell(context: Context, rest: Rest) -> None:

@@ -80,9 +80,11 @@ def test_what_was_unmade_in_its_own_step_is_not_among_the_things_made(tmp_path: 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     """With what it lacks: the directory, the journal, or the beginning of the run."""
+    (tmp_path / "file").touch()
     for root, problem in (
         (tmp_path / "none", "no such directory"),
         (tmp_path, "it has no journal"),
+        (tmp_path / "file", "no such directory"),
     ):
         with pytest.raises(UserError) as raised:
             read_past(RunDirectory(root))

@@ -6,7 +6,8 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.errors import PreconditionError
-from stithy.run.clean import clean, find_run
+from stithy.hosts.processes import boot_id
+from stithy.run.clean import clean, clean_run, find_run
 from stithy.run.register import Register, all_registered, read_registered
 
 
@@ -91,3 +92,28 @@ def test_a_register_that_cannot_be_written_is_told_before_anything_is_made(
     (tmp_path / "state").write_text("in the way")
     with pytest.raises(PreconditionError, match="STITHY_STATE"):
         register()
+
+
+def test_a_resumed_run_is_that_of_its_new_process(tmp_path: Path) -> None:
+    """What was made before stays known; that it was once kept does not count any more."""
+    book = register()
+    book.making("mark", {"path": "/x"})
+    book.keep()
+    book.close(remove=False)
+    text = book.path.read_text()
+    book.path.write_text(text.replace(boot_id(), "another boot"))
+    again = register()
+    found = read_registered(again.path)
+    assert found is not None
+    assert (found.is_running, found.kept) == (True, False)
+    assert [each.kind for each in found.makings] == ["mark"]
+
+
+def test_cleaning_does_not_forget_a_run_that_was_resumed_meanwhile() -> None:
+    """The new session writes into that file."""
+    book = register()
+    book.close(remove=False)
+    [known] = all_registered()
+    register()
+    clean_run(known)
+    assert [run.run_id for run in all_registered()] == ["r1"]
