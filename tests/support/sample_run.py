@@ -86,6 +86,7 @@ class Shape:
     thresholds: tuple[Threshold, ...] = ()
     primary: QuestionFacts | None = None
     null: bool = False
+    skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
 
 
@@ -180,7 +181,7 @@ def manifest(shape: Shape) -> Manifest:
         load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(
             windows=tuple(windows), master_candidate=shape.candidates[0],
-            question=shape.primary, null=shape.null,
+            question=shape.primary, null=shape.null, skipped=tuple(sorted(shape.skipped)),
         ),
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,

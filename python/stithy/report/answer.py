@@ -109,9 +109,7 @@ def _unfinished(context: Context) -> Iterator[str]:
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
         return
-    have = {*manifest.plan.skipped, *(window.id for window in context.evidence.windows)}
-    absent = sum(planned not in have for planned in manifest.plan.windows)
-    if absent:
+    if absent := len(context.not_run):
         verb = "was" if absent == 1 else "were"
         yield f"{absent} of {plural(len(manifest.plan.windows), 'planned window')} {verb} not run."
     if manifest.end in ("interrupted", "failed"):

@@ -76,6 +76,14 @@ class Context:
         return self.manifest is not None and self.manifest.plan.null
 
     @property
+    def not_run(self) -> list[str]:
+        """The planned windows that are missing; those that were not needed are not among them."""
+        if self.manifest is None:
+            return []
+        have = {window.id for window in self.evidence.windows} | {*self.manifest.plan.skipped}
+        return [planned for planned in self.manifest.plan.windows if planned not in have]
+
+    @property
     def is_open(self) -> bool:
         """Whether the load was an open loop, in which nobody waits for an answer."""
         return self.load is not None and self.load.rate_per_s is not None

@@ -306,7 +306,7 @@ def titles(figures: Iterable[Figure]) -> PageTable:
 def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
     """What this report could not show, and why: figures, planned windows, damaged files."""
     rows = [{"what": what, "because": because} for what, because in absent]
-    rows += [{"what": f"window {each}", "because": "it was not run"} for each in _not_run(context)]
+    rows += [{"what": f"window {each}", "because": "it was not run"} for each in context.not_run]
     root = context.run.directory.root
     rows += [
         {"what": str(_relative(problem.path, root)), "because": problem.text}
@@ -322,10 +322,3 @@ def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
 
 def _relative(path: Any, root: Any) -> Any:
     return path.relative_to(root) if path.is_relative_to(root) else path
-
-
-def _not_run(context: Context) -> list[str]:
-    if context.manifest is None:
-        return []
-    have = {window.id for window in context.evidence.windows}
-    return [planned for planned in context.manifest.plan.windows if planned not in have]

@@ -1,5 +1,6 @@
 """The primary question is told with where it stands."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from stithy.analysis.standing import standing
@@ -7,7 +8,7 @@ from stithy.report.context import Context, context_of
 from stithy.report.looks import asked, told
 from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
-from support.sample_run import Shape, build_run
+from support.sample_run import Shape, build_run, window_id
 
 QUESTION = QuestionFacts(
     users=4, metric="nopm", margin_share=0.02, candidates=("disk", "memory"), blocks_least=4,
@@ -70,6 +71,16 @@ def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:
     assert said.startswith("The primary question (derived, as the study names none) is that of")
     assert "of the two candidates farthest apart" in said
     assert said.endswith("The study fixes the number of blocks there; 2 blocks were measured.")
+
+
+def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
+    """Others that are not there are."""
+    gone = frozenset({window_id(name, 4, block) for name in ("disk", "memory") for block in (4, 5)})
+    shape = Shape(users=(4,), duration_s=2, series=False, repeat=6, primary=QUESTION)
+    spared = replace(shape, left_out=gone, skipped=gone)
+    assert context_of(read_run(build_run(tmp_path / "spared", spared).root)).not_run == []
+    lost = replace(shape, left_out=gone)
+    assert set(context_of(read_run(build_run(tmp_path / "lost", lost).root)).not_run) == gone
 
 
 def test_where_nothing_was_asked_nothing_is_stated(tmp_path: Path) -> None:
