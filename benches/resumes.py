@@ -3,7 +3,7 @@
 A small study with a real PostgreSQL on a directory is killed (SIGKILL) at an instant drawn from a
 seed, between its first breath and its expected end, and resumed; every third resume is killed as
 well. Each run must end with the windows of its plan, whole, with all conditions true, and leave
-nothing: no process, mount, loop device, socket, memory group or file, nor an entry in the register.
+nothing: no process, socket, memory group or file of its own, nor an entry in the register.
 Prints one line a kill, and exits with 5 where one was not as it must be.
 
 Usage: resumes.py [KILLS] [SEED]
