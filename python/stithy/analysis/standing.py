@@ -23,12 +23,12 @@ class Standing:
 
     @property
     def is_look(self) -> bool:
-        """Whether a verdict is looked for after so many blocks, or would be if there were any.
+        """Whether a verdict is looked for after so many blocks, or would be but for invalid ones.
 
         Own: the looks of `boundaries`, and the limit.
         """
         ended = self.progress.step is not Next.ANOTHER_BLOCK
-        return ended or self.blocks in (0, *LOOKS)
+        return ended or self.blocks < LOOKS[0] or self.blocks in LOOKS
 
     @property
     def blocks(self) -> int:
