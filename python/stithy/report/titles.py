@@ -37,8 +37,10 @@ def compare_title(
     at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
-    ratio = high["value"] / low["value"]
-    told_apart = _paired(points, low["candidate"], high["candidate"], users).distinguishable
+    effect = _paired(points, low["candidate"], high["candidate"], users)
+    # That of the verdict, which is not quite the ratio of the means.
+    ratio = effect.ratio or high["value"] / low["value"]
+    told_apart = effect.distinguishable
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and ratio < CLOSE_FACTOR:
