@@ -170,6 +170,8 @@ def test_nobody_resumes_what_is_being_resumed(tmp_path: Path) -> None:
         with pytest.raises(PreconditionError) as raised:
             faked.resume()
         assert "another process" in raised.value.problem
+    faked.resume()
+    assert manifest(faked.out)["end"] == "finished", "the other has gone, and what it left as well"
 
 
 def test_a_changed_machine_is_refused(tmp_path: Path) -> None:
