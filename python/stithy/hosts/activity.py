@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stithy.clock import Clock
+from stithy.hosts import diskstats
 
 WATCHED_S = 1.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -100,13 +101,12 @@ def _cpu_ticks(stat: str) -> tuple[int, ...]:
     return tuple(int(each) for each in stat.partition("\n")[0].split()[1:9])
 
 
-def _busy_ms(diskstats: str) -> dict[str, int]:
-    """Milliseconds with a request under way. Source: Documentation/admin-guide/iostats.rst."""
-    lines = [line.split() for line in diskstats.splitlines()]
+def _busy_ms(text: str) -> dict[str, int]:
+    """Milliseconds with a request under way, by device."""
     return {
-        fields[2]: int(fields[12])
-        for fields in lines
-        if len(fields) > 12 and not fields[2].startswith(PASSING)
+        name: counters.busy_ms
+        for name, counters in diskstats.parse(text.encode()).items()
+        if not name.startswith(PASSING)
     }
 
 

@@ -18,8 +18,8 @@ class Counters:
     weighted_ms: int
 
 
-def parse(text: bytes, names: Sequence[bytes]) -> dict[str, Counters]:
-    """Counters of the named devices.
+def parse(text: bytes, names: Sequence[bytes] | None = None) -> dict[str, Counters]:
+    """Counters of the named devices; without names of all.
 
     After major, minor, name: reads, merged, sectors, ms; writes, merged, sectors, ms; in flight,
     busy ms, weighted ms; since 4.18 discards, merged, sectors, ms; since 5.5 flushes, ms.
@@ -28,7 +28,7 @@ def parse(text: bytes, names: Sequence[bytes]) -> dict[str, Counters]:
     found = {}
     for line in text.splitlines():
         fields = line.split()
-        if len(fields) >= 14 and fields[2] in names:
+        if len(fields) >= 14 and (names is None or fields[2] in names):
             found[fields[2].decode()] = _counters([int(each) for each in fields[3:]])
     return found
 
