@@ -276,7 +276,12 @@ def _of_devices(environment: Mapping[str, Fact]) -> Iterator[tuple[str, Any]]:
 
 
 def _same(name: str, base: Any, other: Any) -> bool:
-    if name == "memory_bytes" and isinstance(base, int) and isinstance(other, int):
+    return is_same_memory(base, other) if name == "memory_bytes" else bool(base == other)
+
+
+def is_same_memory(base: Any, other: Any) -> bool:
+    """Whether these are the sizes of one machine's memory, as it tells them at two boots."""
+    if isinstance(base, int | float) and isinstance(other, int | float):
         return abs(base - other) <= MEMORY_SHARE * base
     return bool(base == other)
 

@@ -5,6 +5,7 @@ Less than the environment that the manifest records: what numbers rest on and no
 
 from collections.abc import Mapping
 
+from stithy.results.comparability import is_same_memory
 from stithy.results.manifest import Fact, Scalar
 from stithy.units import format_size
 
@@ -20,9 +21,6 @@ FACTS = {
     "memory_bytes": MEMORY,
 }
 """Facts of the machine that count, and what a person calls them."""
-
-MEMORY_SHARE = 0.01
-"""Own: the kernel and the firmware keep a little more or less of it for themselves at each boot."""
 
 
 def fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:
@@ -41,9 +39,7 @@ def changes(before: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
 
 
 def _same(name: str, before: Scalar, now: Scalar) -> bool:
-    if name == MEMORY and isinstance(before, int | float) and isinstance(now, int | float):
-        return abs(now - before) <= MEMORY_SHARE * before
-    return before == now
+    return is_same_memory(before, now) if name == MEMORY else before == now
 
 
 def _scalar(fact: Fact | None) -> Scalar:
