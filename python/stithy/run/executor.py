@@ -53,11 +53,12 @@ def execute(context: Context, *, keep: bool = False, judge: Judge | None = None)
     """
     question = Question(context, judge)
     manifest = ManifestFile(context)
+    forecast = Forecast(earlier_factors())
     error: StithyError | None = None
     try:
         manifest.write()
-        context.tell(_started(context, question))
-        _do_steps(context, manifest, question, keep=keep)
+        context.tell(_started(context, question, forecast))
+        _do_steps(context, manifest, question, forecast, keep=keep)
         kept = keep_running(context) if keep else {}
     except Interrupted:
         error, kept = interrupted(), {}
@@ -87,15 +88,21 @@ def _write_end(
     return error
 
 
-def _started(context: Context, question: Question) -> RunStarted:
+def _started(context: Context, question: Question, forecast: Forecast) -> RunStarted:
     steps = context.steps
-    times = _both(Forecast(earlier_factors()), question, steps)
+    times = _both(forecast, question, steps)
     return RunStarted(str(context.directory.root), len(steps), *times)
 
 
-def _do_steps(context: Context, manifest: ManifestFile, question: Question, *, keep: bool) -> None:
+def _do_steps(
+    context: Context,
+    manifest: ManifestFile,
+    question: Question,
+    forecast: Forecast,
+    *,
+    keep: bool,
+) -> None:
     steps = [step for step in context.steps if not (keep and step.kind == "tear-down")]
-    forecast = Forecast(earlier_factors())
     try:
         _do_each(context, manifest, question, steps, forecast)
     finally:
