@@ -12,7 +12,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stithy_measure::{Clock, Moment};
+use stithy_measure::{nanoseconds, Clock, Moment};
 use stithy_wire::CutCounts;
 
 use self::pace::Pace;
@@ -325,8 +325,7 @@ fn perform<'a>(
 }
 
 fn earlier(at: Moment, time: Duration) -> Moment {
-    let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    Moment(at.0.saturating_sub(time_ns))
+    Moment(at.0.saturating_sub(nanoseconds(time)))
 }
 
 #[cfg(test)]

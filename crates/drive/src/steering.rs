@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use stithy_measure::Moment;
+use stithy_measure::{nanoseconds, Moment};
 
 use crate::request::Operation;
 use crate::transport::{BlockTimes, Ended};
@@ -88,7 +88,7 @@ impl Steering {
     pub fn count(&mut self, operation: Operation, given: Duration) {
         if let Some(way) = self.ways.get_mut(operation.index()) {
             way.answered += 1;
-            way.given_ns += given.as_nanos() as u64;
+            way.given_ns += nanoseconds(given);
         }
     }
 

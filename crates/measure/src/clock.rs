@@ -36,11 +36,13 @@ impl Add<Duration> for Moment {
 
     fn add(self, time: Duration) -> Moment {
         // A run of more than 584 years does not fit: the time saturates.
-        Moment(
-            self.0
-                .saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Moment(self.0.saturating_add(nanoseconds(time)))
     }
+}
+
+/// A time in nanoseconds; one of more than 584 years saturates.
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The seam for time: tests put a [`ManualClock`] here.

@@ -14,7 +14,7 @@ pub mod priority;
 mod recorder;
 mod times;
 
-pub use clock::{Clock, ManualClock, Moment, SystemClock};
+pub use clock::{nanoseconds, Clock, ManualClock, Moment, SystemClock};
 pub use cost::CpuUse;
 pub use interval::{Counts, Interval, Outcome, TypeRecord};
 pub use interval_log::{IntervalLog, IntervalLogs, Packer};

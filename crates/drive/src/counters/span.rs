@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use stithy_measure::Moment;
+use stithy_measure::{nanoseconds, Moment};
 use stithy_wire::{DriveCounters, OperationCounters, Percentiles};
 
 use super::{Answered, State};
@@ -160,10 +160,6 @@ fn note(histogram: &mut Histogram<u64>, time: Duration) {
 
 fn mean_s(sum_ns: u64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / count as f64 / 1e9)
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// An idle drive must not clear megabytes a second.

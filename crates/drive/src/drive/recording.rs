@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use stithy_measure::Moment;
+use stithy_measure::{nanoseconds, Moment};
 
 use crate::counters::{Answered, Counters, State};
 use crate::request::Request;
@@ -63,7 +63,7 @@ fn record(asked: &Asked, answered: &Answered, is_paced: bool) -> Record {
     Record {
         arrived: asked.arrived,
         request: asked.request,
-        latency_ns: u64::try_from(answered.latency().as_nanos()).unwrap_or(u64::MAX),
+        latency_ns: nanoseconds(answered.latency()),
         depth: u16::try_from(asked.depth).unwrap_or(u16::MAX),
         flags: flag(answered.failed, ERROR)
             | flag(answered.is_late(), LATE)
