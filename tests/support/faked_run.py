@@ -13,6 +13,7 @@ from stithy.run.deciding import Judge
 from stithy.run.equip import Tools
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
+from stithy.run.further import Adviser
 from stithy.run.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
@@ -34,6 +35,7 @@ class FakedRun:
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
     on_event: Callable[[Event], None] = lambda event: None
+    advisers: tuple[Adviser, ...] = ()
 
     @property
     def out(self) -> Path:
@@ -63,13 +65,15 @@ class FakedRun:
 
     def run(self) -> Outcome:
         """The whole run."""
-        return execute(self.start())
+        return execute(self.start(), advisers=self.advisers)
 
     def resume(self, *, force: bool = False, judge: Judge | None = None) -> Outcome:
         """The rest of a run that was cut off."""
-        resumed = resumed_run(self.out, self.stop, self._hear, force=force, tools=self.tools)
+        resumed = resumed_run(
+            self.out, self.stop, self._hear, force=force, tools=self.tools, advisers=self.advisers
+        )
         with resumed as context:
-            return execute(context, judge=judge)
+            return execute(context, judge=judge, advisers=self.advisers)
 
     def _hear(self, event: Event) -> None:
         self.events.append(event)

@@ -20,6 +20,7 @@ from pathlib import Path
 from fakes.clock import FakeClock
 from support.faked_run import FakedRun
 from support.killed_run import DeadlyClock
+from support.more_windows import two_more
 
 LOAD = {"calibrate": "true", "ledger": "true"}
 FIRST = 3
@@ -44,8 +45,8 @@ class Resumed:
 
 
 def faked(root: Path, clock: FakeClock) -> FakedRun:
-    """The run in `root`: two candidates at two levels."""
-    return FakedRun(root, clock=clock, users=(1, 2), load=LOAD)
+    """The run in `root`: two candidates at two levels, and two windows more."""
+    return FakedRun(root, clock=clock, users=(1, 2), load=LOAD, advisers=(two_more,))
 
 
 class CountingClock(FakeClock):
@@ -116,7 +117,7 @@ def told(root: Path, fatal: int, run: FakedRun) -> None:
     found = Resumed(
         fatal=fatal,
         end=outcome.end,
-        planned=sorted(about["plan"]["windows"]),
+        planned=sorted((*about["plan"]["windows"], *about["plan"]["further"])),
         measured=ids,
         incomplete=[each for each in ids if not window_row(run.out, each)["complete"]],
         broken=broken(run.out),

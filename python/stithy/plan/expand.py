@@ -1,12 +1,12 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from stithy.plan import cost
 from stithy.plan.null import nulled, twins
 from stithy.plan.question import question
 from stithy.plan.scenario import Scene
-from stithy.plan.steps import Plan
+from stithy.plan.steps import Plan, Step, WindowPlan
 from stithy.registry import plugins
 from stithy.storage.provider import ROLES, Role
 from stithy.study.model import Study
@@ -32,6 +32,17 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         question=scene.question,
         twins=scene.twins,
     )
+
+
+def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -> tuple[Step, ...]:
+    """The steps of windows that the plan does not have: each with the restore before it.
+
+    They cost what those of planned windows cost.
+    """
+    study = nulled(study) if null else study
+    scene, _ = _scene(study, twins(study) if null else {})
+    steps = plugins("scenario")["load"].around
+    return tuple(step for window in windows for step in steps(study, scene, window))
 
 
 def needed_bytes(study: Study, candidate: str) -> dict[Role, int]:

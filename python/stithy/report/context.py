@@ -77,11 +77,12 @@ class Context:
 
     @property
     def not_run(self) -> list[str]:
-        """The planned windows that are missing; those that were not needed are not among them."""
+        """The windows that are missing; those that were not needed are not among them."""
         if self.manifest is None:
             return []
-        have = {window.id for window in self.evidence.windows} | {*self.manifest.plan.skipped}
-        return [planned for planned in self.manifest.plan.windows if planned not in have]
+        plan = self.manifest.plan
+        have = {window.id for window in self.evidence.windows} | {*plan.skipped}
+        return [each for each in (*plan.windows, *plan.further) if each not in have]
 
     @property
     def is_open(self) -> bool:

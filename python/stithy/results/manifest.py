@@ -171,13 +171,15 @@ class QuestionFacts(_Facts):
 class PlanFacts(_Facts):
     """The plan in short: ids of the windows in the order of the plan.
 
-    `skipped` are those of them that were not needed, because the primary question was decided.
+    `skipped` are those of them that were not needed, because the primary question was decided;
+    `further` windows that were not planned, and that what was measured needed.
     `question` is None where a single candidate was measured. `null`: it was measured against
     itself, under two names.
     """
 
     windows: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
     question: QuestionFacts | None = None
     null: bool = False
     master_candidate: str

@@ -12,6 +12,7 @@ from stithy.database.engine import Engine, Installation, Start
 from stithy.database.instance import Instance, ServerFacts
 from stithy.hosts.runner import Runner
 from stithy.hosts.users import ServerUser
+from stithy.plan.further import Further, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
@@ -52,6 +53,7 @@ class State:
     volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
     instances that go on after the run. `done`: ids of steps that earlier sessions of the run have
     done for good. `before`: what those have left for this one, None in the first session.
+    `further`: windows that were decided while the run went on.
     """
 
     volumes: dict[str, Volume] = field(default_factory=dict)
@@ -69,6 +71,7 @@ class State:
     kept: dict[str, Secret] = field(default_factory=dict)
     done: frozenset[str] = frozenset()
     before: Before | None = None
+    further: tuple[Further, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,12 @@ class Context:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of the plan that are left to do, from this session's start on."""
-        return tuple(step for step in self.plan.steps if step.id not in self.state.done)
+        """The steps of this session: of the plan, and further ones as far as they are decided.
+
+        Without those that earlier sessions have done.
+        """
+        steps = steps_of(self.file.study, self.plan, self.state.further)
+        return tuple(step for step in steps if step.id not in self.state.done)
 
     @property
     def size(self) -> WorkloadSize:

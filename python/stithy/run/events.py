@@ -63,6 +63,18 @@ class Looked:
 
 
 @dataclass(frozen=True)
+class WindowsAdded:
+    """What was measured asks for further windows: their ids, and why, in words.
+
+    `time_s` is what they are expected to take.
+    """
+
+    windows: tuple[str, ...]
+    because: str
+    time_s: float
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far the hammer is inside a step."""
 
@@ -90,6 +102,14 @@ class Note:
 
 
 Event = (
-    RunStarted | StepStarted | StepFinished | StepSkipped | Looked | Progress | SecondPassed | Note
+    RunStarted
+    | StepStarted
+    | StepFinished
+    | StepSkipped
+    | Looked
+    | WindowsAdded
+    | Progress
+    | SecondPassed
+    | Note
 )
 Observer = Callable[[Event], None]

@@ -14,11 +14,13 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.calibrating import calibrate
 from stithy.run.context import Context
+from stithy.run.course import Course
 from stithy.run.deciding import Judge, Question
 from stithy.run.drives import paced_for
 from stithy.run.earlier import earlier_factors, keep_factors
 from stithy.run.events import Note, RunStarted, StepFinished, StepSkipped, StepStarted
 from stithy.run.forecast import Forecast
+from stithy.run.further import Adviser
 from stithy.run.ledger import warn_of_sharing
 from stithy.run.loading import check, prepare, snapshot
 from stithy.run.manifest import ManifestFile
@@ -46,10 +48,17 @@ class Outcome:
     kept: Mapping[str, str]
 
 
-def execute(context: Context, *, keep: bool = False, judge: Judge | None = None) -> Outcome:
+def execute(
+    context: Context,
+    *,
+    keep: bool = False,
+    judge: Judge | None = None,
+    advisers: Sequence[Adviser] = (),
+) -> Outcome:
     """Do all steps of the plan; errors of the run are in the outcome, bugs are raised.
 
     `judge` says when the primary question is decided; without one every block is measured.
+    `advisers` say which windows what was measured needs beside those of the plan.
     """
     question = Question(context, judge)
     manifest = ManifestFile(context)
@@ -58,7 +67,8 @@ def execute(context: Context, *, keep: bool = False, judge: Judge | None = None)
     try:
         manifest.write()
         context.tell(_started(context, question, forecast))
-        _do_steps(context, manifest, question, forecast, keep=keep)
+        course = Course(context, advisers, forecast, keep=keep)
+        _do_steps(context, manifest, question, course, forecast)
         kept = keep_running(context) if keep else {}
     except Interrupted:
         error, kept = interrupted(), {}
@@ -98,13 +108,11 @@ def _do_steps(
     context: Context,
     manifest: ManifestFile,
     question: Question,
+    course: Course,
     forecast: Forecast,
-    *,
-    keep: bool,
 ) -> None:
-    steps = [step for step in context.steps if not (keep and step.kind == "tear-down")]
     try:
-        _do_each(context, manifest, question, steps, forecast)
+        _do_each(context, manifest, question, course, forecast)
     finally:
         keep_factors(forecast.learned)
     question.conclude()
@@ -115,18 +123,21 @@ def _do_each(
     context: Context,
     manifest: ManifestFile,
     question: Question,
-    steps: Sequence[Step],
+    course: Course,
     forecast: Forecast,
 ) -> None:
-    for number, step in enumerate(steps, start=1):
+    course.ask()
+    while course.left:
+        step = course.left[0]
         context.stop.check()
         if (because := question.spares(step)) is not None:
             _skip(context, step, because)
-            continue
-        left_s = _both(forecast, question, steps[number - 1 :])
-        context.tell(StepStarted(step, number, len(steps), *left_s))
-        forecast.learn(step, do_step(context, step))
-        manifest.write()
+        else:
+            left_s = _both(forecast, question, course.left)
+            context.tell(StepStarted(step, course.number, course.count, *left_s))
+            forecast.learn(step, do_step(context, step))
+            manifest.write()
+        course.is_over(step)
 
 
 def _both(

@@ -21,6 +21,7 @@ from stithy.run.events import (
     StepFinished,
     StepSkipped,
     StepStarted,
+    WindowsAdded,
 )
 
 NAMES: dict[type[Event], str] = {
@@ -29,6 +30,7 @@ NAMES: dict[type[Event], str] = {
     StepFinished: "step_finished",
     StepSkipped: "step_skipped",
     Looked: "looked",
+    WindowsAdded: "windows_added",
     Note: "noted",
 }
 """What is logged; progress and seconds are in the hammer's raw output already."""
@@ -65,5 +67,6 @@ KEYS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "step_finished": _step,
     "step_skipped": _step,
     "looked": asdict,
+    "windows_added": asdict,
     "noted": asdict,
 }

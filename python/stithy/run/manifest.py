@@ -108,6 +108,9 @@ class ManifestFile:
         return PlanFacts(
             windows=windows,
             skipped=skipped,
+            further=tuple(
+                window.id for each in self._context.state.further for window in each.windows
+            ),
             master_candidate=plan.master_candidate,
             question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
             null=bool(plan.twins),

@@ -11,9 +11,11 @@ from typing import Any
 
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.processes import Identity, identity_from
+from stithy.plan.further import Further
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End, SessionFacts
 from stithy.run.fingerprint import Fingerprint
+from stithy.run.further import ADDED, further_from
 from stithy.run.journal import Entry, read_journal
 from stithy.run.register import Making
 
@@ -47,7 +49,8 @@ class Session:
 class Past:
     """A run until now; `finished` are ids of steps, `skipped` those left out, with the reason.
 
-    `null`: it measures one candidate against itself.
+    `null`: it measures one candidate against itself. `further`: the windows that were decided
+    while it went on.
     `makings` are all things that were made and not unmade within their own step: most of them were
     unmade later, which the register knows.
     """
@@ -60,6 +63,7 @@ class Past:
     sessions: tuple[Session, ...]
     finished: frozenset[str]
     skipped: Mapping[str, str]
+    further: tuple[Further, ...]
     makings: tuple[Making, ...]
 
 
@@ -124,6 +128,7 @@ def _past(entries: Sequence[Entry], begun: Mapping[str, Any]) -> Past:
         sessions=tuple(_sessions(entries)),
         finished=frozenset(finished),
         skipped={facts["id"]: facts["because"] for facts in skipped},
+        further=tuple(further_from(each.facts) for each in entries if each.event == ADDED),
         makings=_makings(entries),
     )
 

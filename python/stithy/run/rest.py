@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.database.instance import ServerFacts
-from stithy.plan.steps import Plan, Step
+from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
@@ -39,14 +39,16 @@ class Rest:
     impossible: Mapping[str, str]
 
 
-def rest_of(plan: Plan, directory: RunDirectory, past: Past, manifest: Manifest | None) -> Rest:
-    """The rest of a run, from its journal's past and its results."""
-    windows = [step for step in plan.steps if step.kind == "window"]
+def rest_of(
+    steps: Sequence[Step], directory: RunDirectory, past: Past, manifest: Manifest | None
+) -> Rest:
+    """The rest of a run with these steps, from its journal's past and its results."""
+    windows = [step for step in steps if step.kind == "window"]
     measured = _measured(windows, directory, past)
     left = [step for step in windows if step.id not in {*measured, *past.skipped}]
     calibration = _calibration(past, manifest)
-    done = _done(plan, left, calibrated=calibration is not None)
-    ends = [step for step in plan.steps if step.at_end and step.id in done]
+    done = _done(steps, left, calibrated=calibration is not None)
+    ends = [step for step in steps if step.at_end and step.id in done]
     impossible = {s.id: GONE for s in ends if s.id not in {*past.finished, *past.skipped}}
     state = _state(directory, manifest, measured, reloaded=bool(left))
     state.calibration = calibration
@@ -54,6 +56,12 @@ def rest_of(plan: Plan, directory: RunDirectory, past: Past, manifest: Manifest 
     state.done = done
     written = tuple(step.id for step in left if directory.window(step.id).root.exists())
     return Rest(state, len(left), len(measured), written, impossible)
+
+
+def over(steps: Sequence[Step], directory: RunDirectory, past: Past) -> frozenset[str]:
+    """The ids of those windows among the steps that are measured or were left out."""
+    windows = [step for step in steps if step.kind == "window"]
+    return frozenset({*_measured(windows, directory, past), *past.skipped})
 
 
 def _measured(windows: Sequence[Step], directory: RunDirectory, past: Past) -> dict[str, Row]:
@@ -66,15 +74,15 @@ def _measured(windows: Sequence[Step], directory: RunDirectory, past: Past) -> d
     return found
 
 
-def _done(plan: Plan, left: Sequence[Step], *, calibrated: bool) -> frozenset[str]:
+def _done(steps: Sequence[Step], left: Sequence[Step], *, calibrated: bool) -> frozenset[str]:
     """The steps that are not to be done again: all of them where no window is left."""
     if not left:
-        return frozenset(step.id for step in plan.steps)
+        return frozenset(step.id for step in steps)
     waiting = {step.id for step in left}
     candidates = {step.candidate for step in left}
     return frozenset(
         step.id
-        for step in plan.steps
+        for step in steps
         if (step.window is not None and step.window.id not in waiting)
         or (step.at_end and step.candidate not in candidates)
         or (step.kind == "calibrate" and calibrated)

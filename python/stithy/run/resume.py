@@ -27,11 +27,12 @@ from stithy.run.context import Before, Context
 from stithy.run.equip import Books, Equipped, Tools, clean_leftovers, equip
 from stithy.run.events import Note, Observer
 from stithy.run.fingerprint import changes
+from stithy.run.further import Adviser, SoFar, ask
 from stithy.run.journal import Journal
 from stithy.run.past import Past, read_past
 from stithy.run.preflight import check_candidates
 from stithy.run.register import Making, Register, read_registered
-from stithy.run.rest import Rest, rest_of
+from stithy.run.rest import Rest, over, rest_of
 from stithy.run.stop import Stop
 from stithy.run.undo import undo
 from stithy.study.load import StudyFile, read_study
@@ -49,13 +50,20 @@ class Found:
 
 @contextmanager
 def resumed_run(
-    root: Path, stop: Stop, tell: Observer, *, force: bool = False, tools: Tools | None = None
+    root: Path,
+    stop: Stop,
+    tell: Observer,
+    *,
+    force: bool = False,
+    tools: Tools | None = None,
+    advisers: Sequence[Adviser] = (),
 ) -> Iterator[Context]:
     """The run in `root`, ready to go on; nobody else can resume it inside.
 
-    `force` goes on where machine or study have changed. Raises UserError for what is no run,
-    PreconditionError for one that lives, that ended, or that must not go on here, and has changed
-    nothing then. InfrastructureError where what it left cannot be removed.
+    `force` goes on where machine or study have changed; `advisers` as `execute` has them.
+    Raises UserError for what is no run, PreconditionError for one that lives, that ended, or that
+    must not go on here, and has changed nothing then. InfrastructureError where what it left cannot
+    be removed.
     """
     directory = RunDirectory(root)
     read_past(directory)
@@ -64,7 +72,7 @@ def resumed_run(
         books = _enter(found)
         try:
             _clean(directory, found.past, books.register)
-            context = _context(found, books, stop, tell)
+            context = _context(found, books, stop, tell, advisers)
         except StithyError as error:
             _end(found, books, error)
             raise
@@ -196,10 +204,14 @@ def _clean(directory: RunDirectory, past: Past, register: Register) -> None:
         )
 
 
-def _context(found: Found, books: Books, stop: Stop, tell: Observer) -> Context:
+def _context(
+    found: Found, books: Books, stop: Stop, tell: Observer, advisers: Sequence[Adviser]
+) -> Context:
     """The context of the session: what is left to do, and what is known from before."""
     equipped, past = found.equipped, found.past
-    rest = rest_of(equipped.plan, equipped.directory, past, found.manifest)
+    so_far = _so_far(found, books.journal, advisers)
+    rest = rest_of(so_far.steps, equipped.directory, past, found.manifest)
+    rest.state.further = so_far.further
     sessions = tuple(session.facts() for session in past.sessions)
     rest.state.before = Before(sessions, found.manifest, found.changed)
     if rest.windows:
@@ -212,6 +224,18 @@ def _context(found: Found, books: Books, stop: Stop, tell: Observer) -> Context:
     context = equipped.context(books, stop, tell, rest.state)
     _tell(context, rest)
     return context
+
+
+def _so_far(found: Found, journal: Journal, advisers: Sequence[Adviser]) -> SoFar:
+    """The run until now, with the windows that its last one needs where nobody had asked yet.
+
+    They are asked for before it is known what is left: a run may have nothing left but them.
+    """
+    equipped, past = found.equipped, found.past
+    directory, file, plan = equipped.directory, equipped.file, equipped.plan
+    so_far = SoFar(directory, file, plan, past.further, frozenset())
+    so_far = replace(so_far, done=over(so_far.steps, directory, past))
+    return replace(so_far, further=ask(so_far, advisers, journal))
 
 
 def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) -> None:

@@ -40,7 +40,7 @@ def rest(
     """The rest of a run whose journal does not tell that those steps were finished."""
     past: Past = read_past(directory)
     known = replace(past, finished=past.finished - without, skipped=skipped or {})
-    return rest_of(plan(directory), directory, known, read_manifest(directory.manifest))
+    return rest_of(plan(directory).steps, directory, known, read_manifest(directory.manifest))
 
 
 def ids(directory: RunDirectory, found: Rest) -> list[str]:

@@ -22,6 +22,7 @@ from stithy.run.events import (
     StepFinished,
     StepSkipped,
     StepStarted,
+    WindowsAdded,
 )
 from stithy.units import format_duration
 
@@ -81,6 +82,8 @@ def line_of(event: Event) -> str | None:
             return _second(event) if (event.second + 1) % PLAIN_EVERY_S == 0 else None
         case Looked():
             return f"look: {event.text}"
+        case WindowsAdded():
+            return f"added: {event.because} ({expected_time(event.time_s, None, ' more')})"
         case Progress() | StepSkipped():
             return None
 

@@ -18,6 +18,7 @@ from stithy.run.events import (
     StepFinished,
     StepSkipped,
     StepStarted,
+    WindowsAdded,
 )
 from stithy.units import format_duration
 
@@ -53,7 +54,7 @@ class Live:
 
     def _show(self, event: Event) -> None:
         match event:
-            case RunStarted() | Note() | Looked():
+            case RunStarted() | Note() | Looked() | WindowsAdded():
                 self._above(line_of(event) or "")
             case StepStarted():
                 self._step = event

@@ -56,7 +56,7 @@ def _windows(study: Study, scene: Scene) -> Iterator[Step]:
     names = list(study.candidates)
     for block in blocks([*names, *scene.twins], _counts(study, scene), study.seed):
         for window in _windows_of(study, block):
-            yield from _around(study, scene, window)
+            yield from around(study, scene, window)
     # After all of them, because how many blocks there will be is not known before.
     yield from (_check_end(name, scene) for name in names)
 
@@ -90,7 +90,8 @@ def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
         )
 
 
-def _around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
+    """The steps of one window: the restore before it, and the window."""
     name, size = scene.twins.get(window.candidate, window.candidate), scene.size
     optional = scene.question is not None and scene.question.may_spare(window.users, window.block)
     held, memory = scene.held(name), scene.memory(name)
