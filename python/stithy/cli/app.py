@@ -9,7 +9,6 @@ Command files import what is heavy (polars, altair, pydantic) inside their funct
 """
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +18,8 @@ import stithy
 from stithy import cli
 from stithy.cli import failures
 from stithy.cli.commands import command_modules
+from stithy.cli.output import NobodyReads, told_output
+from stithy.errors import StithyError
 from stithy.exits import Exit
 
 EPILOGUE = (
@@ -40,14 +41,26 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit code and lets no exception out."""
     tokens, debug = _take_debug(arguments)
+    with told_output():
+        code = _ended(tokens, debug=debug)
+        try:
+            print(end="", flush=True)
+        except NobodyReads:
+            return code
+        except StithyError as error:
+            shown = failures.show(error, debug=debug)
+            return code or shown
+    return code
+
+
+def _ended(tokens: list[str], *, debug: bool) -> int:
+    """Run one command to its end, of whatever kind; returns its exit code."""
     try:
-        code = _exit_of(build()(tokens))
-        sys.stdout.flush()
-        return code
+        return _exit_of(build()(tokens))
     except cyclopts.CycloptsError as error:
         return failures.show_usage(error)
-    except (BrokenPipeError, SystemExit):  # rich ends with SystemExit where the reader has gone
-        return _stop_writing()
+    except (NobodyReads, SystemExit):  # rich ends with SystemExit where the reader has gone
+        return Exit.OK
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 the outermost frame of all
         return failures.show(error, debug=debug, as_json="--json" in tokens)
 
@@ -86,9 +99,3 @@ def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
 def _exit_of(result: object) -> int:
     """A command's result as exit code: None is OK."""
     return int(result) if isinstance(result, int) else Exit.OK
-
-
-def _stop_writing() -> int:
-    """The reader of our output has gone (`stithy plan … | head`): not an error of anyone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Exit.OK

@@ -2,13 +2,15 @@
 
 import tempfile
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import cyclopts
 
+from stithy.cli.output import NobodyReads
 from stithy.cli.render import say, show_json
 from stithy.environment import state_home
-from stithy.errors import StithyError
+from stithy.errors import InfrastructureError, StithyError
 from stithy.exits import Exit
 
 SHOWN_MAX = 50
@@ -27,7 +29,8 @@ def show(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
         if as_json:
             parts = [error.problem, error.where, error.remedy, int(error.exit)]
             keys = ("problem", "where", "remedy", "exit")
-            show_json({"failure": dict(zip(keys, parts, strict=True))})
+            with suppress(NobodyReads, InfrastructureError):  # the person is told all the same
+                show_json({"failure": dict(zip(keys, parts, strict=True))})
         return _show_known(error, debug=debug)
     return _show_bug(error, debug=debug)
 

@@ -1,6 +1,5 @@
 """What all commands share when they show something: talk, tables, JSON."""
 
-import errno
 import json
 import sys
 from collections.abc import Sequence
@@ -20,13 +19,8 @@ def say(text: str) -> None:
 
 
 def show(text: str) -> None:
-    """Data for people: standard output. Raises BrokenPipeError where nobody reads any more."""
-    try:
-        print(text)
-    except OSError as error:
-        if error.errno == errno.EIO:  # a terminal that was closed says so in this way
-            raise BrokenPipeError from error
-        raise
+    """Data for people: standard output."""
+    print(text)
 
 
 def show_json(value: object) -> None:

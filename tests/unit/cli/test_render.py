@@ -27,13 +27,10 @@ class Closed:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-def test_a_closed_terminal_ends_the_talk_and_not_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Data that nobody reads any more end the program quietly, talk does not even that."""
+def test_a_closed_terminal_does_not_even_end_the_talk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done goes on without it."""
     monkeypatch.setattr(sys, "stderr", Closed())
-    monkeypatch.setattr(sys, "stdout", Closed())
     say("talk")
-    with pytest.raises(BrokenPipeError):
-        show("data")
 
 
 def test_json_is_one_document_that_keeps_its_letters(capsys: pytest.CaptureFixture[str]) -> None:
