@@ -1,12 +1,13 @@
 """Blocks come in the order of the levels, candidates in a seeded random order in each."""
 
 from collections import Counter
-from itertools import permutations
+from itertools import pairwise, permutations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.plan.order import blocks, shuffled
+from stithy.plan.order import blocks, shuffled, williams
 
 NAMES = st.lists(st.from_regex(r"[a-z0-9][a-z0-9-]{0,8}", fullmatch=True), min_size=1, unique=True)
 
@@ -38,6 +39,41 @@ def test_all_orders_are_equally_likely() -> None:
     assert set(seen) == set(permutations(names))
     # The share is binomial with mean 1000 and standard deviation 29: five of them each way.
     assert all(abs(count - 1000) < 5 * 29 for count in seen.values())
+
+
+@pytest.mark.parametrize("count", range(3, 10))
+def test_in_a_square_each_follows_each_other_equally_often(count: int) -> None:
+    """And each has each place equally often: balanced for what a window leaves to the next."""
+    rows = williams(count)
+    follows = Counter(pair for row in rows for pair in pairwise(row))
+    assert len(rows) == (count if count % 2 == 0 else 2 * count)
+    assert follows.keys() == set(permutations(range(count), 2))
+    assert set(follows.values()) == {len(rows) // count}
+    for place in range(count):
+        assert Counter(row[place] for row in rows) == Counter(
+            [*range(count)] * (len(rows) // count)
+        )
+
+
+@given(st.integers(3, 6), st.integers(0, 2**63 - 1), st.integers(0, 2))
+def test_the_blocks_of_a_level_go_through_whole_squares(count: int, seed: int, square: int) -> None:
+    """Whatever the seed, over each of them every candidate follows every other equally often."""
+    names = "abcdef"[:count]
+    size = len(williams(count))
+    orders = [shuffled(names, seed, 4, square * size + each) for each in range(size)]
+    follows = Counter(pair for order in orders for pair in pairwise(order))
+    assert follows.keys() == set(permutations(names, 2))
+    assert set(follows.values()) == {size // count}
+    assert len(set(orders)) == size
+
+
+def test_two_candidates_have_a_coin_for_each_block() -> None:
+    """Neither the block before nor their number says who is first."""
+    first = [shuffled(("a", "b"), 1, 4, index)[0] for index in range(4000)]
+    changes = sum(x != y for x, y in pairwise(first))
+    # Binomial with mean 2000 and standard deviation 32: five of them each way.
+    assert abs(first.count("a") - 2000) < 5 * 32
+    assert abs(changes - 2000) < 5 * 32
 
 
 def test_all_windows_of_a_block_share_a_seed_and_no_other_block_has_it() -> None:
