@@ -24,6 +24,7 @@ BYTES_BY_UNIT = {
 }  # fmt: skip
 
 _PERCENT = re.compile(r"^\s*(\d{1,3})\s*%\s*$")
+_FINE_PERCENT = re.compile(r"^\s*(\d{1,3}(?:\.\d{1,3})?)\s*%\s*$", re.ASCII)
 _RATE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*/\s*([A-Za-z]+)\s*$")
 _SCALE = re.compile(r"^\s*1\s*/\s*(\d+(?:\.\d+)?)\s*$")
 _QUANTITY = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ]+)\s*$")
@@ -60,6 +61,17 @@ def parse_percent(text: object) -> int:
     if match is None or int(match[1]) > 100:
         raise ValueError("whole percent from 0% to 100% are needed, such as 50%")
     return int(match[1])
+
+
+def parse_fine_percent(text: object) -> float:
+    """Percent of a text such as `1.5%` or `2 %`, from 0 to 100, with three decimals at most.
+
+    Raises ValueError, with what would be right, for a bare number or one outside.
+    """
+    match = _FINE_PERCENT.match(text) if isinstance(text, str) else None
+    if match is None or float(match[1]) > 100:
+        raise ValueError("percent from 0% to 100% are needed, such as 2% or 1.5%")
+    return float(match[1])
 
 
 def parse_rate(text: object) -> float:
@@ -127,6 +139,15 @@ _PERCENT_PARTS = (
 Percent = Annotated[int, *_PERCENT_PARTS]
 """A share in a study file; whole percent once read."""
 
+FinePercent = Annotated[
+    float,
+    BeforeValidator(_telling(parse_fine_percent, "not a percentage")),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^\s*\d{1,3}(\.\d{1,3})?\s*%\s*$", "examples": ["1.5%"]}
+    ),
+]
+"""The same where a fraction of a percent makes a difference; percent once read."""
+
 PercentOrNone = Annotated[int | None, *_PERCENT_PARTS]
 """The same where leaving it out has a meaning of its own."""
 
@@ -187,6 +208,11 @@ def format_size(size_bytes: float) -> str:
 def format_rate(per_s: float) -> str:
     """A rate for people: `500/s`, `0.25/s`, `12,000/s`."""
     return f"{per_s:,.0f}/s" if per_s >= 1000 else f"{per_s:.4g}/s"
+
+
+def format_percent(share: float) -> str:
+    """A share of 1 with the digits that a study gave it: `2%`, `1.5%`."""
+    return f"{100 * share:.6g}%"
 
 
 def format_scale(divisor: float) -> str:

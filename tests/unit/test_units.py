@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from stithy.units import (
     format_duration,
+    format_percent,
     format_rate,
     format_size,
     parse_duration,
+    parse_fine_percent,
     parse_percent,
     parse_rate,
     parse_size,
@@ -112,6 +114,28 @@ def test_what_is_no_percentage_is_refused_with_an_example(text: object) -> None:
     """A bare number could be a share or a percentage."""
     with pytest.raises(ValueError, match=r"such as 50%"):
         parse_percent(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "shown"),
+    [
+        ("2%", 2, "2%"),
+        ("1.5 %", 1.5, "1.5%"),
+        ("0.125%", 0.125, "0.125%"),
+        ("33.3%", 33.3, "33.3%"),
+    ],
+)
+def test_a_fine_percentage_may_have_decimals(text: str, expected: float, shown: str) -> None:
+    """And is shown as it was given."""
+    assert parse_fine_percent(text) == expected
+    assert format_percent(expected / 100) == shown
+
+
+@pytest.mark.parametrize("text", ["1.5", 1.5, "100.1%", "-1%", "1.%", ".5%", "1,5%", "٣%"])
+def test_what_is_no_fine_percentage_is_refused_with_an_example(text: object) -> None:
+    """Of a comma nobody knows which it is."""
+    with pytest.raises(ValueError, match=r"such as 2% or 1\.5%"):
+        parse_fine_percent(text)
 
 
 @pytest.mark.parametrize(

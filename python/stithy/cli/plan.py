@@ -129,6 +129,7 @@ METRICS = {"nopm": "new orders per minute", "response_p95_s": "p95 of response t
 def _question(study: "Study", plan: "Plan") -> str:
     """The primary question, and how long the study tries to answer it."""
     from stithy.study.primary import BLOCKS_LEAST
+    from stithy.units import format_percent
 
     asked = plan.question
     if asked is None:
@@ -138,7 +139,8 @@ def _question(study: "Study", plan: "Plan") -> str:
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
     text = (
         f"Primary question{derived}: {METRICS[asked.metric]} at {asked.users} "
-        f"{'user' if asked.users == 1 else 'users'}, {of}, margin {asked.margin_share:.0%}.\n"
+        f"{'user' if asked.users == 1 else 'users'}, {of}, margin "
+        f"{format_percent(asked.margin_share)}.\n"
     )
     if study.load.repeat is not None:
         few = f"; a verdict needs {BLOCKS_LEAST}" if study.load.repeat < BLOCKS_LEAST else ""

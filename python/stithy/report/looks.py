@@ -7,7 +7,7 @@ from stithy.analysis.standing import Standing
 from stithy.analysis.verdict.progress import Next
 from stithy.report.answer import sentences
 from stithy.report.context import Context
-from stithy.report.wording import percent, plural
+from stithy.report.wording import exactly, plural
 from stithy.results.manifest import QuestionFacts
 
 METRICS = {
@@ -57,7 +57,7 @@ def asked(context: Context) -> str | None:
     return (
         f"The primary question{derived} is that of {METRICS[facts.metric]} at "
         f"{context.level(facts.users)}, {_pair(facts)}, beyond a margin of "
-        f"{percent(facts.margin_share)}. {_blocks(context, facts)}"
+        f"{exactly(facts.margin_share)}. {_blocks(context, facts)}"
     )
 
 

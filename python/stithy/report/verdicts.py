@@ -10,7 +10,7 @@ from stithy.analysis.findings import question
 from stithy.analysis.verdict.boundaries import CAUTION, LOOKS
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, percent
+from stithy.report.wording import exactly, listing
 
 METRICS = {"nopm": "NOPM", "response_p95_s": "p95"}
 
@@ -24,7 +24,7 @@ def tables(context: Context) -> tuple[PageTable, PageTable]:
 def rule(context: Context) -> dict[str, str]:
     """The numbers of the rule as the page says them."""
     return {
-        "margin": percent(context.evidence.asked.margin_share),
+        "margin": exactly(context.evidence.asked.margin_share),
         "looks": listing([str(look) for look in LOOKS]),
         "caution": f"{CAUTION:g}",
     }

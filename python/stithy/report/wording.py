@@ -31,6 +31,11 @@ def percent(share: float) -> str:
     return f"{value:.1f} %" if 0 < abs(value) < 1 else f"{value:.0f} %"
 
 
+def exactly(share: float) -> str:
+    """A share that a study gave, with all its digits: `2 %`, `1.5 %`."""
+    return f"{100 * share:.6g} %"
+
+
 def chance(share: float) -> str:
     """How often chance alone does something: `12.5 %`, `0.4 %`, `< 0.1 %`."""
     if 0 < share < 0.001:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from stithy.study.wrong import Wrong, within, wrong
-from stithy.units import Percent
+from stithy.units import FinePercent
 
 BLOCKS_LEAST = 4
 """Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
@@ -58,12 +58,12 @@ class Primary(BaseModel):
         ),
         examples=["p95"],
     )
-    margin_percent: Annotated[Percent, within(1, 50, lambda share: f"{share:.0f}%")] = Field(
+    margin_percent: Annotated[FinePercent, within(0.1, 50, lambda value: f"{value:g}%")] = Field(
         alias="margin",
         default=MARGIN_PERCENT,
         json_schema_extra={"default": f"{MARGIN_PERCENT}%"},
         description="The difference that nobody would mind: within it candidates are equivalent.",
-        examples=["5%"],
+        examples=["1.5%"],
     )
     candidates: Annotated[
         tuple[str, ...] | None, Field(strict=False), AfterValidator(_pair), WithJsonSchema(_PAIR)

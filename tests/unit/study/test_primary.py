@@ -40,3 +40,10 @@ def test_without_a_section_all_of_it_is_left_open() -> None:
     """What is asked then is for the plan to derive."""
     primary = study().primary
     assert (primary.users, primary.metric, primary.candidates) == (None, None, None)
+
+
+def test_a_margin_may_be_a_fraction_of_a_percent() -> None:
+    """What one and a half percent is to one study is nothing to another."""
+    found = study(("study:", "primary: {margin: 1.5%}\nstudy:"))
+    assert found.primary.margin_percent == 1.5
+    assert "at least 0.1%" in told("{margin: 0.05%}")[0]

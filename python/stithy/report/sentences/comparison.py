@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from stithy.analysis.findings import Comparison
 from stithy.analysis.verdict.decide import Call
-from stithy.report.wording import count, duration, finely, percent, plural, times
+from stithy.report.wording import count, duration, exactly, finely, plural, times
 
 NAME = "comparison"
 
@@ -56,7 +56,7 @@ def _better(finding: Comparison, turned: _Turned) -> str:
 
 
 def _alike(finding: Comparison, turned: _Turned) -> str:
-    margin = percent(finding.verdict.margin_share)
+    margin = exactly(finding.verdict.margin_share)
     both = f"{finding.a} and {finding.b}"
     call = (
         f"{both} are equivalent within {margin}"
