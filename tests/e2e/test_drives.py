@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from stithy.drives import places
+from stithy.drives.program import find
 from stithy.exits import Exit
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
@@ -122,6 +123,7 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(stithy: Stithy, p
     out = place / "out"
     running = stithy.start("run", study, "--out", out)
     wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, running)
+    assert not cpus_of_drives(out) & set(manifest(out)["database"]["cpus"] or ())
     os.kill(running.pid, signal.SIGKILL)
     running.communicate()
     resumed = stithy.run("resume", out)
@@ -136,6 +138,15 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(stithy: Stithy, p
     assert read_hlog(first.parent / "session-2" / first.name)
     assert left_by(out) == []
     nothing_is_left(place / "state")
+
+
+def cpus_of_drives(out: Path) -> set[int]:
+    """Numbers of the CPUs that the programs of the run's drives may use."""
+    making = [entry.facts for entry in entries(out, "making")]
+    folders = [Path(each["facts"]["folder"]) for each in making if each["kind"] == "drive"]
+    found = [program for folder in folders if (program := find(folder))]
+    assert found
+    return set().union(*(os.sched_getaffinity(each.pid) for each in found))
 
 
 def _began(out: Path) -> bool:

@@ -70,7 +70,7 @@ def ran(
     candidates = {name: place / name for name in names}
     study = write_study(place / "study.yaml", candidates, users=[2], duration="1 s", load=load)
 
-    tools = Tools(hammer=lambda runner: lambda url: _program(hammer, runner, url))
+    tools = Tools(hammer=lambda runner, cpus: lambda url: _program(hammer, runner, url))
     outcome = execute(start_run(study, place / "out", Stop(), lambda event: None, tools))
     assert outcome.error is None
     assert left_by(place / "out") == []

@@ -57,7 +57,7 @@ class FakedRun:
         return Tools(
             clock=self.clock,
             runner=lambda run_id: LocalRunner({"STITHY_RUN": run_id}),
-            hammer=lambda runner: lambda url: self.hammer,
+            hammer=lambda runner, cpus: lambda url: self.hammer,
             hammer_version=lambda runner: self.hammer_version,
             engine=lambda file, request: self.engine,
             user=lambda: None,

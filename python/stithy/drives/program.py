@@ -104,11 +104,13 @@ def start(
     *,
     run_id: str | None = None,
     hold_off_idle: bool = True,
+    cpus: tuple[int, ...] | None = None,
     runner: Runner | None = None,
     program: Path | None = None,
 ) -> DriveProgram:
     """Start a program with these drives in `folder`, which is made; returns when all are up.
 
+    `cpus` are the only ones that it may use; None: any.
     What it tells from then on nobody reads; its counters come over the control socket. Raises
     UserError where `folder` is there already; whatever the program refuses, as it says it;
     InfrastructureError where it dies. Nothing is left then.
@@ -117,7 +119,7 @@ def start(
     names = tuple(each.name for each in specs)
     places.make(folder, Entry(run_id, names, own_identity()))
     try:
-        command = Command(argv=[str(found)], directory=folder)
+        command = Command(argv=[str(found)], directory=folder, cpus=cpus)
         running = (runner or LocalRunner()).start(command, stderr=folder / ERRORS)
         _STARTED.append(running)
         program_up = _brought_up(running, folder, _job(specs, hold_off_idle))

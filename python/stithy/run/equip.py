@@ -10,7 +10,7 @@ from pathlib import Path
 import stithy
 from stithy.clock import Clock, SystemClock
 from stithy.database.engine import Engine, Installation, Request
-from stithy.hosts.cpus import server_cpus
+from stithy.hosts.cpus import other_cpus, server_cpus
 from stithy.hosts.facts import machine_facts
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.runner import Command, LocalRunner, Runner
@@ -36,12 +36,12 @@ from stithy.study.sections import is_emulated
 from stithy.workload.hammer import Hammer, Program
 
 
-def native_hammer(runner: Runner) -> Callable[[Secret], Program]:
+def native_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Program]:
     """The native hammer, found now: a machine without it is told so before anything starts."""
     from stithy.wire.find import HAMMER, find_program
 
     program = find_program(HAMMER)
-    return lambda url: Hammer(runner, url, program)
+    return lambda url: Hammer(runner, url, program, cpus)
 
 
 def native_version(runner: Runner) -> str:
@@ -66,7 +66,7 @@ class Tools:
 
     clock: Clock = field(default_factory=SystemClock)
     runner: Callable[[str], Runner] = lambda run_id: LocalRunner({RUN_VARIABLE: run_id})
-    hammer: Callable[[Runner], Callable[[Secret], Program]] = native_hammer
+    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = native_hammer
     hammer_version: Callable[[Runner], str] = native_version
     engine: Callable[[StudyFile, Request], Engine] = engine_of
     user: Callable[[], ServerUser | None] = server_user
@@ -153,8 +153,8 @@ def equip(
         server_cpus=cpus,
         engine=engine,
         installation=installation,
-        hammer=tools.hammer(runner),
-        providers=_providers(file, logs, runner),
+        hammer=tools.hammer(runner, other_cpus(cpus)),
+        providers=_providers(file, logs, runner, other_cpus(cpus)),
         machine=_machine(file, installation, tools.hammer_version(runner)),
     )
 
@@ -188,7 +188,9 @@ def _request(
     )
 
 
-def _providers(file: StudyFile, logs: Path, runner: Runner) -> dict[str, Provider]:
+def _providers(
+    file: StudyFile, logs: Path, runner: Runner, cpus: tuple[int, ...] | None
+) -> dict[str, Provider]:
     """The provider of each candidate, with what the run offers it."""
     made: dict[str, Provider] = {}
     for name, candidate in file.study.candidates.items():
@@ -197,6 +199,7 @@ def _providers(file: StudyFile, logs: Path, runner: Runner) -> dict[str, Provide
             needed_bytes=needed_bytes(file.study, name),
             logs=logs.absolute(),
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
+            cpus=cpus,
         )
         made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
     return made

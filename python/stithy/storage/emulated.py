@@ -189,7 +189,7 @@ class EmulatedProvider:
         record("drive", {"folder": str(folder)})
         self._site.logs.mkdir(parents=True, exist_ok=True)
         specs = [self._spec(run_id, role) for role in self._roles]
-        up = program.start(specs, folder, run_id=run_id)
+        up = program.start(specs, folder, run_id=run_id, cpus=self._site.cpus)
         found = {each.drive: each for each in up.drives}
         return [self._described(role, up.control.path, found[role]) for role in self._roles]
 

@@ -105,13 +105,15 @@ class Site:
     """What a run offers its providers.
 
     `needed_bytes`: what each role may come to hold. `logs`: the directory among the results for
-    what storage writes about itself. `seeds`: of what the volume of a role draws.
+    what storage writes about itself. `seeds`: of what the volume of a role draws. `cpus`: the only
+    ones that what emulates storage may use, None for any.
     """
 
     runner: Runner
     needed_bytes: Mapping[Role, int]
     logs: Path
     seeds: Mapping[Role, int]
+    cpus: tuple[int, ...] | None = None
 
 
 Record = Callable[[str, dict[str, str]], None]

@@ -81,10 +81,13 @@ class Database(BaseModel):
     )
     cpus: Annotated[int | None, Field(ge=1, le=4096)] = Field(
         default=None,
-        json_schema_extra={"default": "all; with emulated drives all but one"},
+        json_schema_extra={
+            "default": "all; with emulated drives three quarters, all but one of fewer than eight"
+        },
         description=(
             "CPUs of this machine that the server may use. What drives users and emulates drives "
-            "needs some too: a server that takes all feels their delay as the storage's."
+            "gets the others, and only them: a server that takes all feels their delay as the "
+            "storage's."
         ),
         examples=[4],
     )

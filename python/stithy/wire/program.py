@@ -51,20 +51,21 @@ def run_program(
     raw_output: Path | None = None,
     stop: threading.Event | None = None,
     silence_s: float | None = None,
+    cpus: tuple[int, ...] | None = None,
 ) -> Summary:
     """Run `job` to its end and return its summary, the last message.
 
     Every line is appended to `raw_output` as it comes, before it is parsed; `on_message` gets each
     message, the summary too. When `stop` is set the program gets SIGINT, and SIGKILL when that does
     not help (see `watchman`). One that says nothing for `silence_s`, or that somebody holds
-    (SIGSTOP), is killed, so that everything ends.
+    (SIGSTOP), is killed, so that everything ends. `cpus` are the only ones it may use; None: any.
     Raises what a `failure` message says; InfrastructureError for a program that dies or babbles.
     """
     with ExitStack() as stack:
         # Without a name: nothing is left of it where this process is killed.
         errors = stack.enter_context(tempfile.TemporaryFile())
         raw = stack.enter_context(_raw_file(raw_output))
-        program = runner.start(Command(argv=argv), stderr=errors)
+        program = runner.start(Command(argv=argv, cpus=cpus), stderr=errors)
         stack.enter_context(_ended(program))
         watch = stack.enter_context(watched(program, stop, silence_s))
         _feed(program, job)

@@ -191,14 +191,28 @@ class Program(Protocol):
         ...
 
 
+MEASURED = (WarmUpJob, RunJob, CalibrateJob)
+"""What is done beside a server that is measured; the rest may use every CPU."""
+
+
 class Hammer:
     """The native hammer against one database."""
 
-    def __init__(self, runner: Runner, url: Secret, program: Path | None = None) -> None:
-        """`url` of the database; `program` None finds it. Raises PreconditionError if missing."""
+    def __init__(
+        self,
+        runner: Runner,
+        url: Secret,
+        program: Path | None = None,
+        cpus: tuple[int, ...] | None = None,
+    ) -> None:
+        """`url` of the database; `program` None finds it; `cpus`: the only ones that users have.
+
+        Raises PreconditionError if the program is missing.
+        """
         self._runner = runner
         self._url = url
         self._program = program or find_program(HAMMER)
+        self._cpus = cpus
 
     def prepare(
         self,
@@ -313,6 +327,7 @@ class Hammer:
             raw_output=watch.raw_output,
             stop=watch.stop,
             silence_s=silence_s,
+            cpus=self._cpus if isinstance(job, MEASURED) else None,
         )
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stithy.errors import PreconditionError
-from stithy.hosts.cpus import server_cpus
+from stithy.hosts.cpus import other_cpus, server_cpus
 
 FOUR = frozenset({0, 2, 5, 7})
 
@@ -13,10 +13,19 @@ def test_without_emulated_drives_a_server_may_use_any_cpu() -> None:
     assert server_cpus(None, emulated=False, usable=FOUR) is None
 
 
-def test_beside_emulated_drives_one_cpu_is_left_over() -> None:
-    """The first, which serves most interrupts; a machine with one has none to leave over."""
+def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
+    """The first ones, which serve most interrupts; a machine with one has none to leave over."""
     assert server_cpus(None, emulated=True, usable=FOUR) == (2, 5, 7)
+    assert server_cpus(None, emulated=True, usable=frozenset({0, 1})) == (1,)
+    assert server_cpus(None, emulated=True, usable=frozenset(range(16))) == tuple(range(4, 16))
     assert server_cpus(None, emulated=True, usable=frozenset({3})) is None
+
+
+def test_what_is_not_the_server_gets_the_other_cpus() -> None:
+    """Drives and driver take no cycle of the server's; where nothing is left they share."""
+    assert other_cpus((5, 7), FOUR) == (0, 2)
+    assert other_cpus((0, 2, 5, 7), FOUR) is None
+    assert other_cpus(None, FOUR) is None
 
 
 @pytest.mark.parametrize("emulated", [False, True])

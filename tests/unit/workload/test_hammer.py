@@ -101,6 +101,17 @@ def test_the_warm_up_is_asked_for_by_seed_and_length() -> None:
     ]
 
 
+def test_only_measured_work_is_bound_to_the_cpus_of_the_users() -> None:
+    """Loading may use every CPU: nothing is measured then."""
+    runner = AnsweringRunner(
+        [example("warm-up-summary")], [example("started"), example("prepare-summary")]
+    )
+    driver = Hammer(runner, URL, program=Path("/bin/stithy-hammer"), cpus=(0, 2))
+    driver.warm_up(SIZE, seed=7, transactions=20000)
+    driver.prepare(SIZE, seed=7, loaders=2)
+    assert [command.cpus for command in runner.commands] == [(0, 2), None]
+
+
 def test_broken_conditions_are_a_result() -> None:
     """A check that finds damage has done its work."""
     driver, runner = hammer("condition.holds", "condition", "check-summary")
