@@ -9,20 +9,19 @@ for these very programs: with other programs everything begins anew. What was fo
 the proofs whose names do not begin so.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import power_trials
+from book import Book, Done, Part, plain, sole
 from kept import NOT_VALID, keep
 from power_trials import Plan
 from stithy.drives.power_cut import CutRule
@@ -45,8 +44,6 @@ LYING, OWN_LOG = "lying", "log"
 
 LOSE_ALL = CutRule(seed=1, lost_share=1.0, torn_share=0.0)
 UNBOUNDED_BYTES = 2**40
-
-Raw = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -82,67 +79,6 @@ QUICK = Effort(
 )
 
 
-@dataclass(frozen=True)
-class Part:
-    """One part: which proof, with which seed."""
-
-    proof: str
-    seed: int
-
-
-@dataclass(frozen=True)
-class Done:
-    """A part that was done: whether it is as it must be, and everything that was seen."""
-
-    part: Part
-    sound: bool
-    seen: Raw
-
-
-class Book:
-    """What is done, in a file that each line reaches at once."""
-
-    def __init__(self, path: Path) -> None:
-        """Read what is there; a line that a kill tore is not."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        self.done: dict[Part, Done] = {}
-        with path.open("a+") as file:
-            file.seek(0)
-            text = file.read()
-            if not text.endswith("\n"):
-                file.write("\n")
-        for line in text.splitlines():
-            try:
-                fields = json.loads(line)
-            except ValueError:
-                continue
-            self._remember(Done(Part(**fields["part"]), fields["sound"], fields["seen"]))
-
-    def _remember(self, done: Done) -> None:
-        self.done[done.part] = done
-
-    def missing(self, proof: str, count: int) -> list[int]:
-        """The seeds of a proof that are not done."""
-        return [seed for seed in range(count) if Part(proof, seed) not in self.done]
-
-    def add(self, done: Done) -> None:
-        """Write it down and tell it."""
-        self._remember(done)
-        with self._path.open("a") as file:
-            file.write(json.dumps(asdict(done), default=_plain) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        verdict = "as it must be" if done.sound else "WRONG"
-        print(f"{done.part.proof}, seed {done.part.seed}: {verdict}", flush=True)
-        if not done.sound:
-            print(f"  {json.dumps(done.seen, default=_plain)}", flush=True)
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump(mode="json")
-
-
 def main(words: list[str]) -> int:
     """Prove, tell, and keep the raw numbers; 5 where anything is wrong."""
     if os.geteuid() != 0:
@@ -159,20 +95,14 @@ def main(words: list[str]) -> int:
 @contextmanager
 def alone() -> Iterator[bool]:
     """The folder of the proofs, swept before and after; False while another has it."""
-    FOLDER.mkdir(mode=0o755, exist_ok=True)
-    lock = os.open(FOLDER, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        yield False
-        return
-    power_trials.sweep(FOLDER)
-    try:
-        yield True
-    finally:
-        power_trials.sweep(FOLDER)
-        os.close(lock)
+    with sole(FOLDER) as is_alone:
+        if is_alone:
+            power_trials.sweep(FOLDER)
+        try:
+            yield is_alone
+        finally:
+            if is_alone:
+                power_trials.sweep(FOLDER)
 
 
 def proven(prover: Path, is_quick: bool, only: str) -> int:
@@ -305,7 +235,7 @@ def _amounts(book: Book, proof: str) -> str:
     of_proof = [done.seen for done in book.done.values() if done.part.proof == proof]
     whole = [each for each in of_proof if "failed" not in each]
     # Read back, a part is plain JSON; just done, it has types of the wire in it.
-    seen = json.loads(json.dumps(whole, default=_plain))
+    seen = json.loads(json.dumps(whole, default=plain))
     if proof.startswith("postgresql"):
         count = sum(each["orders"]["acknowledged"] for each in seen)
         lost = sum(each["orders"]["lost"] for each in seen)

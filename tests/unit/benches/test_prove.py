@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import prove
-from prove import FULL, Book, Done, Part
+from book import Book, Done, Part
+from prove import FULL
 from stithy.errors import InfrastructureError
 
 

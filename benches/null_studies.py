@@ -1,0 +1,230 @@
+"""Real studies in which nothing differs: how often is a difference claimed?
+
+Twenty times a candidate with a real PostgreSQL is measured against itself (`stithy run --null`),
+each time with another seed, on emulated drives and on a directory of this machine's disk in turn.
+Windows are short and there are at most eight blocks, so that what disturbs a window has all its
+weight.
+
+A verdict is **wrong** if it claims a difference: better, worse, or different but negligible.
+"Equivalent" and "undecided" are right; undecided is also what has fewer than four valid blocks. A
+study that does not come to its end is no verdict, and fails the proof.
+
+Every study is written down as soon as it is done, below `target/prove/`, for these very programs:
+killed and started again, the proof does what is missing. The runs themselves stay there. Exits with
+5 where a study failed, with 99 where more than one verdict is wrong: by the simulations of
+`verdicts.py` that happens to 4 of 100 such proofs if 1.5 % of verdicts are wrong.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from book import Book, Done, Part, sole
+from kept import NOT_VALID, TARGET_MISSED, keep
+from stithy.analysis.evidence import Window
+from stithy.analysis.standing import standing
+from stithy.analysis.verdict.decide import DIFFERENT, Call
+from stithy.exits import Exit
+from stithy.report.context import context_of
+from stithy.results.read import read_run
+from stithy.wire.find import DRIVE, HAMMER, find_program
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = ROOT / "target" / "prove"
+FOLDER = Path("/var/tmp/stithy-null-studies")
+"""For databases; what a killed proof left there is removed by the next."""
+
+PROOF = "null-study"
+STUDIES = 20
+WRONG_MOST = 1
+DRIVES = ("gp3", "generic-sata", "io2")
+DIRECTORY = "directory"
+USERS = 4
+
+STUDY = """\
+study: Is it like itself?
+seed: {seed}
+candidates:
+  same: {candidate}
+database:
+  engine: postgresql
+  memory: 256 MiB
+  settings: {{shared_buffers: 64MB, max_wal_size: 256MB}}
+workload: {{name: order-entry, warehouses: 2}}
+load:
+  users: [{users}]
+  ramp_up: 1 s
+  duration: 4 s
+  calibrate: false
+primary: {{users: {users}, metric: nopm, blocks: 8}}
+"""
+
+Seen = dict[str, Any]
+
+
+def main(words: Sequence[str]) -> int:
+    """Do the studies that are missing, tell all, and keep the raw numbers; the exit code."""
+    studies = int(words[0]) if words else STUDIES
+    if os.geteuid() != 0:
+        print("emulated drives need root, for FUSE, loop devices and mounting")
+        return Exit.PRECONDITION
+    with sole(FOLDER) as is_alone:
+        if not is_alone:
+            print(f"another proof goes on in {FOLDER}: wait for its end")
+            return Exit.PRECONDITION
+        clean()
+        name = f"null-studies-{fingerprint()}"
+        book = Book(PLACE / f"{name}.jsonl")
+        for seed in book.missing(PROOF, studies):
+            done = measured(seed, PLACE / name / str(seed))
+            book.add(done)
+            print(f"  {line(done)}", flush=True)
+            clean()
+        shutil.rmtree(FOLDER)
+    parts = [done for done in book.done.values() if done.part.seed < studies]
+    if studies >= STUDIES:
+        keep("null-studies", {"study": STUDY, "drives": DRIVES}, {"parts": parts})
+    return told(parts)
+
+
+def fingerprint() -> str:
+    """What all is proven by and of: the programs and this proof."""
+    sources = sorted((ROOT / "python/stithy").rglob("*.py"))
+    digest = hashlib.sha256()
+    for path in [find_program(DRIVE), find_program(HAMMER), Path(__file__), *sources]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def storage(seed: int) -> str:
+    """What the study with this seed is measured on."""
+    return DIRECTORY if seed % 2 else DRIVES[seed // 2 % len(DRIVES)]
+
+
+def study_text(seed: int) -> str:
+    """The study with this seed."""
+    name = storage(seed)
+    on = f"{{path: {FOLDER / 'same'}}}" if name == DIRECTORY else f"{{drive: {name}}}"
+    return STUDY.format(seed=seed, candidate=on, users=USERS)
+
+
+def stithy(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command of Stithy, with a state directory of its own."""
+    environment = {
+        **os.environ,
+        "STITHY_STATE": str(FOLDER / "state"),
+        "PYTHONPATH": str(ROOT / "python"),
+    }
+    command = [sys.executable, "-m", "stithy", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def clean() -> None:
+    """Remove what a study left; nothing where it came to its end."""
+    stithy("clean")
+
+
+def measured(seed: int, out: Path) -> Done:
+    """One study, from nothing to its verdict; what a killed one left is done anew."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    study = FOLDER / "study.yaml"
+    study.write_text(study_text(seed))
+    about: Seen = {"storage": storage(seed), "load_before": os.getloadavg()[0]}
+    began_s = time.monotonic()
+    ended = stithy("run", "--null", study, "--out", out)
+    about |= {"took_s": time.monotonic() - began_s, "load_after": os.getloadavg()[0]}
+    if ended.returncode not in (Exit.OK, Exit.INVALID):
+        failed = {"failed": ended.stderr[-2000:], "code": ended.returncode}
+        return Done(Part(PROOF, seed), False, about | failed)
+    seen = about | judged(out)
+    return Done(Part(PROOF, seed), Call(seen["call"]) not in DIFFERENT, seen)
+
+
+def judged(out: Path) -> Seen:
+    """What the report says of a run, with every window behind it."""
+    evidence = context_of(read_run(out)).evidence
+    stands = standing(evidence)
+    effect = stands.compared.effect if stands.compared else None
+    verdict = stands.progress.verdict
+    return {
+        "call": verdict.call.value,
+        "because": verdict.because,
+        "blocks": verdict.blocks,
+        "ratio_of": f"{stands.compared.b} to {stands.compared.a}" if stands.compared else None,
+        "ratio": effect and effect.ratio,
+        "low": effect and effect.low,
+        "high": effect and effect.high,
+        "logs": list(effect.logs) if effect else [],
+        "windows": [window_seen(each) for each in evidence.windows],
+    }
+
+
+def window_seen(window: Window) -> Seen:
+    """One window: what it gave, whether it counts, and everything that was flagged."""
+    return {
+        "id": window.id,
+        "block": window.block,
+        "position": window.row["position"],
+        "started_at_s": window.row["started_at_s"],
+        "nopm": window.row["nopm"],
+        "valid": window.valid,
+        "flags": [each.flag.value for each in window.reasons],
+        "invalid_because": [each.sentence for each in window.reasons if each.invalidates],
+    }
+
+
+def line(done: Done) -> str:
+    """One study in a line."""
+    seen = done.seen
+    if "failed" in seen:
+        return f"{seen['storage']}: failed with {seen['code']}"
+    return (
+        f"{seen['storage']}: {seen['call']}, {interval(seen)}, blocks that count: {seen['blocks']}"
+    )
+
+
+def interval(seen: Seen | Any) -> str:
+    """Ratio and interval of a study in words."""
+    if seen["ratio"] is None:
+        return "no ratio"
+    if seen["low"] is None:
+        return f"ratio {seen['ratio']:.3f}"
+    return f"ratio {seen['ratio']:.3f} ({seen['low']:.3f} to {seen['high']:.3f})"
+
+
+def told(parts: Sequence[Done]) -> int:
+    """Say what came of all studies; the exit code."""
+    for text in summary(parts):
+        print(text)
+    if any("failed" in done.seen for done in parts):
+        return NOT_VALID
+    return TARGET_MISSED if sum(not done.sound for done in parts) > WRONG_MOST else os.EX_OK
+
+
+def summary(parts: Sequence[Done]) -> Iterator[str]:
+    """Verdicts by kind, wrong ones, the worst ratio, and windows that did not count."""
+    ended = [done for done in parts if "failed" not in done.seen]
+    calls = Counter(done.seen["call"] for done in ended)
+    yield f"{len(parts)} studies, {len(parts) - len(ended)} failed"
+    for call in Call:
+        wrong = " (wrong)" if call in DIFFERENT else ""
+        yield f"  {call.value}: {calls[call.value]}{wrong}"
+    enough = [done for done in ended if done.seen["low"] is not None and done.seen["blocks"] >= 4]
+    if enough:
+        worst = max(enough, key=lambda done: max(done.seen["ratio"], 1 / done.seen["ratio"]))
+        yield f"farthest from 1: {line(worst)}, seed {worst.part.seed}"
+    windows = [window for done in ended for window in done.seen["windows"]]
+    yield f"windows: {len(windows)}, {sum(not each['valid'] for each in windows)} invalid"
+    yield f"studies with fewer than four valid blocks: {sum(d.seen['blocks'] < 4 for d in ended)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
