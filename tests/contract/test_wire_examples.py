@@ -66,11 +66,11 @@ def test_every_job_and_message_has_an_example() -> None:
     """A kind without an example would not be held together by anything."""
     jobs = {path.name.split(".")[1] for path in JOBS}
     messages = {path.name.split(".")[1] for path in MESSAGES}
-    assert {"prepare", "warm-up", "run", "check", "verify-ledger", "calibrate"} == jobs
+    assert {"prepare", "warm-up", "run", "check", "verify-ledger", "calibrate", "canary"} == jobs
     assert {
         "started", "progress", "second", "warning", "failure", "condition",
         "prepare-summary", "warm-up-summary", "run-summary", "check-summary",
-        "ledger-finding", "ledger-summary", "calibrate-summary",
+        "ledger-finding", "ledger-summary", "calibrate-summary", "canary-summary",
     } == messages  # fmt: skip
 
 

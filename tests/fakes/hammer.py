@@ -7,6 +7,7 @@ from stithy.errors import StithyError
 from stithy.wire.jobs import DataShape, WorkloadSize
 from stithy.wire.messages import (
     CalibrateSummary,
+    CanarySummary,
     Condition,
     ConnectionCounts,
     DataSample,
@@ -38,6 +39,7 @@ from stithy.workload.hammer import (
     LedgerVerified,
     RunRequest,
     Watch,
+    Work,
 )
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
@@ -93,6 +95,7 @@ class FakeHammer:
         self.runs: list[RunRequest] = []
         self.verified: list[Path] = []
         self.calibrated: list[int] = []
+        self.canaries: list[Path] = []
 
     def prepare(
         self,
@@ -177,6 +180,18 @@ class FakeHammer:
             think_s=think_s,
             users_max=self._users_max if think_s else None,
             trials=(),
+        )
+
+    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
+        """The same every time."""
+        self._fail("canary")
+        self.canaries.append(work.file)
+        return CanarySummary(
+            one_rounds_per_s=1000,
+            all_rounds_per_s=2000,
+            threads=2,
+            reads=_times(0.0001),
+            reads_missing_because=None,
         )
 
     def _fail(self, job: str) -> None:

@@ -74,6 +74,7 @@ class Shape:
     memory_limit_note: str | None = None
     left_out: frozenset[str] = frozenset()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    canaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
     waiting: int = 0
     seed: int = 1
@@ -99,7 +100,8 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     """Write a whole run to `directory`; `shape.left_out` windows exist in no table.
 
     `shape.changes` maps a window's id to columns of its `window` row that are replaced,
-    `shape.lost` to how many orders its ledger misses. `shape.drives` maps a candidate on an
+    `shape.canaries` the same of the canary before it, `shape.lost` to how many orders its ledger
+    misses. `shape.drives` maps a candidate on an
     emulated drive to the share of answers that were late.
     """
     shape = shape or Shape()
@@ -109,13 +111,17 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     run.study.write_text(study_text(shape))
     run.journal.write_text("")
     restores: list[Row] = []
+    canaries: list[Row] = []
     for order, (users, block, candidate) in enumerate(_windows(shape)):
         name = window_id(candidate, users, block)
         if name in shape.left_out:
             continue
+        if order % len(shape.candidates) == 0:
+            canaries.append(_canary(shape, name, users, block, order))
         restores.append(_restore(name, candidate, order))
         _write_window(run, shape, _Place(name, candidate, users, block, order))
     _write(run.table("restores"), tables.RESTORES, restores)
+    _write(run.table("canary"), tables.CANARY, canaries)
     _write(run.table("conditions"), tables.CONDITIONS, _full_checks(shape))
     return run
 
@@ -443,6 +449,18 @@ def _restore(window: str, candidate: str, order: int) -> Row:
         "window_id": window, "candidate": candidate, "copy_s": 8.0 + order, "verify_s": 4.0,
         "sync_s": 2.0, "files": 1200, "size_bytes": 2**30, "identical": True,
         "resident_bytes": 0, "resident_note": None,
+    }  # fmt: skip
+
+
+def _canary(shape: Shape, window: str, users: int, block: int, order: int) -> Row:
+    """Of a machine that stays as it was."""
+    wobble = random.Random(f"{shape.seed}/canary/{window}").gauss(1.0, 0.005)
+    return {
+        "window_id": window, "users": users, "block": block, "at_s": START_S + order * 100.0 - 20,
+        "one_rounds_per_s": 120_000.0 * wobble, "all_rounds_per_s": 230_000.0 * wobble,
+        "threads": 2, "reads": 2400, "read_mean_s": 0.000105 / wobble,
+        "read_p50_s": 0.0001 / wobble, "read_p99_s": 0.0003, "read_max_s": 0.002,
+        "missing_because": None, **shape.canaries.get(window, {}),
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadSize, WIRE_VERSION};
 
 use crate::calibrate::calibrate;
+use crate::canary::{canary, READ_BYTES};
 use crate::error::HammerError;
 use crate::workload::{self, Context};
 
@@ -90,6 +91,7 @@ async fn summary<'a>(job: &'a Job, context: Context<'a>) -> Result<Message, Hamm
             Message::LedgerSummary(workload(&job.workload)?.verify_ledger(job, context).await?)
         }
         Job::Calibrate(job) => Message::CalibrateSummary(calibrate(job, context).await?),
+        Job::Canary(job) => Message::CanarySummary(canary(job)?),
     })
 }
 
@@ -101,7 +103,7 @@ fn size(job: &Job) -> Option<&WorkloadSize> {
         Job::Run(job) => Some(&job.workload),
         Job::Check(job) => Some(&job.workload),
         Job::VerifyLedger(job) => Some(&job.workload),
-        Job::Calibrate(_) => None,
+        Job::Calibrate(_) | Job::Canary(_) => None,
     }
 }
 
@@ -113,6 +115,11 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
                 above_zero("think_s", think_s)?;
             }
             seconds("trial_s", job.trial_s)
+        }
+        Job::Canary(job) => {
+            whole_reads(job.file_bytes)?;
+            above_zero("spin_s", job.spin_s)?;
+            above_zero("read_s", job.read_s)
         }
         Job::Prepare(job) => {
             within("loaders", job.loaders, LOADERS_MAX)?;
@@ -160,6 +167,18 @@ fn refuse_wrong_pace(pace: &Pace) -> Result<(), HammerError> {
             format!("give a number of at least one in a year and up to {RATE_MAX}"),
         )),
     }
+}
+
+fn whole_reads(file_bytes: u64) -> Result<(), HammerError> {
+    if file_bytes >= READ_BYTES && file_bytes % READ_BYTES == 0 {
+        return Ok(());
+    }
+    Err(HammerError::usage(
+        "job-invalid",
+        format!("file_bytes is {file_bytes}"),
+        "file_bytes",
+        format!("give a multiple of {READ_BYTES}"),
+    ))
 }
 
 fn above_zero(key: &str, value_s: f64) -> Result<(), HammerError> {

@@ -2,6 +2,7 @@
 
 mod alarm;
 pub mod calibrate;
+pub mod canary;
 pub mod client;
 mod conductor;
 pub mod connections;

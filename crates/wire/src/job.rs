@@ -18,6 +18,8 @@ pub enum Job {
     VerifyLedger(VerifyLedgerJob),
     /// Find the highest rate and number of users with which the driver stays on time.
     Calibrate(CalibrateJob),
+    /// Do a little fixed work that has nothing to do with a database: what the machine is like now.
+    Canary(CanaryJob),
 }
 
 /// Which workload, at which size.
@@ -225,4 +227,20 @@ pub struct CalibrateJob {
     /// Mean time between two transactions of a user, in the search for the number of users; seconds.
     /// Null does not search it.
     pub think_s: Option<f64>,
+}
+
+/// A moment of work on the CPUs, and of reads of a neutral file: what the machine is like now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CanaryJob {
+    /// [`crate::WIRE_VERSION`].
+    pub wire: u32,
+    /// The file that is read, on no storage under test; it is made where it is not there.
+    pub file: String,
+    /// Its size, a multiple of 4 KiB.
+    pub file_bytes: u64,
+    /// Seconds of work on one CPU, and again on all of them.
+    pub spin_s: f64,
+    /// Seconds of reads.
+    pub read_s: f64,
 }

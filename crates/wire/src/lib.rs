@@ -16,15 +16,15 @@ pub use drive::{
     ProfileProblem, ProfileSource, ShippedProfile, ShippedSchedule, SlowPhase, TraceCounts,
 };
 pub use job::{
-    Arrivals, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob, Profile, RunJob,
-    VerifyLedgerJob, WarmUpJob, WorkloadSize,
+    Arrivals, CalibrateJob, CanaryJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob,
+    Profile, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadSize,
 };
 pub use message::{
-    CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts, DataSample, Deal,
-    DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding, LedgerFindingKind, LedgerSummary,
-    LedgerWritten, Message, OrderNumbers, Percentiles, Phase, PrepareSummary, Progress, RunSummary,
-    Second, Started, TableRows, Touched, TransactionSecond, TransactionTotal, WarmUpSummary,
-    Warning,
+    CalibrateSummary, Calibration, CanarySummary, CheckSummary, Condition, ConnectionCounts,
+    DataSample, Deal, DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding,
+    LedgerFindingKind, LedgerSummary, LedgerWritten, Message, OrderNumbers, Percentiles, Phase,
+    PrepareSummary, Progress, RunSummary, Second, Started, TableRows, Touched, TransactionSecond,
+    TransactionTotal, WarmUpSummary, Warning,
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.

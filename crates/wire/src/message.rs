@@ -34,6 +34,8 @@ pub enum Message {
     LedgerSummary(LedgerSummary),
     /// The driver's highest rate and number of users were found.
     CalibrateSummary(CalibrateSummary),
+    /// The canary came back.
+    CanarySummary(CanarySummary),
 }
 
 /// The job was read and begins.
@@ -487,4 +489,19 @@ pub struct CalibrateSummary {
     pub users_limit_reached: bool,
     /// Everything tried, in the order of the search.
     pub trials: Vec<Calibration>,
+}
+
+/// What the machine did of the canary's work; a round is always the same work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CanarySummary {
+    /// Rounds of one thread alone, per second: the median of short slices.
+    pub one_rounds_per_s: f64,
+    /// The same of as many threads as there are CPUs for this process, summed up.
+    pub all_rounds_per_s: f64,
+    /// How many those are.
+    pub threads: u32,
+    /// Times of direct reads of 4 KiB, one after the other; null where they could not be done.
+    pub reads: Option<Percentiles>,
+    /// Why there are none; null where there are.
+    pub reads_missing_because: Option<String>,
 }

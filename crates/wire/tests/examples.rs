@@ -77,6 +77,7 @@ fn every_message_example_is_rewritten_unchanged() {
 fn every_job_and_message_has_an_example() {
     let jobs = [
         "calibrate",
+        "canary",
         "check",
         "prepare",
         "run",
@@ -85,6 +86,7 @@ fn every_job_and_message_has_an_example() {
     ];
     let messages = [
         "calibrate-summary",
+        "canary-summary",
         "check-summary",
         "condition",
         "failure",

@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.asked import Asked
+from stithy.analysis.canary import Canary
+from stithy.analysis.canary import judged as judged_canaries
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.identities import Identity, check
 from stithy.analysis.latency import ALL, Merged
@@ -96,7 +98,7 @@ class Evidence:
     """All windows of a run; `candidates` and `levels` in the order of the study.
 
     `merged`: percentiles over several windows of a candidate and level, where they are known.
-    `asked`: the primary question.
+    `asked`: the primary question. `canaries`: those before the blocks, in the order of their time.
     """
 
     candidates: tuple[str, ...]
@@ -104,6 +106,7 @@ class Evidence:
     windows: tuple[Window, ...]
     merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
     asked: Asked = Asked()
+    canaries: tuple[Canary, ...] = ()
 
     @cached_property
     def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:
@@ -193,6 +196,8 @@ def gather(
     drives = _by_window(_rows(frames, "drives"))
     gaps = _gaps(frames)
     steady = steadiness_of_windows(frames)
+    canaries = judged_canaries(_rows(frames, "canary"))
+    before = {_block(rows, canary): canary for canary in canaries}
 
     def joined(row: Row) -> Window:
         name = row["window_id"]
@@ -208,6 +213,7 @@ def gather(
             drives.get(name, ()),
             laws,
             steady.get(name),
+            before.get(_block_of(row)),
         )
         return Window(row, by_type, reasons, laws, steady.get(name))
 
@@ -215,7 +221,17 @@ def gather(
     windows = tuple(map(joined, in_order))
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     users = dict.fromkeys([*levels, *(window.users for window in windows)])
-    return Evidence(tuple(names), tuple(sorted(users)), windows)
+    return Evidence(tuple(names), tuple(sorted(users)), windows, canaries=canaries)
+
+
+def _block(windows: Sequence[Row], canary: Canary) -> tuple[int, ...]:
+    """The block that the canary came before."""
+    first = (row for row in windows if row["window_id"] == canary.row["window_id"])
+    return _block_of(next(first, canary.row))
+
+
+def _block_of(row: Row) -> tuple[int, ...]:
+    return row["users"], row["block"]
 
 
 def _rows(frames: Frames, name: str) -> list[Row]:

@@ -194,6 +194,7 @@ def _what(step: "Step") -> str:
         "prepare": "load the database",
         "calibrate": "find what the driver can do",
         "snapshot": "keep a master copy",
+        "canary": f"see what the machine is like{', if undecided' if step.if_undecided else ''}",
         "restore": f"copy the master copy back{', if undecided' if step.if_undecided else ''}",
         "check": "all consistency conditions",
         "tear-down": "remove what was made",

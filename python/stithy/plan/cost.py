@@ -32,6 +32,9 @@ LEDGER_S = 2.0
 """Comparing the ledger of a short window; of a long one each million of orders takes seconds."""
 CALIBRATE_S = 20.0
 """Some twenty trials of a rate, a second each; where users pause, as many again of their number."""
+CANARY_S = 0.8
+CANARY_MOST_S = 10.0
+"""Most of it is fixed; the first one makes its file, on whatever disk temporary files are."""
 SLOWER = 4.0
 """How much longer than likely a step that works on the database may take."""
 
@@ -123,6 +126,11 @@ def calibrate(study: Study, size: Sizes, memory: int) -> Cost:
 def snapshot(size: Sizes) -> Cost:
     """Keeping the master copy beside the working one."""
     return _copying(size, 2 * size.database_bytes, memory=0)
+
+
+def canary() -> Cost:
+    """A moment of work that nobody is compared by."""
+    return Cost(CANARY_S, CANARY_MOST_S, space_bytes=0, memory_bytes=0)
 
 
 def restore(size: Sizes, held: int, memory: int) -> Cost:

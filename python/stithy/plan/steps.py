@@ -11,7 +11,15 @@ from typing import Literal
 from stithy.plan.question import Question
 
 StepKind = Literal[
-    "provision", "prepare", "calibrate", "snapshot", "restore", "window", "check", "tear-down"
+    "provision",
+    "prepare",
+    "calibrate",
+    "snapshot",
+    "canary",
+    "restore",
+    "window",
+    "check",
+    "tear-down",
 ]
 
 
@@ -35,9 +43,10 @@ class Cost:
 class Step:
     """One thing to be done for one candidate, on whose volume it works.
 
-    `candidate` is None for what concerns the whole study. `window` is set for `window`, and for the
-    `restore` that belongs to one. A step with `if_undecided` is left out once the primary question
-    is decided. A check with `at_end` looks at what the candidate's last window left.
+    `candidate` is None for what concerns the whole study. `window` is set for `window`, for the
+    `restore` that belongs to one, and for a `canary`: the first of the block that it comes before.
+    A step with `if_undecided` is left out once the primary question is decided. A check with
+    `at_end` looks at what the candidate's last window left.
     """
 
     id: str

@@ -173,6 +173,7 @@ def frames(run: Run) -> Mapping[str, pl.DataFrame]:
         "ledger": run.ledger,
         "ledger_findings": run.ledger_findings,
         "restores": run.restores,
+        "canary": run.canary,
     }
 
 

@@ -21,6 +21,7 @@ from stithy.errors import InfrastructureError
 from stithy.registry import plugins
 from stithy.report import (
     answer,
+    canaries,
     draw,
     drives,
     driving,
@@ -103,7 +104,8 @@ def build(context: Context) -> Page:
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
         page_tables.titles(figures), page_tables.summary(context), page_tables.windows(context),
-        *verdicts.tables(context), page_tables.reasons(context), page_tables.driver(context),
+        *verdicts.tables(context), canaries.table(context), page_tables.reasons(context),
+        page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
         drives.table(context.run.drives, context.run.window["window_id"].to_list()),
@@ -148,6 +150,8 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         asked=looks.asked(page.context),
         loop=driving.paragraph(page.context.load),
         head_room=head_room.sentence(page.context),
+        machine=canaries.sentence(page.context),
+        canary_floors=canaries.floors(),
         ledgers_proven=ledgers.proven(page.context),
         emulated=drives.profiles(page.context.manifest),
     )

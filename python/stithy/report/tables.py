@@ -12,7 +12,16 @@ from typing import Any
 
 import polars as pl
 
-from stithy.report.wording import DASH, chance, count, duration, finely, percent, rate
+from stithy.report.wording import (
+    DASH,
+    chance,
+    count,
+    duration,
+    finely,
+    percent,
+    rate,
+    signed_percent,
+)
 from stithy.units import format_size
 
 SHOW: dict[str, Callable[[Any], str]] = {
@@ -22,6 +31,7 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "rate": rate,
     "duration": duration,
     "share": percent,
+    "signed share": signed_percent,
     "ratio": lambda value: f"{value:.2f}",
     "fine ratio": finely,
     "chance": chance,

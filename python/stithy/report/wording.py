@@ -36,6 +36,12 @@ def exactly(share: float) -> str:
     return f"{100 * share:.6g} %"
 
 
+def signed_percent(share: float) -> str:
+    """A difference as per cent, with its sign: `+3 %`, `-0.4 %`, `0 %`."""
+    text = percent(share)
+    return f"+{text}" if share > 0 and text != "0 %" else text
+
+
 def chance(share: float) -> str:
     """How often chance alone does something: `12.5 %`, `0.4 %`, `< 0.1 %`."""
     if 0 < share < 0.001:

@@ -17,6 +17,7 @@ from stithy.results.frames import empty_frame, schema
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
 from stithy.results.tables import (
+    CANARY,
     CONDITIONS,
     DRIVES,
     LEDGER,
@@ -36,7 +37,7 @@ WINDOW_TABLES = (
     *(WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS),
     *(DRIVES, LEDGER, LEDGER_FINDINGS),
 )
-RUN_TABLES = (CONDITIONS, RESTORES)
+RUN_TABLES = (CONDITIONS, RESTORES, CANARY)
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Run:
     ledger: "pl.DataFrame"
     ledger_findings: "pl.DataFrame"
     restores: "pl.DataFrame"
+    canary: "pl.DataFrame"
     problems: tuple[Problem, ...]
 
 
@@ -94,6 +96,7 @@ def read_run(root: Path) -> Run:
         ledger=frames["ledger"],
         ledger_findings=frames["ledger_findings"],
         restores=frames["restores"],
+        canary=frames["canary"].sort("at_s", "window_id"),
         problems=tuple(problems),
     )
 

@@ -269,6 +269,27 @@ LEDGER_FINDINGS = Table(
     ),
 )  # fmt: skip
 
+CANARY = Table(
+    "canary",
+    "One row a canary: what the machine did of a fixed piece of work before a block. Nobody is compared by it.",
+    (
+        _t("window_id", "id of the block's first window, which it came before"),
+        _i("users", "", "level of the block"),
+        _i("block", "", "block within the level, from 0"),
+        _r("at_s", "s", "Unix time at which it began"),
+        _r("one_rounds_per_s", "1/s", "rounds of work of one thread alone, median of slices of 10 ms", null=True),
+        _r("all_rounds_per_s", "1/s", "the same of `threads` at once, summed up", null=True),
+        _i("threads", "", "CPUs that Stithy may use", null=True),
+        _i("reads", "", "direct reads of 4 KiB from a file that belongs to no candidate, one after the other", null=True),
+        *(
+            _r(f"read_{name}_s", "s", f"{text} of their times", null=True)
+            for name, text in (("mean", "mean"), ("p50", "median"), ("p99", "99th percentile"), ("max", "maximum"))
+        ),
+        _t("missing_because", "why numbers are missing, where some are", null=True),
+    ),
+)  # fmt: skip
+
 TABLES = (
     WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
+    CANARY,
 )  # fmt: skip

@@ -60,6 +60,7 @@ class State:
     master: Contents | None = None
     restore_s: dict[str, float] = field(default_factory=dict)
     restores: list[dict[str, Any]] = field(default_factory=list)
+    canaries: list[dict[str, Any]] = field(default_factory=list)
     conditions: list[dict[str, Any]] = field(default_factory=list)
     server_facts: ServerFacts | None = None
     hammer_version: str | None = None

@@ -13,6 +13,7 @@ from stithy.plan.steps import Step, StepKind
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.calibrating import calibrate
+from stithy.run.canary import canary
 from stithy.run.context import Context
 from stithy.run.course import Course
 from stithy.run.deciding import Judge, Question
@@ -231,6 +232,7 @@ ACTIONS: Mapping[StepKind, Action] = {
     "calibrate": calibrate,
     "snapshot": snapshot,
     "check": check_step,
+    "canary": canary,
     "restore": restore_step,
     "window": window_step,
     "tear-down": tear_down,

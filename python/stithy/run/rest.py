@@ -104,6 +104,7 @@ def _state(
 ) -> State:
     """What earlier sessions found out; of what is done again, only what is found anew counts."""
     state = State(
+        canaries=_rows(directory.table("canary"), tables.CANARY, "window_id", {*measured}),
         restores=_rows(directory.table("restores"), tables.RESTORES, "window_id", {*measured}),
         limits={
             row["candidate"]: (row["memory_limit_enforced"], row["memory_limit_note"])

@@ -176,7 +176,22 @@ class CalibrateJob(Wire):
     think_s: float | None = None
 
 
-AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob
+class CanaryJob(Wire):
+    """Do a moment of fixed work on the CPUs and read a neutral file: what the machine is like now.
+
+    `file` is made with `file_bytes`, a multiple of 4 KiB, where it is not there. `spin_s` is for
+    one CPU, and again for all.
+    """
+
+    job: Literal["canary"] = "canary"
+    wire: U32 = WIRE_VERSION
+    file: str
+    file_bytes: U64
+    spin_s: float
+    read_s: float
+
+
+AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob | CanaryJob
 """One task for the hammer."""
 
 _JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])

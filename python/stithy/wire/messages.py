@@ -364,8 +364,29 @@ class CalibrateSummary(Wire):
     trials: tuple[Calibration, ...]
 
 
+class CanarySummary(Wire):
+    """What the machine did of the canary's work; rates and times are medians of short moments.
+
+    `all_rounds_per_s` is that of `threads` at once. `reads` are direct reads of 4 KiB, one after
+    the other, None with a reason where they could not be done.
+    """
+
+    message: Literal["canary-summary"] = "canary-summary"
+    one_rounds_per_s: float
+    all_rounds_per_s: float
+    threads: U32
+    reads: Percentiles | None
+    reads_missing_because: str | None
+
+
 Summary = (
-    PrepareSummary | WarmUpSummary | RunSummary | CheckSummary | LedgerSummary | CalibrateSummary
+    PrepareSummary
+    | WarmUpSummary
+    | RunSummary
+    | CheckSummary
+    | LedgerSummary
+    | CalibrateSummary
+    | CanarySummary
 )
 """The last message of a job that came to its end."""
 

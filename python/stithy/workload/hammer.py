@@ -17,6 +17,7 @@ from stithy.wire.jobs import (
     AnyJob,
     BackToBack,
     CalibrateJob,
+    CanaryJob,
     CheckJob,
     DataShape,
     Isolation,
@@ -32,6 +33,7 @@ from stithy.wire.jobs import (
 from stithy.wire.messages import (
     AnyMessage,
     CalibrateSummary,
+    CanarySummary,
     CheckSummary,
     Condition,
     DataSample,
@@ -63,6 +65,7 @@ S = TypeVar(
     CheckSummary,
     LedgerSummary,
     CalibrateSummary,
+    CanarySummary,
 )
 
 
@@ -129,6 +132,22 @@ class Watch:
     stop: threading.Event | None = None
 
 
+@dataclass(frozen=True)
+class Work:
+    """A canary's work: `file`, made with `size_bytes` where it is not there, is read for `read_s`.
+
+    Before that CPUs are busy for `spin_s`, one alone and then all of them.
+    """
+
+    file: Path
+    size_bytes: int
+    spin_s: float
+    read_s: float
+
+
+NOWHERE = Secret("")
+"""For what asks no database."""
+
 NOBODY = Watch()
 RANDOM_TEXT = DataShape()
 
@@ -188,6 +207,10 @@ class Program(Protocol):
 
         `think_s` None does not search the number of users.
         """
+        ...
+
+    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
+        """Do a little fixed work that has nothing to do with a database."""
         ...
 
 
@@ -306,6 +329,16 @@ class Hammer:
         url = self._url.reveal()
         job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
         return _expect(CalibrateSummary, self._do(job, watch, _ignore))
+
+    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
+        """Do a canary's work, which needs no database; errors as in `run_program`."""
+        job = CanaryJob(
+            file=str(work.file.absolute()),
+            file_bytes=work.size_bytes,
+            spin_s=work.spin_s,
+            read_s=work.read_s,
+        )
+        return _expect(CanarySummary, self._do(job, watch, _ignore))
 
     def _do(
         self,

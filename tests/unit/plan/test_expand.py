@@ -173,7 +173,22 @@ def test_the_level_of_the_question_gets_blocks_until_it_is_decided_and_comes_las
     for step in plan.steps:
         sure = step.window is None or step.window.block < 4
         assert step.if_undecided is not sure
-    assert len(certain(plan.steps)) == len(plan.steps) - 2 * 2 * 2
+    # Two blocks: a canary, and of two candidates a restore and a window.
+    assert len(certain(plan.steps)) == len(plan.steps) - 2 * (1 + 2 * 2)
+
+
+def test_each_block_begins_with_a_canary() -> None:
+    """It concerns no candidate, and is left out with its block."""
+    plan = plan_of(("study:", "primary: {blocks: 6}\nstudy:"))
+    canaries = [step for step in plan.steps if step.kind == "canary"]
+    assert [(step.window.users, step.window.block) for step in canaries if step.window] == [
+        (1, 0), *[(4, block) for block in range(6)],
+    ]  # fmt: skip
+    for step in canaries:
+        following = plan.steps[plan.steps.index(step) + 1]
+        assert (following.kind, following.window) == ("restore", step.window)
+        assert step.candidate is None
+        assert step.if_undecided == following.if_undecided
 
 
 def test_four_blocks_at_most_are_four_blocks() -> None:
@@ -196,7 +211,7 @@ def test_a_null_study_measures_one_candidate_under_two_names_on_one_volume() -> 
     plan = expand(study(ONCE), null=True)
     names = {step.window.candidate for step in plan.steps if step.window}
     assert names == {"disk", "disk-again"}
-    assert {step.candidate for step in plan.steps} == {"disk"}
+    assert {step.candidate for step in plan.steps if step.kind != "canary"} == {"disk"}
     assert [step.kind for step in plan.steps].count("provision") == 1
     assert plan.question is not None
     assert plan.question.candidates == ("disk", "disk-again")

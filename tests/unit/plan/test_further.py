@@ -32,14 +32,15 @@ def ids(study: Study, plan: Plan, further: Sequence[Further]) -> list[str]:
     return [step.id for step in steps_of(study, plan, further)]
 
 
-def test_they_come_behind_their_step_each_with_its_restore(study: Study) -> None:
-    """And nothing else moves."""
+def test_they_come_behind_their_step_with_what_windows_need(study: Study) -> None:
+    """A restore each, and a canary before the first of a block; nothing else moves."""
     plan = expand(study)
     planned = [step.id for step in plan.steps]
     first = next(step.id for step in plan.steps if step.kind == "window")
-    found = ids(study, plan, [Further(first, more(plan, 0, "w-x", "w-y"), "why")])
+    windows = (*more(plan, 0, "w-x"), *more(plan, 1, "w-y"))
+    found = ids(study, plan, [Further(first, windows, "why")])
     at = planned.index(first) + 1
-    new = ["restore-w-x", "w-x", "restore-w-y", "w-y"]
+    new = ["canary-w-x", "restore-w-x", "w-x", "restore-w-y", "w-y"]
     assert found == [*planned[:at], *new, *planned[at:]]
     assert ids(study, plan, []) == planned
 

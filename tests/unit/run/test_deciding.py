@@ -68,7 +68,8 @@ def test_blocks_after_the_decision_are_left_out_and_written_down_as_such(tmp_pat
     faked = run(tmp_path, judge)
     assert judge.asked == [2, 3]
     skipped = entries(faked.out, "step-skipped")
-    assert len(skipped) == 2 * 2 * 2
+    # Two blocks: a canary, and of two candidates a restore and a window.
+    assert len(skipped) == 2 * (1 + 2 * 2)
     assert {each.facts["because"] for each in skipped} == {"b is better"}
     windows = {f"w-{name}-u1-b{block}" for name in "ab" for block in (3, 4)}
     assert set(manifest(faked.out)["plan"]["skipped"]) == windows

@@ -37,7 +37,8 @@ def test_they_are_measured_next(tmp_path: Path) -> None:
     assert faked.run().end == "finished"
     assert measured(faked) == ["w-b-u1-b0", *MORE, "w-a-u1-b0"]
     started = [e.facts["id"] for e in entries(faked.out, "step-started")]
-    assert started.index(f"restore-{MORE[0]}") == started.index("w-b-u1-b0") + 1
+    at = started.index("w-b-u1-b0") + 1
+    assert started[at : at + 3] == [f"canary-{MORE[0]}", f"restore-{MORE[0]}", MORE[0]]
     assert started.index("check-end-b") > started.index("w-a-u1-b0")
     assert left_by(faked.out) == []
 
@@ -65,13 +66,13 @@ def test_the_count_and_the_time_left_hold_them(tmp_path: Path) -> None:
     starts = [event for event in faked.events if isinstance(event, StepStarted)]
     assert [each.number for each in starts] == list(range(1, len(starts) + 1))
     counts = {each.step.id: each.steps for each in starts}
-    assert counts["w-b-u1-b0"] + 2 == counts[MORE[0]]
-    assert counts["tear-down-b"] == len(starts) == counts["w-b-u1-b0"] + 4
+    assert counts["w-b-u1-b0"] + 3 == counts[MORE[0]]
+    assert counts["tear-down-b"] == len(starts) == counts["w-b-u1-b0"] + 6
     left = {each.step.id: each.left_s for each in starts}
     [first, _] = [event for event in faked.events if isinstance(event, WindowsAdded)]
     assert first.windows == (MORE[0],)
     assert first.time_s > 0
-    assert left[f"restore-{MORE[0]}"] > left["restore-w-a-u1-b0"] + first.time_s * 0.99
+    assert left[f"canary-{MORE[0]}"] > left["restore-w-a-u1-b0"] + first.time_s * 0.99
 
 
 def test_an_adviser_sees_every_window_that_is_over(tmp_path: Path) -> None:

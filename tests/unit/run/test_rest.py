@@ -64,6 +64,7 @@ def test_one_missing_window_needs_all_that_a_window_stands_on(whole: RunDirector
         "prepare",
         "check-load",
         "snapshot",
+        f"canary-{LAST}",
         f"restore-{LAST}",
         LAST,
         "check-end-b",

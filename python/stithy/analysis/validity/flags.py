@@ -37,6 +37,7 @@ class Flag(Enum):
     NO_CHECKPOINT = "no checkpoint inside"
     COLLECTOR = "collector stopped"
     AUTOVACUUM = "autovacuum ran"
+    MACHINE_CHANGED = "the machine changed"
 
     @property
     def invalidates(self) -> bool:

@@ -7,6 +7,7 @@ window invalid: it is drawn hollow and supports no claim. The others only annota
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stithy.analysis.canary import Canary
 from stithy.analysis.identities import Identity
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity import drives as emulated
@@ -28,12 +29,14 @@ def judge(
     drives: Sequence[Row] = (),
     laws: Iterable[Identity] = (),
     steady: Steadiness | None = None,
+    canary: Canary | None = None,
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are the window's rows
     of the tables of those names; `gaps` names collectors with missing samples; `laws` are the
-    identities that were tried; `steady` is None where nobody looked.
+    identities that were tried; `steady` is None where nobody looked; `canary` is that before the
+    window's block.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
@@ -66,6 +69,7 @@ def judge(
         surroundings.checkpoint(window),
         surroundings.gaps(gaps),
         surroundings.autovacuum(window),
+        surroundings.machine(canary),
     ]
     return _ordered([*found, *about_ledger])
 

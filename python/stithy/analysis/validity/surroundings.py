@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stithy.analysis.canary import Canary, Off
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.units import format_size
@@ -67,3 +68,21 @@ def autovacuum(window: Row) -> Reason | None:
     if not runs:
         return None
     return Reason(Flag.AUTOVACUUM, {"runs": "once" if runs == 1 else f"{runs} times"})
+
+
+def machine(canary: Canary | None) -> Reason | None:
+    """The canary before its block was far off the others.
+
+    Source: docs/explanation/method.md, "The machine stays the same".
+    """
+    if canary is None or not canary.off:
+        return None
+    return Reason(Flag.MACHINE_CHANGED, {"off": ", ".join(map(_off, canary.off))})
+
+
+def _off(off: Off) -> str:
+    """`one CPU did 23 % less`, `reads took 40 % longer`."""
+    percent = f"{100 * abs(off.share):.0f} %"
+    if off.gauge.column.endswith("_per_s"):
+        return f"{off.gauge.what} did {percent} {'less' if off.share < 0 else 'more'}"
+    return f"{off.gauge.what} took {percent} {'longer' if off.share > 0 else 'less long'}"

@@ -135,6 +135,11 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "Samples are missing from {collectors}.",
         "The throughput and response times are not touched; figures of these series have gaps.",
     ),
+    Flag.MACHINE_CHANGED: (
+        "The machine was not as it usually was: just before this block {off}.",
+        "See what else ran then, or throttled it; within the block all candidates met the same "
+        "machine, and what the block shows may be that of another one.",
+    ),
     Flag.AUTOVACUUM: (
         "Autovacuum ran {runs} during the window.",
         "It competes for the storage; compare windows with equal numbers of runs.",

@@ -2,8 +2,8 @@
 
 The database is loaded once, on the volume of the master candidate, and its master copy is kept
 there; before that the driver is calibrated on its server. Each window starts from a fresh copy of
-it on the volume of its own candidate. After all windows the consistency conditions are checked on
-what the last window of each candidate left.
+it on the volume of its own candidate, and each block with a canary. After all windows the
+consistency conditions are checked on what the last window of each candidate left.
 """
 
 from collections.abc import Iterator
@@ -91,12 +91,15 @@ def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
 
 
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-    """The steps of one window: the restore before it, and the window."""
+    """The steps of one window: the restore before it, and the window; before a block a canary."""
     name, size = scene.twins.get(window.candidate, window.candidate), scene.size
     optional = scene.question is not None and scene.question.may_spare(window.users, window.block)
     held, memory = scene.held(name), scene.memory(name)
     restored = cost.restore(size, scene.restored(name), scene.pages(name))
     measured = cost.window(study, size, held, memory)
+    if window.position == 0:
+        canary_id = step_id("canary", window.id)
+        yield Step(canary_id, "canary", None, cost.canary(), window, if_undecided=optional)
     restore_id = step_id("restore", window.id)
     yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)
     yield Step(window.id, "window", name, measured, window, if_undecided=optional)

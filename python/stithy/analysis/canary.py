@@ -1,0 +1,170 @@
+"""Did the machine stay what it was while the study ran? Told by the canaries before its blocks.
+
+A canary that lies far off the others says that something changed beneath the block: another load, a
+clock rate, a neighbour on the disk. Pairs within a block still met the same machine, more or less,
+so nothing becomes invalid by it; but a reader must know.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import factorial
+from statistics import median
+from typing import Any
+
+Row = Mapping[str, Any]
+
+LEAST = 4
+"""Own: of three or fewer nobody can say which one is odd."""
+
+DEVIATIONS = 3.0
+"""Source: docs/explanation/method.md, "The machine stays the same": so many median deviations."""
+
+CHANCE_SHARE = 0.05
+"""Own: a trend is told if chance alone gives as clear a one in at most so many runs."""
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """One figure of a canary: its column, its words, and what nobody can tell from noise.
+
+    `floor_share`: a difference from the median that says nothing, however small the others are.
+    """
+
+    column: str
+    what: str
+    floor_share: float
+
+
+GAUGES = (
+    Gauge("one_rounds_per_s", "one CPU", 0.05),
+    Gauge("all_rounds_per_s", "all CPUs", 0.05),
+    Gauge("read_p50_s", "reads", 0.10),
+)
+"""Own: pairs within a block have lost all but what changed while the block went on; a machine that
+is slower by less than this for all of them moves no ratio, and windows of one kind differ by it."""
+
+
+@dataclass(frozen=True)
+class Off:
+    """A figure that is off: by which share of the median, and by how much that is allowed."""
+
+    gauge: Gauge
+    share: float
+    allowed_share: float
+
+
+@dataclass(frozen=True)
+class Canary:
+    """One canary: its row, by which share each figure known of it is off, and what is too far."""
+
+    row: Row
+    shares: Mapping[str, float]
+    off: tuple[Off, ...]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How a figure changed from the first canary to the last, as a share of its median.
+
+    `chance_share`: how often chance gives as clear an order. `clear`: it is rarer than chance, and
+    more than the floor of its figure.
+    """
+
+    gauge: Gauge
+    share: float
+    chance_share: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether it may be told."""
+        return self.chance_share <= CHANCE_SHARE and abs(self.share) > self.gauge.floor_share
+
+
+def judged(rows: Sequence[Row]) -> tuple[Canary, ...]:
+    """All canaries in the order of their time, each held against all of them.
+
+    Edge cases: with fewer than `LEAST` of a figure nothing is off; what is not known is not judged.
+    Source: docs/explanation/method.md, "The machine stays the same".
+    """
+    ordered = sorted(rows, key=lambda row: row["at_s"])
+    usual = {gauge.column: _usual(ordered, gauge) for gauge in GAUGES}
+    return tuple(_judged(row, usual) for row in ordered)
+
+
+def trends(rows: Sequence[Row]) -> tuple[Trend, ...]:
+    """How each figure that is known of `LEAST` canaries changed over the run.
+
+    The slope is the median of all slopes between two; its chance that of the order of the values.
+    Source: Theil (1950), Sen (1968); Mann (1945), Kendall (1975).
+    """
+    found = []
+    for gauge in GAUGES:
+        known = [(row["at_s"], row[gauge.column]) for row in rows if row[gauge.column] is not None]
+        if len(known) >= LEAST and (middle := median(value for _, value in known)):
+            found.append(_trend(gauge, sorted(known), middle))
+    return tuple(found)
+
+
+def order_chance(values: Sequence[float]) -> float:
+    """How often a random order of as many values rises or falls as clearly as this one.
+
+    Both ways counted; exact without equal values, which count for neither way.
+    Source: Mann (1945); the counts of inversions are the Mahonian numbers.
+    """
+    n, pairs = len(values), len(values) * (len(values) - 1) // 2
+    falls = sum(values[j] < values[i] for j in range(n) for i in range(j))
+    rises = sum(values[j] > values[i] for j in range(n) for i in range(j))
+    counts = _inversions(n)
+    as_clear = (pairs - abs(rises - falls)) // 2
+    return float(min(1.0, 2 * sum(counts[: as_clear + 1]) / factorial(n)))
+
+
+def _inversions(n: int) -> list[int]:
+    """How many orders of n values have 0, 1, 2, … inversions."""
+    counts = [1]
+    for size in range(2, n + 1):
+        longer = [0] * (len(counts) + size - 1)
+        for inversions, count in enumerate(counts):
+            for more in range(size):
+                longer[inversions + more] += count
+        counts = longer
+    return counts
+
+
+def _usual(rows: Sequence[Row], gauge: Gauge) -> tuple[float, float | None] | None:
+    """Median of a figure and by how much a value may be off, as a share; None where it is unknown.
+
+    The share is None with too few of them.
+    """
+    values = [row[gauge.column] for row in rows if row[gauge.column] is not None]
+    if not values or not (middle := median(values)):
+        return None
+    if len(values) < LEAST:
+        return middle, None
+    deviation = median(abs(value / middle - 1) for value in values)
+    return middle, max(DEVIATIONS * deviation, gauge.floor_share)
+
+
+def _judged(row: Row, usual: Mapping[str, tuple[float, float | None] | None]) -> Canary:
+    shares, off = {}, []
+    for gauge in GAUGES:
+        value, known = row[gauge.column], usual[gauge.column]
+        if value is None or known is None:
+            continue
+        middle, allowed_share = known
+        share = shares[gauge.column] = value / middle - 1
+        if allowed_share is not None and abs(share) > allowed_share:
+            off.append(Off(gauge, share, allowed_share))
+    return Canary(row, shares, tuple(off))
+
+
+def _trend(gauge: Gauge, known: Sequence[tuple[float, float]], middle: float) -> Trend:
+    slopes = [
+        (later - earlier) / (then_s - first_s)
+        for number, (first_s, earlier) in enumerate(known)
+        for then_s, later in known[number + 1 :]
+        if then_s > first_s
+    ]
+    span_s = known[-1][0] - known[0][0]
+    share = median(slopes) * span_s / middle if slopes else 0.0
+    return Trend(gauge, share, order_chance([value for _, value in known]))
