@@ -75,14 +75,16 @@ class FakeHammer:
         warnings: tuple[str, ...] = (),
         sound: bool = False,
         before_run: Callable[[], None] = lambda: None,
+        response_s: Callable[[RunRequest], float] = lambda request: 0.002,
     ) -> None:
         """`complete`, `errors`: of each run's summary; `broken`: condition 1 never holds.
 
         `lost`: orders that each ledger misses; `rate_per_s_max`, `users_max`: what
         calibrating finds. `sound`: its numbers obey the laws that hold of a real hammer, so that
-        its windows are valid.
+        its windows are valid. `response_s`: what every answer of a run takes.
         """
         self._sound = sound
+        self._response_s = response_s
         self._lost = lost
         self._rate_per_s_max = rate_per_s_max
         self._users_max = users_max
@@ -222,7 +224,7 @@ class FakeHammer:
             ended_at_s=START_S + request.ramp_up_s + request.duration_s,
             complete=self._complete,
             users=request.users,
-            transactions=_totals(done),
+            transactions=_totals(done, self._response_s(request)),
             commits=0,
             rollbacks=0,
             lateness=_times(0.0001 if self._sound else 0.002),
@@ -235,10 +237,10 @@ class FakeHammer:
         )
 
     def _done(self, request: RunRequest) -> dict[str, int]:
-        """Ten of each, or as many of each as users who wait 2 ms for an answer get done."""
+        """Ten of each, or as many of each as users who wait so long for an answer get done."""
         if not self._sound:
             return dict.fromkeys(TYPES, 10)
-        whole = request.users * request.duration_s / 0.002
+        whole = request.users * request.duration_s / self._response_s(request)
         return {name: round(whole * share) for name, share in SHARES.items()}
 
 
@@ -247,7 +249,7 @@ def _times(each_s: float = 0.002) -> Percentiles:
     return Percentiles(count=10, **dict.fromkeys(names, each_s))
 
 
-def _totals(done: Mapping[str, int]) -> tuple[TransactionTotal, ...]:
+def _totals(done: Mapping[str, int], each_s: float) -> tuple[TransactionTotal, ...]:
     return tuple(
         TransactionTotal(
             name=name,
@@ -255,8 +257,8 @@ def _totals(done: Mapping[str, int]) -> tuple[TransactionTotal, ...]:
             rolled_back=0,
             errors=0,
             retries=0,
-            response=_times(),
-            service=_times(),
+            response=_times(each_s),
+            service=_times(each_s),
         )
         for name in TYPES
     )

@@ -29,7 +29,7 @@ class FakedRun:
     hammer: FakeHammer = field(default_factory=FakeHammer)
     clock: FakeClock = field(default_factory=FakeClock)
     hammer_version: str = "hammer 0.fake"
-    users: tuple[int, ...] = (1, 2)
+    users: tuple[int, ...] | None = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
     events: list[Event] = field(default_factory=list)

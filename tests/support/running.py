@@ -30,7 +30,7 @@ def write_study(
     path: Path,
     candidates: Mapping[str, Path | str],
     *,
-    users: Sequence[int] = (1, 2),
+    users: Sequence[int] | None = (1, 2),
     duration: str = "2 s",
     settings: Mapping[str, str] | None = None,
     load: Mapping[str, str] | None = None,
@@ -38,7 +38,7 @@ def write_study(
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
 
-    `load` may say otherwise; a value of "" takes a key out.
+    `load` may say otherwise; a value of "" takes a key out. `users` None lists no levels.
 
     A candidate is a directory, or what stands after its name in the file.
     """
@@ -53,7 +53,7 @@ def write_study(
         "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
         "workload: {name: order-entry, warehouses: 1}",
         "load:",
-        f"  users: {list(users)}",
+        *([f"  users: {list(users)}"] if users else []),
         "  ramp_up: 1 s",
         f"  duration: {duration}",
         *(f"  {k}: {v}" for k, v in (USUAL | dict(load or {})).items() if v),

@@ -278,7 +278,7 @@ class _Load:
         begin = self.started_at_s + shape.ramp_up_s
         return {
             "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
-            "block": place.block, "position": place.order % len(shape.candidates),
+            "block": place.block, "tried": False, "position": place.order % len(shape.candidates),
             "pace": "none", "think_mean_s": None, "rate_per_s": None, "profile": "specification",
             "missed_starts": 0, "unserved": 0, "connections_opened": place.users,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,

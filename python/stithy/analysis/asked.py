@@ -12,6 +12,7 @@ class Asked:
 
     `users` None: at the highest level at which two can be compared. `pair` None: the two that are
     farthest apart. `blocks_most`: valid blocks after which no further ones are measured.
+    `by_search`: nothing of this is asked, but which candidate serves more users within a limit.
     """
 
     metric: str = "nopm"
@@ -19,3 +20,4 @@ class Asked:
     pair: tuple[str, str] | None = None
     margin_share: float = MARGIN_SHARE
     blocks_most: int = BLOCKS_MOST
+    by_search: bool = False

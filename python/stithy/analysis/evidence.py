@@ -23,6 +23,7 @@ from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
 from stithy.results.tables import STOPPED
+from stithy.search import Search
 from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
@@ -63,6 +64,11 @@ class Window:
         return int(self.row["block"])
 
     @property
+    def tried(self) -> bool:
+        """Whether a search chose its level; its block need not have every candidate."""
+        return bool(self.row["tried"])
+
+    @property
     def valid(self) -> bool:
         """Whether it supports a claim."""
         return is_valid(self.reasons)
@@ -99,6 +105,7 @@ class Evidence:
 
     `merged`: percentiles over several windows of a candidate and level, where they are known.
     `asked`: the primary question. `canaries`: those before the blocks, in the order of their time.
+    `search`: for how many users within which limit was searched.
     """
 
     candidates: tuple[str, ...]
@@ -107,6 +114,7 @@ class Evidence:
     merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
     asked: Asked = Asked()
     canaries: tuple[Canary, ...] = ()
+    search: Search | None = None
 
     @cached_property
     def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:
@@ -114,6 +122,16 @@ class Evidence:
         for window in self.windows:
             cells.setdefault((window.candidate, window.users), []).append(window)
         return {key: tuple(sorted(each, key=lambda w: w.block)) for key, each in cells.items()}
+
+    @property
+    def listed(self) -> tuple[int, ...]:
+        """The levels that the study lists: those that a search alone has tried are not among them.
+
+        Own: of a level without any window it is not known that it was tried.
+        """
+        tried = {window.users for window in self.windows if window.tried}
+        planned = {window.users for window in self.windows if not window.tried}
+        return tuple(users for users in self.levels if users in planned or users not in tried)
 
     def at(self, candidate: str, users: int) -> tuple[Window, ...]:
         """All windows of a candidate at a level, by block.

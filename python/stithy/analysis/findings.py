@@ -13,6 +13,7 @@ from stithy.analysis.comparisons import MORE_IS_BETTER, Compared, descriptive, p
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.layers import Limit, limits
+from stithy.analysis.search.served import Served, served
 from stithy.analysis.verdict.decide import Verdict
 from stithy.analysis.verdict.pair import farthest_pair
 
@@ -82,26 +83,33 @@ class Nothing:
     because: str
 
 
-Finding = Comparison | Alone | Growth | Limits | Nothing
+Finding = Comparison | Served | Alone | Growth | Limits | Nothing
 
 
 def findings(evidence: Evidence, means: pl.DataFrame) -> tuple[Finding, ...]:
     """All findings, the most important first; the first answers the study's question.
 
     `means`: as `series.means` gives it; may be empty.
-    Own: the primary question, the same pair by the other metric, what was full, how it grew.
+    Own: the primary question, how many users are served where that was searched for, the same pair
+    by the other metric, what was full, how it grew.
     """
-    answer = _answer(evidence)
+    answer, found = _answer(evidence), served(evidence)
     rest = [_other_metric(evidence, answer), _limits(evidence, means), _growth(evidence)]
+    if found is not None and found != answer:
+        rest.insert(0, found)
     return (answer, *(finding for finding in rest if finding is not None))
 
 
 def question(evidence: Evidence) -> Compared | None:
     """The comparison that answers the study's question; None where nothing can be compared.
 
+    None, too, where the question is who serves more users: brackets answer that (`search.served`).
+
     Own: the pair that was asked about, else the slowest and the fastest candidate, at the level
     that was asked about; where that has no valid block, at the highest of the others that has.
     """
+    if evidence.asked.by_search:
+        return None
     for users in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
         ::-1
     ]:
@@ -128,6 +136,9 @@ def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
 def _answer(evidence: Evidence) -> Finding:
     if not evidence.windows:
         return Nothing("the run has no window yet")
+    is_compared = len(evidence.candidates) > 1 and not evidence.asked.by_search
+    if not is_compared and (found := served(evidence)) is not None:
+        return found
     if len(evidence.candidates) == 1:
         return _alone(evidence)
     if (answered := question(evidence)) is not None:
@@ -172,7 +183,7 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
 def _limits(evidence: Evidence, means: pl.DataFrame) -> Finding | None:
     if means.is_empty():
         return None
-    users = max(evidence.levels)
+    users = max(evidence.listed, default=max(evidence.levels))
     of = []
     for name in evidence.candidates:
         windows = evidence.valid_at(name, users)
@@ -182,9 +193,9 @@ def _limits(evidence: Evidence, means: pl.DataFrame) -> Finding | None:
 
 
 def _growth(evidence: Evidence) -> Finding | None:
-    if len(evidence.levels) < 2:
+    if len(evidence.listed) < 2:
         return None
-    low, high = evidence.levels[0], evidence.levels[-1]
+    low, high = evidence.listed[0], evidence.listed[-1]
     factors = tuple((name, _factor(evidence, name, low, high)) for name in evidence.candidates)
     if all(factor is None for _, factor in factors):
         return None

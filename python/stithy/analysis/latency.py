@@ -10,6 +10,7 @@ PERCENTILES = {
     "response_p90_s": 90.0,
     "response_p95_s": 95.0,
     "response_p99_s": 99.0,
+    "response_p999_s": 99.9,
 }
 """The columns of `transactions` that a level may take from merged windows."""
 

@@ -32,11 +32,16 @@ def answered(context: "Context") -> bool:
     """Whether the measurement supports what it was made for.
 
     A comparison needs a block in which both are valid, at the level that is asked about; a single
-    candidate a valid window; and a null study must not find a difference.
+    candidate a valid window; a search alone a level of each candidate that says something; and a
+    null study must not find a difference.
     """
+    from stithy.analysis.search.served import served
     from stithy.analysis.standing import standing
     from stithy.analysis.verdict.decide import DIFFERENT
 
+    found = served(context.evidence) if context.evidence.asked.by_search else None
+    if found is not None:
+        return all(each.low or each.high for each in found.of)
     if len(context.evidence.candidates) < 2:
         return any(window.valid for window in context.evidence.windows)
     stands = standing(context.evidence)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from stithy.plan.steps import Plan, Step
     from stithy.run.forecast import Forecast
+    from stithy.search import Search
     from stithy.study.model import Study
 
 
@@ -49,24 +50,29 @@ def plan(
         Print one JSON document instead of tables.
     """
     from stithy.plan.expand import expand
+    from stithy.plan.search import trial
     from stithy.run.earlier import earlier_factors
-    from stithy.run.forecast import Forecast, mended
+    from stithy.run.forecast import Forecast, mended, mended_steps
     from stithy.study.load import read_study
 
     read = read_study(study).study
     forecast = Forecast(earlier_factors())
     planned = mended(expand(read, null=null), forecast)
+    tried = mended_steps(trial(read, planned), forecast)
     if json:
-        show_json(as_json(read, planned))
+        show_json(as_json(read, planned, tried))
     else:
-        show(f"{as_text(read, planned)}\n{_known(planned, forecast)}")
+        show(f"{as_text(read, planned, tried)}\n{_known(planned, forecast)}")
 
 
 COMMAND = plan
 
 
-def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
-    """The plan for programs: every field of every step, and the totals."""
+def as_json(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> dict[str, object]:
+    """The plan for programs: every field of every step, and the totals.
+
+    `tried` are the steps of one level of a search.
+    """
     from dataclasses import asdict
 
     from stithy.plan.cost import certain, memory_bytes, space_by_candidate, total_s
@@ -83,10 +89,28 @@ def as_json(study: "Study", plan: "Plan") -> dict[str, object]:
             "memory_bytes": memory_bytes(plan),
             "space_bytes": space_by_candidate(plan),
         },
+        "search_most": _search_most(plan, tried),
     }
 
 
-def as_text(study: "Study", plan: "Plan") -> str:
+def _search_most(plan: "Plan", tried: "Sequence[Step]") -> dict[str, object] | None:
+    """What a search takes at most beside the totals; None without one."""
+    from stithy.plan.cost import total_s
+    from stithy.plan.search import windows_most
+
+    if plan.search is None:
+        return None
+    windows = windows_most(plan.search)
+    time_s, time_s_max = total_s(tried)
+    return {
+        "levels": plan.search.levels_most,
+        "windows_each": windows,
+        "time_s": windows * time_s,
+        "time_s_max": windows * time_s_max,
+    }
+
+
+def as_text(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> str:
     """The plan for people: the steps, then what each candidate and the whole of it need."""
     parts = [
         study.study,
@@ -96,6 +120,8 @@ def as_text(study: "Study", plan: "Plan") -> str:
         _candidates(study, plan),
         _totals(plan),
     ]
+    if plan.search is not None:
+        parts.append(_search(plan.search, tried))
     if study.load.ledger:
         parts.append(LEDGERS)
     return "\n\n".join(parts)
@@ -132,6 +158,8 @@ def _question(study: "Study", plan: "Plan") -> str:
     from stithy.units import format_percent
 
     asked = plan.question
+    if asked is None and len(study.candidates) > 1:
+        return "Question: which candidate serves more users; a search tells, and no verdict."
     if asked is None:
         return "Nothing is compared: there is a single candidate."
     pair = asked.candidates
@@ -228,6 +256,24 @@ def _totals(plan: "Plan") -> str:
         lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
         lines[1] = f"Undecided to the end: {lines[1]}"
     return "\n".join(lines)
+
+
+def _search(search: "Search", tried: "Sequence[Step]") -> str:
+    """What is searched for, and what that takes at most beside the steps above."""
+    from stithy.plan.cost import total_s
+    from stithy.plan.search import windows_most
+    from stithy.units import format_duration
+
+    windows = windows_most(search)
+    time_s, time_s_max = total_s(tried)
+    begun = ", from what the levels above tell" if search.listed else ""
+    return (
+        f"Search: {search.limit}, from {search.users_least:,} to {search.users_most:,} users"
+        f"{begun}.\nIt adds at most {search.levels_most} levels and {windows} windows for each "
+        "candidate, both ends of a bracket twice;\nmore only where windows disagree or are not "
+        f"valid: about {format_duration(round(windows * time_s))}, at most "
+        f"{format_duration(round(windows * time_s_max))}."
+    )
 
 
 def _amount(steps: "Sequence[Step]") -> str:

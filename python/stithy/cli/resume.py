@@ -52,6 +52,7 @@ def resume(
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
     from stithy.cli.looking import look
+    from stithy.cli.searching import searched
     from stithy.run.executor import execute
     from stithy.run.resume import resumed_run
     from stithy.run.stop import Stop
@@ -59,8 +60,11 @@ def resume(
     require_writable(junit)
     stop = Stop(say)
     with stop.installed():
-        with display() as shown, resumed_run(directory, stop, shown.show, force=force) as context:
-            outcome = execute(context, keep=keep, judge=look)
+        with (
+            display() as shown,
+            resumed_run(directory, stop, shown.show, force=force, advisers=(searched,)) as context,
+        ):
+            outcome = execute(context, keep=keep, judge=look, advisers=(searched,))
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

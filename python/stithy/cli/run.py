@@ -60,6 +60,7 @@ def run(
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
     from stithy.cli.looking import look
+    from stithy.cli.searching import searched
     from stithy.run.executor import execute
     from stithy.run.start import start_run
     from stithy.run.stop import Stop
@@ -69,7 +70,7 @@ def run(
     with stop.installed():
         with display() as shown:
             context = start_run(study, out, stop, shown.show, null=null)
-            outcome = execute(context, keep=keep, judge=look)
+            outcome = execute(context, keep=keep, judge=look, advisers=(searched,))
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

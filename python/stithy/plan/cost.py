@@ -77,9 +77,9 @@ def transactions_per_s_max(load: Load) -> float:
     if load.rate_per_s is not None:
         asked = UNEVEN * load.rate_per_s
     elif load.pace.think_s is not None:
-        asked = min(asked, UNEVEN * max(load.users) / load.pace.think_s)
+        asked = min(asked, UNEVEN * load.users_max / load.pace.think_s)
     elif load.pace.kind == "keyed":
-        asked = min(asked, UNEVEN * max(load.users) / KEYED_S)
+        asked = min(asked, UNEVEN * load.users_max / KEYED_S)
     return min(TRANSACTIONS_PER_S_MAX, asked)
 
 

@@ -31,6 +31,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         image_bytes=images,
         question=scene.question,
         twins=scene.twins,
+        search=study.load.search(study.workload.warehouses),
     )
 
 

@@ -6,6 +6,7 @@ of drives, or the devices themselves could differ, and a verdict "better" would 
 
 from dataclasses import replace
 
+from stithy.errors import UserError
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
 
@@ -15,12 +16,26 @@ AGAIN = "-again"
 def nulled(study: Study) -> Study:
     """The study with its first candidate alone; its question names no pair, and it demands nothing.
 
-    Thresholds ask for what a null study cannot say: it has one candidate.
+    Thresholds ask for what a null study cannot say: it has one candidate. Nor does it search: what
+    a search finds has no interval that could hold a difference. Raises UserError where nothing but
+    a search is left.
     """
+    if not study.load.users:
+        raise UserError(
+            "the study has no level at which a candidate could be compared with itself",
+            where="--null",
+            remedy="give `load.users` a level beside `load.find`",
+        )
+    load = study.load.model_copy(update={"find": None, "find_within": None})
     name, candidate = next(iter(study.candidates.items()))
     primary = study.primary.model_copy(update={"candidates": None})
     return study.model_copy(
-        update={"candidates": {name: candidate}, "primary": primary, "thresholds": ()}
+        update={
+            "candidates": {name: candidate},
+            "primary": primary,
+            "thresholds": (),
+            "load": load,
+        }
     )
 
 

@@ -34,8 +34,11 @@ class Question:
 
 
 def question(study: Study, names: tuple[str, ...]) -> Question | None:
-    """The primary question about these candidates; None where a single one compares with none."""
-    if len(names) < 2:
+    """The primary question about these candidates.
+
+    None where a single one compares with none, and where there is no level to ask about.
+    """
+    if len(names) < 2 or not study.load.users:
         return None
     primary, repeat = study.primary, study.load.repeat
     asked = ("users", "metric", "margin_percent")

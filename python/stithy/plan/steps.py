@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stithy.plan.question import Question
+from stithy.search import Search
 
 StepKind = Literal[
     "provision",
@@ -65,6 +66,8 @@ class WindowPlan:
 
     `block` counts from 0 within a level; `position` is the place in the block's random order.
     `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
+    `tried`: a search chose this level, and only the candidates of which it wants to know more have
+    a window there.
     """
 
     id: str
@@ -76,6 +79,7 @@ class WindowPlan:
     duration_s: float
     seed: int
     checkpoint: bool
+    tried: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class Plan:
     largest; `growth_bytes` what the longest window may add to it. `image_bytes` is the memory that
     emulated drives take, by candidate. `question` is None where a single candidate is measured.
     `twins`: in a null study the second name of a candidate, with the one whose volume it shares.
+    `search` is None where nothing is searched for; which windows it needs is not known before.
     """
 
     seed: int
@@ -97,6 +102,7 @@ class Plan:
     image_bytes: Mapping[str, int] = field(default_factory=dict)
     question: Question | None = None
     twins: Mapping[str, str] = field(default_factory=dict)
+    search: Search | None = None
 
     def home(self, candidate: str) -> str:
         """The candidate whose volume this one's windows use: itself, but in a null study."""

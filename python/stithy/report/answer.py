@@ -9,7 +9,7 @@ import polars as pl
 
 from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.registry import plugins
-from stithy.report import canaries, drives, head_room, ledgers, resumed
+from stithy.report import canaries, drives, head_room, ledgers, resumed, searches
 from stithy.report.context import Context, context_of
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
@@ -88,6 +88,7 @@ def _flaws(context: Context) -> Iterator[str]:
             f"{unsteady} of {plural(len(windows), 'window')} {verb} not steady; what changed is "
             "told under Validity. The numbers count all the same."
         )
+    yield from searches.flaws(context)
     if (changed := canaries.flaw(context)) is not None:
         yield changed
     yield from _unfinished(context)

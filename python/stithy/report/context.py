@@ -14,8 +14,9 @@ from stithy.report import drives, driving
 from stithy.report.latencies import merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
-from stithy.results.manifest import LoadFacts, Manifest, QuestionFacts
+from stithy.results.manifest import LoadFacts, Manifest, QuestionFacts, SearchFacts
 from stithy.results.read import Run
+from stithy.search import Limit, Search
 from stithy.units import format_size
 
 
@@ -144,8 +145,19 @@ def context_of(run: Run) -> Context:
     workload = known.WORKLOAD if known else None
     evidence = gather(frames(run), names, users, workload)
     merged = merged_levels(run.directory, evidence)
-    asked = _asked(manifest.plan.question if manifest else None)
-    return Context(run, replace(evidence, merged=merged, asked=asked))
+    plan = manifest.plan if manifest else None
+    search = _search(plan.search if plan else None)
+    asked = _asked(plan.question if plan else None)
+    if plan and plan.search and plan.search.alone:
+        asked = replace(asked, by_search=True)
+    return Context(run, replace(evidence, merged=merged, asked=asked, search=search))
+
+
+def _search(facts: SearchFacts | None) -> Search | None:
+    if facts is None:
+        return None
+    limit = Limit(facts.percentile, facts.transaction, facts.limit_s)
+    return Search(limit, facts.users_least, facts.users_most, facts.listed)
 
 
 def _asked(question: QuestionFacts | None) -> Asked:

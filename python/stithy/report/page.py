@@ -31,6 +31,7 @@ from stithy.report import (
     looks,
     page_tables,
     palette,
+    searches,
     thresholds,
     verdicts,
 )
@@ -104,6 +105,7 @@ def build(context: Context) -> Page:
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
         page_tables.titles(figures), page_tables.summary(context), page_tables.windows(context),
+        searches.table(context),
         *verdicts.tables(context), canaries.table(context), page_tables.reasons(context),
         page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
@@ -148,6 +150,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         commit_rule=commit_rule(),
         **verdicts.rule(page.context),
         asked=looks.asked(page.context),
+        searched=searches.asked(page.context),
         loop=driving.paragraph(page.context.load),
         head_room=head_room.sentence(page.context),
         machine=canaries.sentence(page.context),

@@ -168,19 +168,36 @@ class QuestionFacts(_Facts):
     derived: tuple[str, ...] = ()
 
 
+class SearchFacts(_Facts):
+    """A search for the most users within a limit: a percentile of a transaction type's responses.
+
+    From `users_least` to `users_most`; it began with the levels `listed`. `alone`: there were no
+    other levels, and which candidate serves more was the question.
+    """
+
+    percentile: str
+    transaction: str
+    limit_s: float
+    users_least: int
+    users_most: int
+    listed: tuple[int, ...] = ()
+    alone: bool = False
+
+
 class PlanFacts(_Facts):
     """The plan in short: ids of the windows in the order of the plan.
 
     `skipped` are those of them that were not needed, because the primary question was decided;
     `further` windows that were not planned, and that what was measured needed.
-    `question` is None where a single candidate was measured. `null`: it was measured against
-    itself, under two names.
+    `question` is None where a single candidate was measured, or no level was given. `null`: it was
+    measured against itself, under two names.
     """
 
     windows: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     question: QuestionFacts | None = None
+    search: SearchFacts | None = None
     null: bool = False
     master_candidate: str
 

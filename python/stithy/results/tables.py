@@ -58,6 +58,7 @@ WINDOW = Table(
         _r("rate_per_s", "1/s", "transactions due in a second of an open loop", null=True),
         _t("profile", "mix and keys: `specification` or `hammerdb`"),
         _i("block", "", "block within the level, from 0"),
+        _b("tried", "a search for users chose the level"),
         _i("position", "", "place in the block's random order, from 0"),
         _r("started_at_s", "s", "Unix time of the users' start", null=True),
         _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),

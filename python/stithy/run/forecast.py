@@ -6,7 +6,7 @@ on this machine say by how much. A window's measured time is fixed by the study,
 only what is around it is scaled.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -61,7 +61,12 @@ class Forecast:
 
 def mended(plan: Plan, forecast: Forecast) -> Plan:
     """The plan with the times that its steps are expected to take."""
-    return replace(plan, steps=tuple(_mended(step, forecast) for step in plan.steps))
+    return replace(plan, steps=mended_steps(plan.steps, forecast))
+
+
+def mended_steps(steps: Iterable[Step], forecast: Forecast) -> tuple[Step, ...]:
+    """The steps with the times that they are expected to take."""
+    return tuple(_mended(step, forecast) for step in steps)
 
 
 def _mended(step: Step, forecast: Forecast) -> Step:

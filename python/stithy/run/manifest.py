@@ -18,6 +18,7 @@ from stithy.results.manifest import (
     MemoryFacts,
     PlanFacts,
     QuestionFacts,
+    SearchFacts,
     SessionFacts,
     WorkloadFacts,
     comparability,
@@ -113,7 +114,22 @@ class ManifestFile:
             ),
             master_candidate=plan.master_candidate,
             question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
+            search=self._search(),
             null=bool(plan.twins),
+        )
+
+    def _search(self) -> SearchFacts | None:
+        search = self._context.plan.search
+        if search is None:
+            return None
+        return SearchFacts(
+            percentile=search.limit.percentile,
+            transaction=search.limit.transaction,
+            limit_s=search.limit.limit_s,
+            users_least=search.users_least,
+            users_most=search.users_most,
+            listed=search.listed,
+            alone=not self._context.file.study.load.users,
         )
 
     def _workload(self) -> WorkloadFacts:

@@ -97,6 +97,7 @@ def window_row(context: Context, measured: "Measured", transactions: list[Row]) 
         "rate_per_s": load.rate_per_s,
         "profile": load.profile,
         "block": window.block,
+        "tried": window.tried,
         "position": window.position,
         "complete": False,
         "missing_because": measured.missing_because,

@@ -4,7 +4,7 @@ Everything else is derived from here: the messages about a wrong file (`locate`)
 for editors (`schema`) and the reference page (`reference`). Validation never looks at the machine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from stithy.registry import plugins
 from stithy.study.primary import Primary
 from stithy.study.sections import (
     Candidate,
@@ -31,7 +32,7 @@ from stithy.study.sections import (
     read_engine,
     read_workload,
 )
-from stithy.study.thresholds import EXAMPLE, read_thresholds
+from stithy.study.thresholds import ALL, EXAMPLE, instead, read_thresholds
 from stithy.study.users import Load
 from stithy.study.users_rules import Asked, conflicts
 from stithy.study.wrong import Wrong, refuse, within, wrong
@@ -183,6 +184,7 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _load_fits_the_workload(self) -> Self:
         load = self.load
+        search = load.search(self.workload.warehouses)
         asked = Asked(
             users=load.users,
             given=frozenset(load.model_fields_set),
@@ -193,9 +195,19 @@ class Study(BaseModel):
             touch_percent=load.touch_percent,
             profile=load.profile,
             warehouses=self.workload.warehouses,
+            find_most=search.users_most if search else None,
         )
-        refuse(each._replace(loc=("load", *each.loc)) for each in conflicts(asked))
+        found = [*conflicts(asked), *self._unknown_transaction()]
+        refuse(each._replace(loc=("load", *each.loc)) for each in found)
         return self
+
+    def _unknown_transaction(self) -> Iterator[Wrong]:
+        """A search for a type of transaction that the workload does not have."""
+        limit, workload = self.load.find, plugins("workload")[self.workload.name].WORKLOAD
+        types = [*(each.name for each in workload.transactions), ALL]
+        if limit is not None and limit.transaction not in types:
+            what = f"unknown transaction type `{limit.transaction}`"
+            yield Wrong(what, instead(limit.transaction, types), str(limit), ("find",))
 
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:

@@ -90,6 +90,9 @@ class Primary(BaseModel):
         self, users: Sequence[int], candidates: Sequence[str], repeat: int | None
     ) -> Iterator[Wrong]:
         """What of it does not fit the rest of the study, each at the key to change."""
+        if not users:
+            yield from self._without_levels()
+            return
         if self.users is not None and self.users not in users:
             levels = ", ".join(map(str, users))
             yield Wrong("a level that is not measured", f"one of {levels}", self.users, ("users",))
@@ -101,6 +104,18 @@ class Primary(BaseModel):
                 ("blocks",),
             )
         yield from self._wrong_pair(candidates)
+
+    def _without_levels(self) -> Iterator[Wrong]:
+        """A search alone asks who serves more users, whatever the question says."""
+        for name, info in type(self).model_fields.items():
+            if name in self.model_fields_set:
+                yield Wrong(
+                    "a question without a level",
+                    "add the level to `load.users`, or leave `primary` out: a search alone asks "
+                    "which candidate serves more users",
+                    None,
+                    (info.alias or name,),
+                )
 
     def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Wrong]:
         pair = self.candidates or ()

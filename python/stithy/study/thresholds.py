@@ -218,7 +218,7 @@ def _value(token: _Token, names: Names) -> Measured:
         _fail(
             f"not a value, `{token.text}`",
             f"a candidate, a metric and a level, such as {names.candidates[0]}."
-            f"{last if last in METRICS else 'nopm'}_at_{names.users[0]}",
+            f"{last if last in METRICS else 'nopm'}_at_{next(iter(names.users), 1)}",
             *token[1:],
         )
     mistakes = [*_metric_mistakes(metric, token, len(head)), *_level_mistakes(level, token, names)]
@@ -246,9 +246,10 @@ def _metric_mistakes(metric: str, token: _Token, head: int) -> Iterator[Mistake]
 def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
     if not _LEVEL.fullmatch(level) or int(level) not in names.users:
         known = ", ".join(map(str, names.users))
+        right = f"its levels are {known}" if known else "add it to `load.users`"
         start = token.end - max(1, len(level))
         what = f"a level that the study does not have, `{level}`"
-        yield Mistake(what, f"its levels are {known}", start, token.end)
+        yield Mistake(what, right, start, token.end)
 
 
 def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:
@@ -263,17 +264,18 @@ def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | M
         start = token.start + len(candidate) + 1
         return Mistake(
             f"unknown transaction type `{transaction}`",
-            _instead(transaction, types), start, start + max(1, len(transaction)),
+            instead(transaction, types), start, start + max(1, len(transaction)),
         )  # fmt: skip
     if not head:
         right = f"write whose it is, such as {names.candidates[0]}.{token.text.lstrip('.')}"
         return Mistake("a value without its candidate", right, *token[1:])
     name = candidate if transaction in types and candidate else head
-    right = _instead(name, names.candidates)
+    right = instead(name, names.candidates)
     return Mistake(f"unknown candidate `{name}`", right, token.start, token.start + len(name))
 
 
-def _instead(word: str, known: Sequence[str]) -> str:
+def instead(word: str, known: Sequence[str]) -> str:
+    """What to write for a word that is not known: the one that was meant, else all there are."""
     guess = closest(word, known)
     return f"did you mean `{guess}`?" if guess else f"one of {', '.join(known)}"
 

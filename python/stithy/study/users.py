@@ -1,10 +1,22 @@
 """The `load` section of a study: how many virtual users, when they act, what they share."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
+from stithy.search import Search, levels_within
 from stithy.study.pace import Pace, PaceValue
+from stithy.study.search import EXAMPLE, USERS_MOST, LimitValue, Within
 from stithy.study.users_rules import HOME_USERS, ProfileName, warehouses_touched
 from stithy.study.wrong import Wrong, refuse, within
 from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
@@ -35,18 +47,52 @@ def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
     return users
 
 
+_SEARCHED = object()
+"""Stands for levels that a study with a search may leave out."""
+
+
+def _or_searched(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    return () if users is _SEARCHED else check(users)
+
+
+def _levels_or_search(schema: dict[str, Any]) -> None:
+    """What an editor knows of it: one of the two is needed."""
+    schema["required"] = [name for name in schema["required"] if name != "users"]
+    schema["anyOf"] = [{"required": ["users"]}, {"required": ["find"]}]
+
+
 class Load(BaseModel):
     """The virtual users: how many, for how long, how often."""
 
-    model_config = _STRICT
+    model_config = ConfigDict(**_STRICT, json_schema_extra=_levels_or_search)
 
     users: Annotated[
         tuple[Level, ...],
         Field(strict=False, min_length=1, max_length=100),
         AfterValidator(_ladder),
+        WrapValidator(_or_searched),
     ] = Field(
+        json_schema_extra={"default": "needed without a search"},
         description="The levels: numbers of virtual users, measured in the order written.",
         examples=[[1, 4, 13]],
+    )
+    find: LimitValue = Field(
+        default=None,
+        json_schema_extra={"default": "no search"},
+        description=(
+            "A search, beside the levels or instead of them: for each candidate the most users "
+            "within a limit of response time, by doubling and bisection. The percentile is one of "
+            "p50, p90, p95, p99 and p99.9, of a transaction type or of `all`."
+        ),
+        examples=[EXAMPLE],
+    )
+    find_within: Within = Field(
+        default=None,
+        json_schema_extra={
+            "default": f"1 to {USERS_MOST}, or to as many as have homes, where these are fewer"
+        },
+        description="The levels between which is searched: it begins at the first of them.",
+        examples=[[1, 500]],
     )
     connections: Annotated[
         int | None, Field(ge=1, le=CONNECTIONS_MAX), _number(CONNECTIONS_MAX)
@@ -179,15 +225,58 @@ class Load(BaseModel):
         examples=[100],
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _may_be_searched(cls, section: Any) -> Any:
+        """With a search the levels may be left out."""
+        if isinstance(section, dict) and "find" in section and "users" not in section:
+            return {**section, "users": _SEARCHED}
+        return section
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        refuse(self._without_levels())
+        return self
+
+    def _without_levels(self) -> Iterator[Wrong]:
+        """What asks for levels or a search that is not there, each at the key to change."""
+        if self.find is None and self.find_within is not None:
+            right = f"add `find: {EXAMPLE}`, or leave it out"
+            ends = list(self.find_within)
+            yield Wrong("the ends of a search without one", right, ends, ("find_within",))
+        if not self.users and self.find is not None and self.repeat is not None:
+            right = "leave it out, or add `users`: a search measures each end of its bracket twice"
+            yield Wrong("blocks at each level without levels", right, self.repeat, ("repeat",))
+
     @property
     def pauses(self) -> bool:
         """Whether users wait between two transactions."""
         return self.rate_per_s is None and self.pace.kind != "none"
 
     @property
+    def users_max(self) -> int:
+        """The most users that any level may have."""
+        return max((*self.users, *self._searched))
+
+    @property
+    def _searched(self) -> tuple[int, ...]:
+        """The ends of the search as written, or as usual; none without one."""
+        return () if self.find is None else self.find_within or (1, USERS_MOST)
+
+    @property
     def connections_max(self) -> int:
         """The most connections that any level has."""
-        return self.connections or max(self.users)
+        return self.connections or self.users_max
+
+    def search(self, warehouses: int) -> Search | None:
+        """The search, whose usual end is where homes end; None where nothing is searched for."""
+        if self.find is None:
+            return None
+        least, most = self._searched
+        if self.find_within is None and self.home_users is not None:
+            reach = warehouses_touched(self.touch_percent, warehouses)
+            most = min(most, reach * self.home_users)
+        return Search(self.find, least, most, levels_within(self.users, least, most))
 
     @property
     def home_users(self) -> int | None:

@@ -21,7 +21,8 @@ ProfileName = Literal["specification", "hammerdb"]
 class Asked:
     """What was asked for; `given` names the keys that were written and not left to defaults.
 
-    `users_per_warehouse` None binds nobody, `connections` None gives each user its own.
+    `users_per_warehouse` None binds nobody, `connections` None gives each user its own. `find_most`
+    is where a search ends, None where nothing is searched for.
     """
 
     users: tuple[int, ...]
@@ -33,6 +34,19 @@ class Asked:
     touch_percent: int
     profile: ProfileName
     warehouses: int
+    find_most: int | None = None
+
+    @property
+    def users_max(self) -> int:
+        """The most users that there may be."""
+        return max((*self.users, self.find_most or 0))
+
+    @property
+    def place_of_most(self) -> tuple[str, int]:
+        """The key that asks for so many."""
+        if self.users_max in self.users:
+            return "users", self.users.index(self.users_max)
+        return "find_within", 1
 
 
 def warehouses_touched(touch_percent: int, warehouses: int) -> int:
@@ -53,6 +67,13 @@ def conflicts(asked: Asked) -> Iterator[Wrong]:
 
 
 def _open_loop(asked: Asked) -> Iterator[Wrong]:
+    if asked.find_most is not None:
+        yield Wrong(
+            "a search for users at a rate",
+            "leave out one of them: at a rate, users are only connections",
+            asked.rate_per_s,
+            ("rate",),
+        )
     if "pace" in asked.given:
         yield Wrong(
             "a rate together with a pace",
@@ -84,7 +105,7 @@ def _closed_loop(asked: Asked) -> Iterator[Wrong]:
             None,
             ("arrivals",),
         )
-    most = max(asked.users)
+    most = asked.users_max
     # Deferred deliveries, which come with keyed pace, need connections beside the users' own.
     if asked.connections is not None and asked.connections > most and not asked.keyed:
         yield Wrong(
@@ -100,7 +121,7 @@ def _closed_loop(asked: Asked) -> Iterator[Wrong]:
 def _homes(asked: Asked, users_per_warehouse: int) -> Iterator[Wrong]:
     """Every user has a home within reach."""
     reach = warehouses_touched(asked.touch_percent, asked.warehouses)
-    most = max(asked.users)
+    most = asked.users_max
     if most <= reach * users_per_warehouse:
         return
     needed = ceil(most / reach)
@@ -119,5 +140,5 @@ def _homes(asked: Asked, users_per_warehouse: int) -> Iterator[Wrong]:
         f"users at home in each; or `users_per_warehouse: {needed}`, or "
         f"{ceil(most / users_per_warehouse)} warehouses in reach",
         most,
-        ("users", asked.users.index(most)),
+        asked.place_of_most,
     )

@@ -30,6 +30,7 @@ def test_all_is_merged_over_types_and_windows() -> None:
         "response_p90_s": whole.percentile_s(90),
         "response_p95_s": whole.percentile_s(95),
         "response_p99_s": whole.percentile_s(99),
+        "response_p999_s": whole.percentile_s(99.9),
     }
 
 

@@ -27,7 +27,9 @@ def test_an_unknown_key_in_the_wrong_section_is_sent_home() -> None:
 def test_an_unknown_key_that_is_like_nothing_shows_what_there_is() -> None:
     """The keys of the section, in their order."""
     (problem,) = said(("duration:", "xyzzy: 1\n  duration:"))
-    assert problem.startswith("12:3: unknown key in `load`: xyzzy: known here: users, connections,")
+    assert problem.startswith(
+        "12:3: unknown key in `load`: xyzzy: known here: users, find, find_within,"
+    )
 
 
 def test_a_missing_key_points_to_the_section_that_lacks_it() -> None:

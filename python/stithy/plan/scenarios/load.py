@@ -55,7 +55,7 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
 def _windows(study: Study, scene: Scene) -> Iterator[Step]:
     names = list(study.candidates)
     for block in blocks([*names, *scene.twins], _counts(study, scene), study.seed):
-        for window in _windows_of(study, block):
+        for window in windows_of(study, block):
             yield from around(study, scene, window)
     # After all of them, because how many blocks there will be is not known before.
     yield from (_check_end(name, scene) for name in names)
@@ -75,7 +75,8 @@ def _check_end(name: str, scene: Scene) -> Step:
     return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
 
 
-def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
+def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[WindowPlan]:
+    """The windows of a block; `tried` where a search chose its level."""
     for position, candidate in enumerate(block.candidates):
         yield WindowPlan(
             id=window_id(candidate, block.users, block.index),
@@ -87,13 +88,16 @@ def _windows_of(study: Study, block: Block) -> Iterator[WindowPlan]:
             duration_s=study.load.duration_s,
             seed=block.seed,
             checkpoint=study.load.checkpoint,
+            tried=tried,
         )
 
 
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: the restore before it, and the window; before a block a canary."""
     name, size = scene.twins.get(window.candidate, window.candidate), scene.size
-    optional = scene.question is not None and scene.question.may_spare(window.users, window.block)
+    asked = scene.question
+    optional = asked is not None and asked.may_spare(window.users, window.block)
+    optional = optional and not window.tried
     held, memory = scene.held(name), scene.memory(name)
     restored = cost.restore(size, scene.restored(name), scene.pages(name))
     measured = cost.window(study, size, held, memory)

@@ -1,0 +1,75 @@
+"""How many users each candidate serves within a limit, as far as it was searched and measured."""
+
+from stithy.analysis.search.bracket import WINDOWS_ENOUGH
+from stithy.analysis.search.served import Capacity, Served
+from stithy.report.wording import duration, listing, plural
+
+NAME = "served"
+
+
+def say(finding: Served, unit: str) -> str:
+    """The bracket of every candidate, and who serves most where the brackets tell."""
+    parts = [_capacity(finding, each, unit) for each in finding.of]
+    return f"{'; '.join(parts)}; {_closing(finding)}."
+
+
+def _capacity(finding: Served, of: Capacity, unit: str) -> str:
+    """`sata serves 34 users within 1 s (at 36, p95 of new-order is 1.08 s)`."""
+    limit = finding.search.limit
+    within = f"within {duration(limit.limit_s)}"
+    if of.low is None:
+        return _none(finding, of, unit, within)
+    served = plural(of.low.users, unit)
+    if of.cut_off:
+        return f"{of.candidate} serves {served} {within} so far: its search was cut off"
+    if of.high is not None:
+        value = duration(of.high.value_s)
+        return (
+            f"{of.candidate} serves {served} {within} (at {of.high.users:,}, {limit.name} is "
+            f"{value})"
+        )
+    text = f"{of.candidate} serves at least {served} {within}"
+    if of.stopped_at is None:
+        return f"{text}, where its search ends"
+    return f"{text}; at {of.stopped_at:,} {of.because}"
+
+
+def _none(finding: Served, of: Capacity, unit: str, within: str) -> str:
+    """Nothing obeyed: that is either the storage's doing, or nobody can tell."""
+    limit, least = finding.search.limit, finding.search.users_least
+    if of.high is not None and of.high.users == least:
+        even = "even " if least == 1 else ""
+        value = f"{limit.name} is {duration(of.high.value_s)}"
+        return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
+    if of.high is not None:
+        value = f"at {of.high.users:,}, {limit.name} is {duration(of.high.value_s)}"
+        return f"no level of {of.candidate} is sure to be {within} ({value})"
+    because = of.because or "its search was cut off"
+    at = least if of.stopped_at is None else of.stopped_at
+    return f"whether {of.candidate} serves {plural(at, unit)} {within} is not known: {because}"
+
+
+def _closing(finding: Served) -> str:
+    """Who serves most; and that nothing here is more sure than its windows."""
+    how = _windows(finding)
+    if len(finding.of) < 2:
+        return how
+    more = "more" if len(finding.of) == 2 else "most"
+    if finding.most is not None:
+        return f"{finding.most} serves {more} ({how}, and no verdict)"
+    names = listing([each.candidate for each in finding.of])
+    overlap = all(each.low or each.high for each in finding.of)
+    because = "brackets overlap" if overlap else "not every bracket is known"
+    return f"which of {names} serves {more} cannot be told, as {because} ({how})"
+
+
+def _windows(finding: Served) -> str:
+    """On how many windows the ends of the brackets rest."""
+    known = [each.windows_least for each in finding.of if each.windows_least is not None]
+    if known and min(known) >= WINDOWS_ENOUGH:
+        few = "two" if min(known) == WINDOWS_ENOUGH else str(min(known))
+        more = "" if max(known) == WINDOWS_ENOUGH else " or more"
+        return f"a search with {few}{more} windows at each end"
+    if max(known, default=1) == 1:
+        return "a search with one window at an end"
+    return "a search with one window at some ends"

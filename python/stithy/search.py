@@ -1,0 +1,104 @@
+"""What a search for users is: the limit that response times must obey, and between which levels.
+
+`max users with p95 of new-order ≤ 1 s`. `study.search` reads such a text, `analysis.search` says
+which level comes next, `plan.search` makes steps of it. Printed and read again a limit is the same.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from stithy.thresholds import exact_duration
+
+PERCENTILES: Mapping[str, float] = {
+    "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999,
+}  # fmt: skip
+"""What may be asked, by the word that asks for it: the share of answers that are as fast."""
+
+FINELY_BELOW = 20
+"""Own: below so many users a bracket closes to one user, above to about a twentieth."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A percentile of the response times of a transaction type (or `all`) that must be obeyed."""
+
+    percentile: str
+    transaction: str
+    limit_s: float
+
+    @property
+    def column(self) -> str:
+        """The column of the table `transactions` that holds it: `response_p999_s`."""
+        return f"response_{self.percentile.replace('.', '')}_s"
+
+    @property
+    def name(self) -> str:
+        """What is measured: `p95 of new-order`."""
+        return f"{self.percentile} of {self.transaction}"
+
+    @property
+    def answers_least(self) -> int:
+        """Fewer answers than this have no such percentile but their slowest."""
+        return round(1 / (1 - PERCENTILES[self.percentile]))
+
+    def obeyed(self, value_s: float) -> bool:
+        """Whether a measured value is as it must be."""
+        return value_s <= self.limit_s
+
+    def __str__(self) -> str:
+        """As it is written in a study."""
+        return f"max users with {self.name} ≤ {exact_duration(self.limit_s)}"
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search for the most users within a limit, from `users_least` to `users_most`.
+
+    `listed` are the levels within these that are measured in any case: the search begins with what
+    their windows tell.
+    """
+
+    limit: Limit
+    users_least: int
+    users_most: int
+    listed: tuple[int, ...] = ()
+
+    @property
+    def levels_most(self) -> int:
+        """The most levels that are tried besides those listed, for each candidate."""
+        return doublings(self.users_least, self.users_most) + halvings(self._ratio)
+
+    @property
+    def _ratio(self) -> float:
+        """How far two neighbours are apart at most before bisection begins, as a factor."""
+        known = (self.users_least, *sorted(self.listed))
+        return max([2.0, *(high / low for low, high in zip(known, known[1:], strict=False))])
+
+
+def resolution(users: int) -> int:
+    """How near a bracket's upper end is to its lower one, `users`, when nothing more is tried.
+
+    1 below 20 users, then about 5 %.
+    """
+    return max(1, round(users / FINELY_BELOW))
+
+
+def doublings(least: int, most: int) -> int:
+    """Levels tried from `least` to `most` if each obeys."""
+    return math.ceil(math.log2(most / least)) + 1
+
+
+def halvings(ratio: float) -> int:
+    """Levels tried at most between two that are `ratio` (2 or more) apart, until it is closed."""
+    return math.ceil(math.log2(FINELY_BELOW)) + math.ceil(math.log2(ratio - 1))
+
+
+def next_tried(low: int, high: int) -> int | None:
+    """The level between one that obeys and one that does not; None where they are near enough."""
+    return None if high - low <= resolution(low) else (low + high) // 2
+
+
+def levels_within(levels: Sequence[int], least: int, most: int) -> tuple[int, ...]:
+    """Those of the levels that a search between these looks at."""
+    return tuple(users for users in levels if least <= users <= most)

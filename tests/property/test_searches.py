@@ -1,0 +1,93 @@
+"""Searches: whatever the storage does they end, and what they say no window contradicts."""
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stithy.analysis.search.bracket import Said, Trial, bracket
+from stithy.analysis.search.course import next_level
+from stithy.search import Limit, Search, resolution
+
+LIMIT = Limit("p95", "new-order", 1.0)
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> Search:
+    """Any ends, with or without listed levels between them."""
+    least = draw(st.integers(1, 2000))
+    most = draw(st.integers(least + 1, 50_000))
+    listed = draw(st.lists(st.integers(least, most), max_size=4, unique=True))
+    return Search(LIMIT, least, most, tuple(listed))
+
+
+def ended(search: Search, said: Callable[[int], bool | None]) -> tuple[list[Trial], int]:
+    """The trials of a whole search, and how many windows it took beside the listed levels."""
+    trials = {users: after(Trial(users), said(users)) for users in search.listed}
+    windows = 0
+    while (users := next_level(list(trials.values()), search)) is not None:
+        windows += 1
+        assert windows <= 3 * (search.levels_most + len(search.listed))
+        trials[users] = after(trials.get(users, Trial(users)), said(users))
+    return list(trials.values()), windows
+
+
+def after(trial: Trial, said: bool | None) -> Trial:
+    """A trial with one window more."""
+    return Trial(
+        trial.users,
+        trial.obeyed + (said is True),
+        trial.missed + (said is False),
+        trial.silent + (said is None),
+    )
+
+
+@given(searches(), st.integers(0, 60_000))
+def test_the_truth_of_a_monotone_storage_is_bracketed_as_finely_as_promised(
+    search: Search, serves: int
+) -> None:
+    """Two windows at each end, no more levels than said, and the truth between them."""
+    trials, windows = ended(search, lambda users: users <= serves)
+    found = bracket(trials)
+    low = found.low.users if found.low else 0
+    assert low <= serves
+    assert (found.low is None) == (serves < search.users_least)
+    assert (found.high is None) == (serves >= search.users_most)
+    assert found.split == found.again == found.silent == ()
+    if found.high is not None and found.low is not None:
+        assert serves < found.high.users <= low + resolution(low)
+    assert all(end is None or end.is_sure for end in (found.low, found.high))
+    assert len({trial.users for trial in trials} - {*search.listed}) <= search.levels_most
+    assert windows <= search.levels_most + 2
+
+
+@given(searches(), st.data())
+def test_whatever_windows_say_the_search_ends_and_claims_what_they_bear(
+    search: Search, data: st.DataObject
+) -> None:
+    """Noise, windows that are not valid, a response that is not monotone."""
+    answers = st.sampled_from([True, False, None])
+    trials, _ = ended(search, lambda _: data.draw(answers))
+    found = bracket(trials)
+    below = [t for t in trials if found.low and t.users <= found.low.users]
+    assert not any(trial.missed for trial in below)
+    if found.high is not None:
+        assert found.high.obeyed == 0
+        between = [t for t in trials if (found.low.users if found.low else 0) < t.users]
+        lower = [trial for trial in between if trial.users < found.high.users]
+        assert all(trial.said in (Said.SPLIT, Said.NOTHING, Said.OBEYED) for trial in lower)
+    obeyed = {trial.users for trial in trials if trial.said is Said.OBEYED}
+    assert obeyed == {t.users for t in below if t.said is Said.OBEYED} | {*found.again}
+
+
+@given(searches(), st.integers(0, 60_000), st.integers(0, 60_000))
+def test_a_driver_that_ends_first_leaves_a_lower_bound_and_no_more(
+    search: Search, serves: int, driver: int
+) -> None:
+    """Beyond what the driver can do nothing is said of the storage."""
+    trials, _ = ended(search, lambda users: None if users > driver else users <= serves)
+    found = bracket(trials)
+    if found.high is not None:
+        assert serves < found.high.users <= driver
+    if found.low is not None:
+        assert found.low.users <= min(serves, driver)

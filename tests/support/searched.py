@@ -1,0 +1,61 @@
+"""Windows with response times of one's choice, for tests of searches."""
+
+from collections.abc import Iterable, Sequence
+
+from stithy.analysis.asked import Asked
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reason import Reason
+from stithy.search import Limit, Search
+
+LIMIT = Limit("p95", "new-order", 1.0)
+SEARCH = Search(LIMIT, 1, 256)
+
+
+def window(
+    candidate: str,
+    users: int,
+    values: Sequence[float | None],
+    *,
+    flags: Sequence[Flag] = (),
+    tried: bool = True,
+) -> list[Window]:
+    """Windows at a level, a block each, whose p95 of new-order has these values, seconds."""
+    return [
+        _window(candidate, users, block, value, flags, tried=tried)
+        for block, value in enumerate(values)
+    ]
+
+
+def _window(
+    candidate: str,
+    users: int,
+    block: int,
+    value: float | None,
+    flags: Sequence[Flag],
+    *,
+    tried: bool,
+) -> Window:
+    row = {
+        "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
+        "block": block, "tried": tried, "missing_because": None, "tpm": 200.0, "nopm": 90.0,
+    }  # fmt: skip
+    counts = {"committed": 200, "rolled_back": 2}
+    each = {"new-order": {**counts, "response_p95_s": value}} if value is not None else {}
+    everything = {"all": {**counts, "response_p95_s": value or 0.1}}
+    reasons = tuple(Reason(flag, {}) for flag in flags)
+    return Window(row, {**each, **everything}, reasons)
+
+
+def evidence(
+    windows: Iterable[Window], search: Search = SEARCH, asked: Asked | None = None
+) -> Evidence:
+    """The evidence of a run with these windows and this search."""
+    known = tuple(windows)
+    return Evidence(
+        candidates=tuple(dict.fromkeys(each.candidate for each in known)),
+        levels=tuple(sorted({each.users for each in known})),
+        windows=known,
+        asked=asked or Asked(),
+        search=search,
+    )
