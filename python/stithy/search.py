@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stithy.thresholds import exact_duration
+from stithy.units import SECONDS_BY_UNIT, parse_duration
 
 PERCENTILES: Mapping[str, float] = {
     "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999,
@@ -48,7 +48,21 @@ class Limit:
 
     def __str__(self) -> str:
         """As it is written in a study."""
-        return f"max users with {self.name} ≤ {exact_duration(self.limit_s)}"
+        return f"max users with {self.name} ≤ {_written(self.limit_s)}"
+
+
+def read_time(text: str) -> float:
+    """The seconds of a time as a study has it, to twelve digits: `72 ms` is 0.072.
+
+    Raises ValueError, with what would be right.
+    """
+    return float(f"{parse_duration(text):.12g}")
+
+
+def _written(limit_s: float) -> str:
+    """A time in the unit that fits it, with all its digits."""
+    unit = "us" if limit_s < 1e-3 else "ms" if limit_s < 1 else "s"
+    return f"{limit_s / SECONDS_BY_UNIT[unit]:.12g} {unit}"
 
 
 @dataclass(frozen=True)

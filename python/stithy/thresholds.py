@@ -102,7 +102,7 @@ class Constant:
 
     def __str__(self) -> str:
         """As it is written in a study."""
-        return exact_duration(self.value) if self.unit == "s" else decimal(self.value)
+        return _duration(self.value) if self.unit == "s" else decimal(self.value)
 
 
 Side = Measured | Constant
@@ -135,7 +135,7 @@ def decimal(value: float) -> str:
     return _trimmed(format(Decimal(repr(value)), "f"))
 
 
-def exact_duration(value_s: float) -> str:
+def _duration(value_s: float) -> str:
     """A duration in the unit that fits its size, or in seconds where only these give it exactly."""
     unit = "us" if 0 < value_s < 1e-3 else "ms" if 0 < value_s < 1 else "s"
     size_s = SECONDS_BY_UNIT[unit]

@@ -26,6 +26,7 @@ from stithy.results.manifest import (
     MemoryFacts,
     PlanFacts,
     QuestionFacts,
+    SearchFacts,
     SessionFacts,
     WorkloadFacts,
     comparability,
@@ -86,6 +87,7 @@ class Shape:
     drives: Mapping[str, float] = field(default_factory=dict)
     thresholds: tuple[Threshold, ...] = ()
     primary: QuestionFacts | None = None
+    search: SearchFacts | None = None
     null: bool = False
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
@@ -187,7 +189,8 @@ def manifest(shape: Shape) -> Manifest:
         load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(
             windows=tuple(windows), master_candidate=shape.candidates[0],
-            question=shape.primary, null=shape.null, skipped=tuple(sorted(shape.skipped)),
+            question=shape.primary, search=shape.search, null=shape.null,
+            skipped=tuple(sorted(shape.skipped)),
         ),
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),
         environment=_environment(), started_at_s=START_S,

@@ -10,10 +10,9 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
-from stithy.search import PERCENTILES, Limit
+from stithy.search import PERCENTILES, Limit, read_time
 from stithy.study.wrong import wrong
 from stithy.suggest import closest
-from stithy.units import parse_duration
 
 EXAMPLE = "max users with p95 of new-order ≤ 1 s"
 USERS_MOST = 256
@@ -79,7 +78,7 @@ def _time(text: str, tokens: list[re.Match[str]]) -> float:
     if not rest.strip():
         _fail("a limit without a time", f"write {EXAMPLE}", tokens[6].span())
     try:
-        limit_s = parse_duration(rest)
+        limit_s = read_time(rest)
     except ValueError as error:
         _fail(f"not a duration, `{rest.strip()}`", str(error), part)
     if not limit_s > 0:

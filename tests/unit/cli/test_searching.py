@@ -29,6 +29,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def response_s(request: RunRequest) -> float:
     """2 ms for each user and the share of what the candidate serves within 10 ms."""
+    assert request.hlog_stem is not None  # a run always keeps its latencies
     candidate = request.hlog_stem.parent.name.split("-")[1]
     return 0.010 * request.users / SERVES[candidate]
 

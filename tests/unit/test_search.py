@@ -1,0 +1,48 @@
+"""How finely a search looks, and how many levels it may take."""
+
+import pytest
+
+from stithy.search import Limit, Search, doublings, halvings, levels_within, next_tried, resolution
+
+LIMIT = Limit("p99.9", "new-order", 0.02)
+
+
+def test_a_limit_names_its_column_and_is_written_as_in_a_study() -> None:
+    """With the unit that fits."""
+    assert (LIMIT.column, LIMIT.name) == ("response_p999_s", "p99.9 of new-order")
+    assert str(LIMIT) == "max users with p99.9 of new-order ≤ 20 ms"
+    assert str(Limit("p50", "all", 2.5e-4)) == "max users with p50 of all ≤ 250 us"
+    assert str(Limit("p50", "all", 90.0)) == "max users with p50 of all ≤ 90 s"
+
+
+@pytest.mark.parametrize(("percentile", "least"), [("p50", 2), ("p95", 20), ("p99.9", 1000)])
+def test_a_percentile_needs_so_many_answers(percentile: str, least: int) -> None:
+    """Of fewer it is the slowest."""
+    assert Limit(percentile, "all", 1.0).answers_least == least
+
+
+def test_a_value_just_at_the_limit_obeys() -> None:
+    """At most is written, and at most is meant."""
+    assert LIMIT.obeyed(0.02)
+    assert not LIMIT.obeyed(0.0200001)
+
+
+def test_a_bracket_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> None:
+    """The middle is tried until then."""
+    assert [resolution(users) for users in (1, 19, 29, 31, 100, 1000)] == [1, 1, 1, 2, 5, 50]
+    assert next_tried(32, 64) == 48
+    assert next_tried(34, 36) is None
+    assert next_tried(1, 2) is None
+
+
+def test_levels_are_counted_before_they_are_tried() -> None:
+    """Doublings to the end, and what halving may take between two of them."""
+    assert (doublings(1, 256), doublings(100, 150), halvings(2.0)) == (9, 2, 5)
+    assert Search(LIMIT, 1, 256).levels_most == 14
+    far = Search(LIMIT, 1, 256, (1, 200)).levels_most
+    assert far == 9 + halvings(200.0)
+
+
+def test_listed_levels_outside_are_left_out() -> None:
+    """The ends belong to the search."""
+    assert levels_within((1, 2, 8, 9), 2, 8) == (2, 8)
