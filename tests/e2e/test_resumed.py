@@ -49,7 +49,10 @@ def test_a_run_killed_at_ten_seeded_moments_is_resumed(place: Path) -> None:
 MOMENTS: dict[str, Callable[[Path], object]] = {
     "while loading": lambda out: entries(out, "making", kind="shared-memory"),
     "in the second window": lambda out: seconds_measured(out, "w-a-u2-b0") >= 1,
+    "in the final check": lambda out: entries(out, "step-started", id="check-end-a"),
 }
+LOADED = {"while loading": 2, "in the second window": 1, "in the final check": 1}
+"""How often the database is loaded: once, where its master copy had been finished."""
 
 
 @pytest.mark.needs_postgresql
@@ -81,6 +84,7 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     conditions = pl.read_parquet(RunDirectory(out).table("conditions"))
     assert set(conditions["moment"]) == {"load", "end"}
     assert conditions["holds"].all()
+    assert len(entries(out, "step-started", kind="prepare")) == LOADED[moment]
     assert "The run was resumed at" in RunDirectory(out).page.read_text()
     assert left_by(out) == []
     assert stithy.registered() == []
@@ -100,10 +104,12 @@ def test_a_run_is_resumed_after_a_reboot(stithy: Stithy, place: Path) -> None:
     process.communicate()
     [started] = entries(out, "run-started")
     now = started.facts["owner"]["boot_id"]
-    for book in (RunDirectory(out).journal, *stithy.registered()):
+    for book in (RunDirectory(out).journal, *stithy.registered(), place / "a/.stithy.json"):
         book.write_text(book.read_text().replace(now, "0" * 36))
     ended = stithy.run("resume", out)
     assert ended.returncode == 0, ended.stderr
-    assert "killed and the machine started again" in RunDirectory(out).page.read_text()
+    page = RunDirectory(out).page.read_text()
+    assert "killed and the machine started again" in page
+    assert "proven to be the same to the byte" in page or "loaded again" in page
     assert window_row(out, "w-a-u1-b0")["complete"]
     assert left_by(out) == []

@@ -22,11 +22,11 @@ def resume(
     """Go on with a run that was killed, interrupted or failed, and write its report.
 
     Whatever ended it (Ctrl-C, a kill, a reboot, a full disk), the run ends with the same windows as
-    if nothing had happened. First what it left is removed, as `stithy clean` does. Then the
-    candidates are made and the database is loaded again, from the same seed. Windows that were
-    measured are kept; the one that was cut off, and those that are missing, are measured as
-    planned. The report says when the run was resumed. It does not measure a window again that came
-    to its end, valid or not.
+    if nothing had happened. First what it left is removed, as `stithy clean` does; only a master
+    copy that is still there, and is proven to be as it was made, is used on. Otherwise the database
+    is loaded again, from the same seed. Windows that were measured are kept; the one that was cut
+    off, and those that are missing, are measured as planned. The report says when the run was
+    resumed. It does not measure a window again that came to its end, valid or not.
 
     Refused for a run that still goes on, for one that ended well, and where its study, the kernel,
     the CPUs, the memory or a program's version are not as they were.

@@ -17,9 +17,11 @@ ENDS = {
     "running": "it had ended unnoticed",
 }
 COMPARABLE = (
-    "The windows are comparable: the plan and its seed are the same, the database was loaded again "
-    "from that seed, and each window starts from a fresh restore."
+    "The windows are comparable: the plan and its seed are the same, the database was {database}, "
+    "and each window starts from a fresh restore."
 )
+LOADED_AGAIN = "loaded again from that seed"
+KEPT = "that of the session before, proven to be the same to the byte"
 
 
 def sentence(context: Context) -> str | None:
@@ -33,8 +35,12 @@ def sentence(context: Context) -> str | None:
     for window in context.evidence.windows:
         counts[_session_of(window.row["started_at_s"], sessions)] += 1
     shares = [f"{count} in session {number}" for number, count in enumerate(counts, start=1)]
-    comparable = "" if _changed(context) else f" {COMPARABLE}"
-    return f"{told}; windows measured: {listing(shares)}.{comparable}"
+    text = f"{told}; windows measured: {listing(shares)}."
+    if _changed(context):
+        return text
+    later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]
+    kept = bool(later) and all(session.master_kept for session in later)
+    return f"{text} {COMPARABLE.format(database=KEPT if kept else LOADED_AGAIN)}"
 
 
 def flaws(context: Context) -> Iterator[str]:

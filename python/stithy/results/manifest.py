@@ -211,12 +211,14 @@ class SessionFacts(_Facts):
     `boot_id` is the kernel's, so that a reboot in between is known. `end` is `killed` where nothing
     tells of an end; `ended_at_s` is then what its journal told last. `changed` names what of the
     machine or the study was not as before, and was gone on with all the same (`--force`).
+    `master_kept`: it used the master copy of an earlier session, which was proven to be as it was.
     """
 
     started_at_s: float
     ended_at_s: float | None = None
     boot_id: str
     changed: tuple[str, ...] = ()
+    master_kept: bool = False
     end: End | Literal["killed"] = "running"
     end_because: str | None = None
 

@@ -10,6 +10,7 @@ from stithy.results.write import write_json
 from stithy.run.context import Context
 from stithy.run.driving import pace_of
 from stithy.run.events import Note, Progress
+from stithy.run.loading import need_database
 from stithy.study.users import Load
 from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
@@ -43,6 +44,7 @@ def calibrate(context: Context, step: Step) -> str:
 def _calibrated(context: Context, step: Step) -> CalibrateSummary:
     output = context.directory.calibrate_output
     candidate = step.candidate or context.plan.master_candidate
+    need_database(context, candidate)
     with context.server(candidate, output.with_name("server.log")) as instance:
         return context.hammer(instance.url).calibrate(
             connections=context.file.study.load.connections_max,

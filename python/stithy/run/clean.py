@@ -9,7 +9,7 @@ from stithy.drives import places
 from stithy.drives.program import find, remove
 from stithy.errors import StithyError
 from stithy.run.journal import Journal
-from stithy.run.register import Registered, all_registered, read_registered
+from stithy.run.register import Registered, all_registered, forget, read_registered
 from stithy.run.undo import Left, undo
 
 
@@ -87,7 +87,7 @@ def clean_run(run: Registered) -> Cleaned:
         journal.close()
     # Whoever resumed it meanwhile writes into that file.
     if not left and not ((now := read_registered(run.path)) and _goes_on(now)):
-        run.path.unlink(missing_ok=True)
+        forget(run.path)
     return Cleaned(run, len(run.makings) - len(left), tuple(left))
 
 

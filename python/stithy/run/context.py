@@ -35,12 +35,14 @@ from stithy.workload.workload import Workload
 class Before:
     """Earlier sessions of a resumed run; `changed` is what they met otherwise than this one.
 
-    `manifest` is what they wrote last, None where it could not be read.
+    `manifest` is what they wrote last, None where it could not be read. `master_kept`: their master
+    copy is used on.
     """
 
     sessions: tuple[SessionFacts, ...]
     manifest: Manifest | None
     changed: tuple[str, ...]
+    master_kept: bool = False
 
 
 @dataclass

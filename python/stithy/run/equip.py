@@ -26,7 +26,7 @@ from stithy.run.events import Observer
 from stithy.run.fingerprint import Fingerprint, fingerprint
 from stithy.run.journal import Journal
 from stithy.run.log import logging
-from stithy.run.register import Register
+from stithy.run.register import Register, kept_password
 from stithy.run.scratch import make_scratch
 from stithy.run.stop import Stop
 from stithy.secrets import Secret, generate_password
@@ -83,6 +83,7 @@ class Equipped:
     clock: Clock
     runner: Runner
     user: ServerUser | None
+    password: Secret
     server_cpus: tuple[int, ...] | None
     engine: Engine
     installation: Installation
@@ -140,7 +141,8 @@ def equip(
     """
     runner, user = tools.runner(run_id), tools.user()
     cpus = _server_cpus(file)
-    engine = tools.engine(file, _request(file, runner, user, cpus))
+    password = kept_password(run_id) or generate_password()
+    engine = tools.engine(file, _request(file, runner, user, cpus, password))
     installation = engine.check()
     return Equipped(
         run_id=run_id,
@@ -150,6 +152,7 @@ def equip(
         clock=tools.clock,
         runner=runner,
         user=user,
+        password=password,
         server_cpus=cpus,
         engine=engine,
         installation=installation,
@@ -174,7 +177,11 @@ def _server_cpus(file: StudyFile) -> tuple[int, ...] | None:
 
 
 def _request(
-    file: StudyFile, runner: Runner, user: ServerUser | None, cpus: tuple[int, ...] | None
+    file: StudyFile,
+    runner: Runner,
+    user: ServerUser | None,
+    cpus: tuple[int, ...] | None,
+    password: Secret,
 ) -> Request:
     database = file.study.database
     return Request(
@@ -183,7 +190,7 @@ def _request(
         memory_bytes=database.memory_bytes,
         connections_max=file.study.load.connections_max,
         user=user,
-        password=generate_password(),
+        password=password,
         cpus=cpus,
     )
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from stithy.errors import InvalidMeasurement
+from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.plan.ids import derive_seed
 from stithy.plan.steps import Step
 from stithy.results import tables
@@ -12,10 +12,11 @@ from stithy.results.write import write_table
 from stithy.run import drives
 from stithy.run.context import Context
 from stithy.run.events import Progress
+from stithy.run.past import MASTER_MADE
 from stithy.run.restore import restore
 from stithy.run.trees import make_tree, record_tree
 from stithy.storage.consent import DATA, MASTER
-from stithy.storage.copy import contents_of, sync_filesystem
+from stithy.storage.copy import Contents, contents_of, sync_filesystem
 from stithy.units import format_duration, format_size
 from stithy.wire.messages import AnyMessage, Started
 from stithy.wire.messages import Progress as HammerProgress
@@ -48,25 +49,32 @@ def prepare(context: Context, step: Step) -> str:
 def snapshot(context: Context, step: Step) -> str:
     """Turn the loaded database into the master copy: durable, with the hash of every file.
 
-    The state of all emulated drives is kept with it, and put back with each restore.
+    The state of all emulated drives is kept with it, and put back with each restore. A session that
+    goes on with the master copy of an earlier one keeps theirs alone.
     """
+    contents = context.state.master or _master_copy(context)
+    drives.keep_state(context)
+    return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
+
+
+def _master_copy(context: Context) -> Contents:
+    """Make it, and write down what it holds once it is whole."""
     volume = context.volume(context.plan.master_candidate)
     master = volume.path / MASTER
     record_tree(context, context.plan.master_candidate, MASTER)
     (volume.path / DATA).rename(master)
     sync_filesystem(master)
     contents = contents_of(master)
+    context.journal.write(MASTER_MADE, sha256=contents.sha256)
     context.state.master = contents
-    drives.keep_state(context)
-    return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
+    return contents
 
 
 def check(context: Context, step: Step) -> str:
     """Verify all consistency conditions, after loading or at a candidate's end."""
     candidate = step.candidate or context.plan.master_candidate
     moment = "end" if step.at_end else "load"
-    if not (context.volume(candidate).path / DATA).exists():
-        restore(context, candidate, window_id=None)
+    need_database(context, candidate, at_end=step.at_end)
     output = context.directory.check_output(candidate, moment)
     with context.server(candidate, output.with_suffix(".server.log")) as instance:
         checked = context.hammer(instance.url).check(
@@ -84,6 +92,23 @@ def check(context: Context, step: Step) -> str:
             remedy=f"read {output}; loading or the device under it is at fault",
         )
     return _told(len(checked.conditions), checked.broken)
+
+
+def need_database(context: Context, candidate: str, *, at_end: bool = False) -> None:
+    """Restore the candidate's database where there is none.
+
+    Raises InfrastructureError `at_end`: a fresh copy says nothing of what the last window left.
+    """
+    data = context.volume(candidate).path / DATA
+    if data.exists():
+        return
+    if at_end:
+        raise InfrastructureError(
+            "the database that its last window left is gone",
+            where=str(data),
+            remedy="none; the quick checks after its windows hold",
+        )
+    restore(context, candidate, window_id=None)
 
 
 def _told(count: int, broken: tuple[int, ...]) -> str:

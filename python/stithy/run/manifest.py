@@ -97,6 +97,7 @@ class ManifestFile:
             ended_at_s=ended_at_s,
             boot_id=boot_id(),
             changed=before.changed if before else (),
+            master_kept=before.master_kept if before else False,
             end=end,
             end_because=because,
         )

@@ -19,6 +19,12 @@ from stithy.run.further import ADDED, further_from
 from stithy.run.journal import Entry, read_journal
 from stithy.run.register import Making
 
+MASTER_MADE = "master-copy"
+"""The event that tells the hash of a master copy, once it is whole and durable."""
+
+MASTER_KEPT = "master-kept"
+"""The event of a session that begins with the master copy of an earlier one."""
+
 BEGINNINGS = ("run-started", "run-resumed")
 
 
@@ -30,6 +36,7 @@ class Session:
     started_at_s: float
     last_at_s: float
     changed: tuple[str, ...]
+    master_kept: bool
     end: End | None
     because: str | None
 
@@ -40,9 +47,18 @@ class Session:
             ended_at_s=self.last_at_s,
             boot_id=self.owner.boot_id,
             changed=self.changed,
+            master_kept=self.master_kept,
             end=self.end or "killed",
             end_because=self.because,
         )
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The step that began last of those that may change a candidate's database."""
+
+    id: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,8 @@ class Past:
 
     `null`: it measures one candidate against itself. `further`: the windows that were decided
     while it went on.
+    `touched`: by candidate, what came last to its database. `master`: the hash of the contents of
+    the master copy as it was made, None where there was none, or loading began anew since.
     `makings` are all things that were made and not unmade within their own step: most of them were
     unmade later, which the register knows.
     """
@@ -64,6 +82,8 @@ class Past:
     finished: frozenset[str]
     skipped: Mapping[str, str]
     further: tuple[Further, ...]
+    touched: Mapping[str, Touched]
+    master: str | None
     makings: tuple[Making, ...]
 
 
@@ -129,8 +149,30 @@ def _past(entries: Sequence[Entry], begun: Mapping[str, Any]) -> Past:
         finished=frozenset(finished),
         skipped={facts["id"]: facts["because"] for facts in skipped},
         further=tuple(further_from(each.facts) for each in entries if each.event == ADDED),
+        touched=_touched(entries),
+        master=_master(entries),
         makings=_makings(entries),
     )
+
+
+def _touched(entries: Sequence[Entry]) -> dict[str, Touched]:
+    """A candidate's storage holds what it held when it is made ready for another session."""
+    started = (entry.facts for entry in entries if entry.event == "step-started")
+    return {
+        facts["candidate"]: Touched(facts["id"], facts["kind"])
+        for facts in started
+        if facts.get("candidate") is not None and facts["kind"] != "provision"
+    }
+
+
+def _master(entries: Sequence[Entry]) -> str | None:
+    found = None
+    for entry in entries:
+        if entry.event == "step-started" and entry.facts.get("kind") == "prepare":
+            found = None
+        elif entry.event == MASTER_MADE:
+            found = str(entry.facts["sha256"])
+    return found
 
 
 def _sessions(entries: Sequence[Entry]) -> Iterator[Session]:
@@ -148,6 +190,7 @@ def _session(entries: Sequence[Entry]) -> Session:
         started_at_s=first.at_s,
         last_at_s=(ended or entries[-1]).at_s,
         changed=tuple(first.facts.get("changed", ())),
+        master_kept=any(entry.event == MASTER_KEPT for entry in entries),
         end=ended.facts["end"] if ended else None,
         because=ended.facts["because"] if ended else None,
     )

@@ -5,7 +5,9 @@ is about to be made, each thing that was unmade. `stithy clean` needs nothing el
 directory may be moved or deleted at any time.
 """
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from stithy.environment import state_home
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import Identity, identity_from, is_alive, own_identity
 from stithy.run.journal import Journal, read_journal
+from stithy.secrets import Secret
 
 
 @dataclass(frozen=True)
@@ -53,16 +56,16 @@ class Register:
 
         Raises PreconditionError where nothing can be written.
         """
-        folder = state_home() / "runs"
+        entry = _entry(run_id)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._journal = Journal(folder / f"{run_id}.jsonl", clock)
+            entry.parent.mkdir(parents=True, exist_ok=True)
+            self._journal = Journal(entry, clock)
             owner = own_identity().facts()
             self._journal.write("run", run_id=run_id, directory=str(directory), owner=owner)
         except (OSError, InfrastructureError) as error:
             raise PreconditionError(
                 f"runs cannot be registered here: {error}",
-                where=str(folder),
+                where=str(entry.parent),
                 remedy="make it writable, or name another directory in STITHY_STATE",
             ) from error
 
@@ -83,11 +86,46 @@ class Register:
         """Enter that all of it stays until `stithy clean`."""
         self._journal.write("kept")
 
+    def keep_password(self, password: Secret) -> None:
+        """Keep the password of the run's servers: a later session may meet what they left.
+
+        Only its user may read it, and it goes with the entry. Where it cannot be written there is
+        none, and a later session begins anew.
+        """
+        with suppress(OSError):
+            fd = os.open(_password(self.path), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(fd, "w") as file:
+                file.write(password.reveal())
+                file.flush()
+                os.fsync(file.fileno())
+
     def close(self, *, remove: bool) -> None:
         """Give up the file; `remove` it when nothing is left."""
         self._journal.close()
         if remove:
-            self._journal.path.unlink(missing_ok=True)
+            forget(self.path)
+
+
+def kept_password(run_id: str) -> Secret | None:
+    """The password of a run's servers; None where it is not known."""
+    try:
+        return Secret(text) if (text := _password(_entry(run_id)).read_text()) else None
+    except OSError:
+        return None
+
+
+def forget(path: Path) -> None:
+    """Remove the entry of a run, its file last. Idempotent."""
+    _password(path).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+
+
+def _entry(run_id: str) -> Path:
+    return state_home() / "runs" / f"{run_id}.jsonl"
+
+
+def _password(entry: Path) -> Path:
+    return entry.with_suffix(".password")
 
 
 def read_registered(path: Path) -> Registered | None:

@@ -2,7 +2,7 @@
 
 A window counts as measured when its step was finished and its row can be read; the row is what a
 window writes last. A final check looks at what a candidate's last window left, so it can only be
-done where a window of that candidate is still to come.
+done where that is still there, or a window of that candidate is still to come.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stithy.database.instance import ServerFacts
-from stithy.plan.steps import Step
+from stithy.plan.steps import Step, StepKind
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest
@@ -20,6 +20,10 @@ from stithy.run.context import State
 from stithy.run.past import Past
 
 GONE = "the database that its last window left was gone with the session that was cut off"
+
+AROUND: frozenset[StepKind] = frozenset({"provision", "tear-down"})
+LOADING: frozenset[StepKind] = frozenset({"prepare", "check"})
+"""Steps that come before the master copy and leave nothing else."""
 
 Row = dict[str, Any]
 
@@ -40,22 +44,41 @@ class Rest:
 
 
 def rest_of(
-    steps: Sequence[Step], directory: RunDirectory, past: Past, manifest: Manifest | None
+    steps: Sequence[Step],
+    directory: RunDirectory,
+    past: Past,
+    manifest: Manifest | None,
+    *,
+    has_master: bool = False,
+    databases: frozenset[str] = frozenset(),
 ) -> Rest:
-    """The rest of a run with these steps, from its journal's past and its results."""
+    """The rest of a run with these steps, from its journal's past and its results.
+
+    `has_master`: the master copy is there, and need not be made again. `databases`: the candidates
+    of which what their last window left is there.
+    """
     windows = [step for step in steps if step.kind == "window"]
     measured = _measured(windows, directory, past)
     left = [step for step in windows if step.id not in {*measured, *past.skipped}]
     calibration = _calibration(past, manifest)
-    done = _done(steps, left, calibrated=calibration is not None)
-    ends = [step for step in steps if step.at_end and step.id in done]
-    impossible = {s.id: GONE for s in ends if s.id not in {*past.finished, *past.skipped}}
-    state = _state(directory, manifest, measured, reloaded=bool(left))
+    known = {*past.finished, *past.skipped}
+    ends = [step for step in steps if step.at_end and step.id not in known]
+    checks = [step for step in ends if step.candidate in databases]
+    done = _done(steps, left, checks) | _settled(steps, calibrated=calibration is not None,
+                                                 has_master=has_master)  # fmt: skip
+    impossible = {step.id: GONE for step in ends if step.id in done}
+    state = _state(directory, manifest, measured, reloaded=bool(left) and not has_master)
     state.calibration = calibration
     state.skipped = {s.id: past.skipped[s.id] for s in windows if s.id in past.skipped}
     state.done = done
     written = tuple(step.id for step in left if directory.window(step.id).root.exists())
     return Rest(state, len(left), len(measured), written, impossible)
+
+
+def windows_left(steps: Sequence[Step], directory: RunDirectory, past: Past) -> bool:
+    """Whether any window is still to be measured."""
+    windows = {step.id for step in steps if step.kind == "window"}
+    return bool(windows - over(steps, directory, past))
 
 
 def over(steps: Sequence[Step], directory: RunDirectory, past: Past) -> frozenset[str]:
@@ -74,19 +97,27 @@ def _measured(windows: Sequence[Step], directory: RunDirectory, past: Past) -> d
     return found
 
 
-def _done(steps: Sequence[Step], left: Sequence[Step], *, calibrated: bool) -> frozenset[str]:
-    """The steps that are not to be done again: all of them where no window is left."""
-    if not left:
-        return frozenset(step.id for step in steps)
+def _done(steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]) -> frozenset[str]:
+    """The steps that are not to be done again; where no window is left all but final checks."""
     waiting = {step.id for step in left}
     candidates = {step.candidate for step in left}
+    ends = {step.id for step in steps if step.at_end and step.candidate in candidates}
+    ends |= {step.id for step in checks}
+    around = {step.candidate for step in checks}
     return frozenset(
         step.id
         for step in steps
         if (step.window is not None and step.window.id not in waiting)
-        or (step.at_end and step.candidate not in candidates)
-        or (step.kind == "calibrate" and calibrated)
+        or (step.at_end and step.id not in ends)
+        or not (left or step.at_end or (step.kind in AROUND and step.candidate in around))
     )
+
+
+def _settled(steps: Sequence[Step], *, calibrated: bool, has_master: bool) -> frozenset[str]:
+    """The steps whose outcome is known or there, whatever is left to do."""
+    loading = {step.id for step in steps if step.kind in LOADING and not step.at_end}
+    calibration = {step.id for step in steps if step.kind == "calibrate"}
+    return frozenset((loading if has_master else set()) | (calibration if calibrated else set()))
 
 
 def _calibration(past: Past, manifest: Manifest | None) -> CalibrationFacts | None:

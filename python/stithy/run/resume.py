@@ -1,8 +1,9 @@
 """A run that was cut off goes on: what is left of it is cleaned, what was measured is kept.
 
-Nothing is guessed: the journal tells what was done, the machine whether the run still lives. Its
-volumes are made anew and the database is loaded again from the same seed, then the windows that are
-missing are measured as planned. It stays the same run, with the same id; this is its next session.
+Nothing is guessed: the journal tells what was done, the machine whether the run still lives. Where
+its master copy is still there and proven to be as it was, it is used on; otherwise volumes are made
+anew and the database is loaded again from the same seed. Then the windows that are missing are
+measured as planned. It stays the same run, with the same id; this is its next session.
 """
 
 import fcntl
@@ -20,6 +21,7 @@ from stithy.errors import (
 )
 from stithy.hosts.processes import is_alive, own_identity
 from stithy.plan.null import as_null
+from stithy.plan.steps import Step
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.results.read import read_manifest
@@ -29,23 +31,30 @@ from stithy.run.events import Note, Observer
 from stithy.run.fingerprint import changes
 from stithy.run.further import Adviser, SoFar, ask
 from stithy.run.journal import Journal
-from stithy.run.past import Past, read_past
+from stithy.run.past import MASTER_KEPT, Past, read_past
 from stithy.run.preflight import check_candidates
-from stithy.run.register import Making, Register, read_registered
-from stithy.run.rest import Rest, over, rest_of
+from stithy.run.register import Making, Register, kept_password, read_registered
+from stithy.run.rest import Rest, over, rest_of, windows_left
 from stithy.run.stop import Stop
+from stithy.run.survivors import Survivors, proven, spared, survivors_of
 from stithy.run.undo import undo
+from stithy.storage.copy import Contents
+from stithy.storage.marks import read_mark
 from stithy.study.load import StudyFile, read_study
 
 
 @dataclass(frozen=True)
 class Found:
-    """A run that may go on; `changed` is what is not as it was, and was allowed."""
+    """A run that may go on; `changed` is what is not as it was, and was allowed.
+
+    `survivors` are what is left alone of what its last session left.
+    """
 
     past: Past
     manifest: Manifest | None
     equipped: Equipped
     changed: tuple[str, ...]
+    survivors: Survivors
 
 
 @contextmanager
@@ -71,7 +80,7 @@ def resumed_run(
         found = _found(directory, tools or Tools(), force=force)
         books = _enter(found)
         try:
-            _clean(directory, found.past, books.register)
+            _clean(found, books.register, found.survivors)
             context = _context(found, books, stop, tell, advisers)
         except StithyError as error:
             _end(found, books, error)
@@ -103,6 +112,7 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
     _refuse_living(directory, past)
     file = _study(directory, past)
     logs = directory.drives / f"session-{len(past.sessions) + 1}"
+    knows_password = kept_password(past.run_id) is not None
     equipped = equip(file, directory, past.run_id, logs, tools)
     changed = (*_study_changed(past, file), *changes(past.machine, equipped.machine))
     if changed and not force:
@@ -112,7 +122,14 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
             where=str(directory.root),
             remedy="run the study again as a new run, or go on all the same with --force",
         )
-    return Found(past, manifest, equipped, changed)
+    unusable = CHANGED if changed else None if knows_password else FORGOTTEN
+    survivors = survivors_of(past, equipped.plan, equipped.providers, unusable=unusable)
+    return Found(past, manifest, equipped, changed, survivors)
+
+
+CHANGED = "what has changed may concern it"
+FORGOTTEN = "the password of its server is not known any more"
+"""Why nothing that an earlier session left is used."""
 
 
 def _refuse_ended(directory: RunDirectory, past: Past, manifest: Manifest | None) -> None:
@@ -166,6 +183,7 @@ def _enter(found: Found) -> Books:
     equipped, past = found.equipped, found.past
     directory = equipped.directory
     register = Register(past.run_id, directory.root.resolve(), equipped.clock)
+    register.keep_password(equipped.password)
     journal = Journal(directory.journal, equipped.clock)
     journal.write(
         "run-resumed",
@@ -178,28 +196,37 @@ def _enter(found: Found) -> Books:
 
 
 OWN_NAMES = frozenset({"tree", "mark", "scratch", "cgroup", "mount", "drive", "image"})
-"""Kinds whose names or marks are this run's alone; others may belong to a later run by now."""
+"""Kinds whose names or marks are this run's alone. A directory is, while it bears the run's mark;
+others may belong to a later run by now."""
 
 
-def _clean(directory: RunDirectory, past: Past, register: Register) -> None:
-    """Unmake all that earlier sessions left, as `stithy clean` does.
+def _is_own(making: Making, run_id: str) -> bool:
+    """Whether a thing that only the journal tells of is this run's still."""
+    if making.kind != "directory":
+        return making.kind in OWN_NAMES
+    mark = read_mark(Path(making.facts["path"]))
+    return mark is not None and mark.run_id == run_id and mark.made_directory
+
+
+def _clean(found: Found, register: Register, survivors: Survivors) -> None:
+    """Unmake all that earlier sessions left, as `stithy clean` does, but for the survivors.
 
     Where the register knows nothing of it (it was lost, or is kept elsewhere), the journal tells
     what there may be.
     """
-    known = read_registered(register.path)
+    past, known = found.past, read_registered(register.path)
     makings = known.makings if known else ()
     if not makings:
         makings = tuple(
             Making(register.making(each.kind, each.facts), each.kind, each.facts)
             for each in past.makings
-            if each.kind in OWN_NAMES
+            if _is_own(each, past.run_id)
         )
-    left = undo(past.run_id, makings, register.unmade, everything=True)
+    left = undo(past.run_id, spared(makings, survivors), register.unmade, everything=True)
     if left:
         raise InfrastructureError(
             f"what the run left could not be removed: {left[0].making.kind}: {left[0].reason}",
-            where=str(directory.root),
+            where=str(found.equipped.directory.root),
             remedy="mend that, then resume again",
         )
 
@@ -210,10 +237,14 @@ def _context(
     """The context of the session: what is left to do, and what is known from before."""
     equipped, past = found.equipped, found.past
     so_far = _so_far(found, books.journal, advisers)
-    rest = rest_of(so_far.steps, equipped.directory, past, found.manifest)
+    master, survivors = _master(found, books, so_far.steps, tell)
+    rest = rest_of(so_far.steps, equipped.directory, past, found.manifest,
+                   has_master=master is not None, databases=survivors.databases)  # fmt: skip
     rest.state.further = so_far.further
+    rest.state.master = master
+    rest.state.trees = set(survivors.recorded)
     sessions = tuple(session.facts() for session in past.sessions)
-    rest.state.before = Before(sessions, found.manifest, found.changed)
+    rest.state.before = Before(sessions, found.manifest, found.changed, master is not None)
     if rest.windows:
         clean_leftovers(equipped.providers)
         file = equipped.file
@@ -224,6 +255,27 @@ def _context(
     context = equipped.context(books, stop, tell, rest.state)
     _tell(context, rest)
     return context
+
+
+def _master(
+    found: Found, books: Books, steps: Sequence[Step], tell: Observer
+) -> tuple[Contents | None, Survivors]:
+    """The contents of the master copy that is used on, None where none is; and what stays then."""
+    survivors, past = found.survivors, found.past
+    if not windows_left(steps, found.equipped.directory, past):
+        return None, survivors
+    contents, lost = None, survivors.lost
+    if survivors.master is not None and past.master is not None:
+        contents, lost = proven(survivors.master, past.master)
+    if contents is not None:
+        books.journal.write(MASTER_KEPT, path=str(survivors.master), sha256=contents.sha256)
+        tell(Note("the master copy is as it was made: the database is not loaded again"))
+        return contents, survivors
+    survivors = survivors.without_master()
+    _clean(found, books.register, survivors)
+    books.journal.write("master-lost", because=lost)
+    tell(Note(f"the database is loaded again: {lost}"))
+    return None, survivors
 
 
 def _so_far(found: Found, journal: Journal, advisers: Sequence[Adviser]) -> SoFar:

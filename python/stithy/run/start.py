@@ -63,6 +63,7 @@ def _enter(found: Equipped) -> Books:
     directory = found.directory
     register = Register(found.run_id, directory.root.resolve(), found.clock)
     try:
+        register.keep_password(found.password)
         directory.root.mkdir(parents=True, exist_ok=True)
         # Before the journal: a run that its journal knows has its study, and can be resumed.
         write_durably(directory.study, found.file.content)

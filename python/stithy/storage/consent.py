@@ -17,6 +17,9 @@ MASTER = "master"
 OWN = frozenset({MARK, f"{MARK}.new", DATA, MASTER})
 """All that Stithy puts into a candidate's directory."""
 
+BLOCK_BYTES = 512
+"""The unit of `st_blocks`. Source: stat(3type)."""
+
 OF_THE_FILE_SYSTEM = frozenset({"lost+found"})
 """What a fresh file system holds at its mount point; never touched."""
 
@@ -55,6 +58,16 @@ def may_empty(directory: Path, run_id: str) -> bool:
     """Whether what Stithy put into `directory` may be removed for this run: its mark decides."""
     mark = read_mark(directory)
     return mark is not None and mark.run_id == run_id
+
+
+def held_bytes(directory: Path) -> int:
+    """What Stithy's own directories in it take of the file system; 0 without its mark."""
+    if read_mark(directory) is None:
+        return 0
+    trees = (directory / name for name in (DATA, MASTER))
+    files = (Path(folder, each) for tree in trees for folder, _, names in os.walk(tree)
+             for each in names)  # fmt: skip
+    return sum(each.lstat().st_blocks * BLOCK_BYTES for each in files)
 
 
 def foreign_entries(directory: Path) -> list[str]:

@@ -34,6 +34,16 @@ class Contents:
     directories: frozenset[str]
     size_bytes: int
 
+    @property
+    def sha256(self) -> str:
+        """One hash for all of it: equal where the contents are."""
+        digest = hashlib.sha256()
+        for name in sorted(self.directories):
+            digest.update(f"{name}\0/\0".encode(errors="surrogateescape"))
+        for name in sorted(self.files):
+            digest.update(f"{name}\0{self.files[name]}\0".encode(errors="surrogateescape"))
+        return digest.hexdigest()
+
 
 def contents_of(root: Path, without: str | None = None) -> Contents:
     """Read and hash every file of a tree; InfrastructureError for what is no file or directory.

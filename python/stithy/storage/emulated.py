@@ -96,6 +96,9 @@ class EmulatedProvider:
         """None: everything is made anew, under names that no run had before."""
         return None
 
+    def survives(self, run_id: str) -> None:
+        """Never: drives are made anew."""
+
     def provision(self, run_id: str, record: Record) -> Volume:
         """Bring the drives up, make and mount their file systems."""
         drives = self._bring_up(run_id, record)

@@ -139,6 +139,13 @@ class Provider(Protocol):
         """The id of the dead run that left something here, to be cleaned first; None if none."""
         ...
 
+    def survives(self, run_id: str) -> Path | None:
+        """The volume of a dead session of this run, where that outlives it; None where it does not.
+
+        What lies there is as the session left it. `provision` takes it over, with what it holds.
+        """
+        ...
+
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make the volume; everything made is told to `record` before it is made."""
         ...

@@ -93,3 +93,16 @@ def test_a_missing_final_check_is_a_flaw(tmp_path: Path) -> None:
     )
     [told] = resumed.flaws(context_of(read_run(tmp_path)))
     assert "is missing for disk" in told
+
+
+def test_a_database_that_was_not_loaded_again_is_told(tmp_path: Path) -> None:
+    """Only where every later session that measured anything used it on."""
+    after_s = start_s(tmp_path / "whole", 2) - 1.0
+    kept = session(after_s, master_kept=True)
+    told = resumed.sentence(context(tmp_path / "kept", session(0, end="killed"), kept))
+    assert "proven to be the same to the byte" in (told or "")
+    idle = session(1e6)
+    told = resumed.sentence(context(tmp_path / "idle", session(0, end="killed"), kept, idle))
+    assert "proven to be the same to the byte" in (told or "")
+    late = resumed.sentence(context(tmp_path / "late", session(-10), session(-5)))
+    assert "loaded again" in (late or ""), "nothing was measured before"

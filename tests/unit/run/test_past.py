@@ -102,3 +102,40 @@ def test_a_journal_that_lacks_what_is_needed_is_refused(tmp_path: Path) -> None:
     journal.close()
     with pytest.raises(PreconditionError):
         read_past(RunDirectory(tmp_path))
+
+
+def started(id: str, kind: str, candidate: str | None) -> tuple[str, dict[str, Any]]:
+    """A step that began."""
+    return "step-started", {"id": id, "kind": kind, "candidate": candidate}
+
+
+def test_what_came_last_to_a_database_is_known(tmp_path: Path) -> None:
+    """By candidate; to make its storage ready again changes nothing in it."""
+    found = past(
+        tmp_path,
+        started("provision-a", "provision", "a"),
+        started("restore-w-a-u1-b0", "restore", "a"),
+        started("w-a-u1-b0", "window", "a"),
+        started("canary-u1-b1", "canary", None),
+        ("run-resumed", START),
+        started("provision-a", "provision", "a"),
+    )
+    assert {name: each.id for name, each in found.touched.items()} == {"a": "w-a-u1-b0"}
+
+
+def test_a_master_copy_is_known_until_loading_begins_anew(tmp_path: Path) -> None:
+    """By its hash; that of a session that used it on is the same."""
+    made = ("master-copy", {"sha256": "abc"})
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    used_on = past(
+        tmp_path / "one",
+        started("prepare", "prepare", "a"),
+        made,
+        ("run-resumed", START),
+        ("master-kept", {"sha256": "abc"}),
+    )
+    assert used_on.master == "abc"
+    assert [each.master_kept for each in used_on.sessions] == [False, True]
+    again = past(tmp_path / "two", made, ("run-resumed", START), started("prepare", "prepare", "a"))
+    assert again.master is None

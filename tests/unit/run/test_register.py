@@ -8,7 +8,8 @@ from fakes.clock import FakeClock
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import boot_id
 from stithy.run.clean import clean, clean_run, find_run
-from stithy.run.register import Register, all_registered, read_registered
+from stithy.run.register import Register, all_registered, kept_password, read_registered
+from stithy.secrets import Secret
 
 
 @pytest.fixture(autouse=True)
@@ -117,3 +118,31 @@ def test_cleaning_does_not_forget_a_run_that_was_resumed_meanwhile() -> None:
     register()
     clean_run(known)
     assert [run.run_id for run in all_registered()] == ["r1"]
+
+
+def test_the_password_lies_beside_the_entry_for_its_user_alone() -> None:
+    """As long as the entry, and no longer; whoever resumes the run finds it."""
+    book = register()
+    book.keep_password(Secret("never tell"))
+    [path] = book.path.parent.glob("*.password")
+    assert path.stat().st_mode & 0o777 == 0o600
+    found = kept_password("r1")
+    assert found is not None
+    assert found.reveal() == "never tell"
+    assert len(all_registered()) == 1
+    book.close(remove=False)
+    assert kept_password("r1") is not None
+    register().close(remove=True)
+    assert kept_password("r1") is None
+    assert list(book.path.parent.iterdir()) == []
+
+
+def test_a_cleaned_run_leaves_no_password() -> None:
+    """An empty one, torn by a crash, is none."""
+    book = register()
+    book.keep_password(Secret(""))
+    assert kept_password("r1") is None
+    book.keep()
+    book.close(remove=False)
+    clean()
+    assert list(book.path.parent.iterdir()) == []

@@ -102,3 +102,23 @@ def test_a_final_check_without_its_database_is_impossible(whole: RunDirectory) -
     found = rest(whole, frozenset({LAST, "check-end-a", "check-end-b"}))
     assert list(found.impossible) == ["check-end-a"]
     assert "check-end-b" in ids(whole, found)
+
+
+def test_a_master_copy_spares_loading(whole: RunDirectory) -> None:
+    """The check of it counts; keeping the drives' states is done again."""
+    past = read_past(whole)
+    known = replace(past, finished=past.finished - {LAST, "check-end-b"})
+    manifest = read_manifest(whole.manifest)
+    found = rest_of(plan(whole).steps, whole, known, manifest, has_master=True)
+    assert ids(whole, found)[:3] == ["provision-a", "provision-b", "snapshot"]
+    assert {row["moment"] for row in found.state.conditions} == {"load", "end"}
+
+
+def test_a_final_check_whose_database_is_there_is_done(whole: RunDirectory) -> None:
+    """With its own candidate and nothing else; one that was done is not done again."""
+    past = read_past(whole)
+    known = replace(past, finished=past.finished - {"check-end-a"})
+    manifest, both = read_manifest(whole.manifest), frozenset({"a", "b"})
+    found = rest_of(plan(whole).steps, whole, known, manifest, databases=both)
+    assert ids(whole, found) == ["provision-a", "check-end-a", "tear-down-a"]
+    assert (found.windows, found.impossible) == (0, {})

@@ -95,3 +95,17 @@ def test_any_bytes_survive(tmp_path: Path, data: bytes) -> None:
     (work / "a/file").write_bytes(data)
     copy_tree(work / "a", work / "b")
     assert (work / "b/file").read_bytes() == data
+
+
+def test_one_hash_tells_contents_apart(tmp_path: Path) -> None:
+    """By bytes, by names, by what is a directory; not by when it was read."""
+    source = make_tree(tmp_path / "source")
+    first = contents_of(source).sha256
+    assert contents_of(source).sha256 == first
+    (source / "base/1/2602").write_bytes(b"x" * 8191 + b"y")
+    changed = contents_of(source).sha256
+    (source / "base/1/2602").rename(source / "base/1/2603")
+    renamed = contents_of(source).sha256
+    (source / "pg_notify").rmdir()
+    (source / "pg_notify").touch()
+    assert len({first, changed, renamed, contents_of(source).sha256}) == 4

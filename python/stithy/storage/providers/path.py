@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -72,18 +73,30 @@ class DirectoryProvider:
         consent.may_use(self._given, self._where)
 
     def rooms(self) -> tuple[Room]:
-        """Room on the directory's file system."""
-        return (room_of(self.place()),)
+        """Room on the directory's file system; what Stithy left there makes room, or is used."""
+        room = room_of(self.place())
+        held = consent.held_bytes(self.place())
+        return (
+            room if room.free_bytes is None else replace(room, free_bytes=room.free_bytes + held),
+        )
 
     def left_by(self) -> str | None:
         """The dead run whose mark is on the directory."""
         mark = read_mark(self.place())
         return mark.run_id if mark and not mark.in_use else None
 
+    def survives(self, run_id: str) -> Path | None:
+        """The directory, while it carries the mark of a session that is over."""
+        mark = read_mark(self.place())
+        return self.place() if mark and mark.run_id == run_id and not mark.in_use else None
+
     def provision(self, run_id: str, record: Record) -> Volume:
         """Make or take over the directory, lock and mark it."""
         use = consent.may_use(self._given, self._where)
         path = self.place()
+        if use is consent.Use.OURS and self.survives(run_id) is not None:
+            self._take_over(path, run_id)
+            return describe(path)
         if use is consent.Use.MISSING:
             record("directory", {"path": str(path), "run_id": run_id})
             path.mkdir(mode=0o755)
@@ -111,6 +124,12 @@ class DirectoryProvider:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def _take_over(self, path: Path, run_id: str) -> None:
+        """Go on with what an earlier session of this run wrote down and made; nothing is new."""
+        self._take_lock(path)
+        old = read_mark(path)
+        write_mark(path, Mark(run_id, old is not None and old.made_directory, own_identity()))
 
     def _take_lock(self, path: Path) -> None:
         """Hold a lock on the directory until this process ends: two runs may start at once."""

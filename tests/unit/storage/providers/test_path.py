@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import PreconditionError
-from stithy.hosts.processes import Identity
+from stithy.hosts.processes import Identity, own_identity
+from stithy.storage.consent import held_bytes
 from stithy.storage.marks import Mark, read_mark, write_mark
 from stithy.storage.providers.path import DirectoryProvider, Spec, create, likely_memory_backed
 
@@ -79,3 +80,48 @@ def test_memory_is_guessed_from_the_name_alone() -> None:
     """Planning never probes the machine."""
     assert likely_memory_backed(Spec(path=Path("/dev/shm/x")))
     assert not likely_memory_backed(Spec(path=Path("/var/tmp/x")))
+
+
+DEAD = Identity("b", 1, 1)
+
+
+def test_the_next_session_of_a_run_finds_what_the_dead_one_left(tmp_path: Path) -> None:
+    """And takes it over as it is: nothing of it is new, so nothing is recorded."""
+    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
+    (tmp_path / "master").mkdir()
+    provider = create(Spec(path=tmp_path), "disk")
+    assert provider.survives("r1") == tmp_path
+    assert provision(provider) == []
+    assert (tmp_path / "master").is_dir()
+    mark = read_mark(tmp_path)
+    assert mark is not None
+    assert (mark.made_directory, mark.in_use) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        Mark("r2", made_directory=True, owner=DEAD),
+        Mark("r1", made_directory=True, owner=None),
+        Mark("r1", made_directory=True, owner=own_identity()),
+        None,
+    ],
+)
+def test_nothing_else_survives(tmp_path: Path, mark: Mark | None) -> None:
+    """What is another run's, was kept for a person, is in use, or bears no mark."""
+    if mark is not None:
+        write_mark(tmp_path, mark)
+    assert create(Spec(path=tmp_path), "disk").survives("r1") is None
+
+
+def test_what_stithy_left_makes_room(tmp_path: Path) -> None:
+    """It is used on or removed before anything else is written; what is not marked counts not."""
+    provider = create(Spec(path=tmp_path), "disk")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/1").write_bytes(b"x" * 2**20)
+    assert held_bytes(tmp_path) == 0
+    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
+    assert held_bytes(tmp_path) >= 2**20
+    [room] = provider.rooms()
+    assert room.free_bytes is not None
+    assert room.free_bytes >= 2**20

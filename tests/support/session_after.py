@@ -1,0 +1,153 @@
+"""Kills a run at a step, changes what it left, resumes it, and tells what the next session did.
+
+A program of its own: it forks, and so must have no threads when it does. Every session but the last
+is killed at the beginning of a step. Prints what the last one did as JSON: what `Session` holds.
+
+Usage: session_after.py DIRECTORY USERS STEP [CHANGE STEP]... CHANGE
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from stithy.run.events import Event, Note, StepStarted
+from support.faked_run import FakedRun
+from support.resumed_run import in_child
+
+
+@dataclass(frozen=True)
+class Session:
+    """What the last session did: its steps by kind and id, its notes, what is there at its end."""
+
+    steps: list[str]
+    notes: list[str]
+    end: str
+    kept: bool
+    incomplete: list[str]
+    ends: list[str]
+    broken: int
+    left: list[str]
+    others: list[str]
+    registered: list[str]
+
+
+def none(root: Path) -> None:
+    """Nothing is changed."""
+
+
+def flip(root: Path) -> None:
+    """A byte of the master copy is another one."""
+    with (root / "a/master/base/rows").open("r+b") as file:
+        file.write(b"\x07")
+
+
+def touch(root: Path) -> None:
+    """The master copy has a file more, as a server that ran on it would leave."""
+    (root / "a/master/postmaster.pid").touch()
+
+
+def remove(root: Path) -> None:
+    """The master copy is gone."""
+    for path in sorted((root / "a/master").rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    (root / "a/master").rmdir()
+
+
+def link(root: Path) -> None:
+    """The master copy is a link to something of a person's with the same contents."""
+    (root / "a/master").rename(root / "state/master")
+    (root / "a/master").symlink_to(root / "state/master")
+
+
+def forget(root: Path) -> None:
+    """The password is not known any more."""
+    [path] = (root / "state/runs").glob("*.password")
+    path.unlink()
+
+
+def lose(root: Path) -> None:
+    """The register knows nothing of the run any more."""
+    for path in (root / "state/runs").iterdir():
+        path.unlink()
+
+
+def reboot(root: Path) -> None:
+    """All that lived belongs to another boot."""
+    book = root / "out/journal.jsonl"
+    [boot_id] = {each.split('"')[1] for each in book.read_text().split('"boot_id"')[1:]}
+    for path in (book, *(root / "state/runs").glob("*.jsonl"), *root.glob("[ab]/.stithy.json")):
+        path.write_text(path.read_text().replace(boot_id, "0" * 36))
+
+
+CHANGES: Mapping[str, Callable[[Path], None]] = {
+    each.__name__: each for each in (none, flip, touch, remove, link, forget, lose, reboot)
+}
+
+
+def dying_at(step: str | None) -> Callable[[Event], None]:
+    """Hears of the steps, and dies at the beginning of one."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, StepStarted) and event.step.id == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return hear
+
+
+def told(root: Path, run: FakedRun) -> Session:
+    """Resume to the end, and tell of it."""
+    from stithy.results.read import read_run
+    from support.running import left_by, manifest, window_row
+
+    outcome = run.resume()
+    ids = sorted(path.parent.name for path in run.out.glob("windows/*/window.parquet"))
+    assert ids == sorted(manifest(run.out)["plan"]["windows"])
+    conditions = read_run(run.out).conditions
+    return Session(
+        steps=[each.step.id for each in run.events if isinstance(each, StepStarted)],
+        notes=[each.text for each in run.events if isinstance(each, Note)],
+        end=outcome.end,
+        kept=manifest(run.out)["sessions"][-1]["master_kept"],
+        incomplete=[each for each in ids if not window_row(run.out, each)["complete"]],
+        ends=sorted(set(conditions.filter(moment="end")["candidate"])),
+        broken=conditions.filter(~conditions["holds"]).height,
+        left=left_by(run.out),
+        others=sorted(path.name for path in root.iterdir()),
+        registered=[path.name for path in root.glob("state/runs/*")],
+    )
+
+
+def main(root: Path, words: list[str]) -> None:
+    """Kill at each step in turn, then resume."""
+    (root / "state").mkdir()
+    os.environ["STITHY_STATE"] = str(root / "state")
+    users, first, *rest = int(words[0]), *words[1:]
+
+    def faked(dies_at: str | None = None) -> FakedRun:
+        return FakedRun(root, users=(users,), on_event=dying_at(dies_at))
+
+    assert in_child(lambda: _ran(faked(first))) is None
+    for change, step in zip(rest[:-1:2], rest[1::2], strict=True):
+        CHANGES[change](root)
+        assert in_child(partial(_resumed, faked(step))) is None
+    CHANGES[rest[-1]](root)
+    json.dump(asdict(told(root, faked())), sys.stdout)
+
+
+def _ran(run: FakedRun) -> int:
+    run.run()
+    return 0
+
+
+def _resumed(run: FakedRun) -> int:
+    run.resume()
+    return 0
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
