@@ -83,9 +83,9 @@ def trial(place: Path, draw: random.Random, longest_s: float, *, twice: bool) ->
 def found(place: Path) -> str:
     """What is wrong with a run that should be whole, and gone from the machine."""
     out = place / "out"
-    run, about = read_run(out), manifest(out)
+    run, plan = read_run(out), manifest(out)["plan"]
     wrong = [f"{each.path.name}: {each.text}" for each in run.problems]
-    if sorted(run.window["window_id"]) != sorted(about["plan"]["windows"]):
+    if sorted(run.window["window_id"]) != sorted([*plan["windows"], *plan["further"]]):
         wrong.append(f"windows {sorted(run.window['window_id'])}")
     if not run.window["complete"].all() or not run.conditions["holds"].all():
         wrong.append("an incomplete window or a broken condition")

@@ -91,11 +91,12 @@ class Shape:
     null: bool = False
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
+    again: frozenset[tuple[int, int]] = frozenset()
 
 
-def window_id(candidate: str, users: int, block: int) -> str:
+def window_id(candidate: str, users: int, block: int, attempt: int = 0) -> str:
     """The id of a window, as the plan makes it."""
-    return f"w-{candidate}-u{users}-b{block}"
+    return f"w-{candidate}-u{users}-b{block}{'-again' if attempt else ''}"
 
 
 def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
@@ -103,8 +104,8 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
 
     `shape.changes` maps a window's id to columns of its `window` row that are replaced,
     `shape.canaries` the same of the canary before it, `shape.lost` to how many orders its ledger
-    misses. `shape.drives` maps a candidate on an
-    emulated drive to the share of answers that were late.
+    misses. `shape.drives` maps a candidate on an emulated drive to the share of answers that were
+    late. `shape.again` are the blocks, each a level and its number, that were measured once more.
     """
     shape = shape or Shape()
     run = RunDirectory(directory)
@@ -114,14 +115,14 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     run.journal.write_text("")
     restores: list[Row] = []
     canaries: list[Row] = []
-    for order, (users, block, candidate) in enumerate(_windows(shape)):
-        name = window_id(candidate, users, block)
+    for order, (users, block, attempt, candidate) in enumerate(_windows(shape)):
+        name = window_id(candidate, users, block, attempt)
         if name in shape.left_out:
             continue
         if order % len(shape.candidates) == 0:
-            canaries.append(_canary(shape, name, users, block, order))
+            canaries.append(_canary(shape, name, (users, block, attempt), order))
         restores.append(_restore(name, candidate, order))
-        _write_window(run, shape, _Place(name, candidate, users, block, order))
+        _write_window(run, shape, _Place(name, candidate, users, block, attempt, order))
     _write(run.table("restores"), tables.RESTORES, restores)
     _write(run.table("canary"), tables.CANARY, canaries)
     _write(run.table("conditions"), tables.CONDITIONS, _full_checks(shape))
@@ -136,17 +137,19 @@ class _Place:
     candidate: str
     users: int
     block: int
+    attempt: int
     order: int
 
 
-def _windows(shape: Shape) -> list[tuple[int, int, str]]:
+def _windows(shape: Shape) -> list[tuple[int, int, int, str]]:
     draw = random.Random(shape.seed)
     blocks = []
     for users in shape.users:
         for block in range(shape.repeat):
             order = list(shape.candidates)
             draw.shuffle(order)
-            blocks += [(users, block, candidate) for candidate in order]
+            for attempt in range(2 if (users, block) in shape.again else 1):
+                blocks += [(users, block, attempt, candidate) for candidate in order]
     return blocks
 
 
@@ -181,14 +184,19 @@ def manifest(shape: Shape) -> Manifest:
         limit_bytes=2**30, enforced=shape.memory_limit_enforced, note=shape.memory_limit_note
     )
     parts = comparability(workload, load, database, memory, "0.1.0")
-    windows = [window_id(candidate, users, block) for users, block, candidate in _windows(shape)]
+    windows = [
+        window_id(candidate, users, block, attempt)
+        for users, block, attempt, candidate in _windows(shape)
+    ]
+    further = tuple(each for each in windows if each.endswith("-again"))
     return Manifest(
         stithy_version="0.1.0", hammer_version="stithy-hammer 0.1.0", question=shape.question,
         study_file="sample.yaml", study_sha256=sha256_of(study_text(shape)), seed=shape.seed,
         comparability_key=comparability_key(parts), comparability=parts, workload=workload,
         load=load, database=database, memory=memory, calibration=shape.calibration,
         plan=PlanFacts(
-            windows=tuple(windows), master_candidate=shape.candidates[0],
+            windows=tuple(each for each in windows if each not in further), further=further,
+            master_candidate=shape.candidates[0],
             question=shape.primary, search=shape.search, null=shape.null,
             skipped=tuple(sorted(shape.skipped)),
         ),
@@ -281,7 +289,8 @@ class _Load:
         begin = self.started_at_s + shape.ramp_up_s
         return {
             "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
-            "block": place.block, "tried": False, "position": place.order % len(shape.candidates),
+            "block": place.block, "tried": False, "attempt": place.attempt,
+            "position": place.order % len(shape.candidates),
             "pace": "none", "think_mean_s": None, "rate_per_s": None, "profile": "specification",
             "missed_starts": 0, "unserved": 0, "connections_opened": place.users,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
@@ -455,11 +464,13 @@ def _restore(window: str, candidate: str, order: int) -> Row:
     }  # fmt: skip
 
 
-def _canary(shape: Shape, window: str, users: int, block: int, order: int) -> Row:
-    """Of a machine that stays as it was."""
+def _canary(shape: Shape, window: str, turn: tuple[int, int, int], order: int) -> Row:
+    """Of a machine that stays as it was; `turn`: level, block and attempt."""
+    users, block, attempt = turn
     wobble = random.Random(f"{shape.seed}/canary/{window}").gauss(1.0, 0.005)
     return {
-        "window_id": window, "users": users, "block": block, "at_s": START_S + order * 100.0 - 20,
+        "window_id": window, "users": users, "block": block, "attempt": attempt,
+        "at_s": START_S + order * 100.0 - 20,
         "one_rounds_per_s": 120_000.0 * wobble, "all_rounds_per_s": 230_000.0 * wobble,
         "threads": 2, "reads": 2400, "read_mean_s": 0.000105 / wobble,
         "read_p50_s": 0.0001 / wobble, "read_p99_s": 0.0003, "read_max_s": 0.002,

@@ -20,6 +20,7 @@ from stithy.analysis.identities import Identity, check
 from stithy.analysis.latency import ALL, Merged
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.steady.windows import steadiness_of_windows
+from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
 from stithy.results.tables import STOPPED
@@ -69,9 +70,19 @@ class Window:
         return bool(self.row["tried"])
 
     @property
+    def attempt(self) -> int:
+        """0, or 1 where its block was measured once more and this is that."""
+        return int(self.row.get("attempt") or 0)
+
+    @property
     def valid(self) -> bool:
         """Whether it supports a claim."""
         return is_valid(self.reasons)
+
+    @property
+    def failures(self) -> tuple[Flag, ...]:
+        """What makes it invalid by itself, whatever became of its block."""
+        return tuple(reason.flag for reason in self.reasons if reason.flag.is_failure)
 
     @property
     def measured(self) -> bool:
@@ -121,7 +132,7 @@ class Evidence:
         cells: dict[tuple[str, int], list[Window]] = {}
         for window in self.windows:
             cells.setdefault((window.candidate, window.users), []).append(window)
-        return {key: tuple(sorted(each, key=lambda w: w.block)) for key, each in cells.items()}
+        return {key: tuple(sorted(each, key=_turn)) for key, each in cells.items()}
 
     @property
     def listed(self) -> tuple[int, ...]:
@@ -169,14 +180,15 @@ class Evidence:
     def effect(self, a: str, b: str, users: int, name: str) -> Effect:
         """Effect of candidate B against A at a level, over blocks in which both are valid.
 
-        Edge cases: without such a block an effect with its reason.
+        Edge cases: without such a block an effect with its reason; a block that was measured once
+        more is two, and windows of one are never paired with those of the other.
         Source: docs/explanation/verdicts.md, "The interval".
         """
-        of_b = {window.block: window.value(name) for window in self.valid_at(b, users)}
+        of_b = {_turn(window): window.value(name) for window in self.valid_at(b, users)}
         pairs = [
             (x, y)
             for window in self.valid_at(a, users)
-            if (x := window.value(name)) is not None and (y := of_b.get(window.block)) is not None
+            if (x := window.value(name)) is not None and (y := of_b.get(_turn(window))) is not None
         ]
         if not pairs:
             return no_effect(self._why_unpaired(a, b, users))
@@ -190,6 +202,11 @@ class Evidence:
             if not any(window.valid for window in windows):
                 return f"no window of {candidate} is valid"
         return "no block has a valid window of both"
+
+
+def _turn(window: Window) -> tuple[int, int]:
+    """The block of a window within its level, and which measurement of it."""
+    return window.block, window.attempt
 
 
 def gather(
@@ -215,7 +232,8 @@ def gather(
     gaps = _gaps(frames)
     steady = steadiness_of_windows(frames)
     canaries = judged_canaries(_rows(frames, "canary"))
-    before = {_block(rows, canary): canary for canary in canaries}
+    before = {_block_of(canary.row): canary for canary in canaries}
+    again = {(row["users"], row["block"]) for row in rows if row["attempt"]}
 
     def joined(row: Row) -> Window:
         name = row["window_id"]
@@ -232,24 +250,21 @@ def gather(
             laws,
             steady.get(name),
             before.get(_block_of(row)),
+            measured_again=not row["attempt"] and (row["users"], row["block"]) in again,
         )
         return Window(row, by_type, reasons, laws, steady.get(name))
 
-    in_order = sorted(rows, key=lambda row: (row["users"], row["block"], row["position"]))
+    turns = ("users", "block", "attempt", "position")
+    in_order = sorted(rows, key=lambda row: tuple(row[name] for name in turns))
     windows = tuple(map(joined, in_order))
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     users = dict.fromkeys([*levels, *(window.users for window in windows)])
     return Evidence(tuple(names), tuple(sorted(users)), windows, canaries=canaries)
 
 
-def _block(windows: Sequence[Row], canary: Canary) -> tuple[int, ...]:
-    """The block that the canary came before."""
-    first = (row for row in windows if row["window_id"] == canary.row["window_id"])
-    return _block_of(next(first, canary.row))
-
-
 def _block_of(row: Row) -> tuple[int, ...]:
-    return row["users"], row["block"]
+    """The block of a window, or that which a canary came before, and which measurement of it."""
+    return row["users"], row["block"], row["attempt"]
 
 
 def _rows(frames: Frames, name: str) -> list[Row]:

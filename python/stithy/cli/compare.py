@@ -146,9 +146,9 @@ def _short(base: Path, other: Path) -> tuple[str, str]:
 
 def _flaws(run: _Run) -> list[str]:
     """What must be known of a run before its numbers are."""
-    windows = run.context.evidence.windows
-    invalid = sum(not window.valid for window in windows)
-    told = [f"{run.path}: {invalid} of {len(windows)} windows are invalid and left out"]
+    from stithy.report.lost import left_out
+
+    told = left_out(run.context.evidence.windows)
     ended = [f"{run.path}: the run was not finished ({run.manifest.end})"]
     changed = [
         f"{run.path}: resumed although something had changed: {text}"
@@ -156,7 +156,7 @@ def _flaws(run: _Run) -> list[str]:
         for text in session.changed
     ]
     return [
-        *(told if invalid else []),
+        *([f"{run.path}: {told}; left out"] if told else []),
         *(ended if run.manifest.end != "finished" else []),
         *changed,
     ]

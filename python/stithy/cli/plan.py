@@ -31,7 +31,8 @@ def plan(
     Space, memory and times at most are bounds.
 
     Steps marked "if undecided" are left out as soon as the primary question is decided: the totals
-    tell the time without and with them.
+    tell the time without and with them. What a block costs that is measured once more, because a
+    window of it was invalid, is told beside the totals.
 
     Examples:
 
@@ -75,7 +76,7 @@ def as_json(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> dict[
     """
     from dataclasses import asdict
 
-    from stithy.plan.cost import certain, memory_bytes, space_by_candidate, total_s
+    from stithy.plan.cost import again_s, certain, memory_bytes, space_by_candidate, total_s
 
     time_s, time_s_max = total_s(plan.steps)
     return {
@@ -86,6 +87,7 @@ def as_json(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> dict[
             "time_s_least": total_s(certain(plan.steps))[0],
             "time_s": time_s,
             "time_s_max": time_s_max,
+            "time_s_block_again": again_s(plan.steps),
             "memory_bytes": memory_bytes(plan),
             "space_bytes": space_by_candidate(plan),
         },
@@ -247,14 +249,19 @@ def _candidates(study: "Study", plan: "Plan") -> str:
 
 def _totals(plan: "Plan") -> str:
     """What all of it takes; and before that, what it takes if the first look decides."""
-    from stithy.plan.cost import certain, memory_bytes
-    from stithy.units import format_size
+    from stithy.plan.cost import again_s, certain, memory_bytes
+    from stithy.units import format_duration, format_size
 
     least, asked = certain(plan.steps), plan.question
     lines = [f"{_amount(plan.steps)}; memory at most {format_size(memory_bytes(plan))}"]
     if asked is not None and len(least) < len(plan.steps):
         lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
         lines[1] = f"Undecided to the end: {lines[1]}"
+    if block_s := again_s(plan.steps):
+        lines.append(
+            "Not in these times: a block with an invalid window is measured once more, about "
+            f"{format_duration(round(block_s))} for each such block."
+        )
     return "\n".join(lines)
 
 

@@ -26,7 +26,8 @@ def resume(
     copy that is still there, and is proven to be as it was made, is used on. Otherwise the database
     is loaded again, from the same seed. Windows that were measured are kept; the one that was cut
     off, and those that are missing, are measured as planned. The report says when the run was
-    resumed. It does not measure a window again that came to its end, valid or not.
+    resumed. A window that came to its end is kept, valid or not; the block of an invalid one is
+    measured once more, as in any run.
 
     Refused for a run that still goes on, for one that ended well, and where its study, the kernel,
     the CPUs, the memory or a program's version are not as they were.
@@ -49,10 +50,10 @@ def resume(
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
+    from stithy.cli.advisers import advisers
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
     from stithy.cli.looking import look
-    from stithy.cli.searching import searched
     from stithy.run.executor import execute
     from stithy.run.resume import resumed_run
     from stithy.run.stop import Stop
@@ -60,11 +61,12 @@ def resume(
     require_writable(junit)
     stop = Stop(say)
     with stop.installed():
+        asked = advisers()
         with (
             display() as shown,
-            resumed_run(directory, stop, shown.show, force=force, advisers=(searched,)) as context,
+            resumed_run(directory, stop, shown.show, force=force, advisers=asked) as context,
         ):
-            outcome = execute(context, keep=keep, judge=look, advisers=(searched,))
+            outcome = execute(context, keep=keep, judge=look, advisers=asked)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

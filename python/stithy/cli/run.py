@@ -31,7 +31,8 @@ def run(
     met, and 5 where one cannot be judged because no window that it needs is valid.
 
     Blocks at the level of the study's primary question go on until it is decided, and no longer.
-    If no block answers it, the exit code is 5.
+    If no block answers it, the exit code is 5. A block with an invalid window is measured once
+    more, at any level; the report shows both.
 
     Examples:
 
@@ -57,10 +58,10 @@ def run(
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
+    from stithy.cli.advisers import advisers
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
     from stithy.cli.looking import look
-    from stithy.cli.searching import searched
     from stithy.run.executor import execute
     from stithy.run.start import start_run
     from stithy.run.stop import Stop
@@ -70,7 +71,7 @@ def run(
     with stop.installed():
         with display() as shown:
             context = start_run(study, out, stop, shown.show, null=null)
-            outcome = execute(context, keep=keep, judge=look, advisers=(searched,))
+            outcome = execute(context, keep=keep, judge=look, advisers=advisers())
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

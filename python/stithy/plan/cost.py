@@ -168,6 +168,16 @@ def total_s(steps: Iterable[Step]) -> tuple[float, float]:
     return sum(each.time_s for each in costs), sum(each.time_s_max for each in costs)
 
 
+def again_s(steps: Iterable[Step]) -> float:
+    """The likely time of the longest block, if it must be measured once more."""
+    blocks: dict[tuple[int, int], float] = {}
+    for step in steps:
+        if step.window is not None:
+            key = (step.window.users, step.window.block)
+            blocks[key] = blocks.get(key, 0.0) + step.cost.time_s
+    return max(blocks.values(), default=0.0)
+
+
 def space_by_candidate(plan: Plan) -> dict[str, int]:
     """The room that each candidate needs, bytes: the most that any step leaves on its volume."""
     needs: dict[str, int] = {}

@@ -3,9 +3,12 @@
 import hashlib
 
 
-def window_id(candidate: str, users: int, block: int) -> str:
-    """The id of a window, also the name of its directory: `w-disk-u4-b0`."""
-    return f"w-{candidate}-u{users}-b{block}"
+def window_id(candidate: str, users: int, block: int, *, attempt: int = 0) -> str:
+    """The id of a window, also the name of its directory: `w-disk-u4-b0`.
+
+    That of its block's second attempt is `w-disk-u4-b0-again`.
+    """
+    return f"w-{candidate}-u{users}-b{block}{'-again' if attempt else ''}"
 
 
 def step_id(kind: str, subject: str | None = None) -> str:

@@ -68,6 +68,7 @@ class WindowPlan:
     `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
     `tried`: a search chose this level, and only the candidates of which it wants to know more have
     a window there.
+    `attempt` is 0, and 1 where the block is measured once more, for a window of it was invalid.
     """
 
     id: str
@@ -80,6 +81,7 @@ class WindowPlan:
     seed: int
     checkpoint: bool
     tried: bool = False
+    attempt: int = 0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import polars as pl
 
 from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.registry import plugins
-from stithy.report import canaries, drives, head_room, ledgers, resumed, searches
+from stithy.report import canaries, drives, head_room, ledgers, lost, resumed, searches
 from stithy.report.context import Context, context_of
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
@@ -74,13 +74,8 @@ def _support(context: Context) -> Iterator[str]:
 def _flaws(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
     yield from ledgers.flaws(context)
-    invalid = sum(not window.valid for window in windows)
-    if invalid:
-        verb = "is" if invalid == 1 else "are"
-        yield (
-            f"{invalid} of {plural(len(windows), 'window')} {verb} invalid and "
-            f"{'supports' if invalid == 1 else 'support'} no claim; the reasons are under Validity."
-        )
+    if (told := lost.left_out(windows)) is not None:
+        yield f"{told}: they support no claim; the reasons are under Validity."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
         verb = "was" if unsteady == 1 else "were"

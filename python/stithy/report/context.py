@@ -138,19 +138,24 @@ _NULL = "NULL STUDY: both names are one candidate, on one volume"
 
 def context_of(run: Run) -> Context:
     """The context of a run as read."""
-    manifest = run.manifest
-    names = [candidate.name for candidate in manifest.candidates] if manifest else []
-    users = list(manifest.load.users) if manifest else []
-    known = plugins("workload").get(manifest.workload.name) if manifest else None
-    workload = known.WORKLOAD if known else None
-    evidence = gather(frames(run), names, users, workload)
+    evidence = evidence_of(run)
     merged = merged_levels(run.directory, evidence)
-    plan = manifest.plan if manifest else None
+    plan = run.manifest.plan if run.manifest else None
     search = _search(plan.search if plan else None)
     asked = _asked(plan.question if plan else None)
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
     return Context(run, replace(evidence, merged=merged, asked=asked, search=search))
+
+
+def evidence_of(run: Run) -> Evidence:
+    """The windows of a run, judged; without what is merged of several, and without a question."""
+    manifest = run.manifest
+    names = [candidate.name for candidate in manifest.candidates] if manifest else []
+    users = list(manifest.load.users) if manifest else []
+    known = plugins("workload").get(manifest.workload.name) if manifest else None
+    workload = known.WORKLOAD if known else None
+    return gather(frames(run), names, users, workload)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:

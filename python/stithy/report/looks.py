@@ -28,10 +28,8 @@ def _why(context: Context) -> str:
     """What is most often wrong with the windows at the level of the question."""
     asked = context.evidence.asked.users
     there = [window for window in context.evidence.windows if window.users == asked]
-    invalid = [window for window in there if not window.valid]
-    flags = Counter(
-        flag.value for each in invalid for flag in {r.flag for r in each.reasons if r.invalidates}
-    )
+    invalid = [window for window in there if window.failures]
+    flags = Counter(flag.value for each in invalid for flag in {*each.failures})
     if not flags:
         return ""
     flag, count = flags.most_common(1)[0]
@@ -70,6 +68,9 @@ def _pair(facts: QuestionFacts) -> str:
 def _blocks(context: Context, facts: QuestionFacts) -> str:
     at_level = [window for window in context.evidence.windows if window.users == facts.users]
     measured = plural(len({window.block for window in at_level}), "block")
+    again = len({window.block for window in at_level if window.attempt})
+    if again:
+        measured += f", {again} of them once more"
     if facts.blocks_least == facts.blocks_most:
         return f"The study fixes the number of blocks there; {measured} were measured."
     return (

@@ -68,7 +68,7 @@ def windows(context: Context) -> PageTable:
     )  # fmt: skip
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
-        "nopm": pl.Float64, "tpm": pl.Float64, "response_p50_s": pl.Float64,
+        "attempt": pl.Int64, "nopm": pl.Float64, "tpm": pl.Float64, "response_p50_s": pl.Float64,
         "response_p95_s": pl.Float64, "response_p99_s": pl.Float64,
         "pool_wait_p99_s": pl.Float64, "missed_starts": pl.Int64, "unserved": pl.Int64,
         "errors": pl.Int64,
@@ -96,7 +96,8 @@ def _window_row(window: Window) -> dict[str, Any]:
     row = window.row
     return {
         "window_id": window.id, "candidate": window.candidate, "users": window.users,
-        "block": window.block, "nopm": row["nopm"], "tpm": row["tpm"],
+        "block": window.block, "attempt": window.attempt, "nopm": row["nopm"],
+        "tpm": row["tpm"],
         **{key: window.value(key) for key in _PERCENTILES},
         "missed_starts": row["missed_starts"], "unserved": row["unserved"],
         "errors": row["errors"], "retries": row["retries"],

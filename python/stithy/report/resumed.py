@@ -89,13 +89,13 @@ def _changed(context: Context) -> list[str]:
 
 def _parted(context: Context, sessions: tuple[SessionFacts, ...]) -> list[str]:
     """The blocks whose windows belong to more than one session, in words."""
-    found: dict[tuple[int, int], set[int]] = {}
+    found: dict[tuple[int, int, int], set[int]] = {}
     for window in context.evidence.windows:
-        block = found.setdefault((window.users, window.block), set())
+        block = found.setdefault((window.users, window.block, window.attempt), set())
         block.add(_session_of(window.row["started_at_s"], sessions))
     return [
         f"block {block} at {plural(users, context.level_unit)}"
-        for (users, block), within in sorted(found.items())
+        for (users, block, _), within in sorted(found.items())
         if len(within) > 1
     ]
 

@@ -5,7 +5,7 @@ interrupted run still gives a report. Files are never changed.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,8 +72,8 @@ class Run:
     problems: tuple[Problem, ...]
 
 
-def read_run(root: Path) -> Run:
-    """The run in directory `root`.
+def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
+    """The run in directory `root`; of its windows those with these ids, None: all of them.
 
     Raises UserError where there is no directory, or nothing of a run in it, or where it was
     written by a newer version of Stithy.
@@ -82,7 +82,7 @@ def read_run(root: Path) -> Run:
     _require_run(directory)
     problems: list[Problem] = []
     manifest = _manifest(directory.manifest, problems)
-    frames = _frames(directory, problems)
+    frames = _frames(directory, windows, problems)
     return Run(
         directory=directory,
         manifest=manifest,
@@ -155,25 +155,30 @@ def _study(path: Path, problems: list[Problem]) -> str | None:
         return None
 
 
-def _frames(directory: RunDirectory, problems: list[Problem]) -> "dict[str, pl.DataFrame]":
+def _frames(
+    directory: RunDirectory, windows: Sequence[str] | None, problems: list[Problem]
+) -> "dict[str, pl.DataFrame]":
     import polars as pl
 
     parts: dict[str, list[pl.DataFrame]] = {
         table.name: [empty_frame(table)] for table in (*WINDOW_TABLES, *RUN_TABLES)
     }
-    for table, path in _table_files(directory):
+    for table, path in _table_files(directory, windows):
         if (frame := _frame(table, path, problems)) is not None:
             parts[table.name].append(frame)
     return {name: pl.concat(frames) for name, frames in parts.items()}
 
 
-def _table_files(directory: RunDirectory) -> Iterator[tuple[Table, Path]]:
+def _table_files(
+    directory: RunDirectory, windows: Sequence[str] | None
+) -> Iterator[tuple[Table, Path]]:
     for table in RUN_TABLES:
         yield table, directory.table(table.name)
     if directory.windows.is_dir():
-        for window in sorted(each for each in directory.windows.iterdir() if each.is_dir()):
+        there = sorted(each.name for each in directory.windows.iterdir() if each.is_dir())
+        for window in [each for each in there if windows is None or each in windows]:
             for table in WINDOW_TABLES:
-                yield table, directory.window(window.name).table(table.name)
+                yield table, directory.window(window).table(table.name)
 
 
 def _frame(table: Table, path: Path, problems: list[Problem]) -> "pl.DataFrame | None":

@@ -35,6 +35,7 @@ def canary(context: Context, step: Step) -> str:
         "window_id": step.window.id,
         "users": step.window.users,
         "block": step.window.block,
+        "attempt": step.window.attempt,
         "at_s": context.clock.now_s(),
     }
     try:

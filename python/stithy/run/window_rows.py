@@ -98,6 +98,7 @@ def window_row(context: Context, measured: "Measured", transactions: list[Row]) 
         "profile": load.profile,
         "block": window.block,
         "tried": window.tried,
+        "attempt": window.attempt,
         "position": window.position,
         "complete": False,
         "missing_because": measured.missing_because,

@@ -81,7 +81,8 @@ class Primary(BaseModel):
         description=(
             "Blocks at this level at most. After 4, 6, 8, 10, 12, 16 and 20 of them the question "
             "is looked at, and once it is decided the rest is left out. The other levels get one "
-            "block. A block with an invalid window counts for the limit and for no verdict."
+            "block. A block with an invalid window is measured once more; if that has one, too, it "
+            "counts for the limit and for no verdict."
         ),
         examples=[12],
     )

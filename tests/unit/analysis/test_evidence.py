@@ -114,3 +114,32 @@ def test_nothing_at_all_is_empty_evidence() -> None:
     """A run that was stopped before its first window has evidence without windows."""
     evidence = gather({}, ("disk",), (4,))
     assert (evidence.candidates, evidence.levels, evidence.windows) == (("disk",), (4,), ())
+
+
+def test_a_block_that_was_measured_again_counts_by_its_second_attempt_alone(
+    tmp_path: Path,
+) -> None:
+    """What was valid of the first is shown and supports nothing either."""
+    late = {window_id("disk", 4, 0): {"lateness_p99_s": 1.0}}
+    shape = Shape(users=(4,), repeat=2, changes=late, again=frozenset({(4, 0)}))
+    evidence = _evidence(tmp_path, shape)
+    counted = [window.id for window in evidence.windows if window.valid]
+    assert len(evidence.windows) == 6
+    assert sorted(counted) == [
+        "w-disk-u4-b0-again", "w-disk-u4-b1", "w-memory-u4-b0-again", "w-memory-u4-b1",
+    ]  # fmt: skip
+    assert evidence.effect("disk", "memory", 4, "nopm").pairs == 2
+    dropped = {window.id: window for window in evidence.windows}[window_id("memory", 4, 0)]
+    assert dropped.failures == ()
+    assert [reason.flag.value for reason in dropped.reasons if reason.invalidates] == [
+        "block measured again"
+    ]
+
+
+def test_a_second_attempt_that_was_cut_short_gives_no_pair(tmp_path: Path) -> None:
+    """Its first window is not paired with the other candidate's of the first attempt."""
+    late = {window_id("disk", 4, 0): {"lateness_p99_s": 1.0}}
+    left_out = frozenset({window_id("memory", 4, 0, 1)})
+    shape = Shape(users=(4,), changes=late, again=frozenset({(4, 0)}), left_out=left_out)
+    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, "nopm")
+    assert effect.missing_because == "no window of memory is valid"

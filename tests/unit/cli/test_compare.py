@@ -113,7 +113,7 @@ def test_flaws_of_a_run_are_told_before_its_numbers(
     file.write_text(json.dumps({**json.loads(file.read_text()), "sessions": [session]}))
     assert run(["compare", one, two]) == 0
     shown = capsys.readouterr().out
-    assert f"{one}: 1 of 12 windows are invalid and left out" in shown
+    assert f"{one}: 1 of 12 windows is invalid; left out" in shown
     assert f"{one}: the run was not finished (interrupted)" in shown
     assert f"{two}: resumed although something had changed: kernel: 6.0 before" in shown
     assert "none: 2 windows of each are needed  2+1" in shown

@@ -87,7 +87,8 @@ def trials(evidence: Evidence, candidate: str, search: Search) -> tuple[Trial, .
     """What the windows of a candidate say of the limit, level by level.
 
     Edge cases: a valid window in which no transaction of that type was completed says nothing.
-    Own: each window by its own percentile, because windows are what is repeated.
+    Own: each window by its own percentile, because windows are what is repeated. What was dropped
+    with its block for another one's failure is none of them.
     """
     levels = levels_within(evidence.levels, search.users_least, search.users_most)
     found = ((users, evidence.at(candidate, users)) for users in levels)
@@ -103,7 +104,7 @@ def value_of(window: Window, search: Search) -> float | None:
 
 
 def _trial(users: int, windows: Sequence[Window], search: Search) -> Trial:
-    values = [value_of(window, search) for window in windows]
+    values = [value_of(each, search) for each in windows if each.valid or each.failures]
     obeyed = [search.limit.obeyed(value) for value in values if value is not None]
     return Trial(users, obeyed.count(True), obeyed.count(False), values.count(None))
 
@@ -144,7 +145,7 @@ def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> s
 
 def _silence(windows: Sequence[Window], search: Search) -> str:
     """Why these windows say nothing of the storage: by what most of them were flagged."""
-    flags = [{r.flag for r in window.reasons if r.invalidates} for window in windows]
+    flags = [{*window.failures} for window in windows]
     counted = Counter(flag for found in flags for flag in found)
     if not counted:
         return f"no {search.limit.transaction} was completed"

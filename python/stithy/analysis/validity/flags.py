@@ -38,16 +38,22 @@ class Flag(Enum):
     COLLECTOR = "collector stopped"
     AUTOVACUUM = "autovacuum ran"
     MACHINE_CHANGED = "the machine changed"
+    MEASURED_AGAIN = "block measured again"
 
     @property
     def invalidates(self) -> bool:
         """Whether a window with this flag supports no claim."""
         return self in _INVALIDATING
 
+    @property
+    def is_failure(self) -> bool:
+        """Whether the window itself failed; one may support no claim for another one's failure."""
+        return self.invalidates and self is not Flag.MEASURED_AGAIN
+
 
 _INVALIDATING = frozenset({
     Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.DRIVE_LATE,
     Flag.DRIVE_SLOWED, Flag.CONTRADICTION, Flag.ORDER_NUMBERS, Flag.ORDER_NUMBERS_UNKNOWN,
     Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
-    Flag.LEDGER,
+    Flag.LEDGER, Flag.MEASURED_AGAIN,
 })  # fmt: skip

@@ -30,13 +30,15 @@ def judge(
     laws: Iterable[Identity] = (),
     steady: Steadiness | None = None,
     canary: Canary | None = None,
+    *,
+    measured_again: bool = False,
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are the window's rows
     of the tables of those names; `gaps` names collectors with missing samples; `laws` are the
     identities that were tried; `steady` is None where nobody looked; `canary` is that before the
-    window's block.
+    window's block; `measured_again`: whether the block was measured once more.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
@@ -45,6 +47,7 @@ def judge(
         kept.cut(window),
         kept.unknown(ledger),
         kept.shares(window),
+        Reason(Flag.MEASURED_AGAIN) if measured_again else None,
     ]
     if window["missing_because"] is not None:
         # What was acknowledged must be there whatever became of the window.

@@ -140,6 +140,10 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "See what else ran then, or throttled it; within the block all candidates met the same "
         "machine, and what the block shows may be that of another one.",
     ),
+    Flag.MEASURED_AGAIN: (
+        "Its block was measured once more, because a window of it was invalid.",
+        "The block that was measured again stands for it; this one is shown and supports nothing.",
+    ),
     Flag.AUTOVACUUM: (
         "Autovacuum ran {runs} during the window.",
         "It competes for the storage; compare windows with equal numbers of runs.",

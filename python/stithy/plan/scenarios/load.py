@@ -97,7 +97,8 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     name, size = scene.twins.get(window.candidate, window.candidate), scene.size
     asked = scene.question
     optional = asked is not None and asked.may_spare(window.users, window.block)
-    optional = optional and not window.tried
+    # What stands in for a block that was needed is needed, too.
+    optional = optional and not window.tried and not window.attempt
     held, memory = scene.held(name), scene.memory(name)
     restored = cost.restore(size, scene.restored(name), scene.pages(name))
     measured = cost.window(study, size, held, memory)
