@@ -34,7 +34,7 @@ def test_users_who_think_share_a_pool(stithy: Stithy, place: Path) -> None:
     row = window_row(run.root, "w-a-u40-b0")
     assert (row["pace"], row["connections_opened"]) == ("think", 2)
     assert row["missed_starts"] is not None
-    [window] = run.windows.iterdir()
+    window = run.window("w-a-u40-b0").root
     assert (window / "hammer.pool-wait.hlog").exists()
     merged = pl.read_parquet(window / "transactions.parquet").filter(transaction="all")
     assert merged["pool_wait_p99_s"].item() is not None

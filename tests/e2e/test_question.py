@@ -25,7 +25,10 @@ def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, plac
     assert ended.returncode in (Exit.OK, Exit.INVALID), ended.stderr
     plan = manifest(out)["plan"]
     assert (plan["null"], plan["question"]["candidates"]) == (True, ["a", "a-again"])
-    measured = {path.name for path in RunDirectory(out).windows.iterdir()}
+    there = {path.name for path in RunDirectory(out).windows.iterdir()}
+    # On a busy machine some are invalid, and their blocks are measured once more.
+    measured = there - set(plan["further"])
+    assert there - measured == set(plan["further"])
     assert measured | set(plan["skipped"]) == set(plan["windows"])
     assert not measured & set(plan["skipped"])
     assert len(measured) in (8, 10)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,10 +11,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from support.running import (
     Stithy,
     entries,
+    hammer_of,
     left_by,
     manifest,
     seconds_measured,
@@ -91,6 +94,28 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     assert not (disk_place / "a").exists()
     again = stithy.run("resume", out)
     assert (again.returncode, "ended well" in again.stderr) == (3, True)
+
+
+@pytest.mark.needs_postgresql
+def test_a_run_killed_between_an_invalid_window_and_its_second_attempt_goes_on_with_that(
+    stithy: Stithy, place: Path
+) -> None:
+    """The invalid one is kept as it is, and the block is measured once more, and once only."""
+    study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="3 s")
+    out = place / "out"
+    process = stithy.start("run", study, "--out", out)
+    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
+    os.kill(hammer_of(out), signal.SIGKILL)
+    wait_for(lambda: entries(out, "windows-added"), process)
+    process.kill()
+    process.communicate()
+    ended = stithy.run("resume", out)
+    assert ended.returncode in (Exit.OK, Exit.INVALID), ended.stderr
+    assert not window_row(out, "w-a-u1-b0")["complete"]
+    assert window_row(out, "w-a-u1-b0-again")["complete"]
+    assert manifest(out)["plan"]["further"] == ["w-a-u1-b0-again"]
+    assert len(entries(out, "windows-added")) == 1
+    assert left_by(out) == []
 
 
 @pytest.mark.needs_postgresql

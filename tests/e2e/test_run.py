@@ -16,6 +16,7 @@ from support.running import (
     PATIENCE_S,
     Stithy,
     entries,
+    hammer_of,
     left_by,
     manifest,
     seconds_measured,
@@ -89,18 +90,10 @@ def test_ctrl_c_ends_a_run_cleanly_with_a_report_of_what_there_is(
     assert stithy.registered() == []
 
 
-def hammer_of(out: Path) -> int:
-    """Process id of the hammer of a run."""
-    [first] = entries(out, "run-started")
-    names = {pid: Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"])}
-    [found] = [pid for pid, comm in names.items() if comm.read_text().startswith("stithy-hammer")]
-    return found
-
-
 def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     stithy: Stithy, place: Path
 ) -> None:
-    """The window is invalid with the reason, the run goes on, nothing is left."""
+    """The window is invalid with the reason and measured once more, the run goes on."""
     study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1, 2, 3], duration="3 s")
     out = place / "out"
     process = stithy.start("run", study, "--out", out)
@@ -116,6 +109,16 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
     assert not hammer["complete"]
     assert "was ended by SIGKILL without a summary" in hammer["missing_because"]
     assert other["complete"]
+    for users in (1, 2):
+        again = window_row(out, f"w-a-u{users}-b0-again")
+        assert (again["complete"], again["attempt"], again["block"]) == (True, 1, 0)
+    added = [entry.facts["because"] for entry in entries(out, "windows-added")]
+    assert [why for why in added if "w-a-u3" not in why] == [
+        f"the block is measured once more, for this is invalid: w-a-u{users}-b0 (no numbers)"
+        for users in (1, 2)
+    ]
+    assert "added: the block is measured once more" in stderr
+    assert "Block 0 at 1 user" in RunDirectory(out).page.read_text()
     assert left_by(out) == []
 
 

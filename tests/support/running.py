@@ -155,6 +155,14 @@ def manifest(out: Path) -> dict[str, Any]:
     return loaded
 
 
+def hammer_of(out: Path) -> int:
+    """Process id of the hammer of a run."""
+    [first] = entries(out, "run-started")
+    names = {pid: Path(f"/proc/{pid}/comm") for pid in pids_of_run(first.facts["run_id"])}
+    [found] = [pid for pid, comm in names.items() if comm.read_text().startswith("stithy-hammer")]
+    return found
+
+
 def left_by(out: Path) -> list[str]:
     """Everything that a run made, by its own journal, and that is still there."""
     [first] = entries(out, "run-started")

@@ -75,7 +75,8 @@ def _flaws(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
     yield from ledgers.flaws(context)
     if (told := lost.left_out(windows)) is not None:
-        yield f"{told}: they support no claim; the reasons are under Validity."
+        who = "it supports" if sum(not window.valid for window in windows) == 1 else "they support"
+        yield f"{told}: {who} no claim; the reasons are under Validity."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
         verb = "was" if unsteady == 1 else "were"

@@ -189,7 +189,9 @@ def _frame(table: Table, path: Path, problems: list[Problem]) -> "pl.DataFrame |
         return None
     try:
         frame = pl.read_parquet(path.read_bytes())
-        return frame.select(list(schema(table))).cast(schema(table))
+        older = [column for column in table.columns if column.before is not None]
+        added = [pl.lit(c.before).alias(c.name) for c in older if c.name not in frame.columns]
+        return frame.with_columns(added).select(list(schema(table))).cast(schema(table))
     except (OSError, pl.exceptions.PolarsError) as error:
         problems.append(Problem(path, _short(error)))
         return None

@@ -12,13 +12,17 @@ Kind = Literal["text", "integer", "real", "truth", "texts"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `unit` is `""` for what has none."""
+    """One column; `unit` is `""` for what has none.
+
+    `before`: the value in files from before there was the column; None: there are no such files.
+    """
 
     name: str
     kind: Kind
     unit: str
     meaning: str
     nullable: bool = False
+    before: int | None = None
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,8 @@ WINDOW = Table(
         _r("rate_per_s", "1/s", "transactions due in a second of an open loop", null=True),
         _t("profile", "mix and keys: `specification` or `hammerdb`"),
         _i("block", "", "block within the level, from 0"),
-        _b("tried", "a search for users chose the level"),
-        _i("attempt", "", "0; 1 where the block was measured once more, for a window of it was invalid, and is then what counts of it"),
+        Column("tried", "truth", "", "a search for users chose the level", before=False),
+        Column("attempt", "integer", "", "0; 1 where the block was measured once more, because a window of it was invalid: then that is what counts", before=0),
         _i("position", "", "place in the block's random order, from 0"),
         _r("started_at_s", "s", "Unix time of the users' start", null=True),
         _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),

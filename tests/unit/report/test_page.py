@@ -179,7 +179,7 @@ def test_every_figure_has_title_words_and_data(run: RunDirectory, page: PrintedP
 
 def test_invalid_windows_are_told_on_top_and_explained_below(page: PrintedPage) -> None:
     """A person who reads only the top knows that something is wrong."""
-    assert "1 of 6 windows is invalid and supports no claim" in page.classed("flaws")
+    assert "1 of 6 windows is invalid: it supports no claim" in page.classed("flaws")
     (reasons,) = [table for table in page.tables if table.name == "reasons"]
     assert reasons.rows[0][0][0] == "invalid"
     assert "deadlock detected" in reasons.rows[0][1][0]

@@ -85,3 +85,24 @@ def test_results_of_a_newer_stithy_are_refused(tmp_path: Path) -> None:
     directory.manifest.write_text(json.dumps({**document, "schema_version": 99}))
     with pytest.raises(UserError, match="schema version 99"):
         read_run(tmp_path / "run")
+
+
+def test_a_column_that_older_results_do_not_have_is_filled_in(tmp_path: Path) -> None:
+    """By what was so before there was the column."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    for path in directory.windows.glob("*/window.parquet"):
+        pl.read_parquet(path).drop("attempt", "tried").write_parquet(path)
+    run = read_run(tmp_path / "run")
+    assert run.problems == ()
+    assert run.window["attempt"].to_list() == [0, 0]
+    assert run.window["tried"].to_list() == [False, False]
+
+
+def test_single_windows_are_read_without_the_others(tmp_path: Path) -> None:
+    """Those that are named; one that is not there is nobody's problem."""
+    directory = build_run(tmp_path / "run", Shape(users=(1, 4)))
+    name = sorted(each.name for each in directory.windows.iterdir())[0]
+    run = read_run(tmp_path / "run", [name, "w-none-u1-b0"])
+    assert run.problems == ()
+    assert run.window["window_id"].to_list() == [name]
+    assert set(run.seconds["window_id"]) == {name}
