@@ -5,7 +5,12 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.database.engine import Installation, Start
-from stithy.database.instance import CommitCounters, MaintenanceCounters, ServerFacts
+from stithy.database.instance import (
+    CheckpointRule,
+    CommitCounters,
+    MaintenanceCounters,
+    ServerFacts,
+)
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
 
@@ -98,6 +103,10 @@ class FakeInstance:
     def maintenance(self) -> MaintenanceCounters:
         """None yet."""
         return MaintenanceCounters(0, self._checkpoints, 0.0, 0, 0)
+
+    def checkpoint_rule(self) -> CheckpointRule:
+        """After five minutes."""
+        return CheckpointRule(300.0, 2**28)
 
     def facts(self) -> ServerFacts:
         """Two settings."""

@@ -75,6 +75,7 @@ class Shape:
     memory_limit_note: str | None = None
     left_out: frozenset[str] = frozenset()
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    surroundings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     canaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
     waiting: int = 0
@@ -103,9 +104,10 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     """Write a whole run to `directory`; `shape.left_out` windows exist in no table.
 
     `shape.changes` maps a window's id to columns of its `window` row that are replaced,
-    `shape.canaries` the same of the canary before it, `shape.lost` to how many orders its ledger
-    misses. `shape.drives` maps a candidate on an emulated drive to the share of answers that were
-    late. `shape.again` are the blocks, each a level and its number, that were measured once more.
+    `shape.surroundings` and `shape.canaries` the same of those tables, `shape.lost` to how many
+    orders its ledger misses. `shape.drives` maps a candidate on an emulated drive to the share of
+    answers that were late. `shape.again` are the blocks, each a level and its number, that were
+    measured once more.
     """
     shape = shape or Shape()
     run = RunDirectory(directory)
@@ -243,6 +245,8 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     if shape.series:
         _write(where.table("series"), tables.SERIES, load.series_rows())
     _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())
+    around = {**load.surroundings_row(), **shape.surroundings.get(place.window_id, {})}
+    _write(where.table("surroundings"), tables.SURROUNDINGS, [around])
     late_share = shape.drives.get(place.candidate)
     used = [] if late_share is None else drive_rows(place.window_id, late_share)
     _write(where.table("drives"), tables.DRIVES, used)
@@ -418,6 +422,16 @@ class _Load:
             ("block", "vda", "queue_length", "", 4 * self.busy * wobble),
             ("block", "vda", "utilisation_share", "", self.busy),
         ]
+
+    def surroundings_row(self) -> Row:
+        """The row of a window beside which nothing happened."""
+        return {
+            "window_id": self.place.window_id, "span_s": self.shape.duration_s + 5.0, "cpus": 2,
+            "others_cpu_s": 0.1, "others_bytes": 4096, "others_here_bytes": 4096,
+            "others_names": "cron", "disks_bytes": 2**30, "idle_bytes": 8192,
+            "idle_names": "memory", "log_bytes": 2**26, "checkpoint_after_s": 300.0,
+            "checkpoint_after_bytes": 2**28, "memory_limit_lost": None,
+        }  # fmt: skip
 
     def condition_rows(self) -> list[Row]:
         """Rows of the quick check after the window."""

@@ -23,7 +23,7 @@ from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
-from stithy.results.tables import STOPPED
+from stithy.analysis.validity.watching import Watched, watched
 from stithy.search import Search
 from stithy.workload.workload import Workload
 
@@ -229,7 +229,8 @@ def gather(
     ledgers = _by_window(_rows(frames, "ledger"))
     findings = _by_window(_rows(frames, "ledger_findings"))
     drives = _by_window(_rows(frames, "drives"))
-    gaps = _gaps(frames)
+    seen = watched(frames)
+    around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
     steady = steadiness_of_windows(frames)
     canaries = judged_canaries(_rows(frames, "canary"))
     before = {_block_of(canary.row): canary for canary in canaries}
@@ -243,13 +244,14 @@ def gather(
             row,
             conditions.get(name, ()),
             next(iter(restores.get(name, ())), None),
-            gaps.get(name, ()),
+            seen.get(name, Watched()),
             ledgers.get(name, ()),
             findings.get(name, ()),
             drives.get(name, ()),
             laws,
             steady.get(name),
             before.get(_block_of(row)),
+            around.get(name),
             measured_again=not row["attempt"] and (row["users"], row["block"]) in again,
         )
         return Window(row, by_type, reasons, laws, steady.get(name))
@@ -278,23 +280,3 @@ def _by_window(rows: Sequence[Row]) -> dict[str, list[Row]]:
         if row["window_id"] is not None:
             grouped.setdefault(row["window_id"], []).append(row)
     return grouped
-
-
-def _gaps(frames: Frames) -> dict[str, list[str]]:
-    """Collectors that stopped by a fault; their series say so.
-
-    A metric that this kernel or server lacks is null for another reason and is no gap.
-    """
-    frame = frames.get("series")
-    if frame is None or frame.is_empty():
-        return {}
-    ends = (
-        frame.filter(pl.col("missing_because").str.starts_with(STOPPED))
-        .select("window_id", "collector")
-        .unique()
-        .sort("window_id", "collector")
-    )
-    stopped: dict[str, list[str]] = {}
-    for row in ends.iter_rows(named=True):
-        stopped.setdefault(row["window_id"], []).append(row["collector"])
-    return stopped

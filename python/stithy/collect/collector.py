@@ -4,7 +4,9 @@ A collector is one module in `collectors/` with `NAME`, `METRICS` (every metric 
 `create(scope)`, which returns a `Collector` or raises `Unavailable`. `NEEDS` says what it needs of
 the machine (`stithy.needs`), apart from what a window brings. Rates are computed by the
 collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
-read is a `Sample` with value None and a reason, never 0.
+read is a `Sample` with value None and a reason, never 0. Two names are for those that ask a program
+and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is what is measured, and
+it raises InfrastructureError where that does not answer.
 """
 
 from collections.abc import Mapping, Sequence

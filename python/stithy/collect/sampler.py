@@ -23,8 +23,9 @@ from stithy.collect.collector import (
     Scope,
     Unavailable,
 )
+from stithy.errors import InfrastructureError
 from stithy.registry import plugins
-from stithy.results.tables import STOPPED
+from stithy.results.tables import STOPPED, UNANSWERED
 
 NAME = "sampler"
 
@@ -96,8 +97,8 @@ class _Rounds(threading.Thread):
         readings = list(self._readings)
         if self.is_alive():
             now_s = self._clock.now_s()
-            why = f"{STOPPED}it did not answer for {LEAVE_PATIENCE_S:.0f} s"
-            readings += [lost for each in self._watched for lost in each.lost(now_s, why)]
+            why = f"it did not answer for {LEAVE_PATIENCE_S:.0f} s"
+            readings += [lost for each in self._watched for lost in each.left_behind(now_s, why)]
         return readings
 
     def _prime(self) -> None:
@@ -133,7 +134,7 @@ class _Watched:
         except Unavailable as reason:
             return self.lost(at_s, str(reason))
         except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
-            return self.lost(at_s, f"{STOPPED}{_text(error)}")
+            return self.lost(at_s, self._why(error))
         return self.read(at_s)
 
     def read(self, at_s: float) -> list[Reading]:
@@ -145,7 +146,7 @@ class _Watched:
             readings = [Reading(at_s, self._name, self._units[s.metric], s) for s in samples]
         except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
             self.close()
-            return self.lost(at_s, f"{STOPPED}{_text(error)}")
+            return self.lost(at_s, self._why(error))
         self._series.update((sample.subject, sample.metric) for sample in samples)
         return readings
 
@@ -156,6 +157,18 @@ class _Watched:
             Reading(at_s, self._name, self._units[metric], Sample(subject, metric, None, why))
             for subject, metric in series
         ]
+
+    def left_behind(self, at_s: float, why: str) -> list[Reading]:
+        """What is lost of a collector that does not come back."""
+        return self.lost(at_s, f"{UNANSWERED if self._is_under_test else STOPPED}{why}")
+
+    def _why(self, error: Exception) -> str:
+        silent = self._is_under_test and isinstance(error, InfrastructureError)
+        return f"{UNANSWERED if silent else STOPPED}{_text(error)}"
+
+    @property
+    def _is_under_test(self) -> bool:
+        return bool(getattr(self._module, "UNDER_TEST", False))
 
     def close(self) -> None:
         """Let the collector give up what it holds."""

@@ -39,6 +39,14 @@ class MaintenanceCounters:
 
 
 @dataclass(frozen=True)
+class CheckpointRule:
+    """When a checkpoint begins by itself: after so long or so much log, whichever is first."""
+
+    after_s: float
+    after_bytes: int
+
+
+@dataclass(frozen=True)
 class ServerFacts:
     """The server's version and its settings in force, as SHOW writes them."""
 
@@ -88,6 +96,10 @@ class Instance(Protocol):
 
     def maintenance(self) -> MaintenanceCounters:
         """What the server did besides the users' work."""
+        ...
+
+    def checkpoint_rule(self) -> CheckpointRule:
+        """When it begins a checkpoint by itself."""
         ...
 
     def facts(self) -> ServerFacts:

@@ -50,6 +50,19 @@ class MemoryGroup:
         except (OSError, ValueError):
             return None
 
+    def lost(self, pid: int) -> str | None:
+        """Why the limit does not hold for this process any more; None where it does."""
+        try:
+            held = (self.path / self.files.limit).read_text().strip()
+            members = (self.path / "cgroup.procs").read_text().split()
+        except OSError as error:
+            return f"its memory group cannot be read any more ({_reason(error)})"
+        if not held.isdigit() or int(held) > self.limit_bytes:
+            return f"the limit of its memory group was changed to {held}"
+        if str(pid) not in members and Path("/proc", str(pid)).exists():
+            return "the server left its memory group"
+        return None
+
     def killed(self) -> int | None:
         """Processes that were killed for want of memory; None where the kernel does not tell."""
         name = "memory.oom_control" if self.files.version == 1 else "memory.events"

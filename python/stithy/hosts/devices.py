@@ -112,6 +112,11 @@ def _of_btrfs(mount: Mount, sys: Path) -> list[str]:
     return [source] if (sys / "class" / "block" / source).exists() else []
 
 
+def is_partition(name: str, sys: Path = Path("/sys")) -> bool:
+    """Whether a device is a part of another one, which counts the same once more."""
+    return (sys / "class" / "block" / name / "partition").exists()
+
+
 def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
     """A device and what it is made of: disk of a partition, members, file of a loop device."""
     yield name

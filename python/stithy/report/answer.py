@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.evidence import Window
 from stithy.analysis.findings import MAIN, Finding, findings
+from stithy.analysis.validity.flags import Flag
 from stithy.registry import plugins
 from stithy.report import canaries, drives, head_room, ledgers, lost, resumed, searches
 from stithy.report.context import Context, context_of
@@ -84,6 +86,12 @@ def _flaws(context: Context) -> Iterator[str]:
             f"{unsteady} of {plural(len(windows), 'window')} {verb} not steady; what changed is "
             "told under Validity. The numbers count all the same."
         )
+    disturbed = sum(_has(window, Flag.INTERFERENCE) for window in windows)
+    if disturbed:
+        yield (
+            f"In {disturbed} of {plural(len(windows), 'window')} something else ran on the "
+            "machine; what it was is told under Validity."
+        )
     yield from searches.flaws(context)
     if (changed := canaries.flaw(context)) is not None:
         yield changed
@@ -101,6 +109,10 @@ def _flaws(context: Context) -> Iterator[str]:
     room = head_room.sentence(context)
     if room is not None and room.weakens:
         yield room.text
+
+
+def _has(window: Window, flag: Flag) -> bool:
+    return any(reason.flag is flag for reason in window.reasons)
 
 
 def _unfinished(context: Context) -> Iterator[str]:

@@ -189,6 +189,7 @@ def frames(run: Run) -> Mapping[str, pl.DataFrame]:
         "drives": run.drives,
         "ledger": run.ledger,
         "ledger_findings": run.ledger_findings,
+        "surroundings": run.surroundings,
         "restores": run.restores,
         "canary": run.canary,
     }

@@ -25,6 +25,7 @@ from stithy.results.tables import (
     RESTORES,
     SECONDS,
     SERIES,
+    SURROUNDINGS,
     TRANSACTIONS,
     WINDOW,
     Table,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 WINDOW_TABLES = (
     *(WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS),
-    *(DRIVES, LEDGER, LEDGER_FINDINGS),
+    *(DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS),
 )
 RUN_TABLES = (CONDITIONS, RESTORES, CANARY)
 
@@ -67,6 +68,7 @@ class Run:
     drives: "pl.DataFrame"
     ledger: "pl.DataFrame"
     ledger_findings: "pl.DataFrame"
+    surroundings: "pl.DataFrame"
     restores: "pl.DataFrame"
     canary: "pl.DataFrame"
     problems: tuple[Problem, ...]
@@ -95,6 +97,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         drives=frames["drives"],
         ledger=frames["ledger"],
         ledger_findings=frames["ledger_findings"],
+        surroundings=frames["surroundings"],
         restores=frames["restores"],
         canary=frames["canary"].sort("at_s", "window_id"),
         problems=tuple(problems),

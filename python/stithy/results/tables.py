@@ -171,6 +171,9 @@ STOPPED = "collector stopped: "
 """How `missing_because` begins where a collector died, or never came to life, by a fault; other
 reasons tell what a machine or server does not have."""
 
+UNANSWERED = "no answer: "
+"""How it begins where what is measured did not answer the collector, which is no fault of it."""
+
 SERIES = Table(
     "series",
     "One row a sample of a collector: long form, one metric a row.",
@@ -275,6 +278,27 @@ LEDGER_FINDINGS = Table(
     ),
 )  # fmt: skip
 
+SURROUNDINGS = Table(
+    "surroundings",
+    "One row: what was around a window from just before the users began until just after they ended. Empty where they never began.",
+    (
+        _t("window_id", "id of the window"),
+        _r("span_s", "s", "how long that was"),
+        _i("cpus", "", "CPUs that Stithy may use"),
+        _r("others_cpu_s", "s", "CPU time of processes that are not of the run: neither Stithy nor server, hammer or emulated drives; threads of the kernel apart"),
+        _i("others_bytes", "B", "bytes that these read from storage and made to be written, as far as this user may see it"),
+        _i("others_here_bytes", "B", "the least of it that must have been on disks under the candidate's volumes, by what all other devices did"),
+        _t("others_names", "the programs that did most of both", null=True),
+        _i("disks_bytes", "B", "bytes that the disks under the candidate's volumes read and wrote; null where it lies on none", null=True),
+        _i("idle_bytes", "B", "bytes that devices read and wrote which belong to other candidates alone, such as emulated drives; null where there are none", null=True),
+        _t("idle_names", "the candidates whose devices these are, where there were any", null=True),
+        _i("log_bytes", "B", "growth of the server's write-ahead log", null=True),
+        _r("checkpoint_after_s", "s", "time after which the server begins a checkpoint by itself", null=True),
+        _i("checkpoint_after_bytes", "B", "growth of its log after which it does", null=True),
+        _t("memory_limit_lost", "why the memory limit no longer held at the end, where it had been put", null=True),
+    ),
+)  # fmt: skip
+
 CANARY = Table(
     "canary",
     "One row a canary: what the machine did of a fixed piece of work before a block. Nobody is compared by it.",
@@ -298,5 +322,5 @@ CANARY = Table(
 
 TABLES = (
     WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    CANARY,
+    SURROUNDINGS, CANARY,
 )  # fmt: skip

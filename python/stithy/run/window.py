@@ -10,7 +10,12 @@ from dataclasses import dataclass
 
 from stithy.collect.collector import Reading, Scope
 from stithy.collect.sampler import Sampler
-from stithy.database.instance import CommitCounters, Instance, MaintenanceCounters
+from stithy.database.instance import (
+    CheckpointRule,
+    CommitCounters,
+    Instance,
+    MaintenanceCounters,
+)
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.hosts.cgroup import MemoryGroup
 from stithy.plan.ids import derive_seed
@@ -22,6 +27,7 @@ from stithy.run.drives import Counters, counters
 from stithy.run.driving import request_of
 from stithy.run.events import SecondPassed
 from stithy.run.memory import limited
+from stithy.run.surroundings import Look, look
 from stithy.run.window_rows import write_window
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.hammer import (
@@ -57,6 +63,9 @@ class Measured:
     ledger_unverified_because: str | None = None
     missing_because: str | None = None
     server_ended: str | None = None
+    looks: tuple[Look, Look] | None = None
+    checkpoint_rule: CheckpointRule | None = None
+    limit_lost: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -99,6 +108,7 @@ def _measure(context: Context, measured: Measured) -> None:
         with context.server(window.candidate, log, memory_cgroup=cgroup) as instance:
             try:
                 _use(context, measured, instance, group)
+                measured.limit_lost = group.lost(instance.pid) if group else None
             finally:
                 measured.server_ended = _ended(instance, group)
                 measured.peak_bytes = group.peak_bytes() if group else None
@@ -141,8 +151,11 @@ def _drive_sampled(
             instance.checkpoint()
         maintenance = instance.maintenance()
         commits = instance.commits(context.clock)
+        measured.checkpoint_rule = instance.checkpoint_rule()
         before = counters(context, measured.window.candidate)
+        first = look(context, instance)
         measured.driven = _drive(context, measured.window, hammer)
+        measured.looks = (first, look(context, instance))
         measured.drives = (before, counters(context, measured.window.candidate))
         measured.commits = (commits, instance.commits(context.clock))
         measured.maintenance = (maintenance, instance.maintenance())

@@ -18,7 +18,7 @@ from stithy.results.convert import (
 from stithy.results.drives import WAYS, drive_rows, read_log
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
-from stithy.run import ledger
+from stithy.run import ledger, surroundings
 from stithy.run.context import Context
 from stithy.run.driving import pace_of
 from stithy.units import format_duration
@@ -53,6 +53,8 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     write_table(directory.table("series"), tables.SERIES, series)
     write_table(directory.table("conditions"), tables.CONDITIONS, conditions)
     write_table(directory.table("drives"), tables.DRIVES, _drive_rows(context, measured))
+    around = [surroundings.row(context, measured)] if measured.looks else []
+    write_table(directory.table("surroundings"), tables.SURROUNDINGS, around)
     ledger.write_ledger(directory, measured)
     # Last: a window counts as measured when its own row is there.
     write_table(directory.table("window"), tables.WINDOW, [row])

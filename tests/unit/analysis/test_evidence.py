@@ -92,7 +92,9 @@ def test_a_window_without_numbers_has_no_values(tmp_path: Path) -> None:
     assert window.measured_s is None
 
 
-def test_a_collector_that_stopped_is_a_note_and_one_that_never_spoke_is_not(tmp_path: Path) -> None:
+def test_a_collector_that_stopped_is_a_failure_and_one_that_never_spoke_is_not(
+    tmp_path: Path,
+) -> None:
     """Metrics that a machine lacks are null from the start; a dead collector falls silent."""
     build_run(tmp_path, Shape(users=(4,), candidates=("disk",)))
     run = read_run(tmp_path)
@@ -106,8 +108,10 @@ def test_a_collector_that_stopped_is_a_note_and_one_that_never_spoke_is_not(tmp_
         pl.when(pl.col("missing_because").is_null()).then(pl.col("value")).alias("value")
     )
     window = gather({**frames(run), "series": silent}).windows[0]
-    assert [reason.sentence for reason in window.reasons] == ["Samples are missing from cpu."]
-    assert window.valid
+    assert [reason.sentence for reason in window.reasons] == [
+        "The instrument failed: samples are missing from cpu, which stopped."
+    ]
+    assert not window.valid
 
 
 def test_nothing_at_all_is_empty_evidence() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from fakes.clock import HurriedClock
 from stithy.collect.collector import Metric, Reading, Sample, Scope, Unavailable
 from stithy.collect.sampler import NAME, Sampler
-from stithy.results.tables import STOPPED
+from stithy.errors import InfrastructureError
+from stithy.results.tables import STOPPED, UNANSWERED
 from stithy.secrets import Secret
 
 
@@ -131,3 +132,34 @@ def test_a_collector_that_hangs_is_left_behind_with_a_reason(monkeypatch: Any) -
 def test_a_scope_does_not_print_its_password() -> None:
     """The URL of a scope is a Secret."""
     assert "hush" not in repr(Scope((), Secret("postgresql://u:hush@/d")))
+
+
+def test_what_is_measured_and_does_not_answer_is_told_apart(monkeypatch: Any) -> None:
+    """A stalled server has stopped no collector; a fault of the collector has."""
+    monkeypatch.setattr("stithy.collect.sampler.LEAVE_PATIENCE_S", 0.05)
+    enough, release = threading.Event(), threading.Event()
+
+    class Stalled(Steady):
+        def sample(self) -> list[Sample]:
+            """Never answer."""
+            release.wait(30)
+            return []
+
+    class Gone(Steady):
+        def sample(self) -> list[Sample]:
+            """Nobody is there."""
+            raise InfrastructureError("the server is gone", where="here", remedy="none")
+
+    readings = readings_of(
+        module("stalled", Stalled(enough), BLOCKS=True, UNDER_TEST=True),
+        module("gone", Gone(enough), UNDER_TEST=True),
+        module("broken", Steady(enough, dies_at=1), UNDER_TEST=True),
+        module("steady", Steady(enough)),
+        until=enough,
+    )
+    release.set()
+    why = {
+        name: of(readings, name)[-1].sample.missing_because or "" for name in ("stalled", "gone")
+    }
+    assert all(text.startswith(UNANSWERED) for text in why.values()), why
+    assert (of(readings, "broken")[-1].sample.missing_because or "").startswith(STOPPED)

@@ -1,5 +1,6 @@
 """Memory limits: where a group is made, that it holds, and what is said where it cannot be made."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,21 @@ def test_a_limit_holds_for_a_program_and_its_page_cache(disk_place: Path) -> Non
         remove_group(group.path)
     assert not group.path.exists()
     remove_group(group.path)
+
+
+def test_a_limit_that_no_longer_holds_is_told(tmp_path: Path) -> None:
+    """Changed, left by its process, or gone; a process that ended has left nothing."""
+    group = MemoryGroup(tmp_path / "group", V2, LIMIT)
+    group.path.mkdir()
+    limit, members = group.path / "memory.max", group.path / "cgroup.procs"
+    limit.write_text(f"{LIMIT}\n")
+    members.write_text(f"1\n{os.getpid()}\n")
+    assert group.lost(os.getpid()) is None
+    limit.write_text("max\n")
+    assert group.lost(os.getpid()) == "the limit of its memory group was changed to max"
+    limit.write_text(f"{LIMIT - 4096}\n")
+    members.write_text("1\n")
+    assert group.lost(os.getpid()) == "the server left its memory group"
+    assert group.lost(2**22 + 1) is None
+    limit.unlink()
+    assert "cannot be read any more" in str(group.lost(os.getpid()))

@@ -32,10 +32,16 @@ class Flag(Enum):
     COMMITS_UNKNOWN = "commit counters not verified"
     CONDITIONS_UNKNOWN = "consistency not verified"
     MEMORY_LIMIT = "memory limit not enforced"
+    MEMORY_LIMIT_LOST = "memory limit lost"
     MEMORY_LIMIT_WIDENED = "memory limit widened"
     STILL_CACHED = "restored files still cached"
     NO_CHECKPOINT = "no checkpoint inside"
+    SHORT_OF_CHECKPOINT = "too short for a checkpoint"
+    INTERFERENCE = "interference"
+    NOT_QUIET = "another candidate not quiet"
     COLLECTOR = "collector stopped"
+    UNANSWERED = "collector not answered"
+    COLLECTORS_SILENT = "no samples"
     AUTOVACUUM = "autovacuum ran"
     MACHINE_CHANGED = "the machine changed"
     MEASURED_AGAIN = "block measured again"
@@ -55,5 +61,6 @@ _INVALIDATING = frozenset({
     Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.DRIVE_LATE,
     Flag.DRIVE_SLOWED, Flag.CONTRADICTION, Flag.ORDER_NUMBERS, Flag.ORDER_NUMBERS_UNKNOWN,
     Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
-    Flag.LEDGER, Flag.MEASURED_AGAIN,
+    Flag.LEDGER, Flag.MEMORY_LIMIT_LOST, Flag.COLLECTOR, Flag.COLLECTORS_SILENT,
+    Flag.MEASURED_AGAIN,
 })  # fmt: skip

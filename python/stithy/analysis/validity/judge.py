@@ -11,34 +11,39 @@ from stithy.analysis.canary import Canary
 from stithy.analysis.identities import Identity
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity import drives as emulated
-from stithy.analysis.validity import driving, proof, steadiness, surroundings
+from stithy.analysis.validity import driving, proof, steadiness, surroundings, watching
 from stithy.analysis.validity import ledger as kept
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
+from stithy.analysis.validity.watching import Watched
 
 Row = Mapping[str, Any]
+
+NOT_LOOKED_AT = Watched()
 
 
 def judge(
     window: Row,
     conditions: Sequence[Row] = (),
     restore: Row | None = None,
-    gaps: Iterable[str] = (),
+    watched: Watched = NOT_LOOKED_AT,
     ledger: Sequence[Row] = (),
     ledger_findings: Sequence[Row] = (),
     drives: Sequence[Row] = (),
     laws: Iterable[Identity] = (),
     steady: Steadiness | None = None,
     canary: Canary | None = None,
+    around: Row | None = None,
     *,
     measured_again: bool = False,
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are the window's rows
-    of the tables of those names; `gaps` names collectors with missing samples; `laws` are the
+    of the tables of those names; `watched` is what the collectors gave; `laws` are the
     identities that were tried; `steady` is None where nobody looked; `canary` is that before the
-    window's block; `measured_again`: whether the block was measured once more.
+    window's block; `around` its row of the table `surroundings`; `measured_again`: whether the
+    block was measured once more.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
@@ -67,10 +72,14 @@ def judge(
         proof.commits(window),
         proof.conditions(conditions),
         proof.restore(restore),
-        surroundings.memory_limit(window),
+        surroundings.memory_limit(window, around),
         surroundings.still_cached(restore),
-        surroundings.checkpoint(window),
-        surroundings.gaps(gaps),
+        surroundings.checkpoint(window, around),
+        watching.stopped(watched),
+        watching.unanswered(watched),
+        watching.silent(window, watched),
+        surroundings.interference(around, watched),
+        surroundings.not_quiet(around),
         surroundings.autovacuum(window),
         surroundings.machine(canary),
     ]

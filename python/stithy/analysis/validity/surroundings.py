@@ -1,17 +1,31 @@
-"""What was around a window that a reader must know of: memory, caches, checkpoints, collectors."""
+"""What was around a window that a reader must know of: memory, caches, checkpoints, others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stithy.analysis.canary import Canary, Off
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
-from stithy.units import format_size
+from stithy.analysis.validity.watching import Watched
+from stithy.units import format_duration, format_size
 
 Row = Mapping[str, Any]
 
 STILL_CACHED_SHARE = 0.01
 """Own: of the restored bytes; less cannot be told from the noise of a cache."""
+
+OTHERS_CPU_SHARE = 0.05
+"""Own: of all CPUs, on average; what an idle system does of its own is far less."""
+
+OTHERS_BYTES_SHARE = 0.05
+OTHERS_BYTES_PER_S = 2**20
+"""Own: of what the disks moved in all, and not what logs of an idle system come to."""
+
+STEAL_SHARE = 0.02
+"""Own: as `stithy doctor` judges it."""
+
+IDLE_BYTES = 2**20
+"""Own: a file system that nobody uses writes some blocks about itself now and then."""
 
 
 def still_cached(row: Row | None) -> Reason | None:
@@ -29,12 +43,15 @@ def still_cached(row: Row | None) -> Reason | None:
     return Reason(Flag.STILL_CACHED, texts)
 
 
-def memory_limit(window: Row) -> Reason | None:
-    """The limit on server and page cache was not held, or was widened.
+def memory_limit(window: Row, around: Row | None = None) -> Reason | None:
+    """The limit on server and page cache was not held, was lost, or was widened.
 
+    One that could not be put is known and the same for all; one that was lost is a failure.
     Source: docs/explanation/method.md, "The same state".
     """
     note = window["memory_limit_note"]
+    if around is not None and around["memory_limit_lost"]:
+        return Reason(Flag.MEMORY_LIMIT_LOST, {"because": clause(around["memory_limit_lost"])})
     if not window["memory_limit_enforced"]:
         return Reason(Flag.MEMORY_LIMIT, {"because": clause(note or "the reason is not known")})
     if note:
@@ -42,21 +59,64 @@ def memory_limit(window: Row) -> Reason | None:
     return None
 
 
-def checkpoint(window: Row) -> Reason | None:
-    """No whole checkpoint fell into the measurement.
+def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
+    """No whole checkpoint fell into the measurement, though one was due, or because none was.
 
+    Edge case: where the server's rule is not known it is told as if one had been due.
     Source: docs/explanation/method.md, "The same state".
     """
-    return Reason(Flag.NO_CHECKPOINT) if window["checkpoints_inside"] == 0 else None
+    if window["checkpoints_inside"] != 0:
+        return None
+    if around is None or around["checkpoint_after_s"] is None or around["log_bytes"] is None:
+        return Reason(Flag.NO_CHECKPOINT, {"due": ""})
+    length_s = window["measure_to_s"] - window["measure_from_s"]
+    rule = (
+        f"the server begins one after {format_duration(around['checkpoint_after_s'])} or "
+        f"{format_size(around['checkpoint_after_bytes'])} of log"
+    )
+    due = length_s >= around["checkpoint_after_s"]
+    if due or around["log_bytes"] >= around["checkpoint_after_bytes"]:
+        took, wrote = format_duration(round(length_s)), format_size(around["log_bytes"])
+        due_text = f", though one was due: {rule}, and it wrote {wrote} in {took}"
+        return Reason(Flag.NO_CHECKPOINT, {"due": due_text})
+    # Without the window's own numbers: all of a study are alike in it, and share a row.
+    return Reason(Flag.SHORT_OF_CHECKPOINT, {"rule": rule})
 
 
-def gaps(collectors: Iterable[str]) -> Reason | None:
-    """Collectors that stopped by a fault.
-
-    Own: what a machine does not have is no gap.
+def interference(around: Row | None, watched: Watched) -> Reason | None:
+    """Others used CPUs or the disks under the volumes, or the hypervisor gave CPUs to others.
+    Own: see the constants of this module.
     """
-    names = sorted(set(collectors))
-    return Reason(Flag.COLLECTOR, {"collectors": ", ".join(names)}) if names else None
+    seen = [*_others(around)] if around is not None else []
+    stolen = watched.steal_share
+    if stolen is not None and stolen > STEAL_SHARE:
+        seen.append(f"the hypervisor gave {100 * stolen:.0f} % of the CPUs to others")
+    return Reason(Flag.INTERFERENCE, {"seen": "; ".join(seen)}) if seen else None
+
+
+def _others(around: Row) -> Iterator[str]:
+    who = f" ({around['others_names']})" if around["others_names"] else ""
+    cpus = around["others_cpu_s"] / around["span_s"] if around["span_s"] else 0.0
+    if cpus > OTHERS_CPU_SHARE * around["cpus"]:
+        yield f"other programs used {cpus:.1f} of {around['cpus']} CPUs{who}"
+        who = ""
+    moved, disks = around["others_here_bytes"], around["disks_bytes"]
+    if disks and moved > max(OTHERS_BYTES_SHARE * disks, OTHERS_BYTES_PER_S * around["span_s"]):
+        yield (
+            f"other programs moved {format_size(moved)} of {format_size(disks)} on the disks "
+            f"under the volumes{who}"
+        )
+
+
+def not_quiet(around: Row | None) -> Reason | None:
+    """Devices of other candidates were used while this one was measured.
+
+    Own: see the constants of this module.
+    """
+    if around is None or (around["idle_bytes"] or 0) <= IDLE_BYTES:
+        return None
+    texts = {"size": format_size(around["idle_bytes"]), "names": around["idle_names"] or "others"}
+    return Reason(Flag.NOT_QUIET, texts)
 
 
 def autovacuum(window: Row) -> Reason | None:

@@ -118,6 +118,11 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "The memory limit was not enforced: {because}.",
         "Run where cgroups can be made; without a limit the cache may hide the storage.",
     ),
+    Flag.MEMORY_LIMIT_LOST: (
+        "The instrument failed: the memory limit did not hold to the end, {because}.",
+        "See who moves processes or changes groups on this machine; caches may have hidden the "
+        "storage.",
+    ),
     Flag.MEMORY_LIMIT_WIDENED: (
         "About the memory limit: {because}.",
         "Keep it in mind when comparing with other runs.",
@@ -128,12 +133,33 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "End what else has these files open; reads of them may not have reached the storage.",
     ),
     Flag.NO_CHECKPOINT: (
-        "No whole checkpoint fell into the measurement, so write-back was not measured.",
+        "No whole checkpoint fell into the measurement, so write-back was not measured{due}.",
         "Make the window longer than a checkpoint cycle, or lower checkpoint_timeout.",
     ),
+    Flag.SHORT_OF_CHECKPOINT: (
+        "The window was too short for a checkpoint, so write-back was not measured: {rule}.",
+        "Make it longer than a checkpoint cycle, or lower checkpoint_timeout, to measure that too.",
+    ),
+    Flag.INTERFERENCE: (
+        "Something else ran meanwhile: {seen}.",
+        "Let nothing else run on this machine; all candidates of a block suffer, but not alike.",
+    ),
+    Flag.NOT_QUIET: (
+        "Storage that was not measured was not quiet: {size} were read or written on that of "
+        "{names}.",
+        "See what uses it; it may take CPU, or a path to the devices, from what is measured.",
+    ),
     Flag.COLLECTOR: (
-        "Samples are missing from {collectors}.",
+        "The instrument failed: samples are missing from {collectors}, which stopped.",
+        "Read why in the table `series`; nobody knows what happened unseen.",
+    ),
+    Flag.UNANSWERED: (
+        "The server did not answer {collectors} to the end.",
         "The throughput and response times are not touched; figures of these series have gaps.",
+    ),
+    Flag.COLLECTORS_SILENT: (
+        "The instrument failed: the collectors gave samples of {seconds} of {length} s.",
+        "Give Stithy a CPU now and then: nobody knows what happened unseen.",
     ),
     Flag.MACHINE_CHANGED: (
         "The machine was not as it usually was: just before this block {off}.",

@@ -18,6 +18,9 @@ NEEDS: tuple[Need, ...] = ()
 BLOCKS = True
 """It asks a server that may stall: it gets a thread of its own."""
 
+UNDER_TEST = True
+"""That server is what is measured: if it does not answer, no instrument has failed."""
+
 METRICS = (
     Metric("commits_per_s", "1/s", "transactions committed in the database"),
     Metric("rollbacks_per_s", "1/s", "transactions rolled back in the database"),

@@ -88,7 +88,7 @@ def test_restored_files_that_stayed_in_the_page_cache_are_told(good: Row) -> Non
     assert judge(good, HELD, {**restored, "resident_bytes": None}) == ()
 
 
-def test_conditions_restores_and_collectors_are_judged_too(good: Row) -> None:
+def test_conditions_and_restores_are_judged_too(good: Row) -> None:
     """What belongs to a window from other tables counts as its own columns do."""
     broken = [{"number": 3, "holds": False}, {"number": 1, "holds": True}]
     assert _flags(judge(good, broken)) == [Flag.CONDITIONS]
@@ -96,7 +96,6 @@ def test_conditions_restores_and_collectors_are_judged_too(good: Row) -> None:
     assert _flags(judge(good, [])) == [Flag.CONDITIONS_UNKNOWN]
     assert _flags(judge(good, HELD, {"identical": False})) == [Flag.RESTORE]
     assert judge(good, HELD, {"identical": True}) == ()
-    assert _flags(judge(good, HELD, None, ["cpu", "block", "cpu"])) == [Flag.COLLECTOR]
 
 
 def test_an_unsteady_window_is_noted_and_stays_valid(good: Row) -> None:

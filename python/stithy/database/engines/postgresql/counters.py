@@ -14,7 +14,12 @@ from stithy.database.engines.postgresql.connection import (
     connect,
     parse_url,
 )
-from stithy.database.instance import CommitCounters, MaintenanceCounters, ServerFacts
+from stithy.database.instance import (
+    CheckpointRule,
+    CommitCounters,
+    MaintenanceCounters,
+    ServerFacts,
+)
 from stithy.secrets import Secret
 
 HAMMER_APPLICATION = "stithy-hammer"
@@ -77,6 +82,24 @@ def read_maintenance_counters(url: Secret) -> MaintenanceCounters:
             f" FROM {checkpoint_view(version)}"
         )[0]
     return MaintenanceCounters(*row)
+
+
+def read_checkpoint_rule(url: Secret) -> CheckpointRule:
+    """When it begins a checkpoint by itself.
+
+    By log it is one that ends, as slowly as it may, before the log has its largest size.
+    Source: CalculateCheckpointSegments in PostgreSQL's src/backend/access/transam/xlog.c.
+    Errors as in `connect`.
+    """
+    with connect(parse_url(url), database=MAINTENANCE_DATABASE) as connection:
+        rows = connection.run(
+            "SELECT name, setting::float8 FROM pg_settings WHERE name = ANY(:names)",
+            names=["checkpoint_timeout", "max_wal_size", "checkpoint_completion_target"],
+        )
+    setting: dict[str, float] = dict(rows)
+    most_bytes = setting["max_wal_size"] * 2**20
+    after = most_bytes / (1 + setting["checkpoint_completion_target"])
+    return CheckpointRule(setting["checkpoint_timeout"], int(after))
 
 
 def checkpoint_view(version: int) -> str:

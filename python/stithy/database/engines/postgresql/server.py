@@ -15,12 +15,18 @@ from stithy.database.engines.postgresql.connection import (
     parse_url,
 )
 from stithy.database.engines.postgresql.counters import (
+    read_checkpoint_rule,
     read_commit_counters,
     read_maintenance_counters,
     read_server_facts,
 )
 from stithy.database.engines.postgresql.shared_memory import segment_facts
-from stithy.database.instance import CommitCounters, MaintenanceCounters, ServerFacts
+from stithy.database.instance import (
+    CheckpointRule,
+    CommitCounters,
+    MaintenanceCounters,
+    ServerFacts,
+)
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import Running
@@ -138,6 +144,10 @@ class Server:
     def maintenance(self) -> MaintenanceCounters:
         """Checkpoints, autovacuum and the log's position."""
         return read_maintenance_counters(self.url)
+
+    def checkpoint_rule(self) -> CheckpointRule:
+        """By its settings."""
+        return read_checkpoint_rule(self.url)
 
     def facts(self) -> ServerFacts:
         """Version and settings in force."""
