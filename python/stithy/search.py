@@ -8,11 +8,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stithy import metrics
 from stithy.units import SECONDS_BY_UNIT, parse_duration
 
 PERCENTILES: Mapping[str, float] = {
-    "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999,
-}  # fmt: skip
+    name: percent / 100 for name, (percent, _) in metrics.PERCENTILES.items()
+}
 """What may be asked, by the word that asks for it: the share of answers that are as fast."""
 
 FINELY_BELOW = 20

@@ -10,82 +10,43 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from stithy.metrics import Quantity, Unit
 from stithy.units import SECONDS_BY_UNIT
 
 Relation = Literal[">=", "<=", ">", "<"]
-Unit = Literal["s", "1/min"]
-Source = Literal["window", "transactions", "device", "drive"]
 
 RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
-
-OPERATIONS = ("read", "write", "flush")
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One thing that a threshold may ask of a candidate at a level.
-
-    `column`: of the tables `window` and `transactions`; of the sources `device` and `drive` it is
-    the operation.
-    """
-
-    unit: Unit
-    source: Source
-    column: str
-    meaning: str
-
-
-METRICS: Mapping[str, Metric] = {
-    "nopm": Metric("1/min", "window", "nopm", "committed new orders per minute"),
-    "tpm": Metric("1/min", "window", "tpm", "completed transactions per minute"),
-    **{
-        name: Metric("s", "transactions", f"response_{name}_s", f"{text} of response time")
-        for name, text in (
-            ("p50", "median"), ("p90", "90th percentile"),
-            ("p95", "95th percentile"), ("p99", "99th percentile"),
-        )
-    },
-    **{
-        f"device_{each}_mean": Metric(
-            "s", "device", each, f"mean time of a {each} on the block device, queue included"
-        )
-        for each in OPERATIONS
-    },
-    **{
-        f"device_{each}_p99": Metric(
-            "s", "drive", each, f"99th percentile of a {each}'s time in an emulated drive"
-        )
-        for each in OPERATIONS
-    },
-}  # fmt: skip
-"""What can be asked, by the word that asks for it."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """`factor` times what `candidate` did at a level.
 
-    `transaction`: whose response time, `all` for all types together; None is the workload's own
-    headline, and what every metric has that is not of one type.
+    `of`: whose, where the metric has several: a transaction type, a device, an operation.
     """
 
     candidate: str
     metric: str
     users: int
-    transaction: str | None = None
+    of: str | None = None
     factor: float = 1.0
+
+    @property
+    def quantity(self) -> Quantity:
+        """What of the candidate is asked."""
+        return Quantity(self.metric, self.of)
 
     @property
     def unit(self) -> Unit:
         """The unit of its value."""
-        return METRICS[self.metric].unit
+        return self.quantity.known.unit
 
     @property
     def name(self) -> str:
         """The value without its factor: `nvme.payment.p95_at_4`."""
-        owner = f"{self.candidate}.{self.transaction}" if self.transaction else self.candidate
+        owner = f"{self.candidate}.{self.of}" if self.of else self.candidate
         return f"{owner}.{self.metric}_at_{self.users}"
 
     def __str__(self) -> str:
@@ -95,14 +56,17 @@ class Measured:
 
 @dataclass(frozen=True)
 class Constant:
-    """A number with its unit; a bare number in a study is one per minute."""
+    """A number in the unit of what it is held against; shares are parts of 1."""
 
     value: float
     unit: Unit
 
     def __str__(self) -> str:
         """As it is written in a study."""
-        return _duration(self.value) if self.unit == "s" else decimal(self.value)
+        if self.unit == "s":
+            return _duration(self.value)
+        size = f" {self.unit}" if self.unit in ("B", "B/s") else ""
+        return f"{decimal(self.value)}{size}"
 
 
 Side = Measured | Constant

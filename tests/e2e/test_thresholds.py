@@ -12,7 +12,7 @@ from stithy.errors import InfrastructureError
 from support.faked_run import FakedRun
 from support.running import Stithy, write_study
 
-MET, MISSED = "a.nopm_at_1 >= 1", "b.p95_at_2 <= 1us"
+MET, MISSED = "a.nopm_at_1 >= 1", "b.new-order.p95_at_2 <= 1us"
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ def test_each_threshold_is_told_at_the_end(
     told = json.loads(capsys.readouterr().out)["thresholds"]
     assert [(each["threshold"], each["outcome"]) for each in told] == [
         (MET, "met"),
-        ("b.p95_at_2 <= 1 us", "not met"),
+        ("b.new-order.p95_at_2 <= 1 us", "not met"),
     ]
     assert told[0]["right"] == 1.0
     (suite,) = ElementTree.parse(junit).getroot()

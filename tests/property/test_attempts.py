@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
+from stithy.metrics import NOPM
 
 KEYS = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(0, 1))
 
@@ -26,7 +27,7 @@ def window(candidate: str, block: int, attempt: int, *, valid: bool) -> Window:
 def test_pairs_are_never_formed_across_attempts(found: dict[tuple[str, int, int], bool]) -> None:
     """Nor across blocks: each has both windows valid, and there is one for each such attempt."""
     windows = tuple(window(*key, valid=valid) for key, valid in found.items())
-    effect = Evidence(("a", "b"), (4,), windows).effect("a", "b", 4, "nopm")
+    effect = Evidence(("a", "b"), (4,), windows).effect("a", "b", 4, NOPM)
     turns = {(block, attempt) for _, block, attempt in found}
     whole = [turn for turn in turns if found.get(("a", *turn)) and found.get(("b", *turn))]
     assert effect.pairs == len(whole)

@@ -2,10 +2,7 @@
 
 import pytest
 
-from stithy.analysis.thresholds import COUNTED
-from stithy.collect.collectors import block
-from stithy.results.tables import TRANSACTIONS, WINDOW
-from stithy.thresholds import METRICS, RELATIONS, Constant, Measured, Threshold, decimal
+from stithy.thresholds import RELATIONS, Constant, Measured, Threshold, decimal
 
 
 @pytest.mark.parametrize(
@@ -44,14 +41,3 @@ def test_only_relations_with_an_equals_sign_hold_of_equal_values(relation: str) 
     one = Constant(1.0, "s")
     threshold = Threshold(one, relation, one)  # type: ignore[arg-type]  # parametrised over all
     assert threshold.holds(1.0, 1.0) == relation.endswith("=")
-
-
-def test_every_metric_names_what_results_and_collectors_have() -> None:
-    """A column or a device's metric that is renamed would leave thresholds without values."""
-    columns = {each.name for table in (WINDOW, TRANSACTIONS) for each in table.columns}
-    collected = {each.name for each in block.METRICS}
-    for name, metric in METRICS.items():
-        if metric.source in ("window", "transactions"):
-            assert metric.column in columns, name
-        else:
-            assert {COUNTED[metric.column], f"{metric.column}_latency_s"} <= collected, name

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from stithy.analysis.verdict.boundaries import BLOCKS_MOST
 from stithy.analysis.verdict.decide import MARGIN_SHARE
+from stithy.metrics import NOPM, Quantity
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Asked:
     `by_search`: nothing of this is asked, but which candidate serves more users within a limit.
     """
 
-    metric: str = "nopm"
+    metric: Quantity = NOPM
     users: int | None = None
     pair: tuple[str, str] | None = None
     margin_share: float = MARGIN_SHARE

@@ -4,7 +4,7 @@ The primary one is that which the first finding tells. Verdicts of the others ar
 many levels were compared, because among many one differs by chance.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from stithy.analysis.effect import Effect
@@ -12,9 +12,7 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.chance import holm, repeated_chance
 from stithy.analysis.verdict.decide import DIFFERENT, WRONG_SHARE, Call, Verdict, decide
 from stithy.analysis.verdict.pair import pairs_among
-
-MORE_IS_BETTER: Mapping[str, bool] = {"nopm": True, "response_p95_s": False}
-"""The metrics that are compared, and what is good of them."""
+from stithy.metrics import DESCRIBED, Quantity
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Compared:
     `primary`; None with fewer than four blocks.
     """
 
-    metric: str
+    metric: Quantity
     a: str
     b: str
     users: int
@@ -53,14 +51,14 @@ def primary(evidence: Evidence, a: str, b: str, users: int) -> Compared:
     asked, pairs = evidence.asked, pairs_of(evidence)
     metric, margin = asked.metric, asked.margin_share
     effect = evidence.effect(a, b, users, metric)
-    verdict = decide(effect.logs, margin, more_is_better=MORE_IS_BETTER[metric], among=pairs)
+    verdict = decide(effect.logs, margin, better=metric.known.better, among=pairs)
     chance = repeated_chance(effect.logs)
     chance = None if chance is None else min(1.0, chance * pairs)
     return Compared(metric, a, b, users, effect, verdict, chance, primary=True)
 
 
 def descriptive(
-    evidence: Evidence, a: str, b: str, metric: str, without: Sequence[int] = ()
+    evidence: Evidence, a: str, b: str, metric: Quantity, without: Sequence[int] = ()
 ) -> tuple[Compared, ...]:
     """The comparisons of two candidates at all levels but those in `without`, adjusted by Holm.
 
@@ -76,10 +74,10 @@ def descriptive(
     return tuple(plain)
 
 
-def _plain(evidence: Evidence, a: str, b: str, users: int, metric: str) -> Compared:
+def _plain(evidence: Evidence, a: str, b: str, users: int, metric: Quantity) -> Compared:
     effect = evidence.effect(a, b, users, metric)
     margin = evidence.asked.margin_share
-    verdict = decide(effect.logs, margin, more_is_better=MORE_IS_BETTER[metric])
+    verdict = decide(effect.logs, margin, better=metric.known.better)
     return Compared(metric, a, b, users, effect, verdict, repeated_chance(effect.logs))
 
 
@@ -99,9 +97,16 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
     """
     first, *others = evidence.candidates or ("",)
     found = [answer] if answer else []
-    for metric in MORE_IS_BETTER:
+    for metric in dict.fromkeys((evidence.asked.metric, *DESCRIBED)):
         for name in others:
             told = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
             without = (answer.users,) if answer and told else ()
             found += descriptive(evidence, first, name, metric, without)
-    return tuple(each for each in found if each.effect.ratio is not None)
+    return tuple(each for each in found if _is_told(evidence, each))
+
+
+def _is_told(evidence: Evidence, each: Compared) -> bool:
+    """Whether there is a ratio, or values of which it must be said why they have none."""
+    return each.effect.ratio is not None or all(
+        evidence.level_of(name, each.users, each.metric) is not None for name in (each.a, each.b)
+    )

@@ -68,7 +68,7 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
     if not a:
         return no_effect("no block has a valid window of both candidates")
     if min(*a, *b) <= 0:
-        return no_effect("a window completed nothing")
+        return no_effect("it is 0 in a window, and nothing has a ratio to that")
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
     known = interval(logs)
     if known is None:

@@ -17,13 +17,15 @@ from stithy.analysis.canary import Canary
 from stithy.analysis.canary import judged as judged_canaries
 from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.identities import Identity, check
-from stithy.analysis.latency import ALL, Merged
+from stithy.analysis.latency import Merged, values_needed
+from stithy.analysis.measures import Measure, Value, too_few
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
 from stithy.analysis.validity.watching import Watched, watched
+from stithy.metrics import ALL, Quantity
 from stithy.search import Search
 from stithy.workload.workload import Workload
 
@@ -101,6 +103,11 @@ class Window:
         begin, start = self.row["measure_from_s"], self.row["started_at_s"]
         return 0.0 if begin is None or start is None else float(begin - start)
 
+    def completed(self, transaction: str) -> int:
+        """Transactions of a type that were answered in the measurement."""
+        row = self.transactions.get(transaction, {})
+        return sum(int(row.get(name) or 0) for name in ("committed", "rolled_back"))
+
     def value(self, name: str, transaction: str = ALL) -> float | None:
         """A number of the window's row, or of a transaction type (`response_p95_s`, …)."""
         if not self.measured:
@@ -117,6 +124,7 @@ class Evidence:
     `merged`: percentiles over several windows of a candidate and level, where they are known.
     `asked`: the primary question. `canaries`: those before the blocks, in the order of their time.
     `search`: for how many users within which limit was searched.
+    `measures`: what is asked about and stands in no window's row.
     """
 
     candidates: tuple[str, ...]
@@ -126,6 +134,7 @@ class Evidence:
     asked: Asked = Asked()
     canaries: tuple[Canary, ...] = ()
     search: Search | None = None
+    measures: Mapping[Quantity, Measure] = field(default_factory=dict)
 
     @cached_property
     def _cells(self) -> dict[tuple[str, int], tuple[Window, ...]]:
@@ -177,21 +186,61 @@ class Evidence:
             return None
         return fmean(known) if name in ("nopm", "tpm") else float(median(known))
 
-    def effect(self, a: str, b: str, users: int, name: str) -> Effect:
-        """Effect of candidate B against A at a level, over blocks in which both are valid.
+    def level_of(self, candidate: str, users: int, quantity: Quantity) -> float | None:
+        """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
 
-        Edge cases: without such a block an effect with its reason; a block that was measured once
-        more is two, and windows of one are never paired with those of the other.
+        Edge cases: as `level_value` has them.
+        Source: docs/explanation/method.md, "Intervals".
+        """
+        known = quantity.known
+        if known.source in ("window", "transactions"):
+            return self.level_value(candidate, users, known.column, quantity.of or ALL)
+        measure = self.measures.get(quantity, Measure({}))
+        if (candidate, users) in measure.levels:
+            return measure.levels[candidate, users]
+        found = [self.value_of(window, quantity) for window in self.valid_at(candidate, users)]
+        numbers = [each.number for each in found if each.number is not None]
+        if not numbers:
+            return None
+        return fmean(numbers) if known.percent is None else float(median(numbers))
+
+    def value_of(self, window: Window, quantity: Quantity) -> Value:
+        """A quantity of a single window, as a verdict may rest on it, or why there is none.
+
+        Edge cases: a percentile of too few values is missing; see `latency.values_needed`.
+        Source: docs/explanation/verdicts.md, "By what".
+        """
+        known = quantity.known
+        if known.source in ("drives", "series"):
+            none = Value(None, f"nothing told `{quantity}` in a window")
+            return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
+        kind = quantity.of or ALL
+        number = window.value(known.column, kind)
+        if number is None:
+            return Value(None, f"a window completed no {'transaction' if kind == ALL else kind}")
+        there, needed = window.completed(kind), values_needed(known.percent or 0)
+        if known.percent is not None and there < needed:
+            return Value(None, too_few(quantity, needed, there))
+        return Value(number)
+
+    def effect(self, a: str, b: str, users: int, quantity: Quantity) -> Effect:
+        """Effect of candidate B against A at a level, over blocks in which both have a value.
+
+        Only valid windows have one. Edge cases: without such a block an effect with its reason; a
+        block that was measured once more is two, and windows of one are never paired with those of
+        the other.
         Source: docs/explanation/verdicts.md, "The interval".
         """
-        of_b = {_turn(window): window.value(name) for window in self.valid_at(b, users)}
+        of_a, of_b = ({_turn(window): self.value_of(window, quantity)
+                       for window in self.valid_at(name, users)} for name in (a, b))  # fmt: skip
+        both = [(x, of_b[turn]) for turn, x in of_a.items() if turn in of_b]
         pairs = [
-            (x, y)
-            for window in self.valid_at(a, users)
-            if (x := window.value(name)) is not None and (y := of_b.get(_turn(window))) is not None
+            (x.number, y.number) for x, y in both if x.number is not None and y.number is not None
         ]
         if not pairs:
-            return no_effect(self._why_unpaired(a, b, users))
+            missing = (each.missing_because for pair in both for each in pair)
+            why = next((each for each in missing if each is not None), None)
+            return no_effect(why or self._why_unpaired(a, b, users))
         return paired_ratio([x for x, _ in pairs], [y for _, y in pairs])
 
     def _why_unpaired(self, a: str, b: str, users: int) -> str:

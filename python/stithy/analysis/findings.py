@@ -9,13 +9,14 @@ from typing import ClassVar
 
 import polars as pl
 
-from stithy.analysis.comparisons import MORE_IS_BETTER, Compared, descriptive, primary
+from stithy.analysis.comparisons import Compared, descriptive, primary
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.layers import Limit, limits
 from stithy.analysis.search.served import Served, served
 from stithy.analysis.verdict.decide import Verdict
 from stithy.analysis.verdict.pair import farthest_pair
+from stithy.metrics import NOPM, P95, Quantity
 
 MAIN = 3
 """Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
@@ -25,12 +26,12 @@ MAIN = 3
 class Comparison:
     """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
 
-    `metric` is `nopm` or `response_p95_s`; `verdict` is that on `b`. `instead_of` is the level that
+    `verdict` is that on `b`. `instead_of` is the level that
     was asked about, where it has no block in which both are valid.
     """
 
     kind: ClassVar[str] = "comparison"
-    metric: str
+    metric: Quantity
     a: str
     b: str
     users: int
@@ -127,7 +128,7 @@ def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
     a, b, users, metric = compared.a, compared.b, compared.users, compared.metric
     return Comparison(
         metric, a, b, users,
-        evidence.level_value(a, users, metric), evidence.level_value(b, users, metric),
+        evidence.level_of(a, users, metric), evidence.level_of(b, users, metric),
         compared.effect, compared.verdict,
         None if users == _level(evidence) else _level(evidence),
     )  # fmt: skip
@@ -155,7 +156,7 @@ def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
     values = {
         name: value
         for name in evidence.candidates
-        if (value := evidence.level_value(name, users, metric)) is not None
+        if (value := evidence.level_of(name, users, metric)) is not None
     }
     pair = evidence.asked.pair or farthest_pair(values)
     known = pair is not None and evidence.effect(*pair, users, metric).ratio is not None
@@ -175,7 +176,7 @@ def _alone(evidence: Evidence) -> Finding:
 def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
     if not isinstance(answer, Comparison) or answer.effect.ratio is None:
         return None
-    other = next(metric for metric in MORE_IS_BETTER if metric != answer.metric)
+    other = P95 if answer.metric.known.source == "window" else NOPM
     levels = descriptive(evidence, answer.a, answer.b, other)
     return next(_comparison(evidence, each) for each in levels if each.users == answer.users)
 

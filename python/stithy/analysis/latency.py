@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from stithy.metrics import ALL
 from stithy.results.hlog import Histogram, merge
 
-ALL = "all"
 PERCENTILES = {
     "response_p50_s": 50.0,
     "response_p90_s": 90.0,
@@ -13,6 +13,10 @@ PERCENTILES = {
     "response_p999_s": 99.9,
 }
 """The columns of `transactions` that a level may take from merged windows."""
+
+BEYOND_LEAST = 100
+"""Own: so many values must lie beyond a percentile of a window, for its verdict not to hang on a
+handful of them. Source: docs/explanation/verdicts.md, "By what"."""
 
 Merged = Mapping[str, Mapping[str, float]]
 """By transaction type (`all` included), then by column of `PERCENTILES`, seconds."""
@@ -28,6 +32,14 @@ def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
     whole = [histogram for histograms in by_type.values() for histogram in histograms]
     found = {kind: merge(histograms) for kind, histograms in {**by_type, ALL: whole}.items()}
     return {kind: _percentiles(each) for kind, each in found.items() if each and each.count}
+
+
+def values_needed(percent: float) -> int:
+    """How many values a window must have for this percentile of it to support a verdict.
+
+    Own: `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
+    """
+    return round(BEYOND_LEAST * 100 / (100 - percent))
 
 
 def _percentiles(histogram: Histogram) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stithy.analysis.comparisons import MORE_IS_BETTER, Compared, pairs_of
+from stithy.analysis.comparisons import Compared, pairs_of
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.findings import question
 from stithy.analysis.verdict.boundaries import LOOKS
@@ -50,7 +50,7 @@ def standing(evidence: Evidence) -> Standing:
         logs,
         asked.margin_share,
         asked.blocks_most,
-        more_is_better=MORE_IS_BETTER[asked.metric],
+        better=asked.metric.known.better,
         among=pairs_of(evidence),
     )
     if progress.verdict.decided:

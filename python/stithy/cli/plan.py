@@ -151,11 +151,9 @@ def _users(study: "Study") -> str:
     return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
 
 
-METRICS = {"nopm": "new orders per minute", "response_p95_s": "p95 of response times"}
-
-
 def _question(study: "Study", plan: "Plan") -> str:
     """The primary question, and how long the study tries to answer it."""
+    from stithy.metrics import parse_quantity
     from stithy.study.primary import BLOCKS_LEAST
     from stithy.units import format_percent
 
@@ -168,7 +166,7 @@ def _question(study: "Study", plan: "Plan") -> str:
     of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
     text = (
-        f"Primary question{derived}: {METRICS[asked.metric]} at {asked.users} "
+        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at {asked.users} "
         f"{'user' if asked.users == 1 else 'users'}, {of}, margin "
         f"{format_percent(asked.margin_share)}.\n"
     )

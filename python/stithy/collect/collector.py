@@ -1,8 +1,9 @@
 """The interface of a collector: what it samples, with units and meanings, once a second.
 
-A collector is one module in `collectors/` with `NAME`, `METRICS` (every metric it can give) and
-`create(scope)`, which returns a `Collector` or raises `Unavailable`. `NEEDS` says what it needs of
-the machine (`stithy.needs`), apart from what a window brings. Rates are computed by the
+A collector is one module in `collectors/` with `NAME`, `SAMPLES` (what it looks at, in words),
+`METRICS` (every metric it can give) and `create(scope)`, which returns a `Collector` or raises
+`Unavailable`. `NEEDS` says what it needs of the machine (`stithy.needs`), apart from what a window
+brings. Rates are computed by the
 collector from its own last reading, so the first `sample()` only takes the reading. What cannot be
 read is a `Sample` with value None and a reason, never 0. Two names are for those that ask a program
 and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is what is measured, and
@@ -12,10 +13,13 @@ it raises InfrastructureError where that does not answer.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from stithy.clock import Clock, SystemClock
+from stithy.metrics import Better, OfSeveral
 from stithy.secrets import Secret
+
+MetricUnit = Literal["s", "1/s", "B", "B/s", ""]
 
 
 class Unavailable(Exception):
@@ -27,11 +31,24 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: its name (units last), unit (`""` for none) and meaning in a sentence."""
+    """One metric: its name (units last), unit (`""` for none) and meaning in a sentence.
+
+    The rest is for who compares candidates by it. `better`: which direction is good, None where
+    neither is. `weight`: the metric by which seconds are weighted in its mean, None for a plain
+    one. `of_several`: how its subjects make one value; None where one of `subjects` must be named.
+    `compared`: False for moments and totals, of which a ratio says nothing. `noun`: what it is
+    called in a sentence, where its name and `SAMPLES` do not say it.
+    """
 
     name: str
-    unit: str
+    unit: MetricUnit
     meaning: str
+    better: Better | None = None
+    weight: str | None = None
+    of_several: OfSeveral | None = "largest"
+    subjects: tuple[str, ...] = ()
+    compared: bool = True
+    noun: str = ""
 
 
 @dataclass(frozen=True)

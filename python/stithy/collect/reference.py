@@ -12,6 +12,14 @@ _HEAD = """\
 Written from `python/stithy/collect/collectors/`; do not edit. Each samples once a second, on the
 second, while a window runs. The values are in the table `series` of each window (`results.md`).
 What cannot be read is null with the reason. A share is between 0 and 1.
+
+A study compares candidates by any of them (`primary.metric`, `thresholds`), under the name of its
+collector and its own: `block.read_latency_s`. The value of a window is the mean over its
+measurement, in which latencies are weighted by the requests of each second. A series has a subject,
+such as a device, which may be named: `block.read_latency_s of sda`. Without a name the value is
+that of the whole machine where there is one, else the largest, as devices lie on each other, or
+where it says so the sum. "better" tells which direction is good; where it is empty neither is, and
+a verdict says "higher" or "lower".
 """
 
 
@@ -26,6 +34,17 @@ def reference_page() -> str:
 
 
 def _section(name: str, doc: str, metrics: Iterable[Metric]) -> str:
-    head = ["| metric | unit | meaning |", "| --- | --- | --- |"]
-    rows = [f"| `{each.name}` | {each.unit} | {each.meaning} |" for each in metrics]
+    head = ["| metric | unit | better | meaning |", "| --- | --- | --- | --- |"]
+    rows = [
+        f"| `{each.name}` | {each.unit} | {each.better or ''} | {_told(each)} |" for each in metrics
+    ]
     return "\n".join([f"## {name}", "", doc.strip(), "", *head, *rows, ""])
+
+
+def _told(metric: Metric) -> str:
+    """The meaning, and how its subjects make one value where that is not as usual."""
+    if not metric.compared:
+        return f"{metric.meaning}; not compared"
+    if metric.of_several is None:
+        return f"{metric.meaning}; `of {'`, `of '.join(metric.subjects)}`"
+    return f"{metric.meaning}; of several the sum" if metric.of_several == "sum" else metric.meaning

@@ -28,11 +28,12 @@ from stithy.registry import plugins
 from stithy.results.tables import STOPPED, UNANSWERED
 
 NAME = "sampler"
+SAMPLES = "Stithy's sampling"
 
 METRICS = (
-    Metric("lateness_s", "s", "how long after its second the sampler began"),
-    Metric("duration_s", "s", "how long all collectors of a thread took"),
-    Metric("cpu_s", "s", "CPU time that they took"),
+    Metric("lateness_s", "s", "how long after its second the sampler began", "lower"),
+    Metric("duration_s", "s", "how long all collectors of a thread took", "lower"),
+    Metric("cpu_s", "s", "CPU time that they took", "lower"),
 )
 
 LEAVE_PATIENCE_S = 5.0

@@ -1,19 +1,17 @@
 """The primary question of a study: what it asks, as declared or else derived."""
 
 from dataclasses import dataclass
-from typing import Literal
 
+from stithy.metrics import NOPM, P95
 from stithy.study.model import Study
-from stithy.study.primary import BLOCKS_LEAST, Metric
-
-Column = Literal["nopm", "response_p95_s"]
-COLUMNS: dict[Metric, Column] = {"nopm": "nopm", "p95": "response_p95_s"}
-"""The metrics as a study names them, and as results do."""
+from stithy.study.primary import BLOCKS_LEAST
 
 
 @dataclass(frozen=True)
 class Question:
     """Which of two candidates is better at a level, by a metric, beyond a margin.
+
+    `metric` is written as a study has it.
 
     `candidates`: the pair; None for the slowest and the fastest of more than two. `blocks_least`
     are measured in any case, `blocks_most` if it stays undecided; they are equal where the study
@@ -21,7 +19,7 @@ class Question:
     """
 
     users: int
-    metric: Column
+    metric: str
     margin_share: float
     candidates: tuple[str, str] | None
     blocks_least: int
@@ -44,7 +42,7 @@ def question(study: Study, names: tuple[str, ...]) -> Question | None:
     asked = ("users", "metric", "margin_percent")
     return Question(
         users=primary.users or max(study.load.users),
-        metric=COLUMNS[primary.metric or _metric(study)],
+        metric=primary.metric or _metric(study),
         margin_share=primary.margin_percent / 100,
         candidates=_pair(primary.candidates or names),
         blocks_least=repeat or min(BLOCKS_LEAST, primary.blocks),
@@ -57,7 +55,7 @@ def _pair(names: tuple[str, ...]) -> tuple[str, str] | None:
     return (names[0], names[1]) if len(names) == 2 else None
 
 
-def _metric(study: Study) -> Metric:
+def _metric(study: Study) -> str:
     """Response time where the users themselves, and not the storage, say how much is done."""
     paced = study.load.pauses or study.load.rate_per_s is not None
-    return "p95" if paced else "nopm"
+    return str(P95 if paced else NOPM)

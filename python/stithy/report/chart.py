@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from stithy.analysis.latency import ALL
+from stithy.metrics import ALL
 from stithy.report import palette
 from stithy.report.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context

@@ -1,6 +1,6 @@
 """What every figure may know: the evidence, the series, the styles and the footer's words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,14 +9,17 @@ import polars as pl
 from stithy.analysis import series
 from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, gather
+from stithy.analysis.measures import Measure, of_series
+from stithy.metrics import Quantity, parse_quantity
 from stithy.registry import plugins
 from stithy.report import drives, driving
-from stithy.report.latencies import merged_levels
+from stithy.report.latencies import drive_measure, merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
 from stithy.results.manifest import LoadFacts, Manifest, QuestionFacts, SearchFacts
 from stithy.results.read import Run
 from stithy.search import Limit, Search
+from stithy.thresholds import Measured
 from stithy.units import format_size
 
 
@@ -145,7 +148,9 @@ def context_of(run: Run) -> Context:
     asked = _asked(plan.question if plan else None)
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
-    return Context(run, replace(evidence, merged=merged, asked=asked, search=search))
+    measured = measures(run, evidence, {asked.metric, *_demanded(run.manifest)})
+    whole = replace(evidence, merged=merged, asked=asked, search=search, measures=measured)
+    return Context(run, whole)
 
 
 def evidence_of(run: Run) -> Evidence:
@@ -165,12 +170,33 @@ def _search(facts: SearchFacts | None) -> Search | None:
     return Search(limit, facts.users_least, facts.users_most, facts.listed)
 
 
+def measures(
+    run: Run, evidence: Evidence, quantities: Iterable[Quantity]
+) -> dict[Quantity, Measure]:
+    """Those of the quantities that stand in no window's row, worked out from series and logs."""
+    samples = series.measured(frames(run))
+    found: dict[Quantity, Measure] = {}
+    for quantity in quantities:
+        if quantity.known.source == "series":
+            found[quantity] = of_series(samples, quantity)
+        elif quantity.known.source == "drives":
+            found[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
+    return found
+
+
+def _demanded(manifest: Manifest | None) -> set[Quantity]:
+    """What thresholds ask for."""
+    thresholds = manifest.thresholds if manifest else ()
+    sides = (side for each in thresholds for side in (each.left, each.right))
+    return {side.quantity for side in sides if isinstance(side, Measured)}
+
+
 def _asked(question: QuestionFacts | None) -> Asked:
     """The primary question; of a run that had none, by what is usual."""
     if question is None:
         return Asked()
     return Asked(
-        metric=question.metric,
+        metric=parse_quantity(question.metric),
         users=question.users,
         pair=question.candidates,
         margin_share=question.margin_share,

@@ -1,11 +1,17 @@
-"""Latency logs of levels with several windows, read back and merged.
+"""Latency logs read back and merged: of the hammer over a level, and of emulated drives.
 
-A level with one window takes its percentiles from the window's table and needs no log.
+A level with one window takes its percentiles from the window's table and needs no log of the
+hammer. Logs of drives are read only where a study asks about a percentile of them.
 """
+
+import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.latency import Merged, merged_percentiles
-from stithy.results.hlog import Histogram, read_hlog
+from stithy.analysis.measures import Measure, Times, of_drives
+from stithy.metrics import Quantity
+from stithy.results.drives import LOG_SUFFIX
+from stithy.results.hlog import Histogram, merge, read_hlog
 from stithy.results.layout import RunDirectory
 
 JOIN_TOLERANCE_S = 0.001
@@ -48,3 +54,47 @@ def _measured(directory: RunDirectory, window: Window) -> list[tuple[str, Histog
         for each in read_hlog(stem.with_name(f"{stem.name}.response.hlog"))
         if since <= each.started_at_s < until
     ]
+
+
+def drive_measure(
+    directory: RunDirectory, evidence: Evidence, drives: pl.DataFrame, quantity: Quantity
+) -> Measure:
+    """A percentile of the emulated drives, of every valid window and of each level.
+
+    `drives`: the table, which tells the roles of each window. A window with a drive whose log is
+    missing or damaged has no value.
+    """
+    roles: dict[str, list[str]] = {}
+    for window_id, role in drives.select("window_id", "role").unique().sort("role").iter_rows():
+        roles.setdefault(window_id, []).append(role)
+    valid = [window for window in evidence.windows if window.valid]
+    windows = {
+        window.id: _of_drives(directory, window, roles.get(window.id, []), quantity.known.column)
+        for window in valid
+    }
+    cells: dict[tuple[str, int], list[str]] = {}
+    for window in valid:
+        cells.setdefault((window.candidate, window.users), []).append(window.id)
+    return of_drives(windows, cells, quantity)
+
+
+def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operation: str) -> Times:
+    """The times of an operation in a window's measurement, by role; empty unless all are known."""
+    found: dict[str, Histogram] = {}
+    for role in roles:
+        # A resumed run made its drives anew, each time with logs of their own.
+        logs = sorted(directory.drives.rglob(f"{window.candidate}.{role}{LOG_SUFFIX}"))
+        try:
+            lines = [
+                each
+                for log in logs
+                for each in read_hlog(log, window.row["measure_from_s"], window.row["measure_to_s"])
+            ]
+        except (OSError, ValueError):
+            return {}
+        merged = merge(each.histogram for each in lines if each.tag == operation)
+        if not lines:
+            return {}
+        if merged is not None:
+            found[role] = merged
+    return found

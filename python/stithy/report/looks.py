@@ -1,19 +1,17 @@
 """What is said of the primary question: what it asks, and where it stands after some blocks."""
 
 from collections import Counter
+from collections.abc import Sequence
 
+from stithy.analysis.evidence import Window
 from stithy.analysis.findings import findings
 from stithy.analysis.standing import Standing
 from stithy.analysis.verdict.progress import Next
+from stithy.metrics import parse_quantity
 from stithy.report.answer import sentences
 from stithy.report.context import Context
 from stithy.report.wording import exactly, plural
 from stithy.results.manifest import QuestionFacts
-
-METRICS = {
-    "nopm": "new orders per minute",
-    "response_p95_s": "the 95th percentile of response time",
-}
 
 
 def told(context: Context, stands: Standing) -> str:
@@ -25,16 +23,24 @@ def told(context: Context, stands: Standing) -> str:
 
 
 def _why(context: Context) -> str:
-    """What is most often wrong with the windows at the level of the question."""
+    """What is most often wrong at the level of the question: with its windows, else its values."""
     asked = context.evidence.asked.users
     there = [window for window in context.evidence.windows if window.users == asked]
     invalid = [window for window in there if window.failures]
     flags = Counter(flag.value for each in invalid for flag in {*each.failures})
     if not flags:
-        return ""
+        return _missing(context, there)
     flag, count = flags.most_common(1)[0]
     windows = plural(len(there), "window")
     return f': {len(invalid)} of {windows} there are invalid, {count} of them by "{flag}"'
+
+
+def _missing(context: Context, windows: Sequence[Window]) -> str:
+    """Why valid windows have no value of what is asked; nothing where they have."""
+    evidence = context.evidence
+    values = [evidence.value_of(each, evidence.asked.metric) for each in windows if each.valid]
+    missing = (each.missing_because for each in values if each.missing_because is not None)
+    return f": {because}" if (because := next(missing, None)) else ""
 
 
 def _ahead(context: Context, stands: Standing) -> str:
@@ -53,7 +59,7 @@ def asked(context: Context) -> str | None:
         return None
     derived = " (derived, as the study names none)" if "metric" in facts.derived else ""
     return (
-        f"The primary question{derived} is that of {METRICS[facts.metric]} at "
+        f"The primary question{derived} is that of {parse_quantity(facts.metric).noun} at "
         f"{context.level(facts.users)}, {_pair(facts)}, beyond a margin of "
         f"{exactly(facts.margin_share)}. {_blocks(context, facts)}"
     )

@@ -8,6 +8,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.steady.steadiness import unknown
+from stithy.metrics import NOPM
 from stithy.report import head_room
 from stithy.report.context import Context
 from stithy.report.figure import Figure
@@ -39,7 +40,7 @@ def summary(context: Context) -> PageTable:
 
 
 def _interval(evidence: Evidence, a: str, b: str, users: int) -> bool:
-    return evidence.effect(a, b, users, "nopm").low is not None
+    return evidence.effect(a, b, users, NOPM).low is not None
 
 
 def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
         row[f"nopm:{name}"] = evidence.level_value(name, users, "nopm")
         row[f"p95:{name}"] = evidence.level_value(name, users, "response_p95_s")
     for name in evidence.candidates[1:]:
-        effect = evidence.effect(evidence.candidates[0], name, users, "nopm")
+        effect = evidence.effect(evidence.candidates[0], name, users, NOPM)
         row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
         row[f"high:{name}"] = effect.high
     return row

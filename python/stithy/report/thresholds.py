@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stithy.analysis.thresholds import Judgement, Measurements, Outcome, judge_thresholds
-from stithy.registry import plugins
+from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.metrics import Unit
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import DASH
-from stithy.thresholds import Unit, decimal
-from stithy.units import format_duration
+from stithy.report.wording import DASH, measured
+from stithy.thresholds import decimal
 
 DIGITS_MOST = 17
 """Own: as many as tell any two numbers apart."""
@@ -23,10 +22,7 @@ def judged(context: Context) -> tuple[Judgement, ...]:
     manifest = context.manifest
     if manifest is None or not manifest.thresholds:
         return ()
-    known = plugins("workload").get(manifest.workload.name)
-    headline = known.WORKLOAD.headline if known else ""
-    measurements = Measurements(context.evidence, context.samples, context.run.drives, headline)
-    return judge_thresholds(manifest.thresholds, measurements)
+    return judge_thresholds(manifest.thresholds, context.evidence)
 
 
 def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
@@ -64,14 +60,14 @@ def shown(judgement: Judgement) -> tuple[str, str]:
 def _shown(value: float | None, unit: Unit) -> str:
     if value is None:
         return DASH
-    if unit == "s":
-        return format_duration(value)
-    return f"{value:,.0f}/min" if value >= 100 else f"{value:.3g}/min"
+    return measured(value, unit)
 
 
 def _exact(value: float, unit: Unit, digits: int) -> str:
     short = decimal(float(f"{value:.{digits}g}"))
-    return f"{short} s" if unit == "s" else f"{short}/min"
+    if unit in ("1/min", "1/s"):
+        return f"{short}{unit.removeprefix('1')}"
+    return f"{short} {unit}" if unit in ("s", "B", "B/s") else short
 
 
 def table(judgements: Sequence[Judgement]) -> PageTable:

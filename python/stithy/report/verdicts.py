@@ -8,11 +8,13 @@ from stithy.analysis.certainty import certainty
 from stithy.analysis.comparisons import Compared, comparisons
 from stithy.analysis.findings import question
 from stithy.analysis.verdict.boundaries import CAUTION, LOOKS
+from stithy.analysis.verdict.decide import Call
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import exactly, listing
 
-METRICS = {"nopm": "NOPM", "response_p95_s": "p95"}
+ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
+"""The calls that are said of one candidate."""
 
 
 def tables(context: Context) -> tuple[PageTable, PageTable]:
@@ -36,7 +38,7 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
             **_named(each), "value": each.effect.ratio, "low": each.effect.low,
             "high": each.effect.high, "blocks": each.effect.pairs,
             "interval": _interval(each), "verdict": _call(each),
-            "because": each.verdict.because,
+            "because": each.effect.missing_because or each.verdict.because,
         }
         for each in found
     ]  # fmt: skip
@@ -94,7 +96,7 @@ _NAMED: dict[str, Any] = {
 def _named(each: Compared) -> dict[str, Any]:
     return {
         "users": each.users, "a": each.a, "b": each.b, "pair": f"{each.b} ÷ {each.a}",
-        "metric": METRICS[each.metric],
+        "metric": each.metric.label,
     }  # fmt: skip
 
 
@@ -112,5 +114,5 @@ def _interval(each: Compared) -> str:
 def _call(each: Compared) -> str:
     """The verdict in words: whose it is, and whether it answers the question."""
     call = each.verdict.call.value
-    text = f"{each.b} {call}" if call in ("better", "worse") else call
+    text = f"{each.b} {call}" if each.verdict.call in ONE_SIDED else call
     return f"{text} (the question)" if each.primary else text

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from stithy.units import format_duration
+from stithy.metrics import Unit
+from stithy.units import format_duration, format_size
 
 # A thin space between a number and what belongs to it would be finer, but copies badly.
 DASH = "–"
@@ -52,6 +53,17 @@ def chance(share: float) -> str:
 def duration(seconds: float) -> str:
     """A duration as `units.format_duration` has it."""
     return format_duration(seconds)
+
+
+def measured(value: float, unit: Unit) -> str:
+    """A value in its unit: `7.2 ms`, `5,000/min`, `64 MiB/s`, `90 %`, `3.2`."""
+    if unit == "s":
+        return duration(value)
+    if unit in ("B", "B/s"):
+        return f"{format_size(value)}{unit.removeprefix('B')}"
+    if unit == "share":
+        return percent(value)
+    return f"{rate(value)}{unit.removeprefix('1')}"
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from stithy.thresholds import Threshold
 
@@ -152,15 +152,21 @@ class CalibrationFacts(_Facts):
     missing_because: str | None = None
 
 
-class QuestionFacts(_Facts):
-    """The primary question: which of two candidates is better at a level, by a column of `window`.
+def _metric(name: object) -> object:
+    """The name of a metric; the first runs told this one by its column."""
+    return "p95" if name == "response_p95_s" else name
 
-    `candidates` None are the slowest and the fastest. At least `blocks_least` and at most
-    `blocks_most` blocks were to be measured; `derived` names what the study did not declare.
+
+class QuestionFacts(_Facts):
+    """The primary question: which of two candidates is better at a level, by a metric.
+
+    `metric` is named as in a study. `candidates` None are the slowest and the fastest. At least
+    `blocks_least` and at most `blocks_most` blocks were to be measured; `derived` names what the
+    study did not declare.
     """
 
     users: int
-    metric: str
+    metric: Annotated[str, BeforeValidator(_metric)]
     margin_share: float
     candidates: tuple[str, str] | None = None
     blocks_least: int

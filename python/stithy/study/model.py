@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from stithy.metrics import ALL, instead
 from stithy.registry import plugins
 from stithy.study.primary import Primary
 from stithy.study.sections import (
@@ -32,7 +33,7 @@ from stithy.study.sections import (
     read_engine,
     read_workload,
 )
-from stithy.study.thresholds import ALL, EXAMPLE, instead, read_thresholds
+from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.users import Load
 from stithy.study.users_rules import Asked, conflicts
 from stithy.study.wrong import Wrong, refuse, within, wrong
@@ -212,6 +213,8 @@ class Study(BaseModel):
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:
         load, names = self.load, list(self.candidates)
-        found = self.primary.conflicts(load.users, names, load.repeat)
+        workload = plugins("workload")[self.workload.name].WORKLOAD
+        types = [each.name for each in workload.transactions]
+        found = self.primary.conflicts(load.users, names, types, load.repeat)
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
         return self

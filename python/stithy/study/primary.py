@@ -4,10 +4,11 @@ Every key may be left out; what is asked then is derived by `plan` and stated wi
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from stithy.metrics import UnknownQuantity, check, parse_quantity
 from stithy.study.wrong import Wrong, within, wrong
 from stithy.units import FinePercent
 
@@ -18,8 +19,8 @@ BLOCKS_MOST = 20
 MARGIN_PERCENT = 2
 USERS_MAX = 100_000
 
-Metric = Literal["nopm", "p95"]
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_TEXT = WithJsonSchema({"type": "string"})
 _PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
 
 
@@ -27,6 +28,15 @@ def _pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     if names is not None and len(names) != 2:
         raise wrong("not a pair of candidates", "name two, or leave it out")
     return names
+
+
+def _quantity(text: str | None) -> str | None:
+    """A metric in its usual spelling."""
+    try:
+        return None if text is None else str(parse_quantity(text))
+    except UnknownQuantity as error:
+        what = error.problem.what.removesuffix(f" `{text}`")  # the value is told beside it
+        raise wrong(what, error.problem.right) from error
 
 
 class Primary(BaseModel):
@@ -46,17 +56,19 @@ class Primary(BaseModel):
         description="The level at which the candidates are compared, one of `load.users`.",
         examples=[4],
     )  # fmt: skip
-    metric: Annotated[
-        Metric | None, WithJsonSchema({"type": "string", "enum": ["nopm", "p95"]})
-    ] = Field(
+    metric: Annotated[str | None, AfterValidator(_quantity), _TEXT] = Field(
         default=None,
         json_schema_extra={"default": "nopm; p95 where users pause or come at a rate"},
         description=(
-            "What they are compared by: `nopm`, new orders per minute, or `p95`, the 95th "
-            "percentile of the response times of all transactions. Users who pause, and a rate, "
-            "say themselves how much is done, so that only response times can differ."
+            "What they are compared by: `nopm` or `tpm`, a percentile such as `p95` or `p99 of "
+            "payment`, or a collector's metric such as `block.read_latency_s`. Percentiles are "
+            "`p50`, `p90`, `p95`, `p99` and `p99.9` of response times, of all transactions or of "
+            "one type; and `drive.read_p99` and the like, of an emulated drive's `read`, `write` "
+            "or `flush`. The collectors' metrics are those of `docs/reference/collectors.md`; "
+            "some need to be told of what: `pressure.some_share of io`. Users who pause, and a "
+            "rate, say themselves how much is done, so that only response times can differ."
         ),
-        examples=["p95"],
+        examples=["p99 of payment"],
     )
     margin_percent: Annotated[FinePercent, within(0.1, 50, lambda value: f"{value:g}%")] = Field(
         alias="margin",
@@ -88,7 +100,11 @@ class Primary(BaseModel):
     )
 
     def conflicts(
-        self, users: Sequence[int], candidates: Sequence[str], repeat: int | None
+        self,
+        users: Sequence[int],
+        candidates: Sequence[str],
+        transactions: Sequence[str],
+        repeat: int | None,
     ) -> Iterator[Wrong]:
         """What of it does not fit the rest of the study, each at the key to change."""
         if not users:
@@ -104,6 +120,7 @@ class Primary(BaseModel):
                 self.blocks,
                 ("blocks",),
             )
+        yield from self._wrong_metric(transactions)
         yield from self._wrong_pair(candidates)
 
     def _without_levels(self) -> Iterator[Wrong]:
@@ -117,6 +134,12 @@ class Primary(BaseModel):
                     None,
                     (info.alias or name,),
                 )
+
+    def _wrong_metric(self, transactions: Sequence[str]) -> Iterator[Wrong]:
+        if self.metric is not None:
+            problem = check(parse_quantity(self.metric), transactions)
+            if problem is not None:
+                yield Wrong(problem.what, problem.right, self.metric, ("metric",))
 
     def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Wrong]:
         pair = self.candidates or ()

@@ -2,41 +2,41 @@
 
     threshold = side relation side           relation = ">=" | "<=" | ">" | "<"
     side      = value | number "*" value | value "*" number | constant
-    value     = candidate "." [transaction "."] metric "_at_" level
-    constant  = number | number duration-unit | number "/" duration-unit
+    value     = candidate "." [whose "."] metric "_at_" level
+    constant  = number | number unit | number "/" duration-unit | size "/" "s"
 
-A name is whatever stands between spaces, stars and relations, and is read from its end: so it may
-hold dashes and dots, and look like a number.
+Metrics are those of `stithy.metrics`; `whose` is what follows `of` in the primary question. A name
+is whatever stands between spaces, stars and relations, and is read from its end: so it may hold
+dashes and dots, and look like a number.
 """
 
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationInfo
 
+from stithy.metrics import ALL, OWN, Quantity, check, find, instead
 from stithy.registry import plugins
+from stithy.study.constants import EXAMPLES, UNITS, Number, fitted, read_number
 from stithy.study.wrong import Wrong, refuse, wrong
-from stithy.suggest import closest
-from stithy.thresholds import METRICS, RELATIONS, Constant, Measured, Side, Threshold
-from stithy.units import parse_duration, parse_rate
+from stithy.thresholds import RELATIONS, Constant, Measured, Relation, Side, Threshold
 
 EXAMPLE = "nvme.nopm_at_13 >= 1.2 * sata.nopm_at_13"
 THRESHOLDS_MAX = 200
 TEXT_LONGEST = 300
-ALL = "all"
 
 _TOKEN = re.compile(r"[<>=!≤≥]+|\*|[^\s*<>=!≤≥]+")
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
-_CONSTANT = re.compile(r"[-+]?\d[\d.,_]*\s*(/?\s*[A-Za-zµ%]+)?")
+_CONSTANT = re.compile(r"[-+]?\d[\d.,_]*\s*(/?\s*[A-Za-zµ%]+(\s*/\s*[A-Za-z]+)?)?")
 _LEVEL = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Names:
-    """What a study has that thresholds may name; the first of `transactions` is the headline."""
+    """What a study has that thresholds may name."""
 
     candidates: Sequence[str]
     users: Sequence[int]
@@ -121,10 +121,32 @@ def parse_threshold(text: str, names: Names) -> Threshold:
         _fail("too long", f"at most {TEXT_LONGEST} characters", 0, len(text))
     tokens = [_Token(match[0], *match.span()) for match in _TOKEN.finditer(text)]
     at = _relation(tokens, text)
-    sides = _both(text, tokens[:at], tokens[at], tokens[at + 1 :], names)
-    threshold = Threshold(sides[0], tokens[at].text, sides[1])  # type: ignore[arg-type]  # `_relation` checks that it is one
-    _check(threshold, tokens, at)
-    return threshold
+    left, right = _both(text, tokens[:at], tokens[at], tokens[at + 1 :], names)
+    first, last = (tokens[0].start, tokens[at - 1].end), (tokens[at + 1].start, tokens[-1].end)
+    if isinstance(left, Number) and isinstance(right, Number):
+        _fail("a threshold without a measured value", f"such as {EXAMPLE}", first[0], last[1])
+    if isinstance(left, Measured) and isinstance(right, Measured) and left.name == right.name:
+        right_is = "name two candidates, levels or metrics"
+        _fail("a value held against itself", right_is, first[0], last[1])
+    relation: Relation = tokens[at].text  # type: ignore[assignment]  # `_relation` checks that it is one
+    return Threshold(_fitted(left, right, first), relation, _fitted(right, left, last))
+
+
+def _fitted(side: Measured | Number, other: Measured | Number, where: tuple[int, int]) -> Side:
+    """A side in the unit of the other, with which it must be comparable."""
+    if isinstance(side, Measured):
+        if isinstance(other, Measured) and side.unit != other.unit:
+            what = f"a unit that does not fit `{other.metric}`"
+            _fail(what, f"name a metric that is told in {UNITS[other.unit]}", *where)
+        return side
+    assert isinstance(other, Measured)  # two numbers are refused before
+    value = fitted(side, other.unit)
+    if value is None:
+        what = f"a unit that does not fit `{other.metric}`"
+        _fail(
+            what, f"`{other.metric}` is {UNITS[other.unit]}: write {EXAMPLES[other.unit]}", *where
+        )
+    return Constant(value, other.unit)
 
 
 def _relation(tokens: Sequence[_Token], text: str) -> int:
@@ -143,9 +165,9 @@ def _relation(tokens: Sequence[_Token], text: str) -> int:
 
 def _both(
     text: str, left: Sequence[_Token], relation: _Token, right: Sequence[_Token], names: Names
-) -> tuple[Side, Side]:
+) -> tuple[Measured | Number, Measured | Number]:
     """Both sides, or the mistakes of both."""
-    sides: list[Side] = []
+    sides: list[Measured | Number] = []
     mistakes: list[Mistake] = []
     for tokens, where in ((left, "before"), (right, "after")):
         try:
@@ -160,7 +182,7 @@ def _both(
     return sides[0], sides[1]
 
 
-def _side(text: str, tokens: Sequence[_Token], names: Names) -> Side:
+def _side(text: str, tokens: Sequence[_Token], names: Names) -> Measured | Number:
     stars = [i for i, token in enumerate(tokens) if token.text == "*"]
     start, end = tokens[0].start, tokens[-1].end
     if not stars:
@@ -176,7 +198,7 @@ def _side(text: str, tokens: Sequence[_Token], names: Names) -> Side:
     if not _NUMBER.fullmatch(factor.text):
         factor, value = value, factor
     known = _value(value, names)
-    return Measured(known.candidate, known.metric, known.users, known.transaction, _factor(factor))
+    return replace(known, factor=_factor(factor))
 
 
 def _factor(token: _Token) -> float:
@@ -188,59 +210,64 @@ def _factor(token: _Token) -> float:
     return factor
 
 
-def _constant(text: str, start: int) -> Constant:
-    if _NUMBER.fullmatch(text):
-        if not math.isfinite(number := float(text)):
-            _fail(f"not a number, `{text}`", "a smaller one", start, start + len(text))
-        return Constant(number, "1/min")
-    if re.fullmatch(r"[\d.,_]+", text):
-        right = "digits, with a point before decimals: 5000 or 0.5"
-        _fail(f"not a number, `{text}`", right, start, start + len(text))
+def _constant(text: str, start: int) -> Number:
     try:
-        if "/" in text:
-            return Constant(_finite(parse_rate(text) * 60), "1/min")
-        return Constant(_finite(parse_duration(text)), "s")
+        return read_number(text)
     except ValueError as error:
-        _fail(f"not a number with a unit, `{text}`", str(error), start, start + len(text))
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError("a smaller number is needed")
-    return value
+        is_plain = re.fullmatch(r"[\d.,_]+", text)
+        what = "not a number" if is_plain else "not a number with a unit"
+        _fail(f"{what}, `{text}`", str(error), start, start + len(text))
 
 
 def _value(token: _Token, names: Names) -> Measured:
-    """A measured value, read from its end: level, metric, transaction type, candidate."""
-    head, _, last = token.text.rpartition(".")
-    metric, at, level = last.rpartition("_at_")
+    """A measured value, read from its end: level, metric, whose it is, candidate."""
+    left, at, level = token.text.rpartition("_at_")
     if not at:
+        last = token.text.rpartition(".")[2]
         _fail(
             f"not a value, `{token.text}`",
             f"a candidate, a metric and a level, such as {names.candidates[0]}."
-            f"{last if last in METRICS else 'nopm'}_at_{next(iter(names.users), 1)}",
+            f"{last if last in OWN else 'nopm'}_at_{next(iter(names.users), 1)}",
             *token[1:],
         )
-    mistakes = [*_metric_mistakes(metric, token, len(head)), *_level_mistakes(level, token, names)]
-    owner = _owner(head, token, names)
-    if isinstance(owner, Mistake):
-        raise NotAThreshold(owner, *mistakes)
+    owner, metric = _metric(left, names)
+    mistakes = [*_metric_mistakes(metric, token, len(left) - len(metric))]
+    mistakes += _level_mistakes(level, token, names)
+    found = _owner(owner, token, names)
+    if isinstance(found, Mistake):
+        raise NotAThreshold(found, *mistakes)
     if mistakes:
         raise NotAThreshold(*mistakes)
-    candidate, transaction = owner
-    if transaction and METRICS[metric].source != "transactions":
-        first = token.start + len(candidate) + 1
-        what = f"`{metric}` is not told of a transaction type"
-        _fail(what, f"leave out `{transaction}.`", first, first + len(transaction))
-    return Measured(candidate, metric, int(level), transaction)
+    candidate, of = found
+    _check_whose(Quantity(metric, of), token, len(candidate), names)
+    return Measured(candidate, metric, int(level), of)
 
 
-def _metric_mistakes(metric: str, token: _Token, head: int) -> Iterator[Mistake]:
-    if metric not in METRICS:
-        guess = closest(metric, METRICS)
-        right = f"did you mean `{guess}`?" if guess else f"one of {', '.join(METRICS)}"
-        start = token.start + head + (1 if head else 0)
-        yield Mistake(f"unknown metric `{metric}`", right, start, start + max(1, len(metric)))
+def _metric(text: str, names: Names) -> tuple[str, str]:
+    """What stands before a metric, and the metric: the longest known end of the text.
+
+    Of an unknown one all that follows its candidate, or else what follows the last dot.
+    """
+    parts = text.split(".")
+    for known in (OWN.get, find):  # collectors are loaded only where they must be
+        for at in range(len(parts)):
+            if known(".".join(parts[at:])) is not None:
+                return ".".join(parts[:at]), ".".join(parts[at:])
+    owners = [each for each in names.candidates if text.startswith(f"{each}.")]
+    owners += [f"{each}.{kind}" for each in owners for kind in (*names.transactions, ALL)]
+    owner = max((each for each in owners if text.startswith(f"{each}.")), key=len, default=None)
+    if owner is None:
+        owner, _, metric = text.rpartition(".")
+        return owner, metric
+    return owner, text[len(owner) + 1 :]
+
+
+def _metric_mistakes(metric: str, token: _Token, at: int) -> Iterator[Mistake]:
+    if find(metric) is None:
+        problem = check(Quantity(metric))
+        assert problem is not None  # an unknown metric is one
+        start = token.start + at
+        yield Mistake(problem.what, problem.right, start, start + max(1, len(metric)))
 
 
 def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake]:
@@ -253,60 +280,33 @@ def _level_mistakes(level: str, token: _Token, names: Names) -> Iterator[Mistake
 
 
 def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | Mistake:
-    """The candidate, and the transaction type where one is named."""
+    """The candidate, and whose value of it where that is named."""
     if head in names.candidates:
         return head, None
-    candidate, _, transaction = head.rpartition(".")
-    types = [*names.transactions, ALL]
-    if candidate in names.candidates:
-        if transaction in types:
-            return candidate, transaction
-        start = token.start + len(candidate) + 1
-        return Mistake(
-            f"unknown transaction type `{transaction}`",
-            instead(transaction, types), start, start + max(1, len(transaction)),
-        )  # fmt: skip
+    owners = [each for each in names.candidates if head.startswith(f"{each}.")]
+    if owners:
+        candidate = max(owners, key=len)
+        return candidate, head[len(candidate) + 1 :]
     if not head:
         right = f"write whose it is, such as {names.candidates[0]}.{token.text.lstrip('.')}"
         return Mistake("a value without its candidate", right, *token[1:])
-    name = candidate if transaction in types and candidate else head
+    name, _, last = head.rpartition(".")
+    if not name or last not in (*names.transactions, ALL):
+        name = head
     right = instead(name, names.candidates)
     return Mistake(f"unknown candidate `{name}`", right, token.start, token.start + len(name))
 
 
-def instead(word: str, known: Sequence[str]) -> str:
-    """What to write for a word that is not known: the one that was meant, else all there are."""
-    guess = closest(word, known)
-    return f"did you mean `{guess}`?" if guess else f"one of {', '.join(known)}"
-
-
-def _check(threshold: Threshold, tokens: Sequence[_Token], at: int) -> None:
-    """That a threshold asks something, and that its sides can be compared."""
-    left, right = threshold.left, threshold.right
-    first, last = (tokens[0].start, tokens[at - 1].end), (tokens[at + 1].start, tokens[-1].end)
-    whole = (first[0], last[1])
-    if isinstance(left, Constant) and isinstance(right, Constant):
-        _fail("a threshold without a measured value", f"such as {EXAMPLE}", *whole)
-    if isinstance(left, Measured) and isinstance(right, Measured) and left.name == right.name:
-        _fail("a value held against itself", "name two candidates, levels or metrics", *whole)
-    if left.unit != right.unit:
-        constant = left if isinstance(left, Constant) else right
-        measured = right if constant is left else left
-        _fail(*_unfit(measured, constant), *(first if constant is left else last))
-
-
-def _unfit(measured: Side, other: Side) -> tuple[str, str]:
-    """What does not fit about the units of two sides, and what would."""
-    name = measured.metric if isinstance(measured, Measured) else str(measured)
-    right = (
-        f"`{name}` is a time: write a duration such as 5 ms"
-        if measured.unit == "s"
-        else f"`{name}` is per minute: write a number such as 5000, or 100/s"
-    )
-    if isinstance(other, Measured):
-        kind = "a time" if measured.unit == "s" else "per minute"
-        right = f"`{name}` is {kind}: compare like with like"
-    return f"a unit that does not fit `{name}`", right
+def _check_whose(quantity: Quantity, token: _Token, candidate: int, names: Names) -> None:
+    """That the metric has what is named before it, or needs no name."""
+    problem = check(quantity, names.transactions)
+    if problem is None:
+        return
+    start = token.start + candidate + 1
+    if problem.part == "metric":
+        start += len(quantity.of) + 1 if quantity.of else 0
+        _fail(problem.what, problem.right, start, start + len(quantity.metric))
+    _fail(problem.what, problem.right, start, start + max(1, len(quantity.of or "")))
 
 
 def _fail(what: str, right: str, start: int, end: int) -> NoReturn:

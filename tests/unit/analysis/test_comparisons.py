@@ -8,11 +8,12 @@ from stithy.analysis.comparisons import comparisons, descriptive, primary
 from stithy.analysis.evidence import Evidence, gather
 from stithy.analysis.findings import question
 from stithy.analysis.verdict.decide import Call, decide
+from stithy.metrics import NOPM, P95
 from stithy.report.context import frames
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 
-NOPM = 1000.0
+DONE = 1000.0
 SLIGHT = (1.030, 1.034, 1.027, 1.029, 1.033, 1.027)
 """Ratios that six blocks alone just tell from 1."""
 
@@ -21,13 +22,13 @@ def _evidence(root: Path, ratios: dict[int, tuple[float, ...]]) -> Evidence:
     """Two candidates whose NOPM in each block have these ratios, by level."""
     blocks = max(len(each) for each in ratios.values())
     changes = {
-        window_id(name, users, block): {"nopm": NOPM * (ratio if name == "b" else 1.0)}
+        window_id(name, users, block): {"nopm": DONE * (ratio if name == "b" else 1.0)}
         for users, each in ratios.items()
         for block, ratio in enumerate(each)
         for name in ("a", "b")
     }
     built = Shape(
-        candidates=("a", "b"), users=tuple(ratios), repeat=blocks, duration_s=2, series=False,
+        candidates=("a", "b"), users=tuple(ratios), repeat=blocks, duration_s=20, series=False,
         changes=changes,
     )  # fmt: skip
     build_run(root, built)
@@ -48,9 +49,9 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided(tmp_path: Path) 
     nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
     slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
     evidence = _evidence(tmp_path, {1: slight, **dict.fromkeys((2, 4, 8, 16, 32), nothing)})
-    alone, *_ = descriptive(evidence, "a", "b", "nopm", without=(2, 4, 8, 16, 32))
+    alone, *_ = descriptive(evidence, "a", "b", NOPM, without=(2, 4, 8, 16, 32))
     assert alone.verdict.call is Call.BETTER
-    among, *rest = descriptive(evidence, "a", "b", "nopm")
+    among, *rest = descriptive(evidence, "a", "b", NOPM)
     assert among.verdict.call is Call.UNDECIDED
     assert among.verdict.because == "the difference is too small for one of 6 levels"
     assert among.chance_share is not None
@@ -64,7 +65,7 @@ def test_levels_with_few_blocks_are_told_and_not_counted(tmp_path: Path) -> None
     evidence = _evidence(tmp_path, {1: SLIGHT, 2: SLIGHT[:1]})
     gone = [w for w in evidence.windows if w.users == 1 or w.block == 0]
     fewer = Evidence(evidence.candidates, evidence.levels, tuple(gone))
-    six, one = descriptive(fewer, "a", "b", "nopm")
+    six, one = descriptive(fewer, "a", "b", NOPM)
     assert six.verdict.call is Call.BETTER
     assert one.chance_share is None
     assert one.verdict.because == "1 block, at least 4 are needed"
@@ -89,18 +90,18 @@ def test_the_answer_comes_first_and_is_not_told_twice(tmp_path: Path) -> None:
     evidence = _evidence(tmp_path, {4: SLIGHT, 8: SLIGHT})
     found = comparisons(evidence, question(evidence))
     assert [(each.metric, each.users, each.primary) for each in found] == [
-        ("nopm", 8, True), ("nopm", 4, False),
-        ("response_p95_s", 4, False), ("response_p95_s", 8, False),
+        (NOPM, 8, True), (NOPM, 4, False),
+        (P95, 4, False), (P95, 8, False),
     ]  # fmt: skip
 
 
 def test_a_longer_response_time_is_worse(tmp_path: Path) -> None:
     """Less of it is better; the sample's second candidate answers sooner."""
-    shape = Shape(users=(13,), repeat=4, duration_s=2, series=False)
+    shape = Shape(users=(13,), repeat=4, duration_s=20, series=False)
     build_run(tmp_path, shape)
     evidence = gather(frames(read_run(tmp_path)), shape.candidates, shape.users)
-    (forward,) = descriptive(evidence, "disk", "memory", "response_p95_s")
-    (back,) = descriptive(evidence, "memory", "disk", "response_p95_s")
+    (forward,) = descriptive(evidence, "disk", "memory", P95)
+    (back,) = descriptive(evidence, "memory", "disk", P95)
     assert (forward.verdict.call, back.verdict.call) == (Call.BETTER, Call.WORSE)
 
 

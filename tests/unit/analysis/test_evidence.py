@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.evidence import Evidence, gather
+from stithy.metrics import NOPM
 from stithy.report.context import frames
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED
@@ -42,7 +43,7 @@ def test_invalid_windows_support_no_value_and_no_effect(tmp_path: Path) -> None:
     assert [window.id for window in evidence.at("disk", 4)] == [bad]
     assert evidence.valid_at("disk", 4) == ()
     assert evidence.level_value("disk", 4, "nopm") is None
-    effect = evidence.effect("disk", "memory", 4, "nopm")
+    effect = evidence.effect("disk", "memory", 4, NOPM)
     assert effect.ratio is None
     assert effect.missing_because == "no window of disk is valid"
 
@@ -56,7 +57,7 @@ def test_an_effect_pairs_only_blocks_with_both_windows(tmp_path: Path) -> None:
         changes={window_id("memory", 4, 2): {"complete": False}},
     )
     evidence = _evidence(tmp_path, shape)
-    effect = evidence.effect("disk", "memory", 4, "nopm")
+    effect = evidence.effect("disk", "memory", 4, NOPM)
     a = evidence.at("disk", 4)[0].row["nopm"]
     b = evidence.at("memory", 4)[0].row["nopm"]
     assert effect.pairs == 1
@@ -66,7 +67,7 @@ def test_an_effect_pairs_only_blocks_with_both_windows(tmp_path: Path) -> None:
 def test_a_candidate_without_windows_is_named(tmp_path: Path) -> None:
     """The reason says which candidate is missing."""
     shape = Shape(users=(4,), left_out=frozenset({window_id("memory", 4, 0)}))
-    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, "nopm")
+    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, NOPM)
     assert effect.missing_because == "memory has no window"
 
 
@@ -77,7 +78,7 @@ def test_no_block_with_both_is_a_reason_of_its_own(tmp_path: Path) -> None:
         repeat=2,
         left_out=frozenset({window_id("memory", 4, 0), window_id("disk", 4, 1)}),
     )
-    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, "nopm")
+    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, NOPM)
     assert effect.missing_because == "no block has a valid window of both"
 
 
@@ -132,7 +133,7 @@ def test_a_block_that_was_measured_again_counts_by_its_second_attempt_alone(
     assert sorted(counted) == [
         "w-disk-u4-b0-again", "w-disk-u4-b1", "w-memory-u4-b0-again", "w-memory-u4-b1",
     ]  # fmt: skip
-    assert evidence.effect("disk", "memory", 4, "nopm").pairs == 2
+    assert evidence.effect("disk", "memory", 4, NOPM).pairs == 2
     dropped = {window.id: window for window in evidence.windows}[window_id("memory", 4, 0)]
     assert dropped.failures == ()
     assert [reason.flag.value for reason in dropped.reasons if reason.invalidates] == [
@@ -145,5 +146,5 @@ def test_a_second_attempt_that_was_cut_short_gives_no_pair(tmp_path: Path) -> No
     late = {window_id("disk", 4, 0): {"lateness_p99_s": 1.0}}
     left_out = frozenset({window_id("memory", 4, 0, 1)})
     shape = Shape(users=(4,), changes=late, again=frozenset({(4, 0)}), left_out=left_out)
-    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, "nopm")
+    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, NOPM)
     assert effect.missing_because == "no window of memory is valid"

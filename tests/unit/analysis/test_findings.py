@@ -8,6 +8,7 @@ import pytest
 from stithy.analysis.evidence import gather
 from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing, findings
 from stithy.analysis.series import means, measured
+from stithy.metrics import NOPM, P95
 from stithy.report.context import frames
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
@@ -25,7 +26,7 @@ def test_the_answer_compares_slowest_and_fastest_at_the_highest_level(tmp_path: 
     """The ratio is that of the windows' NOPM."""
     answer, *_ = _findings(tmp_path, Shape())
     assert isinstance(answer, Comparison)
-    assert (answer.a, answer.b, answer.users, answer.metric) == ("disk", "memory", 13, "nopm")
+    assert (answer.a, answer.b, answer.users, answer.metric) == ("disk", "memory", 13, NOPM)
     rows = {
         row["candidate"]: row["nopm"]
         for row in read_run(tmp_path).window.filter(pl.col("users") == 13).to_dicts()
@@ -40,7 +41,7 @@ def test_after_the_answer_come_response_time_limits_and_growth(tmp_path: Path) -
     kinds = [type(finding) for finding in found]
     assert kinds == [Comparison, Comparison, Limits, Growth]
     assert isinstance(found[1], Comparison)
-    assert found[1].metric == "response_p95_s"
+    assert found[1].metric == P95
 
 
 def test_an_invalid_top_level_moves_the_answer_down(tmp_path: Path) -> None:

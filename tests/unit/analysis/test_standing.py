@@ -8,6 +8,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.standing import standing
 from stithy.analysis.verdict.decide import Call
 from stithy.analysis.verdict.progress import Next
+from stithy.metrics import P95
 
 ASKED = Asked(users=4, pair=("a", "b"), blocks_most=6)
 
@@ -18,7 +19,7 @@ def window(candidate: str, block: int, nopm: float, users: int = 4) -> Window:
         "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
         "block": block, "missing_because": None, "tpm": 2 * nopm, "nopm": nopm,
     }  # fmt: skip
-    return Window(row, {"all": {"response_p95_s": 1 / nopm}}, ())
+    return Window(row, {"all": {"response_p95_s": 1 / nopm, "committed": 5000}}, ())
 
 
 def evidence(logs: list[float], asked: Asked = ASKED, users: int = 4) -> Evidence:
@@ -61,7 +62,7 @@ def test_noise_goes_on_to_the_limit_with_a_forecast() -> None:
 
 def test_response_times_are_better_when_shorter() -> None:
     """The same windows, asked about by p95."""
-    asked = replace(ASKED, metric="response_p95_s")
+    asked = replace(ASKED, metric=P95)
     assert standing(evidence(CLEAR[:4], asked)).progress.verdict.call is Call.BETTER
 
 

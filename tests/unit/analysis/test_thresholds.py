@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from stithy.analysis.thresholds import Judgement, Outcome, windows_of
+from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
 from stithy.report.thresholds import judged
 from stithy.results.read import read_run
@@ -30,13 +31,16 @@ def test_both_sides_are_those_of_the_report(tmp_path: Path) -> None:
     assert judgement.right == 1.2 * disk
 
 
-def test_a_response_time_is_that_of_new_orders_unless_a_type_is_named(tmp_path: Path) -> None:
-    """`all` is all types together, as on top of the report."""
+def test_a_response_time_is_that_of_all_transactions_unless_a_type_is_named(tmp_path: Path) -> None:
+    """As on top of the report, and in the primary question."""
     run = context(
-        tmp_path, "disk.p95_at_4 < 1 s", "disk.delivery.p95_at_4 < 1 s", "disk.all.p95_at_4 < 1 s"
+        tmp_path,
+        "disk.p95_at_4 < 1 s",
+        "disk.delivery.p95_at_4 < 1 s",
+        "disk.new-order.p95_at_4 < 1 s",
     )
     values = [each.left for each in judged(run)]
-    named = ("new-order", "delivery", "all")
+    named = ("all", "delivery", "new-order")
     assert values == [run.evidence.level_value("disk", 4, "response_p95_s", each) for each in named]
     assert len(set(values)) == 3
 
@@ -69,18 +73,22 @@ def test_a_window_that_was_never_run_is_told(tmp_path: Path) -> None:
     assert judgement.because == "there is no window of disk at level 4"
 
 
-def test_device_latencies_come_from_the_collector_and_the_emulated_drive(tmp_path: Path) -> None:
-    """The mean from the kernel's counters; the percentile from the drive, where there is one."""
+def test_a_collectors_metric_is_its_mean_over_the_measurement(tmp_path: Path) -> None:
+    """Latencies are weighted by the requests of each second; who has no such device says so."""
     texts = (
-        "disk.device_write_mean_at_4 < 1 s", "disk.device_write_p99_at_4 < 1 s",
-        "memory.device_write_mean_at_4 < 1 s", "memory.device_write_p99_at_4 < 1 s",
+        "disk.block.write_latency_s_at_4 < 1 s", "disk.vda.block.writes_per_s_at_4 > 1",
+        "memory.block.write_latency_s_at_4 < 1 s", "disk.vdb.block.writes_per_s_at_4 > 1",
+        "disk.io.pressure.some_share_at_4 < 90%",
     )  # fmt: skip
-    mean, p99, no_mean, no_p99 = judged(context(tmp_path, *texts, drives={"disk": 0.0}))
-    assert mean.outcome is p99.outcome is Outcome.MET
-    assert mean.left is not None
-    assert 0 < mean.left < 1
-    assert no_mean.because == "no write was seen on a block device under memory at level 4"
-    assert no_p99.because == "no write was answered by an emulated drive of memory at level 4"
+    run = context(tmp_path, *texts)
+    latency, rate, none, other, waited = judged(run)
+    assert latency.outcome is rate.outcome is waited.outcome is Outcome.MET
+    assert latency.left is not None
+    assert 0.0014 < latency.left < 0.0028
+    told = "nothing told `block.write_latency_s` in a window"
+    assert none.because == f"memory at level 4: {told}"
+    assert other.outcome is Outcome.NOT_JUDGED
+    assert waited.left == run.evidence.level_of("disk", 4, Quantity("pressure.some_share", "io"))
 
 
 def test_equal_values_meet_only_what_includes_them() -> None:

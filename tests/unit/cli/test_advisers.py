@@ -10,6 +10,7 @@ from fakes.hammer import FakeHammer
 from stithy.cli.advisers import advisers, invalid
 from stithy.cli.looking import look
 from stithy.errors import InfrastructureError
+from stithy.metrics import NOPM
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -60,7 +61,7 @@ def test_a_window_without_numbers_is_invalid(tmp_path: Path) -> None:
     [added] = entries(faked.out, "windows-added")
     assert "(no numbers)" in added.facts["because"]
     evidence = context_of(read_run(faked.out)).evidence
-    assert evidence.effect("a", "b", 2, "nopm").pairs == 4
+    assert evidence.effect("a", "b", 2, NOPM).pairs == 4
     assert len(evidence.windows) == 10
     [looked] = entries(faked.out, "looked")
     assert looked.facts["blocks"] == 4

@@ -29,15 +29,13 @@ def test_without_a_word_it_is_throughput_at_the_highest_level() -> None:
 def test_what_is_declared_is_asked() -> None:
     """And no longer told as derived."""
     text = "{users: 1, metric: p95, margin: 5%, candidates: [memory, disk], blocks: 9}"
-    assert of(declared(text)) == Question(
-        1, "response_p95_s", 0.05, ("memory", "disk"), 4, 9, derived=()
-    )
+    assert of(declared(text)) == Question(1, "p95", 0.05, ("memory", "disk"), 4, 9, derived=())
 
 
 def test_users_who_say_themselves_how_much_is_done_are_asked_about_response_times() -> None:
     """Those who pause, and a rate."""
     for load in ("pace: {think: 2 s}", "rate: 10/s"):
-        assert of(("ramp_up", f"{load}\n  ramp_up")).metric == "response_p95_s"
+        assert of(("ramp_up", f"{load}\n  ramp_up")).metric == "p95"
 
 
 def test_of_more_than_two_candidates_the_pair_is_open_unless_it_is_named() -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stithy.report.context import context_of
+from stithy.metrics import parse_quantity
+from stithy.report.context import context_of, measures
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.hlog import encode, histogram, log
@@ -61,3 +62,34 @@ def test_a_level_of_one_window_needs_no_log(tmp_path: Path) -> None:
     assert context.evidence.merged == {}
     value = context.evidence.level_value("disk", 4, "response_p95_s")
     assert value == stored["response_p95_s"]
+
+
+def test_a_percentile_of_drives_is_read_from_their_logs(tmp_path: Path) -> None:
+    """Of the measurement alone, of all sessions, and only where every drive has one."""
+    shape = Shape(candidates=("disk", "memory"), users=(4,), repeat=2, drives={"disk": 0.0})
+    run = build_run(tmp_path, shape)
+    windows = {row["window_id"]: row for row in read_run(run.root).window.to_dicts()}
+    folders = (run.drives, run.drives / "session-2")
+    for block, folder in enumerate(folders):
+        row = windows[window_id("disk", 4, block)]
+        folder.mkdir()
+        lines = [
+            f"Tag={tag},{at_s:.3f},1.000,1.0,{encode(histogram(*[value_us] * 300))}\n"
+            for tag, at_s, value_us in (
+                ("read", row["started_at_s"], 900_000),
+                ("read", row["measure_from_s"], (block + 1) * 1000),
+                ("write", row["measure_from_s"], 500_000),
+            )
+        ]
+        (folder / "disk.data.latency.hlog").write_text(log(*lines))
+    context = context_of(read_run(run.root))
+    quantity = parse_quantity("drive.read_p50")
+    found = measures(context.run, context.evidence, [quantity])[quantity]
+    first, second = (found.windows[window_id("disk", 4, block)].number for block in range(2))
+    assert first == pytest.approx(0.001, rel=1e-3)
+    assert second == pytest.approx(0.002, rel=1e-3)
+    assert found.levels == {("disk", 4): first}
+    (folders[1] / "disk.data.latency.hlog").write_text(log("Tag=x,1,1,1,####\n"))
+    damaged = measures(context.run, context.evidence, [quantity])[quantity]
+    assert damaged.windows[window_id("disk", 4, 1)].number is None
+    assert damaged.levels == {}

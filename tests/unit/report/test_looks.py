@@ -55,6 +55,29 @@ def test_invalid_windows_at_the_level_of_the_question_are_told_with_their_reason
     )
 
 
+def test_windows_with_too_few_transactions_are_told_to_have_too_few(tmp_path: Path) -> None:
+    """They are valid, and support no percentile."""
+    context = _context(tmp_path, 4, QUESTION.model_copy(update={"metric": "p99 of payment"}))
+    assert told(context, standing(context.evidence)).startswith(
+        "No block answers the question yet: p99 of payment needs 10,000 values in a window, and one"
+    )
+
+
+def test_a_question_about_a_collectors_metric_is_answered_by_its_series(tmp_path: Path) -> None:
+    """The second candidate of the sample does more, and writes more log; that is no merit."""
+    question = QUESTION.model_copy(update={"metric": "database.wal_bytes_per_s"})
+    shape = Shape(users=(4,), duration_s=3, repeat=4, primary=question)
+    context = context_of(read_run(build_run(tmp_path, shape).root))
+    said = told(context, standing(context.evidence))
+    assert said.startswith(
+        "At 4 users, memory has more than disk: the wal bytes per second of the database came to "
+    )
+    assert said.endswith("(95 % interval, 4 blocks).")
+    text = asked(context)
+    assert text is not None
+    assert "is that of wal bytes per second of the database at 4 users" in text
+
+
 def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:
     """Whether it was declared, how finely it is asked, how many blocks it took."""
     context = _context(tmp_path / "declared", 5)

@@ -15,7 +15,7 @@ def _context(root: Path, shape: Shape) -> Context:
 
 def test_every_comparison_has_its_verdict_and_one_answers_the_question(tmp_path: Path) -> None:
     """At four blocks and a factor of three all are decided."""
-    context = _context(tmp_path, Shape(users=(1, 4), repeat=4, duration_s=2, series=False))
+    context = _context(tmp_path, Shape(users=(4, 13), repeat=4, series=False))
     told, checks = verdicts.tables(context)
     rows = told.frame.to_dicts()
     assert [row["verdict"] for row in rows] == [
@@ -30,7 +30,7 @@ def test_every_comparison_has_its_verdict_and_one_answers_the_question(tmp_path:
 
 def test_few_blocks_have_a_plain_interval_and_a_reason(tmp_path: Path) -> None:
     """Two are told as what they are; one has no cross-check at all."""
-    context = _context(tmp_path / "2", Shape(users=(4,), repeat=2, duration_s=2, series=False))
+    context = _context(tmp_path / "2", Shape(users=(4,), repeat=2, series=False))
     told, checks = verdicts.tables(context)
     row = told.frame.to_dicts()[0]
     assert (row["interval"], row["verdict"]) == ("plain t", "undecided (the question)")
@@ -40,6 +40,17 @@ def test_few_blocks_have_a_plain_interval_and_a_reason(tmp_path: Path) -> None:
     told, checks = verdicts.tables(context)
     assert set(told.frame["interval"]) == {"none"}
     assert checks.frame.is_empty()
+
+
+def test_a_percentile_of_too_few_values_has_no_ratio_and_says_why(tmp_path: Path) -> None:
+    """It is told all the same: nothing is left out without a word."""
+    context = _context(tmp_path, Shape(users=(4,), repeat=4, duration_s=2, series=False))
+    told, checks = verdicts.tables(context)
+    done, waited = told.frame.to_dicts()
+    assert (done["metric"], waited["metric"]) == ("NOPM", "p95")
+    assert (waited["value"], waited["blocks"], waited["verdict"]) == (None, 0, "undecided")
+    assert waited["because"].startswith("p95 needs 2,000 values in a window, and one has ")
+    assert checks.frame["metric"].to_list() == ["NOPM"]
 
 
 def test_a_single_candidate_has_empty_tables(tmp_path: Path) -> None:

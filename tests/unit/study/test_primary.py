@@ -1,5 +1,7 @@
 """What of the `primary` section does not fit its study is told, at its place."""
 
+import pytest
+
 from support.studies import problems, study, study_text
 
 
@@ -32,7 +34,7 @@ def test_a_limit_of_blocks_does_not_go_with_a_fixed_number() -> None:
 
 def test_blocks_margin_and_metric_have_bounds() -> None:
     """Below four there is no verdict, above twenty no look."""
-    for text in ("{blocks: 3}", "{blocks: 21}", "{margin: 0%}", "{metric: tpm}", "{users: 0}"):
+    for text in ("{blocks: 3}", "{blocks: 21}", "{margin: 0%}", "{metric: tpmc}", "{users: 0}"):
         assert len(told(text)) == 1
 
 
@@ -47,3 +49,38 @@ def test_a_margin_may_be_a_fraction_of_a_percent() -> None:
     found = study(("study:", "primary: {margin: 1.5%}\nstudy:"))
     assert found.primary.margin_percent == 1.5
     assert "at least 0.1%" in told("{margin: 0.05%}")[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("tpm", "tpm"),
+        ("p99  of payment", "p99 of payment"),
+        ("p99.9 of all", "p99.9 of all"),
+        ("block.read_latency_s of sda1", "block.read_latency_s of sda1"),
+        ("pressure.some_share of io", "pressure.some_share of io"),
+        ("drive.flush_p99.9 of log", "drive.flush_p99.9 of log"),
+    ],
+)
+def test_a_question_may_ask_about_any_metric(metric: str, expected: str) -> None:
+    """Of the hammer, of emulated drives, of every collector."""
+    assert study(("study:", f"primary: {{metric: {metric}}}\nstudy:")).primary.metric == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "what", "right"),
+    [
+        ("p98", "unknown metric: p98: ", "did you mean `p9"),
+        ("xyzzy", "unknown metric: xyzzy: ", "nopm, tpm, p50, p90, p95, p99, p99.9, or a coll"),
+        ("block.reads_per_sec", "unknown metric", "did you mean `block.reads_per_s`?"),
+        ("p99 of paymnt", "unknown transaction type `paymnt`", "did you mean `payment`?"),
+        ("nopm of payment", "`nopm` is not told of a transaction type", "leave out"),
+        ("pressure.full_share", "is that of one of several", "`cpu` or `io` or `memory`"),
+        ("cgroup.limit_bytes", "has no ratio", "ask another"),
+    ],
+)
+def test_an_unknown_metric_is_told_with_what_is_known(metric: str, what: str, right: str) -> None:
+    """The nearest name, or where to look."""
+    (only,) = told(f"{{metric: {metric}}}")
+    assert what in only
+    assert right in only

@@ -31,6 +31,43 @@ MEMORY = Measured("memory", "nopm", 4)
             ),
         ),
         (
+            "disk.payment.p99.9_at_13 <= 5 s",
+            Threshold(Measured("disk", "p99.9", 13, "payment"), "<=", Constant(5.0, "s")),
+        ),
+        (
+            "disk.block.reads_per_s_at_4 >= 5000",
+            Threshold(Measured("disk", "block.reads_per_s", 4), ">=", Constant(5000.0, "1/s")),
+        ),
+        (
+            "disk.block.reads_per_s_at_4 >= 6000/min",
+            Threshold(Measured("disk", "block.reads_per_s", 4), ">=", Constant(100.0, "1/s")),
+        ),
+        (
+            "disk.sda.block.write_bytes_per_s_at_4 <= 64 MiB/s",
+            Threshold(
+                Measured("disk", "block.write_bytes_per_s", 4, "sda"), "<=",
+                Constant(2.0**26, "B/s"),
+            ),
+        ),
+        (
+            "disk.cgroup.used_bytes_at_4 < 1 GiB",
+            Threshold(Measured("disk", "cgroup.used_bytes", 4), "<", Constant(2.0**30, "B")),
+        ),
+        (
+            "disk.io.pressure.some_share_at_4 < 12.5%",
+            Threshold(Measured("disk", "pressure.some_share", 4, "io"), "<",
+                      Constant(0.125, "share")),
+        ),
+        (
+            "disk.block.queue_length_at_4 < 8",
+            Threshold(Measured("disk", "block.queue_length", 4), "<", Constant(8.0, "")),
+        ),
+        (
+            "disk.data.drive.write_p99.9_at_4 < 1 ms",
+            Threshold(Measured("disk", "drive.write_p99.9", 4, "data"), "<",
+                      Constant(0.001, "s")),
+        ),
+        (
             "disk.all.p99_at_1 <= 900us",
             Threshold(Measured("disk", "p99", 1, "all"), "<=", Constant(900 * 1e-6, "s")),
         ),
@@ -61,8 +98,37 @@ def test_a_candidate_may_be_called_anything(name: str) -> None:
         ("disk.pay.p95_at_4 < 5 s", "pay", "unknown transaction type", "did you mean `payment`?"),
         ("disk.payment.nopm_at_4 > 5", "payment", "not told of a transaction type", "leave out"),
         ("disk.nopm_at_4 > 5 ms", "5 ms", "a unit that does not fit `nopm`", "such as 5000"),
+        (
+            "disk.block.write_bytes_per_s_at_4 > 5", "5",
+            "a unit that does not fit `block.write_bytes_per_s`", "such as 64 MiB/s",
+        ),
+        (
+            "disk.nopm_at_4 > disk.p95_at_4", "disk.nopm_at_4",
+            "a unit that does not fit `p95`", "told in a time",
+        ),
+        (
+            "disk.block.read_latency_at_4 < 5 ms", "block.read_latency",
+            "unknown metric", "did you mean `block.read_latency_s`?",
+        ),
+        (
+            "disk.pressure.some_share_at_4 < 5%", "pressure.some_share", "one of several",
+            "say of which: `cpu` or `io` or `memory`",
+        ),
+        (
+            "disk.disk.pressure.some_share_at_4 < 5%", "disk.pressure.some_share_at_4"[:4],
+            "`pressure.some_share` has no `disk`", "one of cpu, io, memory",
+        ),
+        (
+            "disk.logs.drive.read_p99_at_4 < 5 ms", "logs", "unknown role of a drive",
+            "did you mean `log`?",
+        ),
+        (
+            "disk.database.last_checkpoint_at_s_at_4 < 5 s", "database.last_checkpoint_at_s",
+            "has no ratio", "ask another",
+        ),
         ("disk.p95_at_4 > 5", "5", "a unit that does not fit `p95`", "such as 5 ms"),
-        ("disk.p95_at_4 > 5 MiB", "5 MiB", "not a number with a unit", "use us, ms, s"),
+        ("disk.p95_at_4 > 5 MiB", "5 MiB", "a unit that does not fit `p95`", "such as 5 ms"),
+        ("disk.p95_at_4 > 5 mes", "5 mes", "not a number with a unit", "use us, ms, s"),
         ("disk.nopm_at_4 > 5,000", "5,000", "not a number", "5000 or 0.5"),
         ("disk.nopm_at_4 > 1e3", "1e3", "not a value, `1e3`", "such as disk.nopm_at_1"),
         ("disk.nopm_at_4 > -5", "-5", "not a number with a unit", "a number with a unit"),

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.latency import ALL
 from stithy.analysis.steady.steadiness import Steadiness, steadiness, unknown
+from stithy.metrics import ALL
 
 Row = Mapping[str, Any]
 Frames = Mapping[str, pl.DataFrame]

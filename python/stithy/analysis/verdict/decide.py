@@ -1,5 +1,7 @@
 """The verdict on two candidates: better, worse, equivalent, negligibly different, or undecided.
 
+Of what is neither good nor bad it says higher or lower.
+
 It follows from the interval alone, so that nobody can read one thing from the interval and another
 from the verdict.
 """
@@ -12,6 +14,7 @@ from enum import Enum
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.analysis.verdict.chance import repeated_chance
 from stithy.analysis.verdict.interval import Interval, interval
+from stithy.metrics import Better
 
 MARGIN_SHARE = 0.02
 """Own: a fiftieth; who buys storage for less is not known to us."""
@@ -26,11 +29,13 @@ class Call(Enum):
     BETTER = "better"
     WORSE = "worse"
     EQUIVALENT = "equivalent"
+    HIGHER = "higher"
+    LOWER = "lower"
     NEGLIGIBLE = "different but negligible"
     UNDECIDED = "undecided"
 
 
-DIFFERENT = frozenset({Call.BETTER, Call.WORSE, Call.NEGLIGIBLE})
+DIFFERENT = frozenset({Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER, Call.NEGLIGIBLE})
 """The calls that claim a difference."""
 
 
@@ -56,12 +61,13 @@ def decide(
     logs: Sequence[float],
     margin_share: float = MARGIN_SHARE,
     *,
-    more_is_better: bool = True,
+    better: Better | None = "higher",
     among: int = 1,
 ) -> Verdict:
     """The verdict on B against A from the log ratios `ln(b/a)` of their blocks.
 
-    `more_is_better`: False for what should be small, such as a response time. `among`: from how
+    `better`: `lower` for what should be small, such as a response time; None where neither is good
+    nor bad, and the verdict only tells which is higher. `among`: from how
     many comparisons this one was chosen after all were measured; a difference is then claimed
     only if it is so rare that one among them would be.
     Edge cases: fewer than four blocks are undecided, whatever they show.
@@ -73,7 +79,7 @@ def decide(
         blocks = "no block" if not count else "1 block" if count == 1 else f"{count} blocks"
         because = f"{blocks}, at least {BLOCKS_LEAST} are needed"
         return Verdict(Call.UNDECIDED, count, margin_share, because)
-    call = _call(known, math.log1p(margin_share), more_is_better)
+    call = _call(known, math.log1p(margin_share), better)
     if call in DIFFERENT and among > 1 and (repeated_chance(logs) or 0.0) * among > WRONG_SHARE:
         because = f"the difference is too small for one chosen among {among}"
         return Verdict(Call.UNDECIDED, count, margin_share, because)
@@ -83,10 +89,13 @@ def decide(
 _NOT_TOLD = "the interval holds both 1 and differences beyond the margin"
 
 
-def _call(known: Interval, margin: float, more_is_better: bool) -> Call:
+def _call(known: Interval, margin: float, better: Better | None) -> Call:
     different = known.low > 0 or known.high < 0
     if -margin < known.low and known.high < margin:
         return Call.NEGLIGIBLE if different else Call.EQUIVALENT
     if not different:
         return Call.UNDECIDED
-    return Call.BETTER if (known.low > 0) == more_is_better else Call.WORSE
+    is_higher = known.low > 0
+    if better is None:
+        return Call.HIGHER if is_higher else Call.LOWER
+    return Call.BETTER if is_higher == (better == "higher") else Call.WORSE

@@ -8,6 +8,7 @@ from enum import Enum
 from stithy.analysis.verdict.boundaries import BLOCKS_MOST, LOOKS, critical
 from stithy.analysis.verdict.decide import MARGIN_SHARE, Verdict, decide
 from stithy.analysis.verdict.interval import interval, widening
+from stithy.metrics import Better
 
 
 class Next(Enum):
@@ -31,7 +32,7 @@ def next_step(
     margin_share: float = MARGIN_SHARE,
     limit: int = BLOCKS_MOST,
     *,
-    more_is_better: bool = True,
+    better: Better | None = "higher",
     among: int = 1,
 ) -> Progress:
     """What to do after the blocks so far, given the log ratios `ln(b/a)` of the valid ones.
@@ -41,7 +42,7 @@ def next_step(
     may be measured again is for the caller to say. `among`: as `decide` has it.
     Own: the rule of docs/explanation/verdicts.md, put as a step.
     """
-    verdict = decide(logs, margin_share, more_is_better=more_is_better, among=among)
+    verdict = decide(logs, margin_share, better=better, among=among)
     count = len(logs)
     if verdict.decided and (count in LOOKS or count >= limit):
         return Progress(Next.DECIDED, verdict)

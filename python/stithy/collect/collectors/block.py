@@ -14,6 +14,7 @@ from stithy.hosts.diskstats import MS_PER_S, Counters, growth, parse
 from stithy.needs import Readable
 
 NAME = "block"
+SAMPLES = "the block devices"
 NEEDS = (Readable(path="/proc/diskstats", why="what devices do", remedy="mount proc at /proc"),)
 
 _KINDS = ("read", "write", "discard", "flush")
@@ -26,7 +27,13 @@ METRICS = (
         for kind in ("read", "write", "discard")
     ),
     *(
-        Metric(f"{kind}_latency_s", "s", f"mean time of the {kind} requests ended, queue included")
+        Metric(
+            f"{kind}_latency_s",
+            "s",
+            f"mean time of the {kind} requests ended, queue included",
+            better="lower",
+            weight=f"{_PLURALS[kind]}_per_s",
+        )
         for kind in _KINDS
     ),
     Metric("queue_length", "", "mean number of requests that waited or were served"),

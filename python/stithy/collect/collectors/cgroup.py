@@ -8,12 +8,13 @@ from stithy.collect.kernel import KernelFile
 from stithy.needs import MemoryLimit
 
 NAME = "cgroup"
+SAMPLES = "the server and its page cache"
 NEEDS = (MemoryLimit(why="the memory of the server's own group"),)
 
 METRICS = (
     Metric("used_bytes", "B", "memory in use, page cache included"),
-    Metric("limit_bytes", "B", "the limit"),
-    Metric("peak_bytes", "B", "highest use since the group was made"),
+    Metric("limit_bytes", "B", "the limit", compared=False),
+    Metric("peak_bytes", "B", "highest use since the group was made", compared=False),
     Metric("page_cache_bytes", "B", "of the use, page cache (tmpfs and shared memory included)"),
     Metric("anonymous_bytes", "B", "of the use, memory of processes that is no file's"),
 )

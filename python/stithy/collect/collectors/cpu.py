@@ -10,6 +10,7 @@ from stithy.collect.kernel import KernelFile
 from stithy.needs import Readable
 
 NAME = "cpu"
+SAMPLES = "the CPUs"
 NEEDS = (Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),)
 
 METRICS = (

@@ -12,6 +12,7 @@ from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.needs import Need
 
 NAME = "database"
+SAMPLES = "the database"
 NEEDS: tuple[Need, ...] = ()
 """It comes with the instance."""
 
@@ -27,7 +28,7 @@ METRICS = (
     Metric("blocks_read_per_s", "1/s", "blocks asked from the operating system"),
     Metric("blocks_hit_per_s", "1/s", "blocks found in shared buffers"),
     Metric("temp_bytes_per_s", "B/s", "bytes written to temporary files"),
-    Metric("deadlocks_per_s", "1/s", "deadlocks"),
+    Metric("deadlocks_per_s", "1/s", "deadlocks", better="lower"),
     Metric("wal_bytes_per_s", "B/s", "write-ahead log inserted"),
     Metric("wal_records_per_s", "1/s", "records of the write-ahead log"),
     Metric("wal_full_pages_per_s", "1/s", "full page images in the write-ahead log"),
@@ -39,15 +40,32 @@ METRICS = (
     Metric("checkpoint_buffers_per_s", "1/s", "buffers written by checkpoints"),
     Metric("cleaner_buffers_per_s", "1/s", "buffers written by the background writer"),
     Metric("backend_buffers_per_s", "1/s", "buffers written by backends themselves"),
-    Metric("last_checkpoint_at_s", "s", "Unix time at which the last complete checkpoint began"),
+    Metric(
+        "last_checkpoint_at_s",
+        "s",
+        "Unix time at which the last complete checkpoint began",
+        compared=False,
+    ),
     Metric("active_backends", "", "connections of users that are at work, waiting ones included"),
-    Metric("waiting_backends", "", "active connections by what they wait for; `CPU` for nothing"),
-    Metric("waiting_backends_by_event", "", "the same by wait event; only those that occur"),
+    Metric(
+        "waiting_backends",
+        "",
+        "active connections by what they wait for; `CPU` for nothing",
+        of_several="sum",
+    ),
+    Metric(
+        "waiting_backends_by_event",
+        "",
+        "the same by wait event; only those that occur",
+        of_several="sum",
+    ),
     Metric("autovacuum_workers", "", "autovacuum workers that run"),
-    Metric("io_reads_per_s", "1/s", "reads of data files by kind of process"),
-    Metric("io_writes_per_s", "1/s", "writes of data files by kind of process"),
-    Metric("io_extends_per_s", "1/s", "extensions of data files by kind of process"),
-    Metric("io_fsyncs_per_s", "1/s", "syncs of data files by kind of process"),
+    Metric("io_reads_per_s", "1/s", "reads of data files by kind of process", of_several="sum"),
+    Metric("io_writes_per_s", "1/s", "writes of data files by kind of process", of_several="sum"),
+    Metric(
+        "io_extends_per_s", "1/s", "extensions of data files by kind of process", of_several="sum"
+    ),
+    Metric("io_fsyncs_per_s", "1/s", "syncs of data files by kind of process", of_several="sum"),
 )
 
 # Where each rate's counter is in the answer, and since or until when PostgreSQL has it.

@@ -16,26 +16,42 @@ if TYPE_CHECKING:
     from stithy.wire.drive.facts import DriveCounters, OperationCounters
 
 NAME = "drive"
+SAMPLES = "the emulated drives"
 NEEDS: tuple[Need, ...] = ()
 """It comes with emulated drives."""
 BLOCKS = True
 
 METRICS = (
-    Metric("answers_per_s", "1/s", "requests answered"),
-    Metric("moved_bytes_per_s", "B/s", "bytes that they moved"),
-    Metric("errors_per_s", "1/s", "requests answered with an error"),
+    Metric("answers_per_s", "1/s", "requests answered", of_several="sum"),
+    Metric("moved_bytes_per_s", "B/s", "bytes that they moved", of_several="sum"),
+    Metric("errors_per_s", "1/s", "requests answered with an error", "lower", of_several="sum"),
     Metric(
         "latency_s",
         "s",
         "mean time that the drive took: its profile's and that of its faults, and its lateness",
+        better="lower",
+        weight="answers_per_s",
     ),
     Metric("queue_length", "", "requests under way at the end of the second"),
-    Metric("cache_fill_bytes", "B", "bytes in the drive's cache that have not reached its medium"),
-    Metric("volatile_bytes", "B", "bytes that a power cut could take away"),
-    Metric("late_answers_per_s", "1/s", "answers later than due by more than 5 % and 50 µs"),
-    Metric("late_s", "s", "mean lateness of all answers"),
-    Metric("cpu_share", "", "CPU time of the drive's thread, as a share of one CPU"),
-    Metric("cpu_wait_share", "", "share of time in which that thread waited for a CPU"),
+    Metric(
+        "cache_fill_bytes",
+        "B",
+        "bytes in the drive's cache that have not reached its medium",
+        of_several="sum",
+    ),
+    Metric("volatile_bytes", "B", "bytes that a power cut could take away", of_several="sum"),
+    Metric(
+        "late_answers_per_s",
+        "1/s",
+        "answers later than due by more than 5 % and 50 µs",
+        "lower",
+        of_several="sum",
+    ),
+    Metric("late_s", "s", "mean lateness of all answers", "lower"),
+    Metric(
+        "cpu_share", "", "CPU time of the drive's thread, as a share of one CPU", of_several="sum"
+    ),
+    Metric("cpu_wait_share", "", "share of time in which that thread waited for a CPU", "lower"),
 )
 
 Read = Callable[[], Mapping[str, "DriveCounters"]]

@@ -7,6 +7,7 @@ from stithy.collect.kernel import KernelFile
 from stithy.needs import Readable
 
 NAME = "memory"
+SAMPLES = "the machine's memory"
 NEEDS = (Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),)
 
 METRICS = (

@@ -7,15 +7,18 @@ from stithy.collect.kernel import KernelFile
 from stithy.needs import Readable
 
 NAME = "network"
+SAMPLES = "the network interfaces"
 NEEDS = (Readable(path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"),)
 
 METRICS = (
     Metric("received_bytes_per_s", "B/s", "bytes received"),
     Metric("received_packets_per_s", "1/s", "packets received"),
-    Metric("received_errors_per_s", "1/s", "received packets with errors or dropped"),
+    Metric(
+        "received_errors_per_s", "1/s", "received packets with errors or dropped", better="lower"
+    ),
     Metric("sent_bytes_per_s", "B/s", "bytes sent"),
     Metric("sent_packets_per_s", "1/s", "packets sent"),
-    Metric("sent_errors_per_s", "1/s", "packets to send with errors or dropped"),
+    Metric("sent_errors_per_s", "1/s", "packets to send with errors or dropped", better="lower"),
 )
 
 Counts = tuple[int, ...]

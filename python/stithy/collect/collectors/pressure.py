@@ -7,6 +7,7 @@ from stithy.collect.kernel import KernelFile
 from stithy.needs import Readable
 
 NAME = "pressure"
+SAMPLES = "waiting"
 NEEDS = (
     Readable(
         path="/proc/pressure/cpu",
@@ -15,12 +16,29 @@ NEEDS = (
     ),
 )
 
+RESOURCES = ("cpu", "io", "memory")
+
 METRICS = (
-    Metric("some_share", "", "share of time in which at least one task waited for the resource"),
-    Metric("full_share", "", "share of time in which all tasks that could run waited for it"),
+    Metric(
+        "some_share",
+        "",
+        "share of time in which at least one task waited for the resource",
+        better="lower",
+        of_several=None,
+        subjects=RESOURCES,
+        noun="share of time in which a task waited",
+    ),
+    Metric(
+        "full_share",
+        "",
+        "share of time in which all tasks that could run waited for it",
+        better="lower",
+        of_several=None,
+        subjects=RESOURCES,
+        noun="share of time in which all tasks waited",
+    ),
 )
 
-RESOURCES = ("cpu", "io", "memory")
 US_PER_S = 1_000_000
 
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from stithy.analysis.effect import Effect
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+from stithy.metrics import NOPM
 from stithy.report import palette
 from stithy.report.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
 from stithy.report.compose import Drawing, Rows, Spec, layer, unit
@@ -65,7 +66,7 @@ def _rows(context: Context) -> Rows:
     evidence = context.evidence
     first, *others = evidence.candidates
     effects = [
-        (users, name, evidence.effect(first, name, users, "nopm"))
+        (users, name, evidence.effect(first, name, users, NOPM))
         for users in evidence.levels
         for name in others
     ]

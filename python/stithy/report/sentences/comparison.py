@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from stithy.analysis.findings import Comparison
 from stithy.analysis.verdict.decide import Call
-from stithy.report.wording import count, duration, exactly, finely, plural, times
+from stithy.report import phrases
+from stithy.report.wording import exactly, finely, plural, times
 
 NAME = "comparison"
 
@@ -25,18 +26,37 @@ class _Turned:
     factor: float
     bounds: Bounds | None
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """Who has more, then who has less."""
+        return self.more, self.less
+
+    @property
+    def values(self) -> tuple[float, float]:
+        """What they have."""
+        return self.top, self.bottom
+
 
 def say(finding: Comparison, unit: str) -> str:
     """The comparison in one sentence."""
     turned = _turn(finding)
     level = f"At {plural(finding.users, unit)}"
     if turned is None:
-        reason = finding.effect.missing_because or "a value is missing"
-        return f"{level}, {finding.a} and {finding.b} cannot be compared: {reason}."
+        return f"{level}, {_uncompared(finding)}."
     if finding.instead_of is not None:
-        level += f", as no block at {plural(finding.instead_of, unit)} has valid windows of both"
+        level += f", as no block at {plural(finding.instead_of, unit)} has valid values of both"
     told = _too_few if finding.effect.plain else _SAID[finding.verdict.call]
     return f"{level}, {told(finding, turned)}."
+
+
+def _uncompared(finding: Comparison) -> str:
+    """Why there is no ratio, after the values where there are any."""
+    a, b = finding.value_a, finding.value_b
+    reason = finding.effect.missing_because or "a value is missing"
+    if a is None or b is None:
+        return f"{finding.a} and {finding.b} cannot be compared: {reason}"
+    values = phrases.values(finding.metric, (finding.a, finding.b), (a, b))
+    return f"{values}, which cannot be compared: {reason}"
 
 
 def _turn(finding: Comparison) -> _Turned | None:
@@ -55,6 +75,12 @@ def _better(finding: Comparison, turned: _Turned) -> str:
     return f"{name} is better: {_claim(finding, turned)}; {_interval(finding, turned)}"
 
 
+def _higher(finding: Comparison, turned: _Turned) -> str:
+    """Of what is neither good nor bad."""
+    said = f"{turned.more} has more than {turned.less}: {_claim(finding, turned)}"
+    return f"{said}; {_interval(finding, turned)}"
+
+
 def _alike(finding: Comparison, turned: _Turned) -> str:
     margin = exactly(finding.verdict.margin_share)
     both = f"{finding.a} and {finding.b}"
@@ -67,15 +93,16 @@ def _alike(finding: Comparison, turned: _Turned) -> str:
 
 
 def _undecided(finding: Comparison, turned: _Turned) -> str:
+    more = "has more" if finding.metric.known.better is None else "is better"
     return (
-        f"it is undecided which of {finding.a} and {finding.b} is better: "
+        f"it is undecided which of {finding.a} and {finding.b} {more}: "
         f"{_values(finding, turned)}; {_interval(finding, turned)}; {finding.verdict.because}"
     )
 
 
 _SAID = {
-    Call.BETTER: _better, Call.WORSE: _better, Call.EQUIVALENT: _alike, Call.NEGLIGIBLE: _alike,
-    Call.UNDECIDED: _undecided,
+    Call.BETTER: _better, Call.WORSE: _better, Call.HIGHER: _higher, Call.LOWER: _higher,
+    Call.EQUIVALENT: _alike, Call.NEGLIGIBLE: _alike, Call.UNDECIDED: _undecided,
 }  # fmt: skip
 
 
@@ -92,43 +119,23 @@ def _too_few(finding: Comparison, turned: _Turned) -> str:
 
 
 def _measured(finding: Comparison, turned: _Turned) -> str:
-    both = f"{turned.more} and {turned.less}"
-    values = f"({_value(finding, turned.top)} and {_value(finding, turned.bottom)})"
     if finding.effect.distinguishable is False:
-        return f"the {_noun(finding)} of {both} were not distinguishable {values}"
-    if turned.factor < 1 + CLOSE_SHARE:
-        return f"the {_noun(finding)} of {both} were too close to tell apart {values}"
-    return _claim(finding, turned)
+        how = "not distinguishable"
+    elif turned.factor < 1 + CLOSE_SHARE:
+        how = "too close to tell apart"
+    else:
+        return _claim(finding, turned)
+    return phrases.alike(finding.metric, turned.names, turned.values, how)
 
 
 def _claim(finding: Comparison, turned: _Turned) -> str:
-    factor = _ratio(turned.factor)
-    if finding.metric == "nopm":
-        claim = f"{turned.more} completed {factor} times as many new orders per minute as "
-        claim += turned.less
-    else:
-        claim = (
-            f"the 95th percentile of response time of {turned.more} was {factor} times that of "
-            f"{turned.less}"
-        )
-    return f"{claim} ({_value(finding, turned.top)} against {_value(finding, turned.bottom)})"
+    said = phrases.claim(finding.metric, turned.more, turned.less, _ratio(turned.factor))
+    top, bottom = (phrases.value(finding.metric, each) for each in turned.values)
+    return f"{said} ({top} against {bottom})"
 
 
 def _values(finding: Comparison, turned: _Turned) -> str:
-    return (
-        f"the {_noun(finding)} of {turned.more} and {turned.less} were "
-        f"{_value(finding, turned.top)} and {_value(finding, turned.bottom)}"
-    )
-
-
-def _noun(finding: Comparison) -> str:
-    if finding.metric == "nopm":
-        return "new orders per minute"
-    return "95th percentiles of response time"
-
-
-def _value(finding: Comparison, value: float) -> str:
-    return count(value) if finding.metric == "nopm" else duration(value)
+    return phrases.values(finding.metric, turned.names, turned.values)
 
 
 def _ratio(ratio: float) -> str:

@@ -39,8 +39,8 @@ def test_the_call_follows_from_where_the_interval_lies(
 
 def test_what_should_be_small_is_better_when_it_is_less() -> None:
     """A response time of half is better, not worse."""
-    assert decide(_around(0.5, 0.02, 4), more_is_better=False).call is Call.BETTER
-    assert decide(_around(2.0, 0.02, 4), more_is_better=False).call is Call.WORSE
+    assert decide(_around(0.5, 0.02, 4), better="lower").call is Call.BETTER
+    assert decide(_around(2.0, 0.02, 4), better="lower").call is Call.WORSE
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 2, 3])

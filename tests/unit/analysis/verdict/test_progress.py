@@ -19,7 +19,7 @@ def test_a_clear_difference_is_decided_at_the_first_look() -> None:
     steps = [next_step(CLEAR[:count]).step for count in range(5)]
     assert steps == [Next.ANOTHER_BLOCK] * 4 + [Next.DECIDED]
     assert next_step(CLEAR[:4]).verdict.call is Call.BETTER
-    assert next_step(CLEAR[:4], more_is_better=False).verdict.call is Call.WORSE
+    assert next_step(CLEAR[:4], better="lower").verdict.call is Call.WORSE
 
 
 def test_between_looks_nothing_is_decided() -> None:

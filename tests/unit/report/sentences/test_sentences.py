@@ -8,6 +8,7 @@ from stithy.analysis.effect import Effect, no_effect
 from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing
 from stithy.analysis.layers import Limit
 from stithy.analysis.verdict.decide import Call, Verdict
+from stithy.metrics import NOPM, P95, parse_quantity
 from stithy.report.answer import sentences
 
 
@@ -21,7 +22,7 @@ ONE = Verdict(Call.UNDECIDED, 1, 0.02, "1 block, at least 4 are needed")
 def _nopm(
     effect: Effect, a: float, b: float, users: int = 13, verdict: Verdict = ONE
 ) -> Comparison:
-    return Comparison("nopm", "disk", "memory", users, a, b, effect, verdict)
+    return Comparison(NOPM, "disk", "memory", users, a, b, effect, verdict)
 
 
 def _verdict(call: Call, blocks: int, because: str | None = None) -> Verdict:
@@ -127,7 +128,7 @@ def test_small_differences_of_single_windows_are_not_claimed(ratio: float) -> No
 def test_no_ratio_gives_the_reason() -> None:
     """What cannot be compared says why."""
     effect = no_effect("memory has no window")
-    finding = Comparison("nopm", "disk", "memory", 4, 1.0, None, effect, ONE)
+    finding = Comparison(NOPM, "disk", "memory", 4, 1.0, None, effect, ONE)
     assert _say(finding) == "At 4 users, disk and memory cannot be compared: memory has no window."
 
 
@@ -135,19 +136,94 @@ def test_another_level_than_that_asked_about_says_so() -> None:
     """A reader must not take it for the answer."""
     finding = _nopm(Effect(3.0, None, None, 1), 1000, 3000, users=4)
     said = _say(replace(finding, instead_of=13))
-    assert said.startswith("At 4 users, as no block at 13 users has valid windows of both, memory")
+    assert said.startswith("At 4 users, as no block at 13 users has valid values of both, memory")
 
 
 def test_response_times_are_told_by_who_waited_longer() -> None:
     """Times are durations; the longer one comes first."""
     finding = Comparison(
-        "response_p95_s", "disk", "memory", 13, 0.159, 0.0515,
+        P95, "disk", "memory", 13, 0.159, 0.0515,
         Effect(0.324, 0.2, 0.5, 4), _verdict(Call.BETTER, 4),
     )  # fmt: skip
     assert _say(finding) == (
-        "At 13 users, memory is better: the 95th percentile of response time of disk was 3.1 times "
-        "that of memory (159 ms against 51.5 ms); ratio of disk to memory between 2.0 and 5.0 "
-        "(95 % interval, 4 blocks)."
+        "At 13 users, memory is better: the 95th percentile of response time was 3.1 times as long "
+        "on disk as on memory (159 ms against 51.5 ms); ratio of disk to memory between 2.0 and "
+        "5.0 (95 % interval, 4 blocks)."
+    )
+
+
+def _said_of(metric: str, a: float, b: float, call: Call = Call.BETTER) -> str:
+    """A verdict on these values of disk and memory."""
+    effect = Effect(b / a, b / a / 1.25, b / a * 1.25, 4)
+    finding = Comparison(
+        parse_quantity(metric), "disk", "memory", 4, a, b, effect, _verdict(call, 4, "why not")
+    )
+    return _say(finding).removeprefix("At 4 users, ").split("; ratio")[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "a", "b", "call", "expected"),
+    [
+        (
+            "tpm", 1000.0, 2500.0, Call.BETTER,
+            "memory is better: memory completed 2.5 times as many transactions per minute as disk "
+            "(2,500 against 1,000)",
+        ),
+        (
+            "p99 of payment", 0.05, 0.024, Call.BETTER,
+            "memory is better: the 99th percentile of response time of payment was 2.1 times as "
+            "long on disk as on memory (50 ms against 24 ms)",
+        ),
+        (
+            "block.reads_per_s of sda", 571.0, 1200.0, Call.HIGHER,
+            "memory has more than disk: the reads per second of the block devices (sda) came to "
+            "2.1 times as much on memory as on disk (1,200/s against 571/s)",
+        ),
+        (
+            "block.utilisation_share", 0.9, 0.45, Call.LOWER,
+            "disk has more than memory: the utilisation of the block devices was 2.0 times as much "
+            "on disk as on memory (90 % against 45 %)",
+        ),
+        (
+            "pressure.some_share of io", 0.4, 0.1, Call.BETTER,
+            "memory is better: the share of time in which a task waited (io) was 4.0 times as much "
+            "on disk as on memory (40 % against 10 %)",
+        ),
+        (
+            "database.wal_bytes_per_s", 2.0**20, 2.0**21, Call.HIGHER,
+            "memory has more than disk: the wal bytes per second of the database came to 2.0 times "
+            "as much on memory as on disk (2 MiB/s against 1 MiB/s)",
+        ),
+        (
+            "drive.flush_p99.9", 0.004, 0.001, Call.BETTER,
+            "memory is better: the 99.9th percentile of the emulated drive's flush time was 4.0 "
+            "times as long on disk as on memory (4 ms against 1 ms)",
+        ),
+    ],
+)  # fmt: skip
+def test_every_kind_of_quantity_has_a_sentence(
+    metric: str, a: float, b: float, call: Call, expected: str
+) -> None:
+    """Work is counted, times are long, shares and rates are much."""
+    assert _said_of(metric, a, b, call) == expected
+
+
+def test_what_is_neither_good_nor_bad_is_undecided_about_who_has_more() -> None:
+    """Nobody is better by it."""
+    said = _said_of("block.queue_length", 2.0, 2.6, Call.UNDECIDED)
+    assert said == (
+        "it is undecided which of disk and memory has more: the queue length of the block devices "
+        "came to 2.6 on memory and 2 on disk"
+    )
+
+
+def test_a_percentile_without_a_ratio_is_told_with_its_values_and_the_reason() -> None:
+    """What was measured is there, what it does not support is not claimed."""
+    effect = no_effect("p95 needs 2,000 values in a window, and one has 850")
+    finding = Comparison(P95, "disk", "memory", 1, 0.159, 0.0515, effect, ONE)
+    assert _say(finding) == (
+        "At 1 user, the 95th percentile of response time was 159 ms on disk and 51.5 ms on memory, "
+        "which cannot be compared: p95 needs 2,000 values in a window, and one has 850."
     )
 
 

@@ -1,0 +1,241 @@
+"""Every metric that a study may ask about by its name: what it is, its unit, what is good of it.
+
+One table for the primary question, for thresholds and for what a report compares beside them: rates
+and percentiles of the hammer, percentiles of emulated drives, and each metric of each collector by
+the name `collector.metric`, which `docs/reference/collectors.md` lists.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from stithy.registry import plugins
+from stithy.suggest import closest
+
+if TYPE_CHECKING:
+    from stithy.collect.collector import Metric as Collected
+
+Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
+Better = Literal["higher", "lower"]
+OfSeveral = Literal["sum", "largest"]
+Source = Literal["window", "transactions", "drives", "series"]
+
+ALL = "all"
+"""All transaction types together."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One thing that can be asked of a candidate at a level.
+
+    `better`: None where neither direction is. `column`: of the tables `window` and `transactions`;
+    of a drive the operation; of a collector its metric. `percent`: which percentile it is.
+    `noun` and `label`: in a sentence, and above a column. The rest is as a collector declares it.
+    """
+
+    name: str
+    unit: Unit
+    better: Better | None
+    source: Source
+    column: str
+    noun: str
+    label: str
+    percent: float | None = None
+    collector: str = ""
+    weight: str | None = None
+    of_several: OfSeveral | None = "largest"
+    subjects: tuple[str, ...] = ()
+    compared: bool = True
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A metric, and whose: of a transaction type, a subject of a collector, the role of a drive.
+
+    `of` None: of all transactions together, of all subjects, of all drives.
+    """
+
+    metric: str
+    of: str | None = None
+
+    @property
+    def known(self) -> Metric:
+        """What is known of the metric. Raises UnknownQuantity where there is none of this name."""
+        if (known := find(self.metric)) is None:
+            raise UnknownQuantity(Problem(*_unknown(self.metric)))
+        return known
+
+    @property
+    def noun(self) -> str:
+        """In a sentence: `99th percentile of response time of payment`."""
+        if self.of in (None, ALL):
+            return self.known.noun
+        return f"{self.known.noun} {'of ' if self.known.percent else '('}{self.of}" + (
+            "" if self.known.percent else ")"
+        )
+
+    @property
+    def label(self) -> str:
+        """Above a column: `NOPM`, `p99 of payment`."""
+        return f"{self.known.label} of {self.of}" if self.of else self.known.label
+
+    def __str__(self) -> str:
+        """As a study has it."""
+        return f"{self.metric} of {self.of}" if self.of else self.metric
+
+
+class Problem(NamedTuple):
+    """What is wrong with a name, and what would be right; `part` is `metric` or `of`."""
+
+    what: str
+    right: str
+    part: str = "metric"
+
+
+class UnknownQuantity(ValueError):
+    """A text that names no quantity."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Carries what would be right."""
+        super().__init__(f"{problem.what}: {problem.right}")
+        self.problem = problem
+
+
+PERCENTILES = {
+    "p50": (50.0, "median"), "p90": (90.0, "90th percentile"), "p95": (95.0, "95th percentile"),
+    "p99": (99.0, "99th percentile"), "p99.9": (99.9, "99.9th percentile"),
+}  # fmt: skip
+"""By their names; a column of results has `p999` for the last one."""
+
+OPERATIONS = ("read", "write", "flush")
+
+
+def _own() -> Iterator[Metric]:
+    """What the hammer and emulated drives tell."""
+    yield Metric("nopm", "1/min", "higher", "window", "nopm", "new orders per minute", "NOPM")
+    yield Metric("tpm", "1/min", "higher", "window", "tpm", "transactions per minute", "TPM")
+    for name, (percent, text) in PERCENTILES.items():
+        column, noun = f"response_{_plain(name)}_s", f"{text} of response time"
+        yield Metric(name, "s", "lower", "transactions", column, noun, name, percent)
+    for operation in OPERATIONS:
+        for name, (percent, text) in PERCENTILES.items():
+            asked = f"drive.{operation}_{name}"
+            noun = f"{text} of the emulated drive's {operation} time"
+            yield Metric(asked, "s", "lower", "drives", operation, noun, asked, percent)
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "")
+
+
+OWN: Mapping[str, Metric] = {each.name: each for each in _own()}
+"""The metrics that no collector gives; found without loading one."""
+
+NOPM = Quantity("nopm")
+P95 = Quantity("p95")
+DESCRIBED = (NOPM, P95)
+"""What a report compares whatever the question is."""
+
+
+def find(name: str) -> Metric | None:
+    """The metric of this name; None where there is none."""
+    if (own := OWN.get(name)) is not None or "." not in name:
+        return own
+    return _collected().get(name)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all metrics."""
+    return (*OWN, *_collected())
+
+
+@cache
+def _collected() -> Mapping[str, Metric]:
+    """Every metric of every collector, and of what samples them."""
+    from stithy.collect import sampler
+
+    modules = {**plugins("collector"), sampler.NAME: sampler}
+    found = (
+        _of_collector(name, module.SAMPLES, each)
+        for name, module in modules.items()
+        for each in module.METRICS
+    )
+    return {each.name: each for each in found}
+
+
+def _of_collector(collector: str, samples: str, metric: "Collected") -> Metric:
+    name = f"{collector}.{metric.name}"
+    return Metric(
+        name, _unit(metric), metric.better, "series", metric.name,
+        metric.noun or f"{_words(metric.name)} of {samples}", name, None, collector,
+        metric.weight, metric.of_several, metric.subjects, metric.compared,
+    )  # fmt: skip
+
+
+def _unit(metric: "Collected") -> Unit:
+    return "share" if metric.name.endswith("_share") else metric.unit
+
+
+def _words(name: str) -> str:
+    """`reads per second` of `reads_per_s`, `read latency` of `read_latency_s`."""
+    if name.endswith("_per_s"):
+        return f"{name.removesuffix('_per_s').replace('_', ' ')} per second"
+    for unit in ("_s", "_share"):
+        name = name.removesuffix(unit)
+    return name.replace("_", " ")
+
+
+def parse_quantity(text: str, transactions: Sequence[str] | None = None) -> Quantity:
+    """The quantity that a text names: `nopm`, `p99 of payment`, `block.reads_per_s of sda`.
+
+    `transactions`: the types of the workload; None where they are not known, so that any may be.
+    Raises UnknownQuantity.
+    """
+    metric, of, whose = " ".join(text.split()).partition(" of ")
+    quantity = Quantity(metric, whose if of else None)
+    if (problem := check(quantity, transactions)) is not None:
+        raise UnknownQuantity(problem)
+    return quantity
+
+
+def check(quantity: Quantity, transactions: Sequence[str] | None = None) -> Problem | None:
+    """What is wrong with a quantity; None where nothing is. `transactions` as above."""
+    metric, of = find(quantity.metric), quantity.of
+    if metric is None:
+        return Problem(*_unknown(quantity.metric))
+    if not metric.compared:
+        return Problem(f"`{metric.name}` is a moment or a total, and has no ratio", "ask another")
+    if of is None:
+        if metric.of_several is None:
+            known = " or ".join(f"`{each}`" for each in metric.subjects)
+            return Problem(f"`{metric.name}` is that of one of several", f"say of which: {known}")
+        return None
+    return _check_owner(metric, of, transactions)
+
+
+def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) -> Problem | None:
+    if metric.source == "window":
+        what = f"`{metric.name}` is not told of a transaction type"
+        return Problem(what, f"leave out `{of}`", "of")
+    if metric.source == "transactions":
+        known: Sequence[str] = () if transactions is None else (*transactions, ALL)
+        what = f"unknown transaction type `{of}`"
+    elif metric.source == "drives":
+        known, what = ("data", "log", "temp", "backup"), f"unknown role of a drive, `{of}`"
+    else:
+        known, what = metric.subjects, f"`{metric.name}` has no `{of}`"
+    return Problem(what, instead(of, known), "of") if known and of not in known else None
+
+
+def instead(word: str, known: Sequence[str]) -> str:
+    """What to write instead: the nearest of the known words, or all of them."""
+    guess = closest(word, known)
+    return f"did you mean `{guess}`?" if guess else f"one of {', '.join(known)}"
+
+
+def _unknown(name: str) -> tuple[str, str]:
+    guess = closest(name, names())
+    few = [each for each in OWN if not each.startswith("drive.")]
+    right = f"one of {', '.join(few)}, or a collector's, such as block.reads_per_s"
+    return f"unknown metric `{name}`", f"did you mean `{guess}`?" if guess else right
