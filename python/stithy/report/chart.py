@@ -40,7 +40,8 @@ class Panel:
     """One small chart of a figure.
 
     `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
-    `domain`: of the vertical axis, shared by the panels that are to be compared.
+    `domain`: of the vertical axis, shared by the panels that are to be compared. `limit`: a value
+    that is drawn as a line.
     """
 
     lines: Rows
@@ -51,6 +52,7 @@ class Panel:
     height: int = HEIGHT
     first: bool = True
     last: bool = True
+    limit: float | None = None
 
 
 def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
@@ -150,10 +152,18 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
         )
         for rows, look in _looks(panel.points)
     ]
+    limits = [] if panel.limit is None else [_limit_line(drawing, y, panel.limit)]
     return layer(
-        [unit(line), drawing.followed(points[0]), *points[1:]],
+        [*limits, unit(line), drawing.followed(points[0]), *points[1:]],
         width=panel.width, height=panel.height, title=panel.title,
     )  # fmt: skip
+
+
+def _limit_line(drawing: Drawing, y: alt.Y, value: float) -> Spec:
+    rule = alt.Chart(drawing.add([{"value": value}])).mark_rule(
+        color=palette.MARK[0], strokeWidth=1.5, strokeDash=[6, 4]
+    )
+    return unit(rule.encode(y=y))
 
 
 def _picked() -> alt.Opacity:

@@ -1,0 +1,57 @@
+"""Response times against users: the limit that was searched for is drawn where it belongs."""
+
+import json
+from pathlib import Path
+
+from stithy.report.context import Context, context_of
+from stithy.report.figure import Figure
+from stithy.report.figures.response import draw
+from stithy.results.manifest import SearchFacts
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+
+def _context(root: Path, transaction: str | None) -> Context:
+    facts = SearchFacts(
+        percentile="p95", transaction=transaction or "", limit_s=2.5, users_least=1, users_most=8
+    )
+    shape = Shape(
+        users=(1, 4), duration_s=2, series=False, search=facts if transaction is not None else None
+    )
+    return context_of(read_run(build_run(root / "run", shape).root))
+
+
+def _figures(context: Context) -> tuple[Figure, Figure]:
+    together, by_type = draw(context)
+    assert isinstance(together, Figure)
+    assert isinstance(by_type, Figure)
+    return together, by_type
+
+
+def _lines(figure: Figure) -> int:
+    """How often the limit of 2.5 s is drawn; no response time of the sample is as long."""
+    document = json.dumps(figure.spec)
+    assert document.count('{"value": 2500.0}') <= 1
+    return document.count('"type": "rule"')
+
+
+def test_a_limit_is_drawn_in_the_panel_of_its_type_and_percentile(tmp_path: Path) -> None:
+    """Once, and the caption tells what the line is."""
+    together, by_type = _figures(_context(tmp_path, "payment"))
+    assert (_lines(together), _lines(by_type)) == (0, 1)
+    assert "The broken line is the limit" in by_type.caption
+    assert "The broken line" not in together.caption
+
+
+def test_a_limit_of_all_transactions_is_drawn_where_they_are_together(tmp_path: Path) -> None:
+    """Not in the panels of single types."""
+    together, by_type = _figures(_context(tmp_path, "all"))
+    assert (_lines(together), _lines(by_type)) == (1, 0)
+    assert "The broken line is the limit" in together.caption
+
+
+def test_without_a_search_there_is_no_line(tmp_path: Path) -> None:
+    """Nor a word about one."""
+    together, by_type = _figures(_context(tmp_path, None))
+    assert (_lines(together), _lines(by_type)) == (0, 0)
+    assert "broken line" not in together.caption + by_type.caption
