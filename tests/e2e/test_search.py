@@ -1,0 +1,111 @@
+"""A search on a real server: how many users it serves no test can say; what it says must hold."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from stithy.analysis.search.course import next_wanted
+from stithy.analysis.search.served import served, trials
+from stithy.exits import Exit
+from stithy.report.context import context_of
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_run
+from support.running import (
+    Stithy,
+    entries,
+    left_by,
+    manifest,
+    seconds_measured,
+    wait_for,
+    write_study,
+)
+
+pytestmark = pytest.mark.needs_postgresql
+
+LOAD = {
+    "repeat": "",
+    "find": "max users with p95 of new-order ≤ 12 ms",
+    "find_within": "[1, 4]",
+}
+LIMIT_S = 0.012
+NAMES = ("a", "b")
+
+
+def study(place: Path) -> Path:
+    """Two directories, windows of a second, at most four users."""
+    candidates = {name: place / name for name in NAMES}
+    return write_study(place / "study.yaml", candidates, users=None, duration="1 s", load=LOAD)
+
+
+def p95_s(out: Path, window_id: str) -> float | None:
+    """What the window's own table says, whatever the analysis makes of it."""
+    frame = pl.read_parquet(RunDirectory(out).window(window_id).table("transactions"))
+    rows = frame.filter(pl.col("transaction") == "new-order")["response_p95_s"]
+    return rows[0] if len(rows) else None
+
+
+def holds_what_its_windows_say(out: Path) -> None:
+    """The search is at its end, and each end of a bracket is borne by windows of its own."""
+    evidence = context_of(read_run(out)).evidence
+    assert evidence.search is not None
+    known = {name: trials(evidence, name, evidence.search) for name in NAMES}
+    assert next_wanted(known, evidence.search) is None
+    found = served(evidence)
+    assert found is not None
+    for capacity in found.of:
+        for end, obeys in ((capacity.low, True), (capacity.high, False)):
+            if end is not None:
+                valid = evidence.valid_at(capacity.candidate, end.users)
+                values = [p95_s(out, window.id) for window in valid]
+                assert len(values) == end.windows
+                assert all((value or 0.0) <= LIMIT_S for value in values) == obeys
+    assert {window.id for window in evidence.windows} == {*manifest(out)["plan"]["further"]}
+    assert all(window.tried and 1 <= window.users <= 4 for window in evidence.windows)
+
+
+def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) -> None:
+    """On a busy machine no window may be valid: then it says that, and the exit code is 5."""
+    out = place / "out"
+    ended = stithy.run("run", study(place), "--out", out)
+    assert ended.returncode in (Exit.OK, Exit.INVALID), ended.stderr
+    holds_what_its_windows_say(out)
+    assert "a search with" in ended.stdout
+    assert "added: the search tries 1 user on a and b" in ended.stderr
+    page = RunDirectory(out).page.read_text()
+    assert "How many users are served" in page
+    assert "max users with p95 of new-order ≤" in page
+    assert left_by(out) == []
+
+
+def test_a_search_that_was_killed_goes_on(stithy: Stithy, place: Path) -> None:
+    """Inside a window that it had tried: what was measured is kept, the rest is searched for."""
+    out = place / "out"
+    process = stithy.start("run", study(place), "--out", out)
+    wait_for(lambda: _is_in_a_second_window(out), process)
+    process.kill()
+    process.communicate()
+    kept = _windows(out, "step-finished")
+    first = {path: path.read_bytes() for window in kept for path in _tables(out, window)}
+    assert first
+    ended = stithy.run("resume", out)
+    assert ended.returncode in (Exit.OK, Exit.INVALID), ended.stderr
+    holds_what_its_windows_say(out)
+    assert {path: path.read_bytes() for path in first} == first
+    assert left_by(out) == []
+
+
+def _is_in_a_second_window(out: Path) -> bool:
+    """Whether one was measured, and another one is just being measured."""
+    done = _windows(out, "step-finished")
+    others = set(_windows(out, "step-started")) - set(done)
+    return bool(done) and any(seconds_measured(out, window) for window in others)
+
+
+def _windows(out: Path, event: str) -> list[str]:
+    ids = [str(each.facts["id"]) for each in entries(out, event)]
+    return [each for each in ids if each.startswith("w-")]
+
+
+def _tables(out: Path, window_id: str) -> list[Path]:
+    return sorted(RunDirectory(out).window(window_id).root.glob("*.parquet"))
