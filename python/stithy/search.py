@@ -16,6 +16,9 @@ PERCENTILES: Mapping[str, float] = {
 }
 """What may be asked, by the word that asks for it: the share of answers that are as fast."""
 
+BEYOND = 10
+"""Own: a percentile with fewer answers beyond it is the luck of a few of them."""
+
 FINELY_BELOW = 20
 """Own: below so many users a bracket closes to one user, above to about a twentieth."""
 
@@ -40,8 +43,8 @@ class Limit:
 
     @property
     def answers_least(self) -> int:
-        """Fewer answers than this have no such percentile but their slowest."""
-        return round(1 / (1 - PERCENTILES[self.percentile]))
+        """Of fewer answers than this not even ten lie beyond the percentile."""
+        return round(BEYOND / (1 - PERCENTILES[self.percentile]))
 
     def obeyed(self, value_s: float) -> bool:
         """Whether a measured value is as it must be."""

@@ -15,9 +15,9 @@ def test_a_limit_names_its_column_and_is_written_as_in_a_study() -> None:
     assert str(Limit("p50", "all", 90.0)) == "max users with p50 of all ≤ 90 s"
 
 
-@pytest.mark.parametrize(("percentile", "least"), [("p50", 2), ("p95", 20), ("p99.9", 1000)])
+@pytest.mark.parametrize(("percentile", "least"), [("p50", 20), ("p95", 200), ("p99.9", 10_000)])
 def test_a_percentile_needs_so_many_answers(percentile: str, least: int) -> None:
-    """Of fewer it is the slowest."""
+    """Of fewer not even ten lie beyond it."""
     assert Limit(percentile, "all", 1.0).answers_least == least
 
 

@@ -11,8 +11,8 @@ from stithy.analysis.search.served import Capacity, served, trials, value_of
 from stithy.metrics import ALL
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, plural
-from stithy.search import Search
+from stithy.report.wording import count, listing, plural
+from stithy.search import BEYOND, Search
 
 _SCHEMA: dict[str, Any] = {
     "candidate": pl.String, "users": pl.Int64, "value": pl.Float64, "low": pl.Float64,
@@ -128,17 +128,18 @@ def _lowest_missed(context: Context, of: Capacity) -> int:
 
 
 def _few_answers(context: Context, search: Search) -> Iterator[str]:
-    """Windows so short that the percentile is their slowest answer."""
+    """Windows so short that a few answers make the percentile."""
     least = search.limit.answers_least
     counts = [
-        count
+        answers
         for window in context.evidence.windows
         if value_of(window, search) is not None
-        and (count := _answers((window,), search)) is not None
+        and (answers := _answers((window,), search)) is not None
     ]
-    few = [count for count in counts if count < least]
+    few = [answers for answers in counts if answers < least]
     if few:
         yield (
             f"{len(few)} of {plural(len(counts), 'window')} of the search completed fewer than "
-            f"{least} {_of_type(search)}: their {search.limit.percentile} is their slowest answer."
+            f"{count(least)} {_of_type(search)}: not even {BEYOND} answers lie beyond their "
+            f"{search.limit.percentile}, so it varies a lot. Longer windows would tell it."
         )

@@ -18,7 +18,12 @@ ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
 
 
 def tables(context: Context) -> tuple[PageTable, PageTable]:
-    """The verdicts, and what else their blocks tell; both empty with a single candidate."""
+    """The verdicts, and what else their blocks tell.
+
+    Both are empty with a single candidate, and where a search alone chose the levels.
+    """
+    if context.evidence.asked.by_search:
+        return _verdicts(context, ()), _certainty(context, ())
     found = comparisons(context.evidence, question(context.evidence))
     return _verdicts(context, found), _certainty(context, found)
 
