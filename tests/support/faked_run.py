@@ -32,6 +32,8 @@ class FakedRun:
     users: tuple[int, ...] | None = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
+    primary: str = ""
+    judge: Judge | None = None
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
     on_event: Callable[[Event], None] = lambda event: None
@@ -47,7 +49,7 @@ class FakedRun:
         places = {"a": self.root / "a", "b": self.root / "b"}
         study = write_study(
             self.root / "study.yaml", places, users=self.users, load=self.load,
-            thresholds=self.thresholds,
+            thresholds=self.thresholds, primary=self.primary,
         )  # fmt: skip
         return start_run(study, self.out, self.stop, self._hear, self.tools, null=null)
 
@@ -65,7 +67,7 @@ class FakedRun:
 
     def run(self) -> Outcome:
         """The whole run."""
-        return execute(self.start(), advisers=self.advisers)
+        return execute(self.start(), judge=self.judge, advisers=self.advisers)
 
     def resume(self, *, force: bool = False, judge: Judge | None = None) -> Outcome:
         """The rest of a run that was cut off."""
@@ -73,7 +75,7 @@ class FakedRun:
             self.out, self.stop, self._hear, force=force, tools=self.tools, advisers=self.advisers
         )
         with resumed as context:
-            return execute(context, judge=judge, advisers=self.advisers)
+            return execute(context, judge=judge or self.judge, advisers=self.advisers)
 
     def _hear(self, event: Event) -> None:
         self.events.append(event)

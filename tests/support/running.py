@@ -35,6 +35,7 @@ def write_study(
     settings: Mapping[str, str] | None = None,
     load: Mapping[str, str] | None = None,
     thresholds: Sequence[str] = (),
+    primary: str = "",
 ) -> Path:
     """A study of one warehouse with 1 s of ramp-up, a block a level; without calibration.
 
@@ -57,6 +58,7 @@ def write_study(
         "  ramp_up: 1 s",
         f"  duration: {duration}",
         *(f"  {k}: {v}" for k, v in (USUAL | dict(load or {})).items() if v),
+        *([f"primary: {primary}"] if primary else []),
         *(["thresholds:"] if thresholds else []),
         *(f"  - {text}" for text in thresholds),
     ]
