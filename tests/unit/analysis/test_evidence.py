@@ -1,5 +1,6 @@
 """Windows joined with what belongs to them, and what a candidate did at a level."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -148,3 +149,20 @@ def test_a_second_attempt_that_was_cut_short_gives_no_pair(tmp_path: Path) -> No
     shape = Shape(users=(4,), changes=late, again=frozenset({(4, 0)}), left_out=left_out)
     effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, NOPM)
     assert effect.missing_because == "no window of memory is valid"
+
+
+def test_the_canary_before_a_second_attempt_is_told_of_that_alone(tmp_path: Path) -> None:
+    """The machine may have changed between both: that may be why the first one failed."""
+    late = {window_id("disk", 4, 0): {"lateness_p99_s": 1.0}}
+    shape = Shape(users=(4,), repeat=4, changes=late, again=frozenset({(4, 0)}))
+    build_run(tmp_path, shape)
+    canaries = read_run(tmp_path).canary
+    [first] = canaries.filter(block=0, attempt=0)["window_id"].to_list()
+    slow = {first: {"one_rounds_per_s": 60_000.0}}
+    evidence = _evidence(tmp_path / "slow", replace(shape, canaries=slow))
+    told = [
+        window.id
+        for window in evidence.windows
+        if any(reason.flag.value == "the machine changed" for reason in window.reasons)
+    ]
+    assert sorted(told) == ["w-disk-u4-b0", "w-memory-u4-b0"]

@@ -6,6 +6,7 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.analysis.search.served import served
+from stithy.cli.advisers import advisers
 from stithy.cli.looking import answered
 from stithy.cli.searching import searched
 from stithy.errors import InfrastructureError
@@ -103,6 +104,29 @@ def test_a_search_begins_with_what_the_listed_levels_told(tmp_path: Path) -> Non
     assert {window.users for window in tried} == {3, 4, 8, 6, 5}
     assert [window.id for window in tried if window.users == 4] == ["w-a-u4-b1"]
     assert context(faked).evidence.listed == (2, 4)
+
+
+def test_blocks_of_the_list_are_measured_again_and_levels_of_the_search_by_itself(
+    tmp_path: Path,
+) -> None:
+    """Both advisers of a run together: what says nothing is measured once more, by one of them."""
+    faked = faked_run(tmp_path, users=(2,))
+    faked.advisers = advisers()
+    fails = iter((True, False, False, False, True))
+
+    def fail() -> None:
+        if next(fails, False):
+            raise InfrastructureError("the hammer died", where="window", remedy="none")
+
+    faked.hammer.before_run = fail
+    assert faked.run().end == "finished"
+    assert brackets(faked) == {"a": (3, 4, 2), "b": (5, 6, 2)}
+    found = [window.rsplit("-u", 1)[1] for window in measured(faked)]
+    assert found[:4] == ["2-b0", "2-b0", "2-b0-again", "2-b0-again"]
+    assert not any("again" in each for each in found[4:])
+    evidence = context(faked).evidence
+    assert [each.users for each in evidence.windows if each.failures] == [2, 4]
+    assert sum(each.users == 4 and each.block == 1 for each in evidence.windows) > 0
 
 
 def test_after_a_cut_the_search_goes_on_to_the_same_windows(tmp_path: Path) -> None:

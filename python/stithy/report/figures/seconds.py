@@ -256,9 +256,11 @@ def _marked(marks: pl.DataFrame, name: str, quantity: str) -> Rows:
 def _lean(context: Context, part: Rows, name: str) -> Rows:
     """The rows of a candidate with what is drawn of them and no more: there are many."""
     invalid = {window.id for window in context.evidence.windows if not window.valid}
+    again = {window.id for window in context.evidence.windows if window.attempt}
     return [
         {key: row[key] for key in ("block", "second", "value")}
         | ({"invalid": True} if row["window_id"] in invalid else {})
+        | ({"again": True} if row["window_id"] in again else {})
         for row in part
         if row["candidate"] == name
     ]
@@ -319,7 +321,7 @@ def _line(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y)
         alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
     ]  # fmt: skip
     dash = alt.StrokeDash("invalid:N", scale=_DOTTED, legend=None)
-    return unit(line.encode(x=x, y=y, detail="block:N", strokeDash=dash, tooltip=tips))
+    return unit(line.encode(x=x, y=y, detail=["block:N", "again:N"], strokeDash=dash, tooltip=tips))
 
 
 _DOTTED = alt.Scale(domain=[False, True], range=[[1, 0], [1, 3]])
