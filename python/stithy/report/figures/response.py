@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from stithy.analysis.latency import ALL
+from stithy.metrics import ALL
 from stithy.report.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
 from stithy.report.compose import Drawing, Rows, Spec, above, beside
 from stithy.report.context import Context
