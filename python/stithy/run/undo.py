@@ -22,6 +22,9 @@ from stithy.storage.volume import remove_own, remove_tree
 
 Facts = Mapping[str, str]
 
+MARKING = frozenset({"mark", "directory"})
+"""What a volume is known by."""
+
 
 @dataclass(frozen=True)
 class Left:
@@ -56,17 +59,36 @@ def undo(
 
 def _unmake(makings: Iterable[Making], unmade: Callable[[int], None]) -> list[Left]:
     """Go each way back, in the order given; returns what is left."""
-    left = []
+    left: list[Left] = []
     for making in makings:
-        try:
-            WAYS_BACK[making.kind](making.facts)
-        except (OSError, StithyError, KeyError) as error:
-            left.append(Left(making, _reason(error)))
-        else:
-            # What is not written down, for want of room, `clean` only does once more.
-            with suppress(StithyError):
-                unmade(making.number)
+        because = _held(making, left) or _undone(making)
+        if because is not None:
+            left.append(Left(making, because))
+            continue
+        # What is not written down, for want of room, `clean` only does once more.
+        with suppress(StithyError):
+            unmade(making.number)
     return left
+
+
+def _held(making: Making, left: Iterable[Left]) -> str | None:
+    """Why a volume stays known as the run's: a tree in it is left, for the next clean to find."""
+    if making.kind not in MARKING:
+        return None
+    place = making.facts.get("path")
+    trees = [each.making.facts for each in left if each.making.kind == "tree"]
+    return next(
+        (f"{each['name']} in it is left" for each in trees if each["volume"] == place), None
+    )
+
+
+def _undone(making: Making) -> str | None:
+    """Go the way back; why it could not be gone, None where it could."""
+    try:
+        WAYS_BACK[making.kind](making.facts)
+    except (OSError, StithyError, KeyError) as error:
+        return _reason(error)
+    return None
 
 
 def _reason(error: Exception) -> str:

@@ -55,8 +55,11 @@ def may_use(path: Path, where: str) -> Use:
 
 
 def may_empty(directory: Path, run_id: str) -> bool:
-    """Whether what Stithy put into `directory` may be removed for this run: its mark decides."""
-    mark = read_mark(directory)
+    """Whether what Stithy put into `directory` may be removed for this run: its mark decides.
+
+    A link is not what was marked: Stithy knows its directories by their real names.
+    """
+    mark = None if directory.is_symlink() else read_mark(directory)
     return mark is not None and mark.run_id == run_id
 
 

@@ -3,12 +3,13 @@
 Read from the mount table and statvfs. Removing what Stithy put there is here too; consent is not.
 """
 
+import errno
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from stithy.hosts.devices import devices_under, mount_of
+from stithy.hosts.devices import devices_under, mount_of, mounts
 from stithy.storage.consent import may_empty
 from stithy.storage.provider import Room, Volume
 
@@ -57,9 +58,21 @@ def remove_own(directory: Path, names: Sequence[str], run_id: str) -> None:
         remove_tree(directory / name)
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a directory with all it holds, a file, or a link (not what it points to)."""
+def remove_tree(path: Path, proc: Path = Path("/proc")) -> None:
+    """Remove a directory with all it holds, a file, or a link (not what it points to).
+
+    Raises OSError, and removes nothing, where something is mounted inside: that is not Stithy's.
+    """
     if path.is_symlink() or path.is_file():
         path.unlink(missing_ok=True)
     elif path.exists():
+        if (foreign := mounted_inside(path, proc)) is not None:
+            raise OSError(errno.EBUSY, f"something is mounted inside, at {foreign}", str(path))
         shutil.rmtree(path)
+
+
+def mounted_inside(path: Path, proc: Path = Path("/proc")) -> Path | None:
+    """A mount point at or below `path`; None where there is none."""
+    real = path.resolve()
+    points = (mount.point for mount in mounts(proc))
+    return next((point for point in points if point.is_relative_to(real)), None)

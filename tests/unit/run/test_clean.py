@@ -1,6 +1,8 @@
 """Cleaning drives: what killed programs left, and what is of runs that nobody knows; only that."""
 
 import json
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,9 @@ from fakes.clock import FakeClock
 from stithy.cli import app
 from stithy.drives import places
 from stithy.drives.places import Entry
-from stithy.hosts.processes import Identity, own_identity
+from stithy.hosts.processes import Identity, identity_of, own_identity
 from stithy.run import clean
+from stithy.run.journal import Journal
 from stithy.run.register import Register
 
 DEAD = Identity("another boot", 1, 1)
@@ -78,3 +81,27 @@ def test_cleaning_one_run_leaves_drives_of_others_alone(tmp_path: Path) -> None:
     places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD))
     assert app.run(["clean", str(tmp_path / "runs/x")]) == 0
     assert left() == ["fast"]
+
+
+def test_a_process_that_has_a_dead_runs_process_id_now_is_neither_it_nor_ended(
+    tmp_path: Path,
+) -> None:
+    """Its run is cleaned all the same; a run is known by boot, process id and start."""
+    other = subprocess.Popen(["sleep", "60"])
+    try:
+        found = identity_of(other.pid)
+        assert found is not None
+        (tmp_path / "runs").mkdir()
+        for name, owner in (("r1", replace(found, start_ticks=1)), ("r2", found)):
+            book = Journal(tmp_path / f"runs/{name}.jsonl", FakeClock())
+            book.write("run", run_id=name, directory=f"/{name}", owner=owner.facts())
+            book.write("making", kind="directory", facts={"path": str(tmp_path / name)})
+            book.close()
+            (tmp_path / name).mkdir()
+        cleaned = {each.run.run_id: each.running for each in clean.clean()}
+        assert cleaned == {"r1": False, "r2": True}
+        assert [(tmp_path / name).exists() for name in ("r1", "r2")] == [False, True]
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()

@@ -1,5 +1,8 @@
 """Each kind of making has its way back, which is idempotent and touches nothing else."""
 
+import os
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -104,3 +107,51 @@ def test_a_full_disk_under_the_register_does_not_keep_anything_from_being_remove
 
     assert undo("0123", makings, refuse, everything=False) == []
     assert not made[0].exists()
+
+
+def test_a_volume_with_a_tree_that_cannot_be_removed_stays_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its mark the next clean finds it again, and then removes it."""
+    path = volume(tmp_path / "x")
+    refused = [True]
+
+    def refuse(facts: Mapping[str, str]) -> None:
+        if refused[0]:
+            raise OSError(16, "something is mounted inside")
+        undo_tree(facts)
+
+    undo_tree = WAYS_BACK["tree"]
+    monkeypatch.setattr("stithy.run.undo.WAYS_BACK", {**WAYS_BACK, "tree": refuse})
+    numbers, reasons = undone(*makings(path))
+    assert numbers == []
+    assert reasons == ["something is mounted inside", *["data in it is left"] * 2]
+    assert read_mark(path) is not None
+    refused[0] = False
+    assert undone(*makings(path)) == ([2, 1, 0], [])
+    assert not path.exists()
+
+
+def test_a_foreign_process_in_a_servers_directory_is_not_ended(tmp_path: Path) -> None:
+    """A server is known by its program as well: a shell that somebody has there is not it."""
+    (tmp_path / "data").mkdir()
+    shell = subprocess.Popen(["sleep", "60"], cwd=tmp_path / "data")
+    try:
+        undone(Making(0, "server", {"data": str(tmp_path / "data"), "program": "postgres"}))
+        assert shell.poll() is None
+    finally:
+        shell.kill()
+        shell.wait()
+
+
+def test_a_link_in_the_place_of_a_scratch_directory_is_removed_alone(tmp_path: Path) -> None:
+    """What it points to is a person's."""
+    (tmp_path / "mine").touch()
+    link = Path("/tmp") / f"stithy-test-{tmp_path.name}-{os.getpid()}"
+    link.symlink_to(tmp_path)
+    try:
+        assert undone(Making(0, "scratch", {"path": str(link)})) == ([0], [])
+        assert not link.is_symlink()
+        assert (tmp_path / "mine").exists()
+    finally:
+        link.unlink(missing_ok=True)

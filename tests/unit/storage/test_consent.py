@@ -120,3 +120,11 @@ def test_lost_and_found_counts_as_empty_only_at_a_mount_point(tmp_path: Path) ->
     """In a plain directory it is the user's."""
     (tmp_path / "lost+found").mkdir()
     assert foreign_entries(tmp_path) == ["lost+found"]
+
+
+def test_a_link_that_took_the_place_of_a_directory_is_not_emptied(tmp_path: Path) -> None:
+    """Even where what it points to bears the run's mark: it is a copy that somebody made."""
+    write_mark(tmp_path, Mark("r1", made_directory=True, owner=None))
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert may_empty(tmp_path, "r1")
+    assert not may_empty(tmp_path / "link", "r1")

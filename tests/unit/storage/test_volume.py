@@ -1,10 +1,13 @@
 """What lies under a directory, from captured mount tables."""
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from stithy.hosts.processes import Identity
 from stithy.storage.marks import Mark, write_mark
-from stithy.storage.volume import describe, remove_own, room_of
+from stithy.storage.volume import describe, remove_own, remove_tree, room_of
 
 MOUNTS = """\
 23 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
@@ -34,7 +37,9 @@ def test_pages_of_tmpfs_are_memory(tmp_path: Path) -> None:
 def test_room_of_a_directory_to_be_is_that_of_its_nearest_parent(tmp_path: Path) -> None:
     """Directories on one file system share their room."""
     proc = proc_with(tmp_path)
-    assert room_of(tmp_path / "a/b", proc) == room_of(tmp_path, proc)
+    one, other = room_of(tmp_path / "a/b", proc), room_of(tmp_path, proc)
+    # Others write to this file system between the two readings.
+    assert replace(one, free_bytes=None) == replace(other, free_bytes=None)
     assert room_of(tmp_path / "with blank", proc).filesystem_id == "254:9"
 
 
@@ -56,3 +61,20 @@ def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:
     assert not (volume / "data").exists()
     assert not (volume / "master").is_symlink()
     assert (outside / "file").exists()
+
+
+def test_what_is_mounted_inside_is_not_stithys(tmp_path: Path) -> None:
+    """Nothing of the tree is removed, nor of what is mounted; one beside it is removed."""
+    for name in ("data/inner", "data-2"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "data/file").touch()
+    table = f"50 23 0:44 / {tmp_path}/data/inner rw - tmpfs tmpfs rw\n"
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text(table)
+    with pytest.raises(OSError, match="something is mounted inside"):
+        remove_tree(tmp_path / "data", tmp_path / "proc")
+    assert (tmp_path / "data/file").exists()
+    remove_tree(tmp_path / "data-2", tmp_path / "proc")
+    assert not (tmp_path / "data-2").exists()
+    with pytest.raises(OSError, match="something is mounted inside"):
+        remove_tree(tmp_path / "data/inner", tmp_path / "proc")
