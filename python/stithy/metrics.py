@@ -177,13 +177,17 @@ def _unit(metric: "Collected") -> Unit:
     return "share" if metric.name.endswith("_share") else metric.unit
 
 
+_SHORT = {"wal": "WAL", "cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait": "I/O wait"}
+"""What is no word by itself."""
+
+
 def _words(name: str) -> str:
     """`reads per second` of `reads_per_s`, `read latency` of `read_latency_s`."""
-    if name.endswith("_per_s"):
-        return f"{name.removesuffix('_per_s').replace('_', ' ')} per second"
-    for unit in ("_s", "_share"):
+    rate = name.endswith("_per_s")
+    for unit in ("_per_s", "_s", "_share"):
         name = name.removesuffix(unit)
-    return name.replace("_", " ")
+    words = " ".join(_SHORT.get(each, each) for each in name.split("_"))
+    return f"{words} per second" if rate else words
 
 
 def parse_quantity(text: str, transactions: Sequence[str] | None = None) -> Quantity:

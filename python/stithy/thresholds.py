@@ -65,8 +65,9 @@ class Constant:
         """As it is written in a study."""
         if self.unit == "s":
             return _duration(self.value)
-        size = f" {self.unit}" if self.unit in ("B", "B/s") else ""
-        return f"{decimal(self.value)}{size}"
+        if self.unit in ("B", "B/s"):
+            return f"{_size(self.value)}{self.unit.removeprefix('B')}"
+        return _percent(self.value) if self.unit == "share" else decimal(self.value)
 
 
 Side = Measured | Constant
@@ -106,6 +107,20 @@ def _duration(value_s: float) -> str:
     number = _trimmed(format(Decimal(repr(value_s)) / Decimal(repr(size_s)), "f"))
     exact = float(number) * size_s == value_s
     return f"{number} {unit}" if exact else f"{decimal(value_s)} s"
+
+
+def _size(value_bytes: float) -> str:
+    """A size in the largest binary unit that gives it exactly."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if value_bytes >= 1024**power and (value_bytes / 1024**power).is_integer():
+            return f"{value_bytes / 1024**power:.0f} {unit}"
+    return f"{decimal(value_bytes)} B"
+
+
+def _percent(value: float) -> str:
+    """A share as a percentage where that gives it exactly, with three decimals at most."""
+    digits = _trimmed(f"{100 * value:.3f}")
+    return f"{digits}%" if 0 <= value <= 1 and float(digits) / 100 == value else decimal(value)
 
 
 def _trimmed(digits: str) -> str:

@@ -64,6 +64,7 @@ class _Reader(HTMLParser):
                 break
 
     def handle_data(self, data: str) -> None:
+        data = data.replace("\N{NO-BREAK SPACE}", " ")  # to who reads it, a space is a space
         if self.cell is not None:
             self.cell += data
         for _, classes in self.open:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from stithy.metrics import Unit
 from stithy.thresholds import RELATIONS, Constant, Measured, Threshold, decimal
 
 
@@ -41,3 +42,23 @@ def test_only_relations_with_an_equals_sign_hold_of_equal_values(relation: str) 
     one = Constant(1.0, "s")
     threshold = Threshold(one, relation, one)  # type: ignore[arg-type]  # parametrised over all
     assert threshold.holds(1.0, 1.0) == relation.endswith("=")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (2.0**26, "B/s", "64 MiB/s"),
+        (2.0**30, "B", "1 GiB"),
+        (1000.0, "B", "1000 B"),
+        (0.125, "share", "12.5%"),
+        (0.9, "share", "90%"),
+        (1 / 3, "share", "0.3333333333333333"),
+        (5000.0, "1/s", "5000"),
+        (8.0, "", "8"),
+    ],
+)
+def test_a_constant_is_written_in_the_unit_that_gives_it_exactly(
+    value: float, unit: Unit, expected: str
+) -> None:
+    """So that it is read back as the same."""
+    assert str(Constant(value, unit)) == expected

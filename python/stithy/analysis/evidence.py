@@ -212,7 +212,7 @@ class Evidence:
         """
         known = quantity.known
         if known.source in ("drives", "series"):
-            none = Value(None, f"nothing told `{quantity}` in a window")
+            none = Value(None, f"nothing told {quantity} in a window")
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
         kind = quantity.of or ALL
         number = window.value(known.column, kind)

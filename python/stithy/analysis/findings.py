@@ -174,11 +174,14 @@ def _alone(evidence: Evidence) -> Finding:
 
 
 def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
-    if not isinstance(answer, Comparison) or answer.effect.ratio is None:
+    if not isinstance(answer, Comparison):
         return None
     other = P95 if answer.metric.known.source == "window" else NOPM
     levels = descriptive(evidence, answer.a, answer.b, other)
-    return next(_comparison(evidence, each) for each in levels if each.users == answer.users)
+    told = next(_comparison(evidence, each) for each in levels if each.users == answer.users)
+    known = told.value_a is not None and told.value_b is not None
+    # Without a common block neither says more than the answer.
+    return told if known and (answer.effect.ratio or told.effect.ratio) else None
 
 
 def _limits(evidence: Evidence, means: pl.DataFrame) -> Finding | None:

@@ -36,6 +36,7 @@ from stithy.report import (
     thresholds,
     verdicts,
 )
+from stithy.report.binding import bound
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.provenance import provenance
@@ -45,6 +46,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 
 HERE = Path(__file__).parent
+TEMPLATES = HERE / "template"
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,11 @@ def _policy(*scripts: str) -> str:
     )
 
 
+def _bound(value: Any) -> Any:
+    """What an expression of the template prints; markup and what is quoted stay as they are."""
+    return bound(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _asset(name: str) -> str:
     return (HERE / "assets" / name).read_text(encoding="utf-8")
 
@@ -223,9 +230,11 @@ def _fonts() -> str:
 
 
 def _template() -> jinja2.Template:
+    sources = {path.name: bound(path.read_text("utf-8")) for path in TEMPLATES.iterdir()}
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "template"),
+        loader=jinja2.DictLoader(sources),
         autoescape=True,
+        finalize=_bound,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

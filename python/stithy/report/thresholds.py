@@ -75,6 +75,7 @@ def table(judgements: Sequence[Judgement]) -> PageTable:
     rows = [
         {
             "threshold": str(each.threshold), "outcome": each.outcome.value,
+            "outcome_shown": f"{MARKS[each.outcome]} {each.outcome.value}",
             "left_shown": shown(each)[0], "right_shown": shown(each)[1],
             "left": each.left, "right": each.right, "unit": each.threshold.unit,
             "because": each.because,
@@ -82,12 +83,12 @@ def table(judgements: Sequence[Judgement]) -> PageTable:
         for each in judgements
     ]  # fmt: skip
     schema = {
-        "threshold": pl.String, "outcome": pl.String, "left_shown": pl.String,
-        "right_shown": pl.String, "left": pl.Float64, "right": pl.Float64, "unit": pl.String,
-        "because": pl.String,
+        "threshold": pl.String, "outcome": pl.String, "outcome_shown": pl.String,
+        "left_shown": pl.String, "right_shown": pl.String, "left": pl.Float64,
+        "right": pl.Float64, "unit": pl.String, "because": pl.String,
     }  # fmt: skip
     columns = [
-        Show("threshold", "Threshold"), Show("outcome", "Outcome"),
+        Show("outcome_shown", "Outcome"), Show("threshold", "Threshold"),
         Show("left_shown", "Left side"), Show("right_shown", "Right side"),
     ]  # fmt: skip
     if any(each.because for each in judgements):

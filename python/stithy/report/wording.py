@@ -62,7 +62,7 @@ def measured(value: float, unit: Unit) -> str:
     if unit in ("B", "B/s"):
         return f"{format_size(value)}{unit.removeprefix('B')}"
     if unit == "share":
-        return percent(value)
+        return f"{100 * value:.3g} %"
     return f"{rate(value)}{unit.removeprefix('1')}"
 
 

@@ -85,7 +85,7 @@ def test_a_collectors_metric_is_its_mean_over_the_measurement(tmp_path: Path) ->
     assert latency.outcome is rate.outcome is waited.outcome is Outcome.MET
     assert latency.left is not None
     assert 0.0014 < latency.left < 0.0028
-    told = "nothing told `block.write_latency_s` in a window"
+    told = "nothing told block.write_latency_s in a window"
     assert none.because == f"memory at level 4: {told}"
     assert other.outcome is Outcome.NOT_JUDGED
     assert waited.left == run.evidence.level_of("disk", 4, Quantity("pressure.some_share", "io"))

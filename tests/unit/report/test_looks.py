@@ -70,12 +70,12 @@ def test_a_question_about_a_collectors_metric_is_answered_by_its_series(tmp_path
     context = context_of(read_run(build_run(tmp_path, shape).root))
     said = told(context, standing(context.evidence))
     assert said.startswith(
-        "At 4 users, memory has more than disk: the wal bytes per second of the database came to "
+        "At 4 users, memory has more than disk: the WAL bytes per second of the database came to "
     )
     assert said.endswith("(95 % interval, 4 blocks).")
     text = asked(context)
     assert text is not None
-    assert "is that of wal bytes per second of the database at 4 users" in text
+    assert "is that of WAL bytes per second of the database at 4 users" in text
 
 
 def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:

@@ -322,6 +322,15 @@ def test_a_report_that_cannot_be_written_says_where_and_what_to_do(tmp_path: Pat
     assert str(run.report) in caught.value.where
 
 
+def test_numbers_stay_with_their_units_and_quoted_files_stay_as_they_are(tmp_path: Path) -> None:
+    """The sentences have no-break spaces; a study that is copied from the page has none."""
+    page = _undrawn(tmp_path, Shape(users=(4,), repeat=4, duration_s=2, series=False))
+    space = "\N{NO-BREAK SPACE}"
+    assert f"(95{space}% interval, 4{space}blocks)" in page
+    assert f"over 5{space}% no difference is claimed" in page
+    assert "  duration: 2 s\n" in page
+
+
 def test_several_blocks_give_intervals(tmp_path: Path) -> None:
     """With repeats the summary has the bounds of the ratio."""
     page = read_page(_undrawn(tmp_path, Shape(users=(1, 4), repeat=3)))

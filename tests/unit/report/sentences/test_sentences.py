@@ -191,7 +191,7 @@ def _said_of(metric: str, a: float, b: float, call: Call = Call.BETTER) -> str:
         ),
         (
             "database.wal_bytes_per_s", 2.0**20, 2.0**21, Call.HIGHER,
-            "memory has more than disk: the wal bytes per second of the database came to 2.0 times "
+            "memory has more than disk: the WAL bytes per second of the database came to 2.0 times "
             "as much on memory as on disk (2 MiB/s against 1 MiB/s)",
         ),
         (
