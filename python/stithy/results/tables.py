@@ -287,7 +287,7 @@ SURROUNDINGS = Table(
         _i("cpus", "", "CPUs that Stithy may use"),
         _r("others_cpu_s", "s", "CPU time of processes that are not of the run: neither Stithy nor server, hammer or emulated drives; threads of the kernel apart"),
         _i("others_bytes", "B", "bytes that these read from storage and made to be written, as far as this user may see it"),
-        _i("others_here_bytes", "B", "the least of it that must have been on disks under the candidate's volumes, by what all other devices did"),
+        _i("others_here_bytes", "B", "how much of it may have been on disks under the candidate's volumes: what no other device accounts for, and no more than these disks moved"),
         _t("others_names", "the programs that did most of both", null=True),
         _i("disks_bytes", "B", "bytes that the disks under the candidate's volumes read and wrote; null where it lies on none", null=True),
         _i("idle_bytes", "B", "bytes that devices read and wrote which belong to other candidates alone, such as emulated drives; null where there are none", null=True),

@@ -73,7 +73,7 @@ def row(context: Context, measured: "Measured") -> Row:
         "cpus": len(os.sched_getaffinity(0)),
         "others_cpu_s": others.cpu_s,
         "others_bytes": others.moved_bytes,
-        # What they did elsewhere they did not do here: the least that they did on these disks.
+        # What they did elsewhere they did not do here; what they wrote may still be in memory.
         "others_here_bytes": min(max(0, others.moved_bytes - elsewhere), on_disks),
         "others_names": ", ".join(others.names) or None,
         "disks_bytes": on_disks if disks else None,

@@ -57,7 +57,7 @@ def around(context: Context, candidate: str, before: Look, after: Look) -> Row:
 
 
 def test_what_others_did_on_other_disks_they_did_not_do_here(context: Context) -> None:
-    """The least that they must have done on the disks under the volume; its own loop is no disk."""
+    """What no other device accounts for, and no more than these disks moved; a loop is no disk."""
     before = look(0, {"sda": 0, "sdb": 0, "loop1": 0})
     after = look(10, {"sda": 50 * MIB, "sdb": 30 * MIB, "loop1": 40 * MIB}, 40 * MIB, 250)
     found = around(context, "a", before, after)

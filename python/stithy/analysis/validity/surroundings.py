@@ -103,8 +103,8 @@ def _others(around: Row) -> Iterator[str]:
     moved, disks = around["others_here_bytes"], around["disks_bytes"]
     if disks and moved > max(OTHERS_BYTES_SHARE * disks, OTHERS_BYTES_PER_S * around["span_s"]):
         yield (
-            f"other programs moved {format_size(moved)} of {format_size(disks)} on the disks "
-            f"under the volumes{who}"
+            f"other programs moved up to {format_size(moved)} of {format_size(disks)} on the "
+            f"disks under the volumes{who}"
         )
 
 

@@ -53,7 +53,7 @@ def test_programs_that_use_the_disks_are_interference(quiet: tuple[Row, Row]) ->
     """A twentieth of what these disks moved, if that is more than the logs of an idle system."""
     reasons = judged(quiet, {}, {"others_here_bytes": 2**28, "others_names": "dd"})
     assert [reason.flag for reason in reasons] == [Flag.INTERFERENCE]
-    assert "moved 256 MiB of 1 GiB on the disks under the volumes (dd)" in reasons[0].sentence
+    assert "moved up to 256 MiB of 1 GiB on the disks under the volumes (dd)" in reasons[0].sentence
     assert judged(quiet, {}, {"others_here_bytes": 2**25}) == ()
     little = {"others_here_bytes": 2**20, "disks_bytes": 2**20}
     assert judged(quiet, {}, little) == ()
