@@ -6,7 +6,7 @@ mod support;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use stithy_wire::{Failure, Job, Message, WIRE_VERSION};
+use stithy_wire::{CanaryJob, Failure, Job, Message, WIRE_VERSION};
 use support::jobs;
 
 fn start(arguments: &[&str]) -> Child {
@@ -195,4 +195,44 @@ fn arguments_are_few() {
     );
     assert!(run("--help").0.contains("usage: stithy-hammer < job.json"));
     assert_eq!(Some(2), run("--hepl").1);
+}
+
+/// A canary needs no database, and tells of the machine, whatever it is like.
+#[test]
+fn a_canary_needs_no_database() {
+    let file = std::env::temp_dir().join(format!("stithy-canary-{}", std::process::id()));
+    let job = Job::Canary(CanaryJob {
+        wire: WIRE_VERSION,
+        file: file.display().to_string(),
+        file_bytes: 65_536,
+        spin_s: 0.01,
+        read_s: 0.01,
+    });
+    let (messages, status) = answer(&json(&job));
+    let made = std::fs::metadata(&file).expect("the file was made").len();
+    std::fs::remove_file(&file).expect("it can be removed");
+    assert_eq!(Some(0), status.code());
+    assert_eq!(65_536, made);
+    let Some(Message::CanarySummary(told)) = messages.last() else {
+        panic!("the last line is no summary: {messages:?}");
+    };
+    assert!(told.one_rounds_per_s > 0.0 && told.all_rounds_per_s > 0.0);
+    assert_ne!(told.reads.is_some(), told.reads_missing_because.is_some());
+}
+
+/// Direct reads are of whole pages, and work takes time.
+#[test]
+fn a_wrong_canary_is_refused() {
+    let good =
+        r#"{"job":"canary","wire":3,"file":"/tmp/f","file_bytes":4096,"spin_s":1.0,"read_s":1.0}"#;
+    for (change, key) in [
+        (("4096", "5000"), "file_bytes"),
+        (("4096", "0"), "file_bytes"),
+        (("\"spin_s\":1.0", "\"spin_s\":0.0"), "spin_s"),
+        (("\"read_s\":1.0", "\"read_s\":-1.0"), "read_s"),
+    ] {
+        let (messages, status) = answer(&good.replace(change.0, change.1));
+        assert_eq!(Some(2), status.code(), "{key}");
+        assert_eq!(key, failure(&messages).place);
+    }
 }

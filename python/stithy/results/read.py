@@ -166,8 +166,11 @@ def _frames(
     parts: dict[str, list[pl.DataFrame]] = {
         table.name: [empty_frame(table)] for table in (*WINDOW_TABLES, *RUN_TABLES)
     }
-    for table, path in _table_files(directory, windows):
-        if (frame := _frame(table, path, problems)) is not None:
+    files = list(_table_files(directory, windows))
+    there = {table.name for table, path in files if path.exists()}
+    for table, path in files:
+        older = table.later and table.name not in there
+        if not older and (frame := _frame(table, path, problems)) is not None:
             parts[table.name].append(frame)
     return {name: pl.concat(frames) for name, frames in parts.items()}
 

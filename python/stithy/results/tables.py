@@ -27,11 +27,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table, in the order of its columns."""
+    """One table, in the order of its columns; `later`: a run from before there was it has none."""
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
+    later: bool = False
 
 
 def _t(name: str, meaning: str, *, null: bool = False) -> Column:
@@ -297,6 +298,7 @@ SURROUNDINGS = Table(
         _i("checkpoint_after_bytes", "B", "growth of its log after which it does", null=True),
         _t("memory_limit_lost", "why the memory limit no longer held at the end, where it had been put", null=True),
     ),
+    later=True,
 )  # fmt: skip
 
 CANARY = Table(
@@ -318,6 +320,7 @@ CANARY = Table(
         ),
         _t("missing_because", "why numbers are missing, where some are", null=True),
     ),
+    later=True,
 )  # fmt: skip
 
 TABLES = (

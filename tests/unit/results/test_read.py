@@ -106,3 +106,18 @@ def test_single_windows_are_read_without_the_others(tmp_path: Path) -> None:
     assert run.problems == ()
     assert run.window["window_id"].to_list() == [name]
     assert set(run.seconds["window_id"]) == {name}
+
+
+def test_a_run_from_before_there_was_a_table_is_whole(tmp_path: Path) -> None:
+    """A run that has the table in some windows has lost it in the others."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    directory.table("canary").unlink()
+    first, *others = sorted(directory.windows.glob("*/surroundings.parquet"))
+    first.unlink()
+    assert [problem.path for problem in read_run(tmp_path / "run").problems] == [first]
+    for path in others:
+        path.unlink()
+    run = read_run(tmp_path / "run")
+    assert run.problems == ()
+    assert run.canary.is_empty()
+    assert run.surroundings.is_empty()
