@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -117,12 +117,24 @@ def test_a_run_on_drives_that_is_killed_can_be_cleaned(
     nothing_is_left(place / "state")
 
 
-def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(stithy: Stithy, place: Path) -> None:
+RESUMED: dict[str, Callable[[Path], object]] = {
+    "its master copy had not been finished": lambda out: entries(out, "drives-unpaced"),
+    "its master copy is gone with the storage that it lay on": lambda out: (
+        seconds_measured(out, "w-a-u2-b0") >= 1
+    ),
+}
+"""Moments of a kill: while the database is loaded, and in the second window; by what is told."""
+
+
+@pytest.mark.parametrize("because", RESUMED)
+def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
+    stithy: Stithy, place: Path, because: str
+) -> None:
     """Those that were up go with what they held; the logs of both sessions are kept."""
     study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1, 2), duration="3 s")
     out = place / "out"
     running = stithy.start("run", study, "--out", out)
-    wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, running)
+    wait_for(lambda: RESUMED[because](out), running)
     assert not cpus_of_drives(out) & set(manifest(out)["database"]["cpus"] or ())
     os.kill(running.pid, signal.SIGKILL)
     running.communicate()
@@ -130,6 +142,8 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(stithy: Stithy, p
     # Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
     assert resumed.returncode in (Exit.OK, Exit.INVALID), resumed.stderr
     assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
+    [lost] = entries(out, "master-lost")
+    assert lost.facts["because"] == because
     for window_id in manifest(out)["plan"]["windows"]:
         table = RunDirectory(out).window(window_id).table("window")
         assert pl.read_parquet(table)["complete"].all()
