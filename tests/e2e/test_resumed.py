@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import resumes
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.run.executor import ACTIONS
@@ -83,6 +84,15 @@ def journal_events() -> set[str]:
     written = re.findall(r"[ .]journal\.write\(\s*([\w\"-]+)", text)
     names = dict(re.findall(r"^([A-Z_]+) = \"([a-z-]+)\"$", text, re.MULTILINE))
     return {each.strip('"') if each.startswith('"') else names[each] for each in written}
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.needs_postgresql
+def test_a_real_run_killed_at_instants_drawn_from_a_seed_is_resumed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Anywhere inside a step; the long proof does the same a hundred times."""
+    assert resumes.main(kills=2, seed=11) == Exit.OK, capsys.readouterr().out
 
 
 MOMENTS: dict[str, Callable[[Path], object]] = {
