@@ -1,5 +1,6 @@
 """JUnit XML: the shape that CI systems read, whatever a study is called."""
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,25 +11,44 @@ from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 from support.sample_thresholds import thresholds
 
-# What the common schemas (Jenkins, Surefire) allow: attributes, needed ones first, and children.
 SHAPE: dict[str, tuple[set[str], set[str], list[str]]] = {
     "testsuites": (set(), {"name", "tests", "failures", "errors", "time"}, ["testsuite"]),
     "testsuite": (
         {"name", "tests", "failures", "errors"},
-        {"skipped", "time", "timestamp", "hostname", "id", "package"},
+        {
+            "skipped",
+            "time",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+            "group",
+            "file",
+            "log",
+            "url",
+        },
         ["properties", "testcase", "system-out", "system-err"],
     ),
     "properties": (set(), set(), ["property"]),
     "property": ({"name", "value"}, set(), []),
     "testcase": (
         {"name", "classname"},
-        {"time", "status", "assertions"},
+        {"time", "group"},
         ["skipped", "error", "failure", "system-out", "system-err"],
     ),
     "failure": ({"type"}, {"message"}, []),
     "error": ({"type"}, {"message"}, []),
     "system-out": (set(), set(), []),
 }
+"""What Jenkins' schema (junit-10.xsd of its xunit plugin) allows: attributes, needed ones first,
+and children. Where Surefire's asks for more, that: a class, a type, children in this order."""
+
+MIXED = {"failure", "error", "system-out"}
+"""The elements that hold text."""
+
+TIME = re.compile(r"\d+(\.\d+)?")
+"""Narrower than the schemas, which admit commas."""
+
 TEXTS = ("memory.nopm_at_4 >= disk.nopm_at_4", "disk.p95_at_4 <= 5 ms", "disk.nopm_at_1 > 5")
 
 
@@ -49,6 +69,12 @@ def well_formed(element: ElementTree.Element) -> None:
     assert needed <= set(element.keys()) <= needed | allowed, element.tag
     order = [children.index(each.tag) for each in element]
     assert order == sorted(order), element.tag
+    assert element.tag in MIXED or not (element.text or "").strip(), element.tag
+    assert TIME.fullmatch(element.get("time", "0")), element.tag
+    if element.tag == "testcase":
+        assert len(element) == 1, "one outcome"
+    for name in {"tests", "failures", "errors", "skipped"} & set(element.keys()):
+        assert element.get(name, "").isdecimal(), name
     for each in element:
         well_formed(each)
 
@@ -66,6 +92,21 @@ def test_the_document_has_the_shape_that_ci_systems_read(tmp_path: Path) -> None
     assert {name: int(suite.get(name, "")) for name in counts} == counts
     assert float(suite.get("time", "")) > 0
     assert suite.get("timestamp") == "2027-01-15T08:00:00"
+
+
+def test_the_shape_holds_of_every_metric_and_of_a_run_that_did_not_end(tmp_path: Path) -> None:
+    """Names with dots, spaces in messages, units; and without an end there is no duration."""
+    texts = (
+        "disk.payment.p99.9_at_4 <= 200 ms", "disk.vda.block.writes_per_s_at_4 > 100/s",
+        "memory.block.read_latency_s_at_4 < 1 ms", "memory.io.pressure.some_share_at_1 < 12.5%",
+        "disk.cgroup.used_bytes_at_4 < 64 MiB", "disk.database.wal_bytes_per_s_at_4 < 64 MiB/s",
+    )  # fmt: skip
+    shape = Shape(users=(1, 4), duration_s=3, thresholds=thresholds(*texts), end="interrupted")
+    root = document(tmp_path, shape)
+    well_formed(root)
+    assert [case.get("name") for case in root.iter("testcase")] == [
+        text.replace("100/s", "100") for text in texts
+    ]
 
 
 def test_a_failure_tells_both_values(tmp_path: Path) -> None:
