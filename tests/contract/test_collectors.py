@@ -85,6 +85,7 @@ def test_a_collector_declares_its_metrics_in_full(name: str) -> None:
     units = {"bytes": "B", "bytes_per_s": "B/s", "_per_s": "1/s", "_s": "s", "_share": ""}
     names = [metric.name for metric in COLLECTORS[name].METRICS]
     assert len(set(names)) == len(names)
+    assert COLLECTORS[name].SAMPLES
     for metric in COLLECTORS[name].METRICS:
         assert metric.meaning
         ending = next((each for each in units if metric.name.endswith(each)), None)

@@ -91,10 +91,11 @@ def _case(suite: ElementTree.Element, judgement: Judgement) -> None:
 
 
 def _values(judgement: Judgement) -> str:
-    """Both sides with all digits."""
+    """Both sides with all digits, shares as parts of 1."""
     threshold, unit = judgement.threshold, judgement.threshold.unit
     sides = ((threshold.left, judgement.left), (threshold.right, judgement.right))
-    known = (f"{side} = {'not known' if value is None else f'{value!r} {unit}'}"
+    told = "" if unit in ("", "share") else f" {unit}"
+    known = (f"{side} = {'not known' if value is None else f'{value!r}{told}'}"
              for side, value in sides)  # fmt: skip
     return _legal("\n".join(known))
 
