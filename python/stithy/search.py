@@ -5,19 +5,11 @@ which level comes next, `plan.search` makes steps of it. Printed and read again 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy import metrics
+from stithy.metrics import PERCENTILES
 from stithy.units import SECONDS_BY_UNIT, parse_duration
-
-PERCENTILES: Mapping[str, float] = {
-    name: percent / 100 for name, (percent, _) in metrics.PERCENTILES.items()
-}
-"""What may be asked, by the word that asks for it: the share of answers that are as fast."""
-
-BEYOND = 10
-"""Own: a percentile with fewer answers beyond it is the luck of a few of them."""
 
 FINELY_BELOW = 20
 """Own: below so many users a bracket closes to one user, above to about a twentieth."""
@@ -42,9 +34,9 @@ class Limit:
         return f"{self.percentile} of {self.transaction}"
 
     @property
-    def answers_least(self) -> int:
-        """Of fewer answers than this not even ten lie beyond the percentile."""
-        return round(BEYOND / (1 - PERCENTILES[self.percentile]))
+    def percent(self) -> float:
+        """The percentile as a number, 0 to 100."""
+        return PERCENTILES[self.percentile][0]
 
     def obeyed(self, value_s: float) -> bool:
         """Whether a measured value is as it must be."""

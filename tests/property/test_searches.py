@@ -1,13 +1,17 @@
 """Searches: whatever the storage does they end, and what they say no window contradicts."""
 
+import random
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stithy.analysis.search.bracket import Said, Trial, bracket
 from stithy.analysis.search.course import next_level
+from stithy.analysis.search.served import served
 from stithy.search import Limit, Search, resolution
+from support.searched import evidence, window
 
 LIMIT = Limit("p95", "new-order", 1.0)
 
@@ -91,3 +95,45 @@ def test_a_driver_that_ends_first_leaves_a_lower_bound_and_no_more(
         assert serves < found.high.users <= driver
     if found.low is not None:
         assert found.low.users <= min(serves, driver)
+
+
+STUDIES = 400
+USUAL = Search(LIMIT, 1, 256)
+
+
+def noisy(draw: random.Random, serves: float, noise: float) -> dict[int, list[float]]:
+    """The values of a whole search, by level: in proportion to the users, times noise."""
+    values: dict[int, list[float]] = {}
+
+    def trials() -> list[Trial]:
+        said = {users: [LIMIT.obeyed(each) for each in found] for users, found in values.items()}
+        return [Trial(users, each.count(True), each.count(False)) for users, each in said.items()]
+
+    while (users := next_level(trials(), USUAL)) is not None:
+        value = users / serves * draw.lognormvariate(0, noise)
+        values.setdefault(users, []).append(value)
+    return values
+
+
+@pytest.mark.parametrize(("noise", "wrong_most", "right_least"), [(0.02, 1, 75), (0.1, 8, 25)])
+def test_equal_candidates_are_rarely_told_apart_and_others_are(
+    noise: float, wrong_most: int, right_least: int
+) -> None:
+    """Of 100 pairs at a fixed seed; a candidate that serves a quarter more is told in many."""
+    draw = random.Random(11)
+    told = {1.0: 0, 1.25: 0}
+    for _ in range(STUDIES):
+        serves = draw.uniform(10, 120)
+        for factor in told:
+            both = {"a": noisy(draw, serves, noise), "b": noisy(draw, factor * serves, noise)}
+            windows = [
+                each
+                for name, values in both.items()
+                for users, found in values.items()
+                for each in window(name, users, found)
+            ]
+            found = served(evidence(windows, USUAL))
+            assert found is not None
+            told[factor] += found.most is not None if factor == 1 else found.most == "b"
+    assert told[1.0] <= wrong_most * STUDIES / 100
+    assert told[1.25] >= right_least * STUDIES / 100

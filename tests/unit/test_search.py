@@ -1,7 +1,5 @@
 """How finely a search looks, and how many levels it may take."""
 
-import pytest
-
 from stithy.search import Limit, Search, doublings, halvings, levels_within, next_tried, resolution
 
 LIMIT = Limit("p99.9", "new-order", 0.02)
@@ -10,15 +8,10 @@ LIMIT = Limit("p99.9", "new-order", 0.02)
 def test_a_limit_names_its_column_and_is_written_as_in_a_study() -> None:
     """With the unit that fits."""
     assert (LIMIT.column, LIMIT.name) == ("response_p999_s", "p99.9 of new-order")
+    assert LIMIT.percent == 99.9
     assert str(LIMIT) == "max users with p99.9 of new-order ≤ 20 ms"
     assert str(Limit("p50", "all", 2.5e-4)) == "max users with p50 of all ≤ 250 us"
     assert str(Limit("p50", "all", 90.0)) == "max users with p50 of all ≤ 90 s"
-
-
-@pytest.mark.parametrize(("percentile", "least"), [("p50", 20), ("p95", 200), ("p99.9", 10_000)])
-def test_a_percentile_needs_so_many_answers(percentile: str, least: int) -> None:
-    """Of fewer not even ten lie beyond it."""
-    assert Limit(percentile, "all", 1.0).answers_least == least
 
 
 def test_a_value_just_at_the_limit_obeys() -> None:

@@ -6,13 +6,14 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Window
+from stithy.analysis.latency import values_needed
 from stithy.analysis.search.bracket import Said
 from stithy.analysis.search.served import Capacity, served, trials, value_of
 from stithy.metrics import ALL
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import count, listing, plural
-from stithy.search import BEYOND, Search
+from stithy.search import Search
 
 _SCHEMA: dict[str, Any] = {
     "candidate": pl.String, "users": pl.Int64, "value": pl.Float64, "low": pl.Float64,
@@ -64,9 +65,8 @@ def _values(context: Context, name: str, users: int, search: Search) -> dict[str
 
 def _answers(windows: tuple[Window, ...], search: Search) -> int | None:
     """How many transactions of the type the valid window with the fewest of them completed."""
-    rows = [w.transactions.get(search.limit.transaction) for w in windows if w.valid and w.measured]
-    counts = [int(row["committed"] + row["rolled_back"]) for row in rows if row]
-    return min(counts, default=None)
+    valid = (window for window in windows if window.valid and window.measured)
+    return min((each.completed(search.limit.transaction) for each in valid), default=None)
 
 
 def _end(capacity: Capacity, users: int) -> str:
@@ -81,7 +81,7 @@ def asked(context: Context) -> str | None:
     if search is None:
         return None
     ends = f"{search.users_least:,} to {plural(search.users_most, context.level_unit)}"
-    begun = f", beginning with what the levels {_levels(search)} told" if search.listed else ""
+    begun = f", beginning with what was measured at {_levels(search)}" if search.listed else ""
     return f"Searched for: {search.limit}, from {ends}{begun}."
 
 
@@ -129,7 +129,7 @@ def _lowest_missed(context: Context, of: Capacity) -> int:
 
 def _few_answers(context: Context, search: Search) -> Iterator[str]:
     """Windows so short that a few answers make the percentile."""
-    least = search.limit.answers_least
+    least = values_needed(search.limit.percent)
     counts = [
         answers
         for window in context.evidence.windows
@@ -140,6 +140,6 @@ def _few_answers(context: Context, search: Search) -> Iterator[str]:
     if few:
         yield (
             f"{len(few)} of {plural(len(counts), 'window')} of the search completed fewer than "
-            f"{count(least)} {_of_type(search)}: not even {BEYOND} answers lie beyond their "
-            f"{search.limit.percentile}, so it varies a lot. Longer windows would tell it."
+            f"{count(least)} {_of_type(search)}: of so few their {search.limit.percentile} is not "
+            "told well; longer windows would tell it."
         )

@@ -10,7 +10,8 @@ from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 
-from stithy.search import PERCENTILES, Limit, read_time
+from stithy.metrics import PERCENTILES
+from stithy.search import Limit, read_time
 from stithy.study.wrong import wrong
 from stithy.suggest import closest
 

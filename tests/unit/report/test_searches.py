@@ -100,8 +100,8 @@ def test_windows_with_too_few_answers_for_their_percentile_are_told(context: Con
         each.transactions["all"]["response_p999_s"] = 0.2  # type: ignore[index]  # a plain dictionary
     [flaw] = told(context, *windows, search=search)
     assert flaw == (
-        "2 of 2 windows of the search completed fewer than 10,000 transactions: not even 10 "
-        "answers lie beyond their p99.9, so it varies a lot. Longer windows would tell it."
+        "2 of 2 windows of the search completed fewer than 100,000 transactions: of so few their "
+        "p99.9 is not told well; longer windows would tell it."
     )
     silent = window("sata", 1, [0.1], flags=[Flag.ERRORS])
     assert told(context, *silent, search=search) == []

@@ -13,7 +13,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Bracket, Said, Trial, bracket
 from stithy.analysis.search.course import next_level
 from stithy.analysis.validity.flags import Flag
-from stithy.search import Search, levels_within
+from stithy.search import Search, levels_within, resolution
 
 DRIVER = frozenset({Flag.DRIVER_LATE})
 MACHINE = frozenset({Flag.DRIVE_LATE, Flag.DRIVE_SLOWED})
@@ -62,8 +62,8 @@ class Capacity:
 class Served:
     """How many users each candidate serves within the limit of `search`.
 
-    `most`: the candidate whose bracket lies above all others; None where brackets overlap, or there
-    is but one candidate.
+    `most`: the candidate whose bracket lies clearly above all others; None where none does, or
+    there is but one candidate.
     """
 
     kind: ClassVar[str] = "served"
@@ -158,10 +158,29 @@ def _silence(windows: Sequence[Window], search: Search) -> str:
 
 
 def _most(of: Sequence[Capacity]) -> str | None:
-    """The candidate that serves as many users as no other can, by the brackets."""
+    """The candidate that serves more users than every other one, by the brackets."""
     for capacity in of:
         others = [each for each in of if each is not capacity]
-        low = capacity.low
-        if low and others and all(each.high and each.high.users <= low.users for each in others):
+        if others and all(_is_above(capacity, each) for each in others):
             return capacity.candidate
     return None
+
+
+def _is_above(upper: Capacity, lower: Capacity) -> bool:
+    """Whether one bracket lies above another by at least as much as the wider of them is wide.
+
+    Not to overlap is too little: of equal candidates brackets often do not, because noise decides
+    on which side of a level each of them ends (docs/explanation/method.md, "A search").
+    """
+    if upper.low is None or lower.high is None:
+        return False
+    return upper.low.users - lower.high.users >= max(_width(upper), _width(lower))
+
+
+def _width(capacity: Capacity) -> int:
+    """How wide a bracket is; where it has one end, as wide as it would have been at best."""
+    low, high = capacity.low, capacity.high
+    if low and high:
+        return high.users - low.users
+    end = low or high
+    return resolution(end.users) if end else 0

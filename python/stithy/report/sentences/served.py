@@ -58,8 +58,8 @@ def _closing(finding: Served) -> str:
     if finding.most is not None:
         return f"{finding.most} serves {more} ({how}, and no verdict)"
     names = listing([each.candidate for each in finding.of])
-    overlap = all(each.low or each.high for each in finding.of)
-    because = "brackets overlap" if overlap else "not every bracket is known"
+    known = all(each.low or each.high for each in finding.of)
+    because = "their brackets are too near" if known else "not every bracket is known"
     return f"which of {names} serves {more} cannot be told, as {because} ({how})"
 
 

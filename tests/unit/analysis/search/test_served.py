@@ -110,14 +110,19 @@ def brackets(ends: Mapping[str, tuple[int, int]]) -> Served:
     return found(*windows)
 
 
-def test_brackets_that_do_not_overlap_tell_who_serves_most() -> None:
-    """Where one ends at the level at which the other still obeys they do not overlap."""
-    assert brackets({"sata": (4, 5), "nvme": (5, 6)}).most == "nvme"
+def test_brackets_further_apart_than_they_are_wide_tell_who_serves_most() -> None:
+    """Above every other candidate, not only above the next."""
+    assert brackets({"sata": (4, 5), "nvme": (6, 7)}).most == "nvme"
     assert brackets({"sata": (8, 9), "nvme": (2, 3), "hdd": (1, 2)}).most == "sata"
+    assert brackets({"sata": (32, 34), "nvme": (36, 38)}).most == "nvme"
+    bounded = [*window("hdd", 1, [1.5, 1.5]), *window("nvme", 256, [0.1, 0.1])]
+    assert found(*bounded).most == "nvme"
 
 
-def test_brackets_that_overlap_tell_nothing() -> None:
-    """Nor does a single one."""
+def test_brackets_that_are_near_tell_nothing() -> None:
+    """Nor does a single one, nor those without an end between them."""
+    assert brackets({"sata": (4, 5), "nvme": (5, 6)}).most is None
+    assert brackets({"sata": (32, 34), "nvme": (35, 36)}).most is None
     assert brackets({"sata": (4, 6), "nvme": (5, 7)}).most is None
     assert brackets({"sata": (4, 6)}).most is None
     unbounded = [*window("nvme", 256, [0.1, 0.1]), *window("sata", 256, [0.1, 0.1])]

@@ -32,11 +32,13 @@ def test_who_serves_more_is_no_verdict() -> None:
     assert say(SATA, NVME, CUT_OFF, most="nvme").count("nvme serves most") == 1
 
 
-def test_brackets_that_overlap_tell_nobody() -> None:
+def test_brackets_that_are_near_tell_nobody() -> None:
     """Nor do candidates of which nothing is known."""
     near = replace(SATA, candidate="ssd")
-    overlapping = say(SATA, near)
-    assert "which of sata and ssd serves more cannot be told, as brackets overlap" in overlapping
+    said = say(SATA, near)
+    assert (
+        "which of sata and ssd serves more cannot be told, as their brackets are too near" in said
+    )
     nothing = Capacity("hdd", None, None, 1, "the driver was the limit")
     assert "cannot be told, as not every bracket is known" in say(SATA, nothing)
     assert "whether hdd serves 1 user within 1 s is not known: the driver was" in say(nothing)
