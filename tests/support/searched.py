@@ -40,7 +40,7 @@ def _window(
         "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
         "block": block, "tried": tried, "missing_because": None, "tpm": 200.0, "nopm": 90.0,
     }  # fmt: skip
-    counts = {"committed": 200, "rolled_back": 2}
+    counts = {"committed": 2000, "rolled_back": 20}
     each = {"new-order": {**counts, "response_p95_s": value}} if value is not None else {}
     everything = {"all": {**counts, "response_p95_s": value or 0.1}}
     reasons = tuple(Reason(flag, {}) for flag in flags)

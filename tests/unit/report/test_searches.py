@@ -6,6 +6,7 @@ import pytest
 
 from stithy.analysis.validity.flags import Flag
 from stithy.report import searches
+from stithy.report.binding import bound
 from stithy.report.context import Context, context_of
 from stithy.report.page import build, render
 from stithy.results.manifest import SearchFacts
@@ -56,7 +57,8 @@ def test_what_was_searched_for_is_said_on_the_page(context: Context) -> None:
     made = build(context)
     page = render(made, {figure.name: "<svg></svg>" for figure in made.figures})
     assert "How many users are served" in page
-    assert "Searched for: max users with p95 of new-order ≤ 72 ms, from 1 to 3 users." in page
+    told = "Searched for: max users with p95 of new-order ≤ 72 ms, from 1 to 3 users."
+    assert bound(told) in page
     assert made.answer.headline.startswith("disk serves 2 users within 72 ms (at 3, p95")
 
 
@@ -93,7 +95,7 @@ def test_windows_that_disagree_are_told(context: Context) -> None:
 
 
 def test_windows_with_too_few_answers_for_their_percentile_are_told(context: Context) -> None:
-    """p99.9 of 202 answers is the slowest of them, and tells nothing of the next window."""
+    """Of 2,020 answers two lie beyond p99.9, whatever the next window has."""
     search = Search(Limit("p99.9", "all", 1.0), 1, 8)
     windows = window("sata", 1, [0.1, 0.1])
     for each in windows:
