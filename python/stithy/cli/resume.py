@@ -29,8 +29,8 @@ def resume(
     resumed. A window that came to its end is kept, valid or not; the block of an invalid one is
     measured once more, as in any run.
 
-    Refused for a run that still goes on, for one that ended well, and where its study, the kernel,
-    the CPUs, the memory or a program's version are not as they were.
+    Refused for a run that still goes on, for one that ended well, and where its study, what its
+    candidates lie on, the kernel, the CPUs, the memory or a program's version are not as they were.
 
     Examples:
 

@@ -144,6 +144,7 @@ def equip(
     password = kept_password(run_id) or generate_password()
     engine = tools.engine(file, _request(file, runner, user, cpus, password))
     installation = engine.check()
+    providers = _providers(file, logs, runner, other_cpus(cpus))
     return Equipped(
         run_id=run_id,
         file=file,
@@ -157,18 +158,25 @@ def equip(
         engine=engine,
         installation=installation,
         hammer=tools.hammer(runner, other_cpus(cpus)),
-        providers=_providers(file, logs, runner, other_cpus(cpus)),
-        machine=_machine(file, installation, tools.hammer_version(runner)),
+        providers=providers,
+        machine=_machine(file, installation, tools.hammer_version(runner), providers),
     )
 
 
-def _machine(file: StudyFile, installation: Installation, hammer_version: str) -> Fingerprint:
+def _machine(
+    file: StudyFile,
+    installation: Installation,
+    hammer_version: str,
+    providers: Mapping[str, Provider],
+) -> Fingerprint:
     programs = {
         "stithy": stithy.__version__,
         "hammer": hammer_version,
         file.study.database.engine: installation.version,
     }
-    return fingerprint(machine_facts(), programs)
+    storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
+    known = {name: words for name, words in storage.items() if words is not None}
+    return fingerprint(machine_facts(), {**programs, **known})
 
 
 def _server_cpus(file: StudyFile) -> tuple[int, ...] | None:

@@ -5,6 +5,7 @@ fresh folders of Stithy's own that the server's user can enter. What a profile i
 a drive can be had is the drive program's to say; here it is asked before anything is made.
 """
 
+import hashlib
 import os
 import secrets
 from collections.abc import Mapping
@@ -91,6 +92,16 @@ class EmulatedProvider:
     def rooms(self) -> tuple[Room, ...]:
         """What the images take of memory and of file systems: all of it at once, to be sure."""
         return tuple(self._room(role, keys) for role, keys in self._roles.items())
+
+    def fingerprint(self) -> str | None:
+        """The profiles that a person wrote: shipped ones belong to the version of Stithy."""
+        files = {keys.drive: Path(keys.drive) for keys in self._roles.values() if "/" in keys.drive}
+        known = [
+            f"{name} (SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:12]})"
+            for name, path in sorted(files.items())
+            if path.is_file()
+        ]
+        return ", ".join(known) or None
 
     def left_by(self) -> str | None:
         """None: everything is made anew, under names that no run had before."""

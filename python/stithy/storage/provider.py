@@ -135,6 +135,13 @@ class Provider(Protocol):
         """How much can be written, one a file system; the caller sums up what shares one."""
         ...
 
+    def fingerprint(self) -> str | None:
+        """What of the storage must not change while a run goes on, in words, and no boot changes.
+
+        None where the study's lines say all of it.
+        """
+        ...
+
     def left_by(self) -> str | None:
         """The id of the dead run that left something here, to be cleaned first; None if none."""
         ...

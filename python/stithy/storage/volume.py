@@ -6,12 +6,14 @@ Read from the mount table and statvfs. Removing what Stithy put there is here to
 import errno
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stithy.hosts.devices import devices_under, mount_of, mounts
+from stithy.hosts.facts import storage_facts
 from stithy.storage.consent import may_empty
 from stithy.storage.provider import Room, Volume
+from stithy.units import format_size
 
 MEMORY_BACKED = frozenset({"tmpfs", "ramfs"})
 
@@ -45,6 +47,24 @@ def room_of(path: Path, proc: Path = Path("/proc")) -> Room:
         memory_backed=mount.kind in MEMORY_BACKED,
         mount_point=mount.point,
     )
+
+
+def storage_in_words(path: Path, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> str:
+    """The file system that holds `path`, where it is mounted, and the devices under it.
+
+    Without their names, which change from boot to boot.
+    """
+    facts = {name: fact.value for name, fact in storage_facts(path, proc, sys).items()}
+    names = facts["devices"]
+    devices = [_device(facts, name) for name in (names if isinstance(names, tuple) else ())]
+    under = f" on {', '.join(devices)}" if devices else ""
+    return f"{facts['filesystem']} at {facts['mount_point']}{under}"
+
+
+def _device(facts: Mapping[str, object], name: object) -> str:
+    size = facts[f"device.{name}.size_bytes"]
+    text = str(facts[f"device.{name}.model"] or "a device")
+    return f"{text} of {format_size(size)}" if isinstance(size, int) else text
 
 
 def remove_own(directory: Path, names: Sequence[str], run_id: str) -> None:

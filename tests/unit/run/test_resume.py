@@ -230,3 +230,17 @@ def test_a_candidate_that_cannot_be_used_ends_the_session_only(tmp_path: Path) -
     assert faked.resume().end == "finished"
     ends = [each["end"] for each in manifest(faked.out)["sessions"]]
     assert ends == ["interrupted", "failed", "finished"]
+
+
+def test_a_candidate_on_other_storage_is_refused(tmp_path: Path) -> None:
+    """A mount that is missing after a reboot leaves a directory of another file system there."""
+    faked = interrupted_at(tmp_path, "window", 1)
+    [begun] = entries(faked.out, "run-started")
+    was = begun.facts["machine"]["storage of a"]
+    journal = RunDirectory(faked.out).journal
+    other = f'"storage of a": "ext4 at {tmp_path} on FAST 1000 of 1 GiB"'
+    journal.write_text(journal.read_text().replace(f'"storage of a": "{was}"', other))
+    with pytest.raises(PreconditionError) as raised:
+        faked.resume()
+    assert f"storage of a: ext4 at {tmp_path} on FAST 1000 of 1 GiB before" in raised.value.problem
+    assert f"{was} now" in raised.value.problem

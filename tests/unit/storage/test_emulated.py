@@ -10,7 +10,7 @@ from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.storage.drive_keys import DriveKeys
 from stithy.storage.emulated import EmulatedProvider
-from stithy.storage.provider import ROLES, Role, Site
+from stithy.storage.provider import ROLES, Provider, Role, Site
 
 NEEDED: Mapping[Role, int] = dict.fromkeys(ROLES, 10**9)
 
@@ -99,3 +99,20 @@ def test_all_of_a_drive_counts_as_taken(tmp_path: Path) -> None:
 def test_two_candidates_never_share_a_mount_point(tmp_path: Path) -> None:
     """Names are drawn anew each time."""
     assert provider(tmp_path).place() != provider(tmp_path).place()
+
+
+def test_a_profile_of_a_persons_own_must_not_change_under_a_run(tmp_path: Path) -> None:
+    """It is known by its text; shipped ones come with the version of Stithy."""
+    path = tmp_path / "mine.toml"
+    path.write_text("one")
+    first = provider(tmp_path, drive=str(path)).fingerprint()
+    assert first == provider(tmp_path, drive=str(path)).fingerprint()
+    path.write_text("two")
+    assert provider(tmp_path, drive=str(path)).fingerprint() not in (first, None)
+    assert provider(tmp_path).fingerprint() is None
+
+
+def test_nothing_of_a_drive_survives_its_run(tmp_path: Path) -> None:
+    """The next session makes it anew."""
+    made: Provider = provider(tmp_path)
+    assert made.survives("r1") is None

@@ -7,7 +7,13 @@ import pytest
 
 from stithy.hosts.processes import Identity
 from stithy.storage.marks import Mark, write_mark
-from stithy.storage.volume import describe, remove_own, remove_tree, room_of
+from stithy.storage.volume import (
+    describe,
+    remove_own,
+    remove_tree,
+    room_of,
+    storage_in_words,
+)
 
 MOUNTS = """\
 23 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,discard
@@ -78,3 +84,22 @@ def test_what_is_mounted_inside_is_not_stithys(tmp_path: Path) -> None:
     assert not (tmp_path / "data-2").exists()
     with pytest.raises(OSError, match="something is mounted inside"):
         remove_tree(tmp_path / "data/inner", tmp_path / "proc")
+
+
+def test_storage_is_known_by_what_no_boot_changes(tmp_path: Path) -> None:
+    """File system, mount point, the device's model and size; not its name."""
+    proc = proc_with(tmp_path)
+    for name, number in (("vdb", "254:9"), ("vdc", "254:9")):
+        block = tmp_path / name / "class/block" / name
+        (block / "device").mkdir(parents=True)
+        (block / "dev").write_text(number)
+        (block / "size").write_text(str(2**21))
+        (block / "device/model").write_text("FAST 1000")
+        dev = tmp_path / name / "dev/block"
+        dev.mkdir(parents=True)
+        (dev / number).symlink_to(block)
+    told = {
+        storage_in_words(tmp_path / "with blank", proc, tmp_path / name) for name in ("vdb", "vdc")
+    }
+    assert told == {f"xfs at {tmp_path}/with blank on FAST 1000 of 1 GiB"}
+    assert "on" not in storage_in_words(Path("/dev/shm"), proc, tmp_path / "none").split()

@@ -15,7 +15,7 @@ from stithy.needs import Need
 from stithy.storage import consent
 from stithy.storage.marks import MARK, Mark, read_mark, write_mark
 from stithy.storage.provider import Record, Room, Site, Volume
-from stithy.storage.volume import describe, remove_own, room_of
+from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
 
 NAME = "path"
 NEEDS: tuple[Need, ...] = ()
@@ -79,6 +79,13 @@ class DirectoryProvider:
         return (
             room if room.free_bytes is None else replace(room, free_bytes=room.free_bytes + held),
         )
+
+    def fingerprint(self) -> str | None:
+        """The file system and the devices under it: a mount may be missing after a reboot."""
+        try:
+            return storage_in_words(existing_part(self.place()))
+        except OSError:  # `check` refuses what cannot be read, and says why
+            return None
 
     def left_by(self) -> str | None:
         """The dead run whose mark is on the directory."""
