@@ -216,9 +216,11 @@ class Evidence:
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
         kind = quantity.of or ALL
         number = window.value(known.column, kind)
+        there, needed = window.completed(kind), values_needed(known.percent or 0)
+        if number is None and there:
+            return Value(None, "a window has no whole latency log")
         if number is None:
             return Value(None, f"a window completed no {'transaction' if kind == ALL else kind}")
-        there, needed = window.completed(kind), values_needed(known.percent or 0)
         if known.percent is not None and there < needed:
             return Value(None, too_few(quantity, needed, there))
         return Value(number)

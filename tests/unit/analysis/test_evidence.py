@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from stithy.analysis.evidence import Evidence, gather
-from stithy.metrics import NOPM
+from stithy.metrics import NOPM, parse_quantity
 from stithy.report.context import frames
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED
@@ -166,3 +166,17 @@ def test_the_canary_before_a_second_attempt_is_told_of_that_alone(tmp_path: Path
         if any(reason.flag.value == "the machine changed" for reason in window.reasons)
     ]
     assert sorted(told) == ["w-disk-u4-b0", "w-memory-u4-b0"]
+
+
+def test_a_window_without_a_percentile_says_why(tmp_path: Path) -> None:
+    """Too few transactions, none of the type, or no log of them."""
+    evidence = _evidence(tmp_path, Shape(users=(4,), duration_s=2, series=False))
+    (window,) = evidence.at("disk", 4)
+    few = evidence.value_of(window, parse_quantity("p99 of payment"))
+    assert few.missing_because == "p99 of payment needs 10,000 values in a window, and one has 99"
+    none = evidence.value_of(window, parse_quantity("p50 of refund"))
+    assert none.missing_because == "a window completed no refund"
+    rows = {"all": {**window.transactions["all"], "response_p50_s": None}}
+    unlogged = evidence.value_of(replace(window, transactions=rows), parse_quantity("p50"))
+    assert unlogged.missing_because == "a window has no whole latency log"
+    assert evidence.value_of(window, parse_quantity("p50")).number is not None
