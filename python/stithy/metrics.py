@@ -184,7 +184,7 @@ _SHORT = {"wal": "WAL", "cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait":
 def _words(name: str) -> str:
     """`reads per second` of `reads_per_s`, `read latency` of `read_latency_s`."""
     rate = name.endswith("_per_s")
-    for unit in ("_per_s", "_s", "_share"):
+    for unit in ("_per_s", "_s"):
         name = name.removesuffix(unit)
     words = " ".join(_SHORT.get(each, each) for each in name.split("_"))
     return f"{words} per second" if rate else words

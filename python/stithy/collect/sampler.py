@@ -33,7 +33,7 @@ SAMPLES = "Stithy's sampling"
 METRICS = (
     Metric("lateness_s", "s", "how long after its second the sampler began", "lower"),
     Metric("duration_s", "s", "how long all collectors of a thread took", "lower"),
-    Metric("cpu_s", "s", "CPU time that they took", "lower"),
+    Metric("cpu_s", "s", "CPU time that they took", "lower", noun=f"CPU time of {SAMPLES}"),
 )
 
 LEAVE_PATIENCE_S = 5.0

@@ -37,7 +37,12 @@ METRICS = (
         for kind in _KINDS
     ),
     Metric("queue_length", "", "mean number of requests that waited or were served"),
-    Metric("utilisation_share", "", "share of time with at least one request under way"),
+    Metric(
+        "utilisation_share",
+        "",
+        "share of time with at least one request under way",
+        noun=f"utilisation of {SAMPLES}",
+    ),
 )
 
 

@@ -47,7 +47,13 @@ METRICS = (
         "lower",
         of_several="sum",
     ),
-    Metric("late_s", "s", "mean lateness of all answers", "lower"),
+    Metric(
+        "late_s",
+        "s",
+        "mean lateness of all answers",
+        "lower",
+        noun="lateness of the emulated drives",
+    ),
     Metric(
         "cpu_share", "", "CPU time of the drive's thread, as a share of one CPU", of_several="sum"
     ),
