@@ -132,10 +132,15 @@ def _undo_cgroup(facts: Facts) -> None:
 
 
 def _undo_mount(facts: Facts) -> None:
-    """Only while the drive of this run is mounted there; what would hold it back is ended first."""
-    from stithy.drives.filesystems import unmount
+    """Only while the drive of this run is mounted there; what would hold it back is ended first.
+
+    After a reboot another drive may have the device's name: it is not to be touched.
+    """
+    from stithy.drives.filesystems import is_mounted, unmount
     from stithy.drives.program import mend, serving
 
+    if not is_mounted(Path(facts["path"]), facts["device"]):
+        return
     if (folder := serving(facts["device"])) is not None:
         mend(folder)
     unmount(Path(facts["path"]), device=facts["device"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.drives import places
 from stithy.errors import InfrastructureError
 from stithy.hosts.processes import Identity
 from stithy.run.register import Making
@@ -155,3 +156,18 @@ def test_a_link_in_the_place_of_a_scratch_directory_is_removed_alone(tmp_path: P
         assert (tmp_path / "mine").exists()
     finally:
         link.unlink(missing_ok=True)
+
+
+def test_a_drive_that_has_the_name_of_one_that_is_gone_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a reboot a person's drive may be that device; nothing of the run is mounted from it."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
+    folder = places.folder_of("mine")
+    places.make(folder, places.Entry(None, ("mine",), DEAD, devices=("/dev/loop7",)))
+    mended: list[Path] = []
+    monkeypatch.setattr("stithy.drives.program.mend", mended.append)
+    (tmp_path / "point").mkdir()
+    facts = {"path": str(tmp_path / "point"), "device": "/dev/loop7"}
+    assert undone(Making(0, "mount", facts)) == ([0], [])
+    assert mended == []
