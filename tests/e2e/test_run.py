@@ -118,7 +118,7 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
         for users in (1, 2)
     ]
     assert "added: the block is measured once more" in stderr
-    assert "Block 0 at 1 user" in RunDirectory(out).page.read_text()
+    assert "Block 0 at 1\N{NO-BREAK SPACE}user" in RunDirectory(out).page.read_text()
     assert left_by(out) == []
 
 
