@@ -4,9 +4,10 @@
 which level comes next, `plan.search` makes steps of it. Printed and read again a limit is the same.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 from stithy.metrics import PERCENTILES
 from stithy.units import SECONDS_BY_UNIT, parse_duration
@@ -77,13 +78,18 @@ class Search:
     @property
     def levels_most(self) -> int:
         """The most levels that are tried besides those listed, for each candidate."""
-        return doublings(self.users_least, self.users_most) + halvings(self._ratio)
+        known = sorted(self.listed)
+        lowest = [1 + _halvings(self.users_least, known[0])] if known else []
+        between = [_halvings(low, high) for low, high in pairwise(known)]
+        return max([*lowest, *between, *self._doubled(known[-1] if known else None)])
 
-    @property
-    def _ratio(self) -> float:
-        """How far two neighbours are apart at most before bisection begins, as a factor."""
-        known = (self.users_least, *sorted(self.listed))
-        return max([2.0, *(high / low for low, high in zip(known, known[1:], strict=False))])
+    def _doubled(self, obeys: int | None) -> Iterator[int]:
+        """For each level that may be the first not to obey, doubling from one that does."""
+        tried, level = (1, self.users_least) if obeys is None else (0, obeys)
+        yield tried
+        while level < self.users_most:
+            level, below, tried = min(2 * level, self.users_most), level, tried + 1
+            yield tried + _halvings(below, level)
 
 
 def resolution(users: int) -> int:
@@ -94,19 +100,17 @@ def resolution(users: int) -> int:
     return max(1, round(users / FINELY_BELOW))
 
 
-def doublings(least: int, most: int) -> int:
-    """Levels tried from `least` to `most` if each obeys."""
-    return math.ceil(math.log2(most / least)) + 1
-
-
-def halvings(ratio: float) -> int:
-    """Levels tried at most between two that are `ratio` (2 or more) apart, until it is closed."""
-    return math.ceil(math.log2(FINELY_BELOW)) + math.ceil(math.log2(ratio - 1))
-
-
 def next_tried(low: int, high: int) -> int | None:
     """The level between one that obeys and one that does not; None where they are near enough."""
     return None if high - low <= resolution(low) else (low + high) // 2
+
+
+@cache
+def _halvings(low: int, high: int) -> int:
+    """Levels tried at most between one that obeys and one that does not."""
+    if (middle := next_tried(low, high)) is None:
+        return 0
+    return 1 + max(_halvings(low, middle), _halvings(middle, high))
 
 
 def levels_within(levels: Sequence[int], least: int, most: int) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """How finely a search looks, and how many levels it may take."""
 
-from stithy.search import Limit, Search, doublings, halvings, levels_within, next_tried, resolution
+from stithy.search import Limit, Search, levels_within, next_tried, resolution
 
 LIMIT = Limit("p99.9", "new-order", 0.02)
 
@@ -29,11 +29,16 @@ def test_a_bracket_closes_to_one_user_and_above_twenty_to_about_a_twentieth() ->
 
 
 def test_levels_are_counted_before_they_are_tried() -> None:
-    """Doublings to the end, and what halving may take between two of them."""
-    assert (doublings(1, 256), doublings(100, 150), halvings(2.0)) == (9, 2, 5)
+    """Doublings to the end, and what halving may take after the last of them."""
     assert Search(LIMIT, 1, 256).levels_most == 14
-    far = Search(LIMIT, 1, 256, (1, 200)).levels_most
-    assert far == 9 + halvings(200.0)
+    assert Search(LIMIT, 100, 150).levels_most == 2 + 4
+
+
+def test_listed_levels_save_others() -> None:
+    """Below the first of them, between two, and above the last: the worst of these counts."""
+    assert Search(LIMIT, 1, 64, (1, 2, 4, 8, 16, 32, 64)).levels_most == 4
+    assert Search(LIMIT, 1, 100, (20, 50)).levels_most == 1 + 5
+    assert Search(LIMIT, 1, 256, (1, 200)).levels_most == 8
 
 
 def test_listed_levels_outside_are_left_out() -> None:

@@ -49,7 +49,8 @@ def next_level(trials: Sequence[Trial], search: Search) -> int | None:
 def _untried(found: Bracket, trials: Sequence[Trial], search: Search) -> int | None:
     """A level that was not measured yet; None where no further one is needed."""
     tried = {trial.users for trial in trials}
-    if len(tried - {*search.listed}) >= search.levels_most:
+    # Where a second window disagreed, noise decides: a finer bracket would only look surer.
+    if {*found.split} - {*search.listed} or len(tried - {*search.listed}) >= search.levels_most:
         return None
     if found.low is None:
         # What was listed may begin above the search.
