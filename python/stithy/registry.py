@@ -19,6 +19,7 @@ FAMILIES = {
     "check": "stithy.hosts.checks",
     "figure": "stithy.report.figures",
     "sentence": "stithy.report.sentences",
+    "export": "stithy.report.exports",
 }
 
 

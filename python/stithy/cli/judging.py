@@ -25,18 +25,18 @@ class Judged:
     answered: bool
 
 
-def require_writable(junit: Path | None) -> None:
-    """Refuse a place for JUnit XML before anything is measured. Raises UserError."""
-    if junit is None:
+def require_writable(path: Path | None, option: str = "--junit") -> None:
+    """Refuse a place for a file before anything is done. Raises UserError."""
+    if path is None:
         return
-    if junit.exists() and not junit.is_file():
+    if path.exists() and not path.is_file():
         # A device or a pipe would be replaced, not written to.
         problem, remedy = "this is no file", "name a file"
-    elif not junit.absolute().parent.is_dir():
+    elif not path.absolute().parent.is_dir():
         problem, remedy = "there is no directory for this file", "make it, or name another place"
     else:
         return
-    raise UserError(problem, where=f"--junit {junit}", remedy=remedy)
+    raise UserError(problem, where=f"{option} {path}", remedy=remedy)
 
 
 def judge(directory: Path, junit: Path | None) -> Judged:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -21,6 +21,12 @@ def say(text: str) -> None:
 def show(text: str) -> None:
     """Data for people: standard output."""
     print(text)
+
+
+def show_pieces(pieces: Iterable[str]) -> None:
+    """Data for programs that is a document already, piece by piece: standard output."""
+    for piece in pieces:
+        print(piece, end="")
 
 
 def show_json(value: object) -> None:

@@ -1,0 +1,94 @@
+"""`stithy export`: the results of a run for other programs."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stithy.cli.judging import require_writable
+from stithy.cli.render import say, show_pieces
+from stithy.errors import UserError
+from stithy.exits import Exit
+from stithy.suggest import closest
+
+if TYPE_CHECKING:
+    from stithy.report.export import Export
+
+STANDARD_OUTPUT = "-"
+
+
+def export(
+    directory: Path,
+    /,
+    *,
+    to: Annotated[str, Parameter(name="--to")],
+    out: str = STANDARD_OUTPUT,
+) -> Exit:
+    """Write the results of a run in a format that another program reads.
+
+    `openmetrics` is text for Prometheus with every second, `bencher` JSON for Bencher, `go-bench`
+    lines for Go's benchstat, `csv` one table of windows and transaction types. Works from the
+    results alone, changes none of them, and sends nothing anywhere. Windows that are not valid are
+    marked in openmetrics and csv, and left out of the others; standard error says how many. Where
+    that leaves none, nothing is written and the exit code is 5.
+
+    Examples:
+
+        stithy export runs/demo-20261121T001627Z --to csv --out demo.csv
+        stithy export runs/demo-20261121T001627Z --to go-bench | benchstat -col /candidate -
+
+    Parameters
+    ----------
+    directory
+        The directory that `stithy run` wrote.
+    to
+        The format: openmetrics, bencher, go-bench or csv.
+    out
+        The file to write; `-` is standard output.
+    """
+    _require_known(to)
+    target = None if out == STANDARD_OUTPUT else Path(out)
+    require_writable(target, "--out")
+    from stithy.registry import plugins
+    from stithy.report.context import context_of
+    from stithy.results.read import read_run
+
+    run = read_run(directory)
+    made: Export = plugins("export")[to].export(context_of(run))
+    _write(target, made.pieces)
+    _tell(made, len(run.problems))
+    return Exit.OK
+
+
+def _require_known(to: str) -> None:
+    from stithy.registry import plugins
+
+    known = list(plugins("export"))
+    if to in known:
+        return
+    guess = closest(to, known)
+    remedy = f"did you mean {guess}?" if guess else f"one of {', '.join(known)}"
+    raise UserError(f"there is no format {to!r}", where="--to", remedy=remedy)
+
+
+def _write(target: Path | None, pieces: Iterable[str]) -> None:
+    if target is None:
+        show_pieces(pieces)
+        return
+    from stithy.results.files import write_durably
+
+    write_durably(target, "".join(pieces).encode())
+
+
+def _tell(made: "Export", unread: int) -> None:
+    for count, what in ((made.left_out, "left out"), (made.marked, "marked as such")):
+        if count:
+            verb = "window is" if count == 1 else "windows are"
+            say(f"{count} {verb} not valid: {what}; the report says why")
+    if unread:
+        files = "file is" if unread == 1 else "files are"
+        say(f"{unread} {files} missing or damaged, and not in it; the report says which")
+
+
+COMMAND = export

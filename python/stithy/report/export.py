@@ -1,0 +1,46 @@
+"""The interface of an export: the results of a run in a format that other programs read.
+
+An export is one module in `exports/` with `NAME`, as `stithy export --to` has it, `MEANING`, who
+reads it in a few words, and `export(context)`. What supports no claim is left out of formats that
+cannot say so, and marked in those that can.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stithy.errors import InvalidMeasurement
+from stithy.report.context import Context
+
+
+@dataclass(frozen=True)
+class Export:
+    """The text, in pieces of one document; how many invalid windows it leaves out, or marks."""
+
+    pieces: Iterable[str]
+    left_out: int = 0
+    marked: int = 0
+
+
+def invalid_windows(context: Context) -> int:
+    """How many windows support no claim."""
+    return sum(not window.valid for window in context.evidence.windows)
+
+
+def require_valid(context: Context) -> int:
+    """How many windows must be left out where only valid ones can be told.
+
+    Raises InvalidMeasurement where that leaves none: an empty document would look like an answer.
+    """
+    invalid = invalid_windows(context)
+    if invalid < len(context.evidence.windows):
+        return invalid
+    raise InvalidMeasurement(
+        "no window is valid, and this format cannot mark those that are not",
+        where=str(context.run.directory.root),
+        remedy="export openmetrics or csv, which mark them, or read in the report why they are not",
+    )
+
+
+def workload_name(context: Context) -> str:
+    """What was done, for formats that want a name: the workload, where it is known."""
+    return context.manifest.workload.name if context.manifest else "workload"

@@ -1,0 +1,1 @@
+"""The exports, one file a format, found by `stithy.registry`."""

@@ -1,0 +1,58 @@
+"""Bencher Metric Format: a value with its bounds for each candidate and level.
+
+Rates are means of valid windows, with the 95 % interval of the mean. Percentiles are those of the
+merged windows; they are not averaged, so their bounds are the least and the largest of a window.
+One window has no bounds. Source of the format: https://bencher.dev/docs/reference/bencher-metric-format/.
+"""
+
+import json
+
+from stithy.analysis.spread import mean_interval
+from stithy.report.context import Context
+from stithy.report.export import Export, require_valid, workload_name
+
+NAME = "bencher"
+MEANING = "Bencher Metric Format, JSON"
+
+MEASURES = {
+    "nopm": "nopm",
+    "tpm": "tpm",
+    "p50-seconds": "response_p50_s",
+    "p95-seconds": "response_p95_s",
+    "p99-seconds": "response_p99_s",
+}
+"""The slug of each measure, and its column."""
+RATES = frozenset({"nopm", "tpm"})
+
+
+def export(context: Context) -> Export:
+    """One benchmark a candidate and level that has a valid window."""
+    left_out = require_valid(context)
+    evidence = context.evidence
+    document = {
+        f"{workload_name(context)}/candidate={candidate}/users={users}": measures
+        for candidate in evidence.candidates
+        for users in evidence.levels
+        if (measures := _measures(context, candidate, users))
+    }
+    return Export((json.dumps(document, indent=2, ensure_ascii=False), "\n"), left_out)
+
+
+def _measures(context: Context, candidate: str, users: int) -> dict[str, dict[str, float]]:
+    found = {slug: _measure(context, candidate, users, slug) for slug in MEASURES}
+    return {slug: values for slug, values in found.items() if values}
+
+
+def _measure(context: Context, candidate: str, users: int, slug: str) -> dict[str, float]:
+    """The value and its bounds; empty where nothing was measured."""
+    column = MEASURES[slug]
+    value = context.evidence.level_value(candidate, users, column)
+    if value is None:
+        return {}
+    each = [window.value(column) for window in context.evidence.valid_at(candidate, users)]
+    known = [number for number in each if number is not None]
+    if len(known) < 2:
+        return {"value": value}
+    low, high = mean_interval(known) if slug in RATES else (min(known), max(known))
+    # A merged percentile is rounded as histograms are, which may put it just beside its windows.
+    return {"value": value, "lower_value": min(low, value), "upper_value": max(high, value)}

@@ -1,0 +1,60 @@
+"""One table for a spreadsheet: a row for each window and transaction type, invalid ones marked.
+
+The row of the type `all` is that of the window as a whole: keep those, and there is one row a
+window. What was sampled each second is in the Parquet files, which are too long for a spreadsheet.
+"""
+
+import polars as pl
+
+from stithy.report.context import Context
+from stithy.report.export import Export, invalid_windows
+
+NAME = "csv"
+MEANING = "one table of windows and transaction types"
+
+FIRST = (
+    "candidate", "users", "block", "attempt", "window_id", "transaction", "valid",
+    "invalid_because", "nopm", "tpm",
+)  # fmt: skip
+"""What a person looks for, before all other columns of the tables `window` and `transactions`."""
+
+
+def export(context: Context) -> Export:
+    """Windows in the order of levels and blocks; one without any transaction has one row."""
+    frame = _joined(context)
+    rest = [name for name in frame.columns if name not in FIRST]
+    return Export(
+        (_plain(frame.select(*FIRST, *rest)).write_csv(),), marked=invalid_windows(context)
+    )
+
+
+def _joined(context: Context) -> pl.DataFrame:
+    run = context.run
+    both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
+    types = run.transactions.rename({name: f"type_{name}" for name in both})
+    windows = run.window.join(_validity(context), on="window_id", how="left")
+    order = ["users", "block", "attempt", "position", "window_id"]
+    return windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(
+        order, maintain_order=True
+    )
+
+
+def _validity(context: Context) -> pl.DataFrame:
+    rows = [
+        (
+            window.id,
+            window.valid,
+            " ".join(reason.sentence for reason in window.reasons if reason.invalidates) or None,
+        )
+        for window in context.evidence.windows
+    ]
+    schema = {"window_id": pl.String, "valid": pl.Boolean, "invalid_because": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    Messages of servers and names of users reach this table, and must not compute anything there.
+    """
+    return frame.with_columns(pl.col(pl.String).str.replace(r"^([=+\-@\t\r])", "'$1"))

@@ -1,0 +1,78 @@
+"""The text format of Go's benchmarks, one line a valid window, which `benchstat` compares.
+
+`benchstat -col /candidate FILE` holds candidates side by side. Every fact above the lines would
+split its tables, so there are only those without which two runs may not be compared at all.
+Source of the format: https://go.dev/design/14313-benchmark-format.
+"""
+
+import re
+from collections.abc import Iterator
+
+from stithy.analysis.evidence import Window
+from stithy.report.context import Context
+from stithy.report.export import Export, require_valid, workload_name
+
+NAME = "go-bench"
+MEANING = "lines for Go's benchstat"
+
+UNITS = {
+    "nopm": ("nopm", "higher"),
+    "tpm": ("tpm", "higher"),
+    "response_p50_s": ("p50-sec/op", "lower"),
+    "response_p95_s": ("p95-sec/op", "lower"),
+    "response_p99_s": ("p99-sec/op", "lower"),
+}
+"""What is told of a window, by its column: the unit, and which direction is good."""
+
+
+def export(context: Context) -> Export:
+    """Facts, units, and a line for each valid window in the order of levels and blocks."""
+    left_out = require_valid(context)
+    lines = [*_facts(context), *_units(), "", *_windows(context)]
+    return Export([f"{line}\n" for line in lines], left_out)
+
+
+def _facts(context: Context) -> Iterator[str]:
+    manifest = context.manifest
+    if manifest is None:
+        return
+    yield f"workload: {_one_line(manifest.workload.name)}"
+    yield f"warehouses: {manifest.workload.warehouses}"
+    yield f"engine: {_one_line(manifest.database.engine)}"
+    if manifest.database.server_version:
+        yield f"server-version: {_one_line(manifest.database.server_version)}"
+
+
+def _units() -> Iterator[str]:
+    for unit, better in UNITS.values():
+        yield f"Unit {unit} better={better}"
+
+
+def _windows(context: Context) -> Iterator[str]:
+    name = "".join(part.capitalize() for part in workload_name(context).split("-"))
+    for window in context.evidence.windows:
+        if window.valid:
+            yield f"Benchmark{_word(name)}{_keys(window)} {_iterations(window)} {_values(window)}"
+
+
+def _keys(window: Window) -> str:
+    """The level last: what ends in a hyphen and a number would be taken for a count of CPUs."""
+    return f"/candidate={_word(window.candidate)}/users={window.users}"
+
+
+def _iterations(window: Window) -> int:
+    return max(1, int(window.value("transactions") or 0))
+
+
+def _values(window: Window) -> str:
+    known = ((window.value(column), unit) for column, (unit, _) in UNITS.items())
+    return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
+
+
+def _word(text: str) -> str:
+    """A text as one part of a name: what would end it is written as in an address (`%20`)."""
+    return re.sub(r"[\s/%=\x00-\x1f\x7f]", lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,117 @@
+"""OpenMetrics text with time stamps, which Prometheus takes as blocks of its database.
+
+`promtool tsdb create-blocks-from openmetrics` reads it. The values of a window stand at the end of
+its measurement, those of a second where it began, samples of collectors where they were taken. Each
+line says of which window it is, and whether that is valid.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from stithy.metrics import find
+from stithy.openmetrics import END, Family, family
+from stithy.report.context import Context
+from stithy.report.export import Export, invalid_windows
+from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
+
+NAME = "openmetrics"
+MEANING = "text for Prometheus, with every second"
+
+LABELS = ("run", "candidate", "users", "block", "attempt", "window", "valid")
+"""Labels of every line."""
+KEYS = frozenset({"users", "block", "attempt", "position", "second", "at_s"})
+"""Numbers that are labels or instants, and no values."""
+NAMES = {
+    "nopm": "new_orders_per_min", "tpm": "transactions_per_min",
+    "driver_rate_per_s_max": "driver_rate_max_per_s",
+}  # fmt: skip
+"""Columns whose names do not end in their unit as OpenMetrics wants it."""
+
+
+def export(context: Context) -> Export:
+    """Everything that is a number: windows, transaction types, seconds, samples."""
+    return Export(_pieces(context), marked=invalid_windows(context))
+
+
+def _pieces(context: Context) -> Iterator[str]:
+    labels, run = _labels(context), context.run
+    ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
+    yield from _columns("window", WINDOW, ends.join(run.window, on="window_id"), ())
+    types = ends.join(run.transactions, on="window_id")
+    yield from _columns("transactions", TRANSACTIONS, types, ("transaction",))
+    seconds = labels.join(run.seconds, on="window_id")
+    yield from _columns("second", SECONDS, seconds, ("transaction", "phase"))
+    yield from _samples(labels.join(run.series, on="window_id"))
+    yield END
+
+
+def _labels(context: Context) -> pl.DataFrame:
+    """The labels of each window by its id, and when it was measured."""
+    name = context.run.directory.root.resolve().name
+    schema = dict.fromkeys(("window_id", *LABELS), pl.String)
+    rows = [
+        (
+            *(window.id, name, window.candidate, str(window.users), str(window.block)),
+            *(str(window.attempt), window.id, "true" if window.valid else "false"),
+        )
+        for window in context.evidence.windows
+    ]
+    times = context.run.window.select("window_id", "measure_from_s", "measure_to_s")
+    return pl.DataFrame(rows, schema=schema, orient="row").join(times, on="window_id")
+
+
+def _columns(head: str, table: Table, frame: pl.DataFrame, own: tuple[str, ...]) -> Iterator[str]:
+    """A family for each column of a table that is a measured number."""
+    for column in table.columns:
+        if not _is_value(column):
+            continue
+        each = family((head, NAMES.get(column.name, column.name)), column.meaning)
+        yield _written(each, frame.with_columns(pl.col(column.name).alias("value")), own)
+
+
+def _is_value(column: Column) -> bool:
+    return column.kind in ("integer", "real") and not (
+        column.name in KEYS or column.name.endswith(("_at_s", "_from_s", "_to_s"))
+    )
+
+
+def _samples(frame: pl.DataFrame) -> Iterator[str]:
+    """A family for each metric of each collector."""
+    known = frame.filter(pl.col("value").is_finite()).with_columns(_phase().alias("phase"))
+    for (collector, metric), part in sorted(
+        known.partition_by("collector", "metric", as_dict=True).items()
+    ):
+        told = find(f"{collector}.{metric}")
+        each = family((str(collector), str(metric)), told.noun if told else str(metric))
+        yield _written(each, part, ("subject", "phase"))
+
+
+def _phase() -> pl.Expr:
+    """As the hammer tells it of its seconds; empty where nothing was measured."""
+    return (
+        pl.when(pl.col("at_s") < pl.col("measure_from_s")).then(pl.lit("ramp-up"))
+        .when(pl.col("at_s") <= pl.col("measure_to_s")).then(pl.lit("measure"))
+        .when(pl.col("at_s") > pl.col("measure_to_s")).then(pl.lit("drain"))
+        .otherwise(pl.lit(""))
+    )  # fmt: skip
+
+
+def _written(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
+    """A family with its samples, those of one set of labels together and in order of time."""
+    names = (*LABELS, *own)
+    known = frame.filter(pl.col("value").cast(pl.Float64).is_finite()).sort(*names, "at_s")
+    if known.is_empty():
+        return ""
+    told = [part for name in names for part in (pl.lit(f',{name}="'), _escaped(name), pl.lit('"'))]
+    told[0] = pl.lit(f'{each.name}{{{names[0]}="')
+    value, at_s = pl.col("value").cast(pl.String), pl.col("at_s").round(3).cast(pl.String)
+    line = pl.concat_str(*told, pl.lit("} "), value, pl.lit(" "), at_s, pl.lit("\n"))
+    return each.head + "".join(known.select(line.alias("line"))["line"])
+
+
+def _escaped(name: str) -> pl.Expr:
+    text = pl.col(name).fill_null("")
+    for plain, told in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
+        text = text.str.replace_all(plain, told, literal=True)
+    return text

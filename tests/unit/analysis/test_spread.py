@@ -1,0 +1,23 @@
+"""The interval of a mean: known cases, and its edges."""
+
+import pytest
+
+from stithy.analysis.spread import mean_interval
+
+
+def test_the_interval_is_that_of_a_printed_table() -> None:
+    """Of 1, 2, 3: deviation 1, t 4.3027 with 2 degrees of freedom."""
+    low, high = mean_interval([10.0, 11.0, 12.0])
+    assert low == pytest.approx(11 - 4.302653 / 3**0.5, rel=1e-6)
+    assert high == pytest.approx(11 + 4.302653 / 3**0.5, rel=1e-6)
+
+
+def test_a_rate_is_never_negative() -> None:
+    """Of two values far apart the lower end is 0."""
+    assert mean_interval([1.0, 100.0])[0] == 0.0
+
+
+def test_of_one_value_nothing_is_known() -> None:
+    """No interval of width 0 is made up."""
+    with pytest.raises(ValueError, match="two values"):
+        mean_interval([1.0])

@@ -1,0 +1,67 @@
+"""OpenMetrics text of a run: by the grammar, every number there, invalid windows marked."""
+
+from pathlib import Path
+
+from stithy.report.context import context_of
+from stithy.report.exports.openmetrics import export
+from stithy.results.read import read_run
+from support.openmetrics import read
+from support.sample_run import Shape, build_run
+
+LATE = {"w-disk-u4-b0": {"errors": 5, "error_text": "no"}}
+
+
+def text_of(root: Path) -> str:
+    """The whole document."""
+    return "".join(export(context_of(read_run(root))).pieces)
+
+
+def test_windows_seconds_and_samples_are_there_with_their_numbers(tmp_path: Path) -> None:
+    """As many samples as values in the tables, each with its number, unit and instant."""
+    build_run(tmp_path, Shape(users=(1, 4), duration_s=3))
+    run = read_run(tmp_path)
+    families = read(text_of(tmp_path))
+    tpm = families["stithy_window_transactions_per_minute"]
+    assert tpm.unit == "per_minute"
+    by_window = {labels["window"]: (value, at_s) for labels, value, at_s in tpm.samples}
+    for row in run.window.iter_rows(named=True):
+        assert by_window[row["window_id"]] == (row["tpm"], round(row["measure_to_s"], 3))
+    p95 = families["stithy_second_response_p95_seconds"].samples
+    assert len(p95) == run.seconds["response_p95_s"].count()
+    writes = families["stithy_block_write_latency_seconds"].samples
+    told = run.series.filter(collector="block", metric="write_latency_s")
+    assert len(writes) == told["value"].count()
+    assert {labels["phase"] for labels, _, _ in writes} >= {"ramp-up", "measure"}
+
+
+def test_windows_that_are_not_valid_are_marked(tmp_path: Path) -> None:
+    """Every line says of its window whether it supports a claim."""
+    build_run(tmp_path, Shape(users=(1, 4), duration_s=3, series=False, changes=LATE))
+    exported = export(context_of(read_run(tmp_path)))
+    families = read("".join(exported.pieces))
+    assert (exported.left_out, exported.marked) == (0, 1)
+    for each in families.values():
+        for labels, _, _ in each.samples:
+            assert labels["valid"] == ("false" if labels["window"] == "w-disk-u4-b0" else "true")
+
+
+def test_names_of_any_kind_stay_within_their_quotes(tmp_path: Path) -> None:
+    """Quotes, backslashes, line breaks, emoji: what is read is what was written."""
+    name = 'a"b\\c\nd {x="1"} 😀'
+    build_run(tmp_path, Shape(candidates=(name, "other"), users=(1,), duration_s=2, series=False))
+    tpm = read(text_of(tmp_path))["stithy_window_transactions_per_minute"]
+    assert {labels["candidate"] for labels, _, _ in tpm.samples} == {name, "other"}
+
+
+def test_a_run_without_windows_is_a_document_without_families(tmp_path: Path) -> None:
+    """It ends as each must."""
+    build_run(tmp_path, Shape(users=()))
+    assert text_of(tmp_path) == "# EOF\n"
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    """Nothing but the results is in it; the name of their directory is."""
+    first, second = tmp_path / "0" / "run", tmp_path / "1" / "run"
+    for root in (first, second):
+        build_run(root, Shape(users=(1,), duration_s=2))
+    assert text_of(first) == text_of(second)
