@@ -13,6 +13,7 @@ from stithy.drives.program import find
 from stithy.exits import Exit
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
+from support.html_page import page_text
 from support.running import (
     Stithy,
     entries,
@@ -70,7 +71,7 @@ def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
     assert 'name = "generic-nvme"' in told["one"][0]["profile"]
     assert told["one"][0]["transport_s"] > 0
     assert_measured(out, {"one": ["data"], "each": ["backup", "data", "log", "temp"]})
-    assert "EMULATED drives: one = generic-nvme" in RunDirectory(out).page.read_text()
+    assert "EMULATED drives: one = generic-nvme" in page_text(RunDirectory(out).page)
     assert left_by(out) == []
     assert list((place / "images").iterdir()) == []
     nothing_is_left(place / "state")

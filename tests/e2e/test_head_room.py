@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.results.layout import RunDirectory
+from support.html_page import page_text
 from support.running import Stithy, left_by, manifest, window_row, write_study
 
 pytestmark = pytest.mark.needs_postgresql
@@ -29,7 +30,7 @@ def test_a_study_is_calibrated_before_its_first_window(stithy: Stithy, place: Pa
     for name in ("rate_per_s_max", "users_max"):
         assert kept[name] == facts[name] == row[f"driver_{name}"]
     assert (facts["rate_per_s_max"] is None) == ("late at every" in str(facts["missing_because"]))
-    page = RunDirectory(out).page.read_text()
+    page = page_text(RunDirectory(out).page)
     said = "The driver used at most" in page or "The driver was asked for" in page
     assert said == (facts["rate_per_s_max"] is not None)
     assert left_by(out) == []

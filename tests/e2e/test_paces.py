@@ -8,6 +8,7 @@ import pytest
 
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
+from support.html_page import page_text
 from support.running import Stithy, window_row, write_study
 
 pytestmark = pytest.mark.needs_postgresql
@@ -40,7 +41,7 @@ def test_users_who_think_share_a_pool(stithy: Stithy, place: Path) -> None:
     assert merged["pool_wait_p99_s"].item() is not None
     laws = _laws(run)
     assert laws["users = throughput × (response + pause)"] is True
-    assert "think 200 ms" in run.page.read_text()
+    assert "think 200 ms" in page_text(run.page)
 
 
 def test_keyed_users_are_at_home_and_hand_in_their_deliveries(stithy: Stithy, place: Path) -> None:
@@ -59,7 +60,7 @@ def test_an_open_loop_in_hammerdbs_profile_says_so_everywhere(stithy: Stithy, pl
     assert row["missed_starts"] is None
     assert row["unserved"] is not None
     assert row["transactions"] + row["unserved"] == pytest.approx(100, abs=20)
-    page = run.page.read_text()
+    page = page_text(run.page)
     assert "<title>PROFILE HAMMERDB" in page
     assert "Open loop, 50/s at constant intervals" in page
     load = json.loads(run.manifest.read_text())["load"]

@@ -6,6 +6,7 @@ import pytest
 
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
+from support.html_page import page_text
 from support.running import Stithy, entries, left_by, manifest, write_study
 
 pytestmark = pytest.mark.needs_postgresql
@@ -35,7 +36,7 @@ def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, plac
     looks = entries(out, "looked")
     assert looks
     assert looks[-1].facts["decided"] or len(measured) == 10
-    assert "NULL STUDY" in RunDirectory(out).page.read_text()
+    assert "NULL STUDY" in page_text(RunDirectory(out).page)
     assert "look: " in ended.stderr
     assert not (place / "b").exists()
     assert left_by(out) == []

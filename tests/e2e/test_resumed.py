@@ -17,6 +17,7 @@ from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
 from stithy.run.executor import ACTIONS
 from stithy.run.undo import WAYS_BACK
+from support.html_page import page_text
 from support.running import (
     Stithy,
     entries,
@@ -134,7 +135,7 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     assert set(conditions["moment"]) == {"load", "end"}
     assert conditions["holds"].all()
     assert len(entries(out, "step-started", kind="prepare")) == LOADED[moment]
-    assert "The run was resumed at" in RunDirectory(out).page.read_text()
+    assert "The run was resumed at" in page_text(RunDirectory(out).page)
     assert left_by(out) == []
     assert stithy.registered() == []
     assert not (disk_place / "a").exists()
@@ -179,7 +180,7 @@ def test_a_run_is_resumed_after_a_reboot(stithy: Stithy, place: Path) -> None:
         book.write_text(book.read_text().replace(now, "0" * 36))
     ended = stithy.run("resume", out)
     assert ended.returncode == 0, ended.stderr
-    page = RunDirectory(out).page.read_text()
+    page = page_text(RunDirectory(out).page)
     assert "killed and the machine started again" in page
     assert "proven to be the same to the byte" in page or "loaded again" in page
     assert window_row(out, "w-a-u1-b0")["complete"]

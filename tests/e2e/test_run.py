@@ -12,6 +12,7 @@ import pytest
 
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
+from support.html_page import page_text
 from support.running import (
     PATIENCE_S,
     Stithy,
@@ -118,7 +119,7 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
         for users in (1, 2)
     ]
     assert "added: the block is measured once more" in stderr
-    assert "Block 0 at 1\N{NO-BREAK SPACE}user" in RunDirectory(out).page.read_text()
+    assert "Block 0 at 1 user" in page_text(RunDirectory(out).page)
     assert left_by(out) == []
 
 

@@ -11,6 +11,7 @@ from stithy.exits import Exit
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from support.html_page import page_text
 from support.running import (
     Stithy,
     entries,
@@ -72,7 +73,7 @@ def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) ->
     holds_what_its_windows_say(out)
     assert "a search with" in ended.stdout
     assert "added: the search tries 1 user on a and b" in ended.stderr
-    page = RunDirectory(out).page.read_text()
+    page = page_text(RunDirectory(out).page)
     assert "How many users are served" in page
     assert "max users with p95 of new-order ≤" in page
     assert left_by(out) == []

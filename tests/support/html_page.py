@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
 
 
 @dataclass
@@ -70,6 +71,11 @@ class _Reader(HTMLParser):
         for _, classes in self.open:
             for name in classes:
                 self.page.texts.setdefault(name, []).append(data)
+
+
+def page_text(path: Path) -> str:
+    """A page's source, in which a space is a space, whether or not lines may break there."""
+    return path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def read_page(html: str) -> PrintedPage:

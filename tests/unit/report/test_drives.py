@@ -18,7 +18,8 @@ def page_of(root: Path, **drives: float) -> Page:
 
 def html(page: Page) -> str:
     """The page without the time that drawing takes."""
-    return render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+    html = render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+    return html.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.fixture(scope="module")

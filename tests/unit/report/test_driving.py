@@ -28,7 +28,8 @@ def made(root: Path, shape: Shape) -> tuple[Page, str]:
     """The page of a run and its HTML, without the time that drawing takes."""
     build_run(root, shape)
     page = build(context_of(read_run(root)))
-    return page, render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+    html = render(page, {figure.name: "<svg></svg>" for figure in page.figures})
+    return page, html.replace("\N{NO-BREAK SPACE}", " ")
 
 
 SAID: list[tuple[dict[str, Any], str]] = [
