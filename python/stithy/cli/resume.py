@@ -17,6 +17,7 @@ def resume(
     force: Annotated[bool, Parameter(negative=())] = False,
     keep: Annotated[bool, Parameter(negative=())] = False,
     junit: Path | None = None,
+    metrics: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
     """Go on with a run that was killed, interrupted or failed, and write its report.
@@ -47,12 +48,16 @@ def resume(
         Leave the database instances running, and print how to reach them; `stithy clean` ends them.
     junit
         File for the study's thresholds as JUnit XML.
+    metrics
+        Address on loopback, such as 127.0.0.1:9464, at which the run tells where it stands until it
+        ends, at /metrics, for Prometheus.
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
     from stithy.cli.advisers import advisers
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
+    from stithy.cli.live import told_live
     from stithy.cli.looking import look
     from stithy.run.executor import execute
     from stithy.run.resume import resumed_run
@@ -64,7 +69,8 @@ def resume(
         asked = advisers()
         with (
             display() as shown,
-            resumed_run(directory, stop, shown.show, force=force, advisers=asked) as context,
+            told_live(metrics, shown.show) as tell,
+            resumed_run(directory, stop, tell, force=force, advisers=asked) as context,
         ):
             outcome = execute(context, keep=keep, judge=look, advisers=asked)
         with stop.shield():

@@ -18,6 +18,7 @@ def run(
     keep: Annotated[bool, Parameter(negative=())] = False,
     null: Annotated[bool, Parameter(negative=())] = False,
     junit: Path | None = None,
+    metrics: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
     """Run a study: make the candidates, load the database, measure, and write the report.
@@ -55,12 +56,16 @@ def run(
         exit code is then 5.
     junit
         File for the study's thresholds as JUnit XML.
+    metrics
+        Address on loopback, such as 127.0.0.1:9464, at which the run tells where it stands until it
+        ends, at /metrics, for Prometheus.
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
     from stithy.cli.advisers import advisers
     from stithy.cli.conclude import conclude
     from stithy.cli.display.lines import display
+    from stithy.cli.live import told_live
     from stithy.cli.looking import look
     from stithy.run.executor import execute
     from stithy.run.start import start_run
@@ -69,8 +74,8 @@ def run(
     require_writable(junit)
     stop = Stop(say)
     with stop.installed():
-        with display() as shown:
-            context = start_run(study, out, stop, shown.show, null=null)
+        with display() as shown, told_live(metrics, shown.show) as tell:
+            context = start_run(study, out, stop, tell, null=null)
             outcome = execute(context, keep=keep, judge=look, advisers=advisers())
         with stop.shield():
             return conclude(outcome, junit, json=json)
