@@ -120,7 +120,7 @@ def test_a_run_on_drives_that_is_killed_can_be_cleaned(
 
 RESUMED: dict[str, Callable[[Path], object]] = {
     "its master copy had not been finished": lambda out: entries(out, "drives-unpaced"),
-    "its master copy is gone with the storage that it lay on": lambda out: (
+    "its master copy is gone: what it lay on was removed, or is made anew": lambda out: (
         seconds_measured(out, "w-a-u2-b0") >= 1
     ),
 }

@@ -104,7 +104,7 @@ def _master(
     if past.master is None:
         return None, "its master copy had not been finished"
     if place is None:
-        return None, "its master copy is gone with the storage that it lay on"
+        return None, "its master copy is gone: what it lay on was removed, or is made anew"
     if (place / MASTER).is_symlink() or not (place / MASTER).is_dir():
         return None, f"its master copy {place / MASTER} is gone"
     return place / MASTER, None
