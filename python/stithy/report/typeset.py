@@ -1,0 +1,97 @@
+"""Sets a report in print with Typst: tagged PDF (PDF/UA-1) with the shipped font, the same bytes.
+
+The source `assets/report.typ` never changes. All that is set comes to it as one JSON text, so no
+name, question or message of a server can ever be Typst's markup or code. Letters that no font has,
+and those that steer and are not seen, are set by their number: `[U+1F600]`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import typst
+
+from stithy.report.draw import FONTS
+from stithy.report.letters import is_seen, numbered
+from stithy.report.reading import Block, Heading, Picture
+
+ASSETS = Path(__file__).parent / "assets"
+STANDARD: Any = "ua-1"
+
+_SIZE = re.compile(r'<svg[^>]* width="([\d.]+)"[^>]* height="([\d.]+)"')
+_PROBE = b'#set document(title: "t")\n#set text(font: "Inter")\n#sys.inputs.report'
+
+
+def pdf(blocks: Sequence[Block], drawings: Mapping[str, str], made_at_s: float | None) -> bytes:
+    """The report as PDF; `drawings` are the figures' SVG by name, `made_at_s` its Unix time."""
+    return _compile((ASSETS / "report.typ").read_bytes(), _input(blocks, drawings), made_at_s)
+
+
+def images(blocks: Sequence[Block], drawings: Mapping[str, str], ppi: float) -> list[bytes]:
+    """The pages of the same as PNG, for those who look after how they are set."""
+    source = (ASSETS / "report.typ").read_bytes()
+    sheets = _compiler().compile(
+        source, format="png", ppi=ppi, sys_inputs={"report": _input(blocks, drawings)}
+    )
+    return sheets if isinstance(sheets, list) else [sheets or b""]
+
+
+def _input(blocks: Sequence[Block], drawings: Mapping[str, str]) -> str:
+    title = next(each.text for each in blocks if isinstance(each, Heading) and each.level == 0)
+    pictured = [each.name for each in blocks if isinstance(each, Picture)]
+    document = {
+        "title": title,
+        "blocks": [asdict(each) for each in blocks],
+        "drawings": {name: {"svg": drawings[name], **_size(drawings[name])} for name in pictured},
+    }
+    return printable(json.dumps(document, ensure_ascii=False))
+
+
+def _size(drawing: str) -> dict[str, float]:
+    """Width of a drawing and its height as a multiple of it."""
+    found = _SIZE.search(drawing)
+    width, height = (float(each) for each in found.groups()) if found else (1.0, 1.0)
+    return {"width": width, "height_to_width": height / width}
+
+
+def printable(text: str) -> str:
+    """The text with what cannot be seen in print told by its number."""
+    letters = {letter for letter in text if not letter.isascii() or letter == "\x7f"}
+    return numbered(text, {letter for letter in letters if not _can_be_seen(letter)})
+
+
+@cache
+def _can_be_seen(letter: str) -> bool:
+    return is_seen(letter) and _is_in_a_font(letter)
+
+
+def _is_in_a_font(letter: str) -> bool:
+    """Whether Typst finds a font that has the letter: under this standard it refuses if not."""
+    try:
+        _compile(_PROBE, letter, 0)
+    except typst.TypstError:
+        return False
+    return True
+
+
+@cache
+def _compiler() -> typst.Compiler:
+    """With the shipped font and those within Typst; none of the system's, so pages are the same."""
+    fonts = typst.Fonts(include_system_fonts=False, font_paths=[str(FONTS)])
+    return typst.Compiler(root=ASSETS, font_paths=fonts, ignore_system_fonts=True)
+
+
+def _compile(source: bytes, report: str, made_at_s: float | None) -> bytes:
+    made = _compiler().compile(
+        source,
+        format="pdf",
+        sys_inputs={"report": report},
+        pdf_standards=[STANDARD],
+        timestamp=int(made_at_s or 0),
+    )
+    assert isinstance(made, bytes)  # one PDF is one file
+    return made

@@ -1,0 +1,21 @@
+"""Setting in print: what no font has is told by its number, and pages can be looked at."""
+
+from stithy.report.reading import Heading, Paragraph, Run
+from stithy.report.typeset import images, printable
+
+
+def test_letters_without_a_font_are_told_by_number() -> None:
+    """The standard forbids what cannot be shown, and a report must not fail for a name."""
+    assert printable("a 😀 ÷ 中\u202e") == "a [U+1F600] ÷ [U+4E2D][U+202E]"
+
+
+def test_letters_with_a_font_stay() -> None:
+    """Whatever the script; ends of lines are kept."""
+    text = "Größe ≥ 2 µs \N{NO-BREAK SPACE}\N{HEBREW LETTER ALEF}\n"
+    assert printable(text) == text
+
+
+def test_its_pages_can_be_had_as_images() -> None:
+    """For who looks after how they are set."""
+    sheets = images([Heading(0, "Which?"), Paragraph((Run("This."),), "answer")], {}, 30)
+    assert [sheet[:4] for sheet in sheets] == [b"\x89PNG"]
