@@ -18,6 +18,7 @@ FAMILIES = {
     "scenario": "stithy.plan.scenarios",
     "check": "stithy.hosts.checks",
     "figure": "stithy.report.figures",
+    "format": "stithy.report.formats",
     "sentence": "stithy.report.sentences",
     "export": "stithy.report.exports",
 }

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
     """Write the report of what there is, tell the findings, and choose the exit code."""
     from stithy.report.answer import main_findings
-    from stithy.report.page import write_report
+    from stithy.report.write import write_report
 
     directory = outcome.directory.root
     page: Path | None = None
     found: tuple[str, ...] = ()
     if _measured(directory):
-        page, found = write_report(directory).resolve(), main_findings(directory)
+        (page,) = write_report(directory.resolve())
+        found = main_findings(directory)
     judged = judge(directory, junit)
     _tell_left(outcome)
     if json:

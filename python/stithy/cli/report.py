@@ -14,11 +14,12 @@ def report(
     directory: Path,
     /,
     *,
+    formats: Annotated[str, Parameter(name="--format")] = "html",
     open_page: Annotated[bool, Parameter(name="--open", negative=())] = False,
     junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Write the report of a run: `report.html`, and every figure and table beside it.
+    """Write the report of a run, and every figure and table beside it.
 
     Works from the results alone and needs no database; run it as often as you like. A run that was
     interrupted gives a report of what there is. It does not run or change any measurement.
@@ -29,34 +30,42 @@ def report(
 
         stithy report runs/demo-20261121T001627Z
         stithy report runs/demo-20261121T001627Z --open
+        stithy report runs/demo-20261121T001627Z --format html,pdf,md
 
     Parameters
     ----------
     directory
         The directory that `stithy run` wrote.
+    formats
+        What is written, separated by commas: `html`, the page; `pdf`, for print, tagged for screen
+        readers; `md`, a short summary for a pull request or a ticket; `json`, the answer for
+        programs. Each is a file `report.FORMAT`.
     open_page
-        Show the page in the web browser.
+        Show the first of them in the web browser.
     junit
         File for the study's thresholds as JUnit XML.
     json
-        Print the page's path, the main findings and the thresholds as JSON.
+        Print the paths, the main findings and the thresholds as JSON.
     """
     from stithy.report.answer import main_findings
-    from stithy.report.page import write_report
+    from stithy.report.write import formats_named, write_report
 
+    wanted = formats_named(formats)
     require_writable(junit)
-    page = write_report(directory)
+    written = [path.resolve() for path in write_report(directory, wanted)]
     found = main_findings(directory)
     judged = judge(directory, junit)
     if json:
-        told = {"report": str(page.resolve()), "findings": list(found)}
+        files = {name: str(path) for name, path in zip(wanted, written, strict=True)}
+        told = {"report": str(written[0]), "files": files, "findings": list(found)}
         show_json({**told, "thresholds": judged.values})
     else:
         for sentence in (*found, *judged.lines):
             show(sentence)
-        show(f"Report: {page.resolve()}")
+        for path in written:
+            show(f"Report: {path}")
     if open_page:
-        _open(page)
+        _open(written[0])
     return judged.exit
 
 

@@ -1,12 +1,10 @@
-"""The report of a run: one self-contained page, and beside it every figure and table as files.
+"""The page of a report: what stands on it, and itself as HTML that needs nothing else.
 
-`write_report` reads results and writes; everything between is pure. The same results give the same
-bytes.
+Pure: `write` reads the results before and writes afterwards. The same results give the same bytes.
 """
 
 import hashlib
 import json
-import shutil
 from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +15,6 @@ from markupsafe import Markup
 
 from stithy.analysis.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
-from stithy.errors import InfrastructureError
 from stithy.registry import plugins
 from stithy.report import (
     answer,
@@ -37,13 +34,10 @@ from stithy.report import (
     verdicts,
 )
 from stithy.report.binding import bound
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.provenance import provenance
 from stithy.report.tables import PageTable
-from stithy.results.files import write_durably
-from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "template"
@@ -72,27 +66,6 @@ class Page:
     def figures(self) -> list[Figure]:
         """All figures, in the order of the page."""
         return [each for s in self.sections for each in s.drawn if isinstance(each, Figure)]
-
-
-def write_report(run_directory: Path) -> Path:
-    """Write `report.html` and `report/` of a run; returns the page's path.
-
-    Raises UserError where `run_directory` holds no run, InfrastructureError where the report cannot
-    be written. Missing or damaged pieces of the results are told on the page, not raised.
-    """
-    page = build(context_of(read_run(run_directory)))
-    where = RunDirectory(run_directory)
-    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
-    try:
-        _write_files(where.report, page, drawings)
-    except OSError as error:
-        raise InfrastructureError(
-            f"the report cannot be written: {error.strerror or error}",
-            where=str(error.filename or where.report),
-            remedy="make room there, or make the run directory writable",
-        ) from error
-    write_durably(where.page, render(page, drawings).encode())
-    return where.page
 
 
 def build(context: Context) -> Page:
@@ -172,20 +145,6 @@ def _sections(context: Context) -> tuple[Section, ...]:
     return tuple(
         Section(key, heading, tuple(drawn[key])) for key, heading in SECTIONS.items() if drawn[key]
     )
-
-
-def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
-    """All figures and tables as files; what an earlier report left there goes away."""
-    for name in ("figures", "tables"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-        (folder / name).mkdir(parents=True)
-    for figure in page.figures:
-        figure.table.write(folder / "figures")
-        (folder / "figures" / f"{figure.name}.svg").write_text(drawings[figure.name])
-        document = json.dumps(draw.themed(figure.spec), indent=1, ensure_ascii=False)
-        (folder / "figures" / f"{figure.name}.vl.json").write_text(document + "\n")
-    for table in (*page.tables.values(), *page.facts):
-        table.write(folder / "tables")
 
 
 def _json(value: Any) -> Markup:

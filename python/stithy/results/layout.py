@@ -26,7 +26,7 @@
     ledger.parquet  ledger_findings.parquet  drives.parquet  surroundings.parquet
     server.log
   cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again
-  report.html
+  report.{html,pdf,md,json}     the report, in the formats that were asked for
   report/                       figures and the tables behind them, regenerated at will
 """
 
@@ -159,8 +159,12 @@ class RunDirectory:
 
     @property
     def page(self) -> Path:
-        """The report."""
-        return self.root / "report.html"
+        """The report as a page."""
+        return self.report_as("html")
+
+    def report_as(self, name: str) -> Path:
+        """The report in a format; `name` is that of the format."""
+        return self.root / f"report.{name}"
 
     @property
     def report(self) -> Path:

@@ -30,3 +30,28 @@ def test_a_directory_without_a_run_is_a_wrong_command_line(
     assert run(["report", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_formats_that_were_asked_for_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line each for people, a path each for programs."""
+    build_run(tmp_path, Shape(users=(1,), duration_s=3, series=False))
+    assert run(["report", str(tmp_path), "--format", "md,json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    paths = [str(tmp_path / name) for name in ("report.md", "report.json")]
+    assert lines[-2:] == [f"Report: {path}" for path in paths]
+    assert run(["report", str(tmp_path), "--format", "md,json", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["files"] == {"md": paths[0], "json": paths[1]}
+    assert told["report"] == paths[0]
+
+
+def test_an_unknown_format_is_refused_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the formats that there are."""
+    build_run(tmp_path, Shape(users=(1,), duration_s=3, series=False))
+    assert run(["report", str(tmp_path), "--format", "docx"]) == 2
+    assert "html, json, md, pdf" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()

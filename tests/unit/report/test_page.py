@@ -11,7 +11,8 @@ import pytest
 from stithy.errors import InfrastructureError
 from stithy.report import draw
 from stithy.report.context import context_of
-from stithy.report.page import build, render, write_report
+from stithy.report.page import build, render
+from stithy.report.write import write_report
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.html_page import PrintedPage, PrintedTable, read_page
@@ -26,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     root = tmp_path_factory.mktemp("report") / "run"
     broken = {window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detected"}}
     directory = build_run(root, Shape(changes=broken))
-    assert write_report(root) == directory.page
+    assert write_report(root) == (directory.page,)
     return directory
 
 
@@ -171,7 +172,7 @@ def test_every_figure_has_title_words_and_data(run: RunDirectory, page: PrintedP
     described = [a for tag, a in page.elements if tag == "div" and a.get("role") == "img"]
     assert len(described) == figures
     assert all(attributes["aria-label"] for attributes in described)
-    for ending in ("svg", "vl.json", "parquet", "csv"):
+    for ending in ("svg", "png", "vl.json", "parquet", "csv"):
         assert len(list((run.report / "figures").glob(f"*.{ending}"))) == figures
     for title in page.texts["<h3>"]:
         assert title.strip() or title.isspace()

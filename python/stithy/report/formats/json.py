@@ -1,0 +1,42 @@
+"""The report's answer for programs: what is on its first screen, with all digits."""
+
+import json
+from typing import Any
+
+from stithy.report.page import Page
+
+NAME = "json"
+
+VERSION = 1
+"""Of this file. 1: the first."""
+
+
+def make(page: Page, drawings: dict[str, str]) -> bytes:
+    """The answer, the levels, verdicts, thresholds and reasons; what is missing is null."""
+    del drawings  # figures are files of their own
+    tables = ("summary", "verdicts", "thresholds", "search", "reasons", "missing")
+    document = {
+        "version": VERSION,
+        **_run(page),
+        "answer": {
+            "headline": page.answer.headline,
+            "flaws": page.answer.flawed,
+            "findings": page.answer.others,
+            "support": page.answer.support,
+        },
+        **{name: page.tables[name].frame.to_dicts() for name in tables},
+    }
+    return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _run(page: Page) -> dict[str, Any]:
+    manifest = page.context.manifest
+    return {
+        "question": manifest.question if manifest else None,
+        "label": page.context.label,
+        "started_at_s": manifest.started_at_s if manifest else None,
+        "stithy_version": manifest.stithy_version if manifest else None,
+        "seed": manifest.seed if manifest else None,
+        "comparability_key": manifest.comparability_key if manifest else None,
+        "candidates": list(page.context.evidence.candidates),
+    }

@@ -1,0 +1,67 @@
+"""A short report in Markdown, for a pull request or a ticket: the first screen of the page."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import polars as pl
+
+from stithy.report.markdown import bullets, code, escaped, table
+from stithy.report.page import Page
+from stithy.report.provenance import provenance
+from stithy.report.tables import PageTable
+
+NAME = "md"
+
+
+def make(page: Page, drawings: dict[str, str]) -> bytes:
+    """Question, answer, candidates by levels, what was invalid, thresholds, how to repeat."""
+    del drawings  # a summary has none
+    return ("\n\n".join(_parts(page)) + "\n").encode()
+
+
+def _parts(page: Page) -> Iterator[str]:
+    context, manifest = page.context, page.context.manifest
+    yield f"# {escaped(manifest.question if manifest else 'Report of a run')}"
+    if context.label:
+        yield f"**{escaped(context.label)}**"
+    yield f"**{escaped(page.answer.headline)}**"
+    if page.answer.flawed:
+        yield "What weakens the answer (Validity is a part of the whole report, `report.html`):"
+        yield bullets(page.answer.flawed)
+    if page.answer.others:
+        yield bullets(page.answer.others)
+    if page.answer.support:
+        yield escaped(" ".join(page.answer.support))
+    for name in ("thresholds", "summary", "search"):
+        yield from _captioned(page.tables[name])
+    yield escaped(f"{context.footer}.")
+    yield from _captioned(_invalid(page.tables["reasons"]))
+    yield from _repeat(page)
+    yield escaped(provenance(manifest))
+
+
+def _captioned(each: PageTable) -> Iterator[str]:
+    if not each.frame.is_empty():
+        yield f"{escaped(each.caption)}:"
+        yield table(each)
+
+
+def _invalid(reasons: PageTable) -> PageTable:
+    """The reasons that invalidate, without the notes."""
+    shows = tuple(show for show in reasons.columns if show.column != "weight")
+    frame = reasons.frame.filter(pl.col("weight") == "invalid")
+    return replace(reasons, caption="What makes windows invalid", columns=shows, frame=frame)
+
+
+def _repeat(page: Page) -> Iterator[str]:
+    manifest = page.context.manifest
+    if manifest is None:
+        return
+    yield (
+        f"To repeat it, run this study with Stithy {escaped(manifest.stithy_version)} (seed "
+        f"{manifest.seed}, comparability key {escaped(manifest.comparability_key)}): "
+        "`stithy run study.yaml`"
+    )
+    if page.context.run.study:
+        study = code(page.context.run.study)
+        yield f"<details><summary>The study file</summary>\n\n{study}\n\n</details>"

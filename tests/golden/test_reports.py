@@ -1,0 +1,38 @@
+"""The report as text: the summary in Markdown, and what the PDF says."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.registry import plugins
+from stithy.report import draw
+from stithy.report.context import context_of
+from stithy.report.page import Page, build
+from stithy.results.read import read_run
+from support import golden
+from support.pdf_text import text_of
+from support.sample_run import Shape, build_run, window_id
+
+HERE = Path(__file__).parent / "reports"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A short run with an invalid window: a disk that saturates, and memory."""
+    root = tmp_path_factory.mktemp("run")
+    broken = {window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detected"}}
+    build_run(root, Shape(users=(1, 4), duration_s=3, series=False, changes=broken))
+    return build(context_of(read_run(root)))
+
+
+def test_the_summary_in_markdown_is_the_one_accepted(page: Page, accept_golden: bool) -> None:
+    """What stands in a pull request or a ticket."""
+    text = plugins("format")["md"].make(page, {}).decode()
+    golden.same(HERE / "disk-and-memory.md", text, accept_golden)
+
+
+def test_the_words_of_the_pdf_are_those_accepted(page: Page, accept_golden: bool) -> None:
+    """Page by page, contents, figures' titles and tables included."""
+    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
+    text = text_of(plugins("format")["pdf"].make(page, drawings))
+    golden.same(HERE / "disk-and-memory.pdf.txt", text, accept_golden)
