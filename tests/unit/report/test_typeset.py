@@ -1,7 +1,8 @@
 """Setting in print: what no font has is told by its number, and pages can be looked at."""
 
-from stithy.report.reading import Heading, Paragraph, Run
-from stithy.report.typeset import images, printable
+from stithy.report.reading import Grid, Heading, Paragraph, Run
+from stithy.report.typeset import images, pdf, printable
+from support.pdf_text import text_of
 
 
 def test_letters_without_a_font_are_told_by_number() -> None:
@@ -19,3 +20,18 @@ def test_its_pages_can_be_had_as_images() -> None:
     """For who looks after how they are set."""
     sheets = images([Heading(0, "Which?"), Paragraph((Run("This."),), "answer")], {}, 30)
     assert [sheet[:4] for sheet in sheets] == [b"\x89PNG"]
+
+
+def test_a_table_wider_than_a_page_is_set_in_parts_with_its_first_column() -> None:
+    """No cell is lost, and an interval stays with the value before it."""
+    headings = ["Users", *("a", "b", "from", "to (95 %)") * 5]
+    cells = ["first", *(f"c{number}" for number in range(20))]
+    wide = Grid("t", "Wide", "", tuple(headings), (True,) * 21, (tuple(cells),))
+    lines = text_of(pdf([Heading(0, "Which?"), wide], {}, 0)).splitlines()
+    assert [line for line in lines if line.startswith("Users")] == [
+        "Users a b from to (95 %) a b from to (95 %) a",
+        "Users b from to (95 %) a b from to (95 %) a",
+        "Users b from to (95 %)",
+    ]
+    parts = [line.split() for line in lines if line.startswith("first")]
+    assert [cell for part in parts for cell in part[1:]] == cells[1:]
