@@ -76,9 +76,9 @@ def _write(target: Path | None, pieces: Iterable[str]) -> None:
     if target is None:
         show_pieces(pieces)
         return
-    from stithy.results.files import write_durably
+    from stithy.results.files import write_pieces_durably
 
-    write_durably(target, "".join(pieces).encode())
+    write_pieces_durably(target, (piece.encode() for piece in pieces))
 
 
 def _tell(made: "Export", unread: int) -> None:

@@ -1,8 +1,8 @@
 """The interface of an export: the results of a run in a format that other programs read.
 
-An export is one module in `exports/` with `NAME`, as `stithy export --to` has it, `MEANING`, who
-reads it in a few words, and `export(context)`. What supports no claim is left out of formats that
-cannot say so, and marked in those that can.
+An export is one module in `exports/` with `NAME`, as `stithy export --to` has it, and
+`export(context)`. What supports no claim is left out of formats that cannot say so, and marked in
+those that can. What must stand beside every number of a run stands beside it there, too.
 """
 
 from collections.abc import Iterable
@@ -44,3 +44,11 @@ def require_valid(context: Context) -> int:
 def workload_name(context: Context) -> str:
     """What was done, for formats that want a name: the workload, where it is known."""
     return context.manifest.workload.name if context.manifest else "workload"
+
+
+def note_of(context: Context, candidate: str) -> str:
+    """What must stand beside every number of a candidate; empty where nothing must."""
+    known = context.manifest.candidates if context.manifest else ()
+    emulated = any(each.name == candidate and each.drives for each in known)
+    parts = (context.label, "EMULATED drive" if emulated else None)
+    return "; ".join(part for part in parts if part)

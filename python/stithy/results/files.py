@@ -5,6 +5,7 @@ leaves the old file or the new one, never a half.
 """
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,10 +17,15 @@ def write_durably(path: Path, content: bytes) -> None:
 
     Raises InfrastructureError where the file system refuses, such as a full disk.
     """
+    write_pieces_durably(path, (content,))
+
+
+def write_pieces_durably(path: Path, pieces: Iterable[bytes]) -> None:
+    """The same of what is too long to be in memory at once."""
     beside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_and_sync(beside, content)
+        _write_and_sync(beside, pieces)
         beside.replace(path)
         sync_directory(path.parent)
     except OSError as error:
@@ -30,6 +36,10 @@ def write_durably(path: Path, content: bytes) -> None:
             where=str(path),
             remedy="make room on that file system or choose another with --out",
         ) from error
+    except BaseException:
+        with suppress(OSError):  # who makes the pieces failed, or a person stopped it
+            beside.unlink()
+        raise
 
 
 def sync_directory(path: Path) -> None:
@@ -41,8 +51,9 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _write_and_sync(path: Path, content: bytes) -> None:
+def _write_and_sync(path: Path, pieces: Iterable[bytes]) -> None:
     with path.open("wb") as file:
-        file.write(content)
+        for piece in pieces:
+            file.write(piece)
         file.flush()
         os.fsync(file.fileno())

@@ -1,11 +1,12 @@
 """Files are there whole or not at all."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stithy.errors import InfrastructureError
-from stithy.results.files import write_durably
+from stithy.results.files import write_durably, write_pieces_durably
 
 
 def test_a_file_is_written_with_its_parents_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -36,4 +37,19 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(InfrastructureError, match="No space left on device"):
         write_durably(path, b"new")
     assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_pieces_are_one_file_and_a_failure_on_the_way_leaves_the_old_one(tmp_path: Path) -> None:
+    """Also where it is not the disk that fails, but who makes the pieces."""
+    path = tmp_path / "b.txt"
+    write_pieces_durably(path, (b"one", b"two"))
+
+    def broken() -> Iterator[bytes]:
+        yield b"three"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_pieces_durably(path, broken())
+    assert path.read_bytes() == b"onetwo"
     assert list(tmp_path.iterdir()) == [path]

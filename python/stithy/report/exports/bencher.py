@@ -9,10 +9,9 @@ import json
 
 from stithy.analysis.spread import mean_interval
 from stithy.report.context import Context
-from stithy.report.export import Export, require_valid, workload_name
+from stithy.report.export import Export, note_of, require_valid, workload_name
 
 NAME = "bencher"
-MEANING = "Bencher Metric Format, JSON"
 
 MEASURES = {
     "nopm": "nopm",
@@ -30,12 +29,17 @@ def export(context: Context) -> Export:
     left_out = require_valid(context)
     evidence = context.evidence
     document = {
-        f"{workload_name(context)}/candidate={candidate}/users={users}": measures
+        _name(context, candidate, users): measures
         for candidate in evidence.candidates
         for users in evidence.levels
         if (measures := _measures(context, candidate, users))
     }
     return Export((json.dumps(document, indent=2, ensure_ascii=False), "\n"), left_out)
+
+
+def _name(context: Context, candidate: str, users: int) -> str:
+    name = f"{workload_name(context)}/candidate={candidate}/users={users}"
+    return f"{name} ({note})" if (note := note_of(context, candidate)) else name
 
 
 def _measures(context: Context, candidate: str, users: int) -> dict[str, dict[str, float]]:

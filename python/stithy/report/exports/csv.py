@@ -7,14 +7,13 @@ window. What was sampled each second is in the Parquet files, which are too long
 import polars as pl
 
 from stithy.report.context import Context
-from stithy.report.export import Export, invalid_windows
+from stithy.report.export import Export, invalid_windows, note_of
 
 NAME = "csv"
-MEANING = "one table of windows and transaction types"
 
 FIRST = (
     "candidate", "users", "block", "attempt", "window_id", "transaction", "valid",
-    "invalid_because", "nopm", "tpm",
+    "invalid_because", "note", "nopm", "tpm",
 )  # fmt: skip
 """What a person looks for, before all other columns of the tables `window` and `transactions`."""
 
@@ -45,10 +44,12 @@ def _validity(context: Context) -> pl.DataFrame:
             window.id,
             window.valid,
             " ".join(reason.sentence for reason in window.reasons if reason.invalidates) or None,
+            note_of(context, window.candidate) or None,
         )
         for window in context.evidence.windows
     ]
     schema = {"window_id": pl.String, "valid": pl.Boolean, "invalid_because": pl.String}
+    schema |= {"note": pl.String}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -1,7 +1,8 @@
 """The text format of Go's benchmarks, one line a valid window, which `benchstat` compares.
 
 `benchstat -col /candidate FILE` holds candidates side by side. Every fact above the lines would
-split its tables, so there are only those without which two runs may not be compared at all.
+split its tables, so there are only those without which two runs may not be compared at all, and
+what must stand beside every number.
 Source of the format: https://go.dev/design/14313-benchmark-format.
 """
 
@@ -9,11 +10,11 @@ import re
 from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
+from stithy.report import drives
 from stithy.report.context import Context
 from stithy.report.export import Export, require_valid, workload_name
 
 NAME = "go-bench"
-MEANING = "lines for Go's benchstat"
 
 UNITS = {
     "nopm": ("nopm", "higher"),
@@ -41,6 +42,8 @@ def _facts(context: Context) -> Iterator[str]:
     yield f"engine: {_one_line(manifest.database.engine)}"
     if manifest.database.server_version:
         yield f"server-version: {_one_line(manifest.database.server_version)}"
+    if notes := [each for each in (context.label, drives.footer(manifest)) if each]:
+        yield f"note: {_one_line('; '.join(notes))}"
 
 
 def _units() -> Iterator[str]:

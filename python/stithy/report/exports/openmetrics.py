@@ -12,14 +12,13 @@ import polars as pl
 from stithy.metrics import find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
-from stithy.report.export import Export, invalid_windows
+from stithy.report.export import Export, invalid_windows, note_of
 from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
-MEANING = "text for Prometheus, with every second"
 
-LABELS = ("run", "candidate", "users", "block", "attempt", "window", "valid")
-"""Labels of every line."""
+LABELS = ("run", "candidate", "users", "block", "attempt", "window", "valid", "note")
+"""Labels of every line, as far as any of a family has them."""
 KEYS = frozenset({"users", "block", "attempt", "position", "second", "at_s"})
 """Numbers that are labels or instants, and no values."""
 NAMES = {
@@ -54,6 +53,7 @@ def _labels(context: Context) -> pl.DataFrame:
         (
             *(window.id, name, window.candidate, str(window.users), str(window.block)),
             *(str(window.attempt), window.id, "true" if window.valid else "false"),
+            note_of(context, window.candidate),
         )
         for window in context.evidence.windows
     ]
@@ -99,10 +99,11 @@ def _phase() -> pl.Expr:
 
 def _written(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
     """A family with its samples, those of one set of labels together and in order of time."""
-    names = (*LABELS, *own)
-    known = frame.filter(pl.col("value").cast(pl.Float64).is_finite()).sort(*names, "at_s")
+    known = frame.filter(pl.col("value").cast(pl.Float64).is_finite())
     if known.is_empty():
         return ""
+    names = [name for name in (*LABELS, *own) if known[name].fill_null("").ne("").any()]
+    known = known.sort(*names, "at_s")
     told = [part for name in names for part in (pl.lit(f',{name}="'), _escaped(name), pl.lit('"'))]
     told[0] = pl.lit(f'{each.name}{{{names[0]}="')
     value, at_s = pl.col("value").cast(pl.String), pl.col("at_s").round(3).cast(pl.String)

@@ -65,3 +65,11 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     for root in (first, second):
         build_run(root, Shape(users=(1,), duration_s=2))
     assert text_of(first) == text_of(second)
+
+
+def test_what_must_stand_beside_every_number_is_a_label(tmp_path: Path) -> None:
+    """Of an emulated drive, and of a profile that is not the specification's."""
+    build_run(tmp_path, Shape(users=(1,), duration_s=2, series=False, drives={"disk": 0.0}))
+    tpm = read(text_of(tmp_path))["stithy_window_transactions_per_minute"]
+    notes = {labels["candidate"]: labels["note"] for labels, _, _ in tpm.samples}
+    assert notes == {"disk": "EMULATED drive", "memory": ""}
