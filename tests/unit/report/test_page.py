@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -312,6 +313,19 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     for piece in ("manifest.json", "study.yaml", "seconds.parquet"):
         assert piece in named
     assert str(tmp_path) not in named
+
+
+def test_rows_that_are_too_many_to_print_are_said_to_be_where_they_are(tmp_path: Path) -> None:
+    """Tables of the page and data of figures lie in folders of their own."""
+    build_run(tmp_path, Shape(users=(1,), duration_s=3, series=False))
+    made = build(context_of(read_run(tmp_path)))
+    laws = made.tables["identities"]
+    many = replace(laws, frame=pl.concat([laws.frame] * 201))
+    made.tables["identities"] = many
+    page = read_page(render(made, dict.fromkeys((each.name for each in made.figures), "")))
+    told = " ".join(page.classed("<details>").split())
+    rows = f"These {many.frame.height:,} rows are too many to print"
+    assert f"{rows}; they are in report/tables/identities.csv" in told
 
 
 def test_a_report_that_cannot_be_written_says_where_and_what_to_do(tmp_path: Path) -> None:
