@@ -11,15 +11,12 @@ from typing import Any
 
 import vl_convert
 
-from stithy.report import palette
 from stithy.report.theme import config
 
 FONTS = Path(__file__).parent / "assets" / "fonts"
 
 VEGA_LITE = "6.4"
 """The version of Vega-Lite that draws; the bundle carries the same."""
-
-PNG_SCALE = 2
 
 _EMPTY = re.compile(
     r'<path class="(?:background|foreground)"[^>]*d="(?:M0,0h0v0h0Z)?"[^>]*/>'
@@ -50,14 +47,6 @@ def svg(spec: dict[str, Any], prefix: str) -> str:
     """The drawing as SVG, its ids starting with `prefix`."""
     _register_fonts()
     return tidy(vl_convert.vegalite_to_svg(themed(spec), vl_version=VEGA_LITE), prefix)
-
-
-def png(drawing: str) -> bytes:
-    """A drawing of `svg` as an image of twice its size, on the page's light colour."""
-    _register_fonts()
-    paper = f'<rect width="100%" height="100%" fill="{palette.PAPER[0]}"/>'
-    head, _, rest = drawing.partition(">")
-    return vl_convert.svg_to_png(f"{head}>{paper}{rest}", scale=PNG_SCALE)
 
 
 @cache

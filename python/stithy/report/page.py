@@ -67,6 +67,10 @@ class Page:
         """All figures, in the order of the page."""
         return [each for s in self.sections for each in s.drawn if isinstance(each, Figure)]
 
+    def footer(self, figure: Figure) -> str:
+        """What must be read with a figure where it stands alone, away from the page."""
+        return " · ".join(each for each in (self.context.label, figure.footer) if each)
+
 
 def build(context: Context) -> Page:
     """The page's content from a run's evidence."""

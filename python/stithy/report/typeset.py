@@ -1,6 +1,6 @@
-"""Sets a report in print with Typst: tagged PDF (PDF/UA-1) with the shipped font, the same bytes.
+"""Sets reports and figures with Typst: tagged PDF (PDF/UA-1) and PNG, one font, the same bytes.
 
-The source `assets/report.typ` never changes. All that is set comes to it as one JSON text, so no
+The sources `assets/*.typ` never change. All that is set comes to it as one JSON text, so no
 name, question or message of a server can ever be Typst's markup or code. Letters that no font has,
 and those that steer and are not seen, are set by their number: `[U+1F600]`.
 """
@@ -21,6 +21,8 @@ from stithy.report.reading import Block, Heading, Picture
 
 ASSETS = Path(__file__).parent / "assets"
 STANDARD: Any = "ua-1"
+PIXELS_PER_INCH = 2 * 96
+"""Of a figure's image: twice what a drawing has, by the definition of a CSS pixel."""
 
 _SIZE = re.compile(r'<svg[^>]* width="([\d.]+)"[^>]* height="([\d.]+)"')
 _PROBE = b'#set document(title: "t")\n#set text(font: "Inter")\n#sys.inputs.report'
@@ -38,6 +40,19 @@ def images(blocks: Sequence[Block], drawings: Mapping[str, str], ppi: float) -> 
         source, format="png", ppi=ppi, sys_inputs={"report": _input(blocks, drawings)}
     )
     return sheets if isinstance(sheets, list) else [sheets or b""]
+
+
+def png(title: str, drawing: str, footer: str) -> bytes:
+    """A figure as an image of twice the size of its drawing, with what must be read beside it."""
+    figure = {"title": title, "svg": drawing, "footer": footer, **_size(drawing)}
+    image = _compiler().compile(
+        (ASSETS / "figure.typ").read_bytes(),
+        format="png",
+        ppi=PIXELS_PER_INCH,
+        sys_inputs={"report": printable(json.dumps(figure, ensure_ascii=False))},
+    )
+    assert isinstance(image, bytes)  # its page is as high as the figure
+    return image
 
 
 def _input(blocks: Sequence[Block], drawings: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from stithy.registry import plugins
 from stithy.report import draw
 from stithy.report.context import context_of
 from stithy.report.page import Page, build
+from stithy.report.typeset import png
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -69,7 +70,8 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
     for figure in page.figures:
         figure.table.write(folder / "figures")
         (folder / "figures" / f"{figure.name}.svg").write_text(drawings[figure.name])
-        (folder / "figures" / f"{figure.name}.png").write_bytes(draw.png(drawings[figure.name]))
+        image = png(figure.title, drawings[figure.name], page.footer(figure))
+        (folder / "figures" / f"{figure.name}.png").write_bytes(image)
         document = json.dumps(draw.themed(figure.spec), indent=1, ensure_ascii=False)
         (folder / "figures" / f"{figure.name}.vl.json").write_text(document + "\n")
     for table in (*page.tables.values(), *page.facts):

@@ -1,7 +1,7 @@
 """Setting in print: what no font has is told by its number, and pages can be looked at."""
 
 from stithy.report.reading import Grid, Heading, Paragraph, Run
-from stithy.report.typeset import images, pdf, printable
+from stithy.report.typeset import images, pdf, png, printable
 from support.pdf_text import text_of
 
 
@@ -35,3 +35,19 @@ def test_a_table_wider_than_a_page_is_set_in_parts_with_its_first_column() -> No
     ]
     parts = [line.split() for line in lines if line.startswith("first")]
     assert [cell for part in parts for cell in part[1:]] == cells[1:]
+
+
+def test_a_figure_alone_is_twice_its_drawing_with_a_margin_and_room_for_its_words() -> None:
+    """Width and height stand in the head of a PNG; a footer that is long needs lines."""
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="400" height="100"></svg>'
+    short, long = (png("It grows", svg, "EMULATED " * count) for count in (1, 40))
+    assert int.from_bytes(short[16:20], "big") == 2 * (400 + 32)
+    heights = [int.from_bytes(image[20:24], "big") for image in (short, long)]
+    assert 2 * 100 < heights[0] < heights[1]
+    assert short == png("It grows", svg, "EMULATED ")
+
+
+def test_a_title_with_code_stays_a_title() -> None:
+    """Whatever it holds; what would be read or would end the making does neither."""
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="10"></svg>'
+    assert png('#read("/etc/hostname") #panic() $x', svg, "*a* @b 😀").startswith(b"\x89PNG")
