@@ -49,7 +49,7 @@ def png(title: str, drawing: str, footer: str) -> bytes:
         (ASSETS / "figure.typ").read_bytes(),
         format="png",
         ppi=PIXELS_PER_INCH,
-        sys_inputs={"report": printable(json.dumps(figure, ensure_ascii=False))},
+        sys_inputs={"report": _json(figure)},
     )
     assert isinstance(image, bytes)  # its page is as high as the figure
     return image
@@ -63,7 +63,7 @@ def _input(blocks: Sequence[Block], drawings: Mapping[str, str]) -> str:
         "blocks": [asdict(each) for each in blocks],
         "drawings": {name: {"svg": drawings[name], **_size(drawings[name])} for name in pictured},
     }
-    return printable(json.dumps(document, ensure_ascii=False))
+    return _json(document)
 
 
 def _size(drawing: str) -> dict[str, float]:
@@ -73,15 +73,28 @@ def _size(drawing: str) -> dict[str, float]:
     return {"width": width, "height_to_width": height / width}
 
 
+def _json(value: Any) -> str:
+    return json.dumps(_printable_within(value), ensure_ascii=False)
+
+
+def _printable_within(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {key: _printable_within(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable_within(each) for each in value]
+    return value
+
+
 def printable(text: str) -> str:
     """The text with what cannot be seen in print told by its number."""
-    letters = {letter for letter in text if not letter.isascii() or letter == "\x7f"}
-    return numbered(text, {letter for letter in letters if not _can_be_seen(letter)})
+    return numbered(text, {letter for letter in {*text} if not _can_be_seen(letter)})
 
 
 @cache
 def _can_be_seen(letter: str) -> bool:
-    return is_seen(letter) and _is_in_a_font(letter)
+    return is_seen(letter) and (letter.isascii() or _is_in_a_font(letter))
 
 
 def _is_in_a_font(letter: str) -> bool:

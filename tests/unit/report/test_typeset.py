@@ -7,7 +7,7 @@ from support.pdf_text import text_of
 
 def test_letters_without_a_font_are_told_by_number() -> None:
     """The standard forbids what cannot be shown, and a report must not fail for a name."""
-    assert printable("a 😀 ÷ 中\u202e") == "a [U+1F600] ÷ [U+4E2D][U+202E]"
+    assert printable("a 😀 ÷ 中\u202e\x1b") == "a [U+1F600] ÷ [U+4E2D][U+202E][U+001B]"
 
 
 def test_letters_with_a_font_stay() -> None:

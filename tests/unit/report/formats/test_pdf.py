@@ -16,7 +16,7 @@ from support.pdf_text import read_pdf, tags_of, text_of
 from support.sample_run import START_S, Shape, build_run, window_id
 
 CODE = '#read("/etc/hostname") #panic() $x^2$ *bold* @label <label> `raw` \\ // /* [a]'
-HOSTILE = f"{CODE} <script>alert(1)</script>\"'&\u202e😀 \N{HEBREW LETTER ALEF}"
+HOSTILE = f"{CODE} <script>alert(1)</script>\"'&\x1b[31m\u202e😀 \N{HEBREW LETTER ALEF}"
 
 
 def _page(root: Path, shape: Shape) -> Page:
@@ -120,7 +120,7 @@ def test_names_with_code_stay_texts(tmp_path: Path) -> None:
     first = page.figures[0]
     drawing = {figure.name: draw.svg(first.spec, first.name) for figure in page.figures}
     made = make(page, drawing)
-    shown = HOSTILE.replace("\u202e", "[U+202E]").replace("😀", "[U+1F600]")
+    shown = HOSTILE.replace("\x1b", "[U+001B]").replace("\u202e", "[U+202E]")
     letters = _joined(made)
     # What is read from right to left may be told on either side of its neighbours.
     assert "".join(shown[: shown.index("[U+202E]")].split()) in letters
