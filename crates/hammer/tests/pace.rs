@@ -70,7 +70,8 @@ fn freeze_once(instance: &Instance, at: u64) -> impl FnMut(&Second) -> Option<Jo
 
 /// In an open loop of 500 a second a stall of 2 s is seen in full: of the transactions of T seconds
 /// those in the longest hundredth were due in the first T/100 of the stall, so that the 99th percentile
-/// is the stall less T/100, within 2 %.
+/// is the stall less T/100, at most 2 % less; what the server then takes for those that wait comes on
+/// top, at most a tenth of the stall.
 #[tokio::test]
 async fn a_stall_shows_in_full_in_an_open_loop() {
     let instance = Instance::start(&[]);
@@ -91,7 +92,7 @@ async fn a_stall_shows_in_full_in_an_open_loop() {
     let from_to = summary.measure_from_s..summary.measure_to_s;
     let p99_s = hlog::merged(&text, from_to).value_at_quantile(0.99) as f64 / 1e6;
     assert!(
-        (p99_s / expected_s - 1.0).abs() < 0.02,
+        (0.98..1.10).contains(&(p99_s / expected_s)),
         "p99 is {p99_s} s, the stall of {stall_s} s says {expected_s} s; {summary:?}"
     );
     let waited_s = summary.transactions[0].pool_wait.as_ref().unwrap().max_s;

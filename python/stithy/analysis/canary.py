@@ -40,8 +40,9 @@ GAUGES = (
     Gauge("all_rounds_per_s", "all CPUs", 0.05),
     Gauge("read_p50_s", "reads", 1 / 3),
 )
-"""Own: measured on a quiet virtual machine, where CPUs did their work within 0.3 % of the median but
-once (2.4 %), and the median read took 36 to 48 µs, up to 27 % off, with the host's neighbours."""
+"""Own: measured on a quiet virtual machine, where CPUs did their work within 0.3 % of the median
+but once (2.4 %), and the median read took 36 to 48 µs, up to 27 % off, with the host's neighbours.
+"""
 
 
 @dataclass(frozen=True)

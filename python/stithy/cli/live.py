@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from stithy.cli.render import say
 from stithy.clock import SystemClock
-from stithy.run.events import Event, Observer
+
+if TYPE_CHECKING:
+    from stithy.run.events import Event, Observer
 
 
 @contextmanager
-def told_live(metrics: str | None, show: Observer) -> Iterator[Observer]:
+def told_live(metrics: str | None, show: "Observer") -> "Iterator[Observer]":
     """Inside, the events that are shown are told at the address, too; None: they are shown only.
 
     Raises UserError for an address that is wrong or not on loopback, PreconditionError for a port
@@ -24,7 +27,7 @@ def told_live(metrics: str | None, show: Observer) -> Iterator[Observer]:
 
     numbers = LiveNumbers(SystemClock(), invalid)
 
-    def both(event: Event) -> None:
+    def both(event: "Event") -> None:
         show(event)
         numbers.show(event)
 

@@ -92,6 +92,7 @@ def as_json(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> dict[
             "space_bytes": space_by_candidate(plan),
         },
         "search_most": _search_most(plan, tried),
+        "short_windows": list(_short(study)),
     }
 
 
@@ -126,7 +127,16 @@ def as_text(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> str:
         parts.append(_search(plan.search, tried))
     if study.load.ledger:
         parts.append(LEDGERS)
+    if short := _short(study):
+        parts.append("\n".join(short))
     return "\n\n".join(parts)
+
+
+def _short(study: "Study") -> tuple[str, ...]:
+    """What windows shorter than usual cost."""
+    from stithy.plan.short import costs_of_short_windows
+
+    return costs_of_short_windows(study.load.ramp_up_s, study.load.duration_s)
 
 
 def _known(plan: "Plan", forecast: "Forecast") -> str:

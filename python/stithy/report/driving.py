@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stithy.plan.short import costs_of_short_windows
 from stithy.results.manifest import LoadFacts
 from stithy.workload import words
 from stithy.workload.words import HAMMERDB, Reach
@@ -21,6 +22,11 @@ OPEN = (
     "response time says so. A level is a number of connections. Unserved are the transactions that "
     "were due in the measurement and not begun by its end."
 )
+
+
+def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
+    """What windows shorter than usual cost, a sentence each."""
+    return costs_of_short_windows(load.ramp_up_s, load.duration_s) if load else ()
 
 
 def said(load: LoadFacts | None) -> str:

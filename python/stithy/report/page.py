@@ -132,6 +132,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         asked=looks.asked(page.context),
         searched=searches.asked(page.context),
         lost=lost.pattern(page.context),
+        short=driving.short_windows(page.context.load),
         loop=driving.paragraph(page.context.load),
         head_room=head_room.sentence(page.context),
         machine=canaries.sentence(page.context),

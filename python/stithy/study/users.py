@@ -25,6 +25,9 @@ DAY_S = 86_400.0
 USERS_MAX = 100_000
 CONNECTIONS_MAX = 10_000
 REPEAT_MAX = 1000
+RAMP_UP_S = 30.0
+"""Own: until caches and log of most databases are as they stay; docs/explanation/verdicts.md."""
+DURATION_S = 60.0
 RATE_PER_S_MIN = 0.01
 RATE_PER_S_MAX = 1e6
 
@@ -163,14 +166,22 @@ class Load(BaseModel):
     )
     ramp_up_s: Annotated[Seconds, within(0, DAY_S, format_duration)] = Field(
         alias="ramp_up",
-        default=5.0,
-        json_schema_extra={"default": "5 s"},
-        description="Time under load before each measurement starts.",
-        examples=["5 s"],
+        default=RAMP_UP_S,
+        json_schema_extra={"default": format_duration(RAMP_UP_S)},
+        description=(
+            "Time under load before each measurement starts. What a shorter one costs is told by "
+            "`stithy plan` and in the report."
+        ),
+        examples=["10 s"],
     )
     duration_s: Annotated[Seconds, within(1, 7 * DAY_S, format_duration)] = Field(
         alias="duration",
-        description="Time that each window is measured, at least 1 s.",
+        default=DURATION_S,
+        json_schema_extra={"default": format_duration(DURATION_S)},
+        description=(
+            "Time that each window is measured, at least 1 s. What a shorter one costs is told by "
+            "`stithy plan` and in the report."
+        ),
         examples=["20 s"],
     )
     repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), _number(REPEAT_MAX)] = Field(
