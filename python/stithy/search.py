@@ -2,6 +2,7 @@
 
 `max users with p95 of new-order ≤ 1 s`. `study.search` reads such a text, `analysis.search` says
 which level comes next, `plan.search` makes steps of it. Printed and read again a limit is the same.
+A limit that is not searched for, `p95 of new-order ≤ 1 s`, is the same limit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,9 +44,14 @@ class Limit:
         """Whether a measured value is as it must be."""
         return value_s <= self.limit_s
 
+    @property
+    def text(self) -> str:
+        """As it is written in a study that does not search for it: `p95 of new-order ≤ 1 s`."""
+        return f"{self.name} ≤ {_written(self.limit_s)}"
+
     def __str__(self) -> str:
-        """As it is written in a study."""
-        return f"max users with {self.name} ≤ {_written(self.limit_s)}"
+        """As it is written in a study that searches for it."""
+        return f"max users with {self.text}"
 
 
 def read_time(text: str) -> float:

@@ -21,6 +21,7 @@ from stithy.results.manifest import (
     DatabaseFacts,
     End,
     Fact,
+    LimitFacts,
     LoadFacts,
     Manifest,
     MemoryFacts,
@@ -89,6 +90,7 @@ class Shape:
     thresholds: tuple[Threshold, ...] = ()
     primary: QuestionFacts | None = None
     search: SearchFacts | None = None
+    limit: LimitFacts | None = None
     null: bool = False
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
@@ -199,7 +201,8 @@ def manifest(shape: Shape) -> Manifest:
         plan=PlanFacts(
             windows=tuple(each for each in windows if each not in further), further=further,
             master_candidate=shape.candidates[0],
-            question=shape.primary, search=shape.search, null=shape.null,
+            question=shape.primary, search=shape.search, limit=shape.limit,
+            null=shape.null,
             skipped=tuple(sorted(shape.skipped)),
         ),
         candidates=tuple(_candidate(shape, index) for index in range(len(shape.candidates))),

@@ -125,6 +125,8 @@ def as_text(study: "Study", plan: "Plan", tried: "Sequence[Step]" = ()) -> str:
     ]
     if plan.search is not None:
         parts.append(_search(plan.search, tried))
+    elif plan.limit is not None:
+        parts.append(f"Limit: {plan.limit.text}; the report tells how many users are within it.")
     if study.load.ledger:
         parts.append(LEDGERS)
     if short := _short(study):

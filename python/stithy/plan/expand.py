@@ -32,6 +32,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         question=scene.question,
         twins=scene.twins,
         search=study.load.search(study.workload.warehouses),
+        limit=study.load.response_limit,
     )
 
 

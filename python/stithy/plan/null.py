@@ -17,8 +17,8 @@ def nulled(study: Study) -> Study:
     """The study with its first candidate alone; its question names no pair, and it demands nothing.
 
     Thresholds ask for what a null study cannot say: it has one candidate. Nor does it search: what
-    a search finds has no interval that could hold a difference. Raises UserError where nothing but
-    a search is left.
+    a search finds has no interval that could hold a difference; its limit stays, as one that is
+    drawn. Raises UserError where nothing but a search is left.
     """
     if not study.load.users:
         raise UserError(
@@ -26,7 +26,8 @@ def nulled(study: Study) -> Study:
             where="--null",
             remedy="give `load.users` a level beside `load.find`",
         )
-    load = study.load.model_copy(update={"find": None, "find_within": None})
+    kept = {"find": None, "find_within": None, "limit": study.load.response_limit}
+    load = study.load.model_copy(update=kept)
     name, candidate = next(iter(study.candidates.items()))
     primary = study.primary.model_copy(update={"candidates": None})
     return study.model_copy(

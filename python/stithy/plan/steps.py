@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stithy.plan.question import Question
-from stithy.search import Search
+from stithy.search import Limit, Search
 
 StepKind = Literal[
     "provision",
@@ -94,6 +94,7 @@ class Plan:
     emulated drives take, by candidate. `question` is None where a single candidate is measured.
     `twins`: in a null study the second name of a candidate, with the one whose volume it shares.
     `search` is None where nothing is searched for; which windows it needs is not known before.
+    `limit` is that of the response times, searched for or not.
     """
 
     seed: int
@@ -105,6 +106,7 @@ class Plan:
     question: Question | None = None
     twins: Mapping[str, str] = field(default_factory=dict)
     search: Search | None = None
+    limit: Limit | None = None
 
     def home(self, candidate: str) -> str:
         """The candidate whose volume this one's windows use: itself, but in a null study."""

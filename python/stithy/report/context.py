@@ -16,7 +16,13 @@ from stithy.report import drives, driving
 from stithy.report.latencies import drive_measure, merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
-from stithy.results.manifest import LoadFacts, Manifest, QuestionFacts, SearchFacts
+from stithy.results.manifest import (
+    LimitFacts,
+    LoadFacts,
+    Manifest,
+    QuestionFacts,
+    SearchFacts,
+)
 from stithy.results.read import Run
 from stithy.search import Limit, Search
 from stithy.thresholds import Measured
@@ -107,6 +113,13 @@ class Context:
         """A level as people say it: `1 user`, `32 connections`."""
         return plural(number, self.level_unit)
 
+    @property
+    def limit(self) -> Limit | None:
+        """The limit of response time that the study has, searched for or not; None without one."""
+        plan = self.manifest.plan if self.manifest else None
+        facts = (plan.limit or plan.search) if plan else None
+        return _limit(facts) if facts else None
+
     @cached_property
     def reach(self) -> str | None:
         """What users reached of the data, and what could keep it in memory."""
@@ -166,8 +179,11 @@ def evidence_of(run: Run) -> Evidence:
 def _search(facts: SearchFacts | None) -> Search | None:
     if facts is None:
         return None
-    limit = Limit(facts.percentile, facts.transaction, facts.limit_s)
-    return Search(limit, facts.users_least, facts.users_most, facts.listed)
+    return Search(_limit(facts), facts.users_least, facts.users_most, facts.listed)
+
+
+def _limit(facts: LimitFacts) -> Limit:
+    return Limit(facts.percentile, facts.transaction, facts.limit_s)
 
 
 def measures(

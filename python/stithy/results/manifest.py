@@ -174,16 +174,21 @@ class QuestionFacts(_Facts):
     derived: tuple[str, ...] = ()
 
 
-class SearchFacts(_Facts):
+class LimitFacts(_Facts):
+    """A limit of response time: of a percentile of a transaction type (or of `all`)."""
+
+    percentile: str
+    transaction: str
+    limit_s: float
+
+
+class SearchFacts(LimitFacts):
     """A search for the most users within a limit: a percentile of a transaction type's responses.
 
     From `users_least` to `users_most`; it began with the levels `listed`. `alone`: there were no
     other levels, and which candidate serves more was the question.
     """
 
-    percentile: str
-    transaction: str
-    limit_s: float
     users_least: int
     users_most: int
     listed: tuple[int, ...] = ()
@@ -196,7 +201,8 @@ class PlanFacts(_Facts):
     `skipped` are those of them that were not needed, because the primary question was decided;
     `further` windows that were not planned, and that what was measured needed.
     `question` is None where a single candidate was measured, or no level was given. `null`: it was
-    measured against itself, under two names.
+    measured against itself, under two names. `limit` is that of the response times, searched for or
+    not; the first runs told it with a search alone.
     """
 
     windows: tuple[str, ...]
@@ -204,6 +210,7 @@ class PlanFacts(_Facts):
     further: tuple[str, ...] = ()
     question: QuestionFacts | None = None
     search: SearchFacts | None = None
+    limit: LimitFacts | None = None
     null: bool = False
     master_candidate: str
 

@@ -13,6 +13,7 @@ from stithy.results.manifest import (
     DriveFacts,
     End,
     Fact,
+    LimitFacts,
     LoadFacts,
     Manifest,
     MemoryFacts,
@@ -116,6 +117,7 @@ class ManifestFile:
             master_candidate=plan.master_candidate,
             question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
             search=self._search(),
+            limit=None if plan.limit is None else LimitFacts(**asdict(plan.limit)),
             null=bool(plan.twins),
         )
 
@@ -124,9 +126,7 @@ class ManifestFile:
         if search is None:
             return None
         return SearchFacts(
-            percentile=search.limit.percentile,
-            transaction=search.limit.transaction,
-            limit_s=search.limit.limit_s,
+            **asdict(search.limit),
             users_least=search.users_least,
             users_most=search.users_most,
             listed=search.listed,

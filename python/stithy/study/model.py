@@ -203,12 +203,14 @@ class Study(BaseModel):
         return self
 
     def _unknown_transaction(self) -> Iterator[Wrong]:
-        """A search for a type of transaction that the workload does not have."""
-        limit, workload = self.load.find, plugins("workload")[self.workload.name].WORKLOAD
+        """A limit for a type of transaction that the workload does not have."""
+        load, workload = self.load, plugins("workload")[self.workload.name].WORKLOAD
         types = [*(each.name for each in workload.transactions), ALL]
-        if limit is not None and limit.transaction not in types:
-            what = f"unknown transaction type `{limit.transaction}`"
-            yield Wrong(what, instead(limit.transaction, types), str(limit), ("find",))
+        for key, limit in (("find", load.find), ("limit", load.limit)):
+            if limit is not None and limit.transaction not in types:
+                what = f"unknown transaction type `{limit.transaction}`"
+                text = str(limit) if key == "find" else limit.text
+                yield Wrong(what, instead(limit.transaction, types), text, (key,))
 
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:

@@ -14,9 +14,16 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.search import Search, levels_within
+from stithy.search import Limit, Search, levels_within
 from stithy.study.pace import Pace, PaceValue
-from stithy.study.search import EXAMPLE, USERS_MOST, LimitValue, Within
+from stithy.study.search import (
+    EXAMPLE,
+    LIMIT_EXAMPLE,
+    USERS_MOST,
+    LimitValue,
+    SearchValue,
+    Within,
+)
 from stithy.study.users_rules import HOME_USERS, ProfileName, warehouses_touched
 from stithy.study.wrong import Wrong, refuse, within
 from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
@@ -79,7 +86,7 @@ class Load(BaseModel):
         description="The levels: numbers of virtual users, measured in the order written.",
         examples=[[1, 4, 13]],
     )
-    find: LimitValue = Field(
+    find: SearchValue = Field(
         default=None,
         json_schema_extra={"default": "no search"},
         description=(
@@ -96,6 +103,16 @@ class Load(BaseModel):
         },
         description="The levels between which is searched: it begins at the first of them.",
         examples=[[1, 500]],
+    )
+    limit: LimitValue = Field(
+        default=None,
+        json_schema_extra={"default": "that of the search; without one, none"},
+        description=(
+            "A limit of response time that is not searched for: the report draws it, and tells how "
+            "many users of the levels each candidate serves within it. Percentile and transaction "
+            "type as in `find`, which has the limit in it."
+        ),
+        examples=[LIMIT_EXAMPLE],
     )
     connections: Annotated[
         int | None, Field(ge=1, le=CONNECTIONS_MAX), _number(CONNECTIONS_MAX)
@@ -258,6 +275,15 @@ class Load(BaseModel):
         if not self.users and self.find is not None and self.repeat is not None:
             right = "leave it out, or add `users`: a search measures each end of its bracket twice"
             yield Wrong("blocks at each level without levels", right, self.repeat, ("repeat",))
+        if self.limit is not None and self.find is not None:
+            # Two that agree would say one thing twice, and two that differ would be two limits.
+            right = "leave it out: the limit of `find` is the study's"
+            yield Wrong("a limit beside a search", right, self.limit.text, ("limit",))
+
+    @property
+    def response_limit(self) -> Limit | None:
+        """The limit of response time, searched for or not; None where the study has none."""
+        return self.find or self.limit
 
     @property
     def pauses(self) -> bool:

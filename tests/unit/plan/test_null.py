@@ -1,6 +1,7 @@
 """A null study has one candidate, under two names."""
 
 from stithy.plan.null import nulled, twins
+from stithy.search import Limit
 from support.studies import study
 
 
@@ -20,3 +21,11 @@ def test_a_null_study_has_no_thresholds() -> None:
     asked = study(("workload:", threshold))
     assert asked.thresholds
     assert nulled(asked).thresholds == ()
+
+
+def test_the_limit_of_a_search_stays_as_one_that_is_drawn() -> None:
+    """Nothing is searched for, and what was measured is held against it all the same."""
+    find = "  users: [1, 4]\n  find: max users with p95 of new-order ≤ 1 s\n"
+    alone = nulled(study(("  users: [1, 4]\n", find)))
+    assert alone.load.find is None
+    assert alone.load.limit == Limit("p95", "new-order", 1.0)

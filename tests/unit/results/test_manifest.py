@@ -1,11 +1,12 @@
 """The manifest's facts and what makes runs comparable."""
 
+import json
 from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
 
-from stithy.results.manifest import Fact, Manifest, comparability, comparability_key
+from stithy.results.manifest import Fact, LimitFacts, Manifest, comparability, comparability_key
 from support.sample_run import Shape, manifest
 
 
@@ -19,6 +20,15 @@ def test_a_manifest_is_read_back_as_it_was_written() -> None:
     """JSON and back, equal."""
     made = manifest(Shape())
     assert Manifest.model_validate_json(made.model_dump_json()) == made
+
+
+def test_a_manifest_without_a_limit_is_read() -> None:
+    """Those of the first runs have none but that of a search."""
+    shape = Shape(limit=LimitFacts(percentile="p95", transaction="all", limit_s=1.0))
+    document = json.loads(manifest(shape).model_dump_json())
+    assert Manifest.model_validate(document).plan.limit == shape.limit
+    del document["plan"]["limit"]
+    assert Manifest.model_validate(document).plan.limit is None
 
 
 def test_an_unknown_key_is_refused() -> None:

@@ -105,6 +105,61 @@ def test_what_contradicts_a_search_is_told() -> None:
     assert "the ends of a search without one" in str(without[0])
 
 
+def limited(text: str) -> tuple[str, str]:
+    """The change of a study that gives it a limit beside its levels."""
+    return "  users: [1, 4]\n", f"  users: [1, 4]\n  limit: {text}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("p95 of new-order ≤ 1 s", Limit("p95", "new-order", 1.0)),
+        ("p99.9 of all <= 72 ms", Limit("p99.9", "all", 0.072)),
+        (" p50  of stock-level≤2min", Limit("p50", "stock-level", 120.0)),
+    ],
+)
+def test_a_limit_that_is_not_searched_for_is_the_sentence_without_its_head(
+    text: str, limit: Limit
+) -> None:
+    """Printed and read again it is the same; the study searches for nothing."""
+    read = study(limited(text))
+    assert read.load.limit == read.load.response_limit == limit
+    assert read.load.search(2) is None
+    assert study(limited(limit.text)).load.limit == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "right"),
+    [
+        ("p96 of all ≤ 1 s", "unknown percentile, `p96`", "did you mean"),
+        (SENTENCE, "unknown percentile, `max`", "one of p50, p90"),
+        ("p95 of all < 1 s", "not the relation of a limit, `<`", "`<=`"),
+        ("p95 in all ≤ 1 s", "not a limit, `in`", "write p95 of new-order ≤ 1 s"),
+        ("p95 of al ≤ 1 s", "unknown transaction type `al`: p95 of al ≤ 1 s", "`all`"),
+        ("p95 of all ≤ 1", "not a duration, `1`", "a number with a unit"),
+        ("p95 of all ≤ 0 s", "a limit that nothing obeys", "above 0"),
+        ("p95 of", "a limit that ends too early", "write p95 of new-order ≤ 1 s"),
+        ("1 s", "unknown percentile, `1`", "one of p50"),
+        ("[1, 2]", "not a limit", "such as p95 of new-order ≤ 1 s"),
+    ],
+)
+def test_the_first_word_of_a_limit_that_does_not_fit_is_told(
+    text: str, what: str, right: str
+) -> None:
+    """As of a search, with an example of a limit."""
+    [only] = problems(study_text(limited(text)))
+    assert what in str(only)
+    assert right in str(only)
+
+
+def test_the_limit_of_a_search_is_the_studys_and_a_second_one_is_refused() -> None:
+    """Two that agree would say one thing twice, and two that differ would be two limits."""
+    assert _study().load.response_limit == Limit("p95", "new-order", 1.0)
+    [only] = told("limit: p95 of new-order ≤ 1 s")
+    assert "a limit beside a search" in only
+    assert "leave it out: the limit of `find` is the study's" in only
+
+
 def test_without_levels_there_is_no_question_and_no_threshold() -> None:
     """A search alone asks who serves more users."""
     primary = study_text(searching(), ("study:", "primary: {margin: 5%}\nstudy:"))
