@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
     """Write the report of what there is, tell the findings, and choose the exit code."""
     from stithy.report.answer import main_findings
-    from stithy.report.write import write_report
+    from stithy.report.context import context_of
+    from stithy.report.write import write_report_of
+    from stithy.results.read import read_run
 
     directory = outcome.directory.root
+    context = context_of(read_run(directory.resolve()))
     page: Path | None = None
     found: tuple[str, ...] = ()
     if _measured(directory):
-        (page,) = write_report(directory.resolve())
-        found = main_findings(directory)
-    judged = judge(directory, junit)
+        (page,) = write_report_of(context)
+        found = main_findings(context)
+    judged = judge(context, junit)
     _tell_left(outcome)
     if json:
         show_json(_as_json(outcome, page, found, judged))

@@ -10,6 +10,7 @@ from stithy.exits import Exit
 
 if TYPE_CHECKING:
     from stithy.analysis.thresholds import Judgement
+    from stithy.report.context import Context
 
 
 @dataclass(frozen=True)
@@ -39,24 +40,22 @@ def require_writable(path: Path | None, option: str = "--junit") -> None:
     raise UserError(problem, where=f"{option} {path}", remedy=remedy)
 
 
-def judge(directory: Path, junit: Path | None) -> Judged:
+def judge(context: "Context", junit: Path | None) -> Judged:
     """Judge the thresholds of a run, and write them as JUnit XML where that is wanted.
 
     Raises InvalidMeasurement where JUnit XML is wanted of a run without a readable manifest, which
     holds the thresholds; InfrastructureError where it cannot be written.
     """
     from stithy.cli.looking import answered
-    from stithy.report.context import context_of
     from stithy.report.junit import junit_xml
     from stithy.report.thresholds import judged, lines
-    from stithy.results.read import read_run
 
-    context = context_of(read_run(directory))
     judgements = judged(context)
     if junit is not None:
         if context.manifest is None:
             problem = "its manifest cannot be read, and with it no threshold"
-            raise InvalidMeasurement(problem, where=str(directory), remedy="run the study again")
+            where = str(context.run.directory.root)
+            raise InvalidMeasurement(problem, where=where, remedy="run the study again")
         _write(junit, junit_xml(context, judgements))
     code = exit_of(judgements)
     return Judged(lines(judgements), _values(judgements), code, answered(context))

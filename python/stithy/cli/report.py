@@ -48,13 +48,16 @@ def report(
         Print the paths, the main findings and the thresholds as JSON.
     """
     from stithy.report.answer import main_findings
-    from stithy.report.write import formats_named, write_report
+    from stithy.report.context import context_of
+    from stithy.report.write import formats_named, write_report_of
+    from stithy.results.read import read_run
 
     wanted = formats_named(formats)
     require_writable(junit)
-    written = [path.resolve() for path in write_report(directory, wanted)]
-    found = main_findings(directory)
-    judged = judge(directory, junit)
+    context = context_of(read_run(directory))
+    written = [path.resolve() for path in write_report_of(context, wanted)]
+    found = main_findings(context)
+    judged = judge(context, junit)
     if json:
         files = {name: str(path) for name, path in zip(wanted, written, strict=True)}
         told = {"report": str(written[0]), "files": files, "findings": list(found)}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,10 +11,9 @@ from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.analysis.validity.flags import Flag
 from stithy.registry import plugins
 from stithy.report import canaries, drives, head_room, ledgers, lost, resumed, searches
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
-from stithy.results.read import read_run
 
 
 @dataclass(frozen=True)
@@ -28,13 +26,11 @@ class Answer:
     flawed: tuple[str, ...]
 
 
-def main_findings(run_directory: Path) -> tuple[str, ...]:
+def main_findings(context: Context) -> tuple[str, ...]:
     """The main findings of a run as sentences, most important first: at most three.
 
     Before them stands the label of the run, where it has one.
-    Raises UserError where `run_directory` holds no run.
     """
-    context = context_of(read_run(run_directory))
     found = sentences(findings(context.evidence, context.means)[:MAIN], context.level_unit)
     return (f"{context.label}.", *found) if context.label else found
 

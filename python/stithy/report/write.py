@@ -11,11 +11,10 @@ from pathlib import Path
 from stithy.errors import InfrastructureError, UserError
 from stithy.registry import plugins
 from stithy.report import draw
-from stithy.report.context import context_of
+from stithy.report.context import Context, context_of
 from stithy.report.page import Page, build
 from stithy.report.typeset import png
 from stithy.results.files import write_durably
-from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.suggest import closest
 
@@ -43,8 +42,12 @@ def write_report(run_directory: Path, formats: Iterable[str] = USUAL) -> tuple[P
     Raises UserError where `run_directory` holds no run, InfrastructureError where the report cannot
     be written. Missing or damaged pieces of the results are told in the report, not raised.
     """
-    page = build(context_of(read_run(run_directory)))
-    where = RunDirectory(run_directory)
+    return write_report_of(context_of(read_run(run_directory)), formats)
+
+
+def write_report_of(context: Context, formats: Iterable[str] = USUAL) -> tuple[Path, ...]:
+    """The same of a run that is read already. Raises as `write_report` does."""
+    page, where = build(context), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
     try:
         _write_files(where.report, page, drawings)

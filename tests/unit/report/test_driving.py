@@ -85,10 +85,10 @@ def test_hammerdbs_profile_is_on_the_head_every_table_and_every_footer(tmp_path:
     assert all(HAMMERDB in figure.footer for figure in page.figures)
     tables = [each for each in read_page(html).tables if not each.name.startswith("facts-")]
     assert html.count(f"· {HAMMERDB}</caption>") == len(tables) > 5
-    assert main_findings(tmp_path / "run")[0] == f"{HAMMERDB}."
-    _, plain = made(tmp_path / "plain", Shape())
+    assert main_findings(page.context)[0] == f"{HAMMERDB}."
+    plain_page, plain = made(tmp_path / "plain", Shape())
     assert HAMMERDB not in plain
-    assert HAMMERDB not in " ".join(main_findings(tmp_path / "plain"))
+    assert HAMMERDB not in " ".join(main_findings(plain_page.context))
 
 
 def test_touched_data_are_told_beside_the_memory(tmp_path: Path) -> None:
