@@ -190,13 +190,16 @@ def measures(
     run: Run, evidence: Evidence, quantities: Iterable[Quantity]
 ) -> dict[Quantity, Measure]:
     """Those of the quantities that stand in no window's row, worked out from series and logs."""
-    samples = series.measured(frames(run))
-    found: dict[Quantity, Measure] = {}
-    for quantity in quantities:
-        if quantity.known.source == "series":
-            found[quantity] = of_series(samples, quantity)
-        elif quantity.known.source == "drives":
-            found[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
+    asked = tuple(quantities)
+    found = {
+        quantity: drive_measure(run.directory, evidence, run.drives, quantity)
+        for quantity in asked
+        if quantity.known.source == "drives"
+    }
+    # Of a large study the samples are what takes long, and most questions need none of them.
+    if of_samples := [each for each in asked if each.known.source == "series"]:
+        samples = series.measured(frames(run))
+        found |= {quantity: of_series(samples, quantity) for quantity in of_samples}
     return found
 
 
