@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from stithy.metrics import PERCENTILES
+from stithy.metrics import PERCENTILES, Quantity
 from stithy.units import SECONDS_BY_UNIT, parse_duration
 
 FINELY_BELOW = 20
@@ -26,14 +26,19 @@ class Limit:
     limit_s: float
 
     @property
+    def quantity(self) -> Quantity:
+        """What is measured."""
+        return Quantity(self.percentile, self.transaction)
+
+    @property
     def column(self) -> str:
         """The column of the table `transactions` that holds it: `response_p999_s`."""
-        return f"response_{self.percentile.replace('.', '')}_s"
+        return self.quantity.known.column
 
     @property
     def name(self) -> str:
-        """What is measured: `p95 of new-order`."""
-        return f"{self.percentile} of {self.transaction}"
+        """What is measured, in words: `p95 of new-order`."""
+        return str(self.quantity)
 
     @property
     def percent(self) -> float:

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from stithy.metrics import ALL
+from stithy.metrics import ALL, OWN
 from stithy.results.hlog import Histogram, merge
 
 PERCENTILES = {
-    "response_p50_s": 50.0,
-    "response_p90_s": 90.0,
-    "response_p95_s": 95.0,
-    "response_p99_s": 99.0,
-    "response_p999_s": 99.9,
+    each.column: each.percent
+    for each in OWN.values()
+    if each.source == "transactions" and each.percent is not None
 }
 """The columns of `transactions` that a level may take from merged windows."""
 

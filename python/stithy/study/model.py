@@ -21,8 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.metrics import ALL, instead
-from stithy.registry import plugins
+from stithy.metrics import check
 from stithy.study.primary import Primary
 from stithy.study.sections import (
     Candidate,
@@ -32,6 +31,7 @@ from stithy.study.sections import (
     read_candidates,
     read_engine,
     read_workload,
+    transactions_of,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.study.users import Load
@@ -204,19 +204,17 @@ class Study(BaseModel):
 
     def _unknown_transaction(self) -> Iterator[Wrong]:
         """A limit for a type of transaction that the workload does not have."""
-        load, workload = self.load, plugins("workload")[self.workload.name].WORKLOAD
-        types = [*(each.name for each in workload.transactions), ALL]
+        load, types = self.load, transactions_of(self.workload)
         for key, limit in (("find", load.find), ("limit", load.limit)):
-            if limit is not None and limit.transaction not in types:
-                what = f"unknown transaction type `{limit.transaction}`"
+            problem = check(limit.quantity, types) if limit else None
+            if limit is not None and problem is not None:
                 text = str(limit) if key == "find" else limit.text
-                yield Wrong(what, instead(limit.transaction, types), text, (key,))
+                yield Wrong(problem.what, problem.right, text, (key,))
 
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:
         load, names = self.load, list(self.candidates)
-        workload = plugins("workload")[self.workload.name].WORKLOAD
-        types = [each.name for each in workload.transactions]
+        types = transactions_of(self.workload)
         found = self.primary.conflicts(load.users, names, types, load.repeat)
         refuse(each._replace(loc=("primary", *each.loc)) for each in found)
         return self

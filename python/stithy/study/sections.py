@@ -124,6 +124,12 @@ def read_workload(value: Any) -> WorkloadSpec:
     return spec
 
 
+def transactions_of(workload: WorkloadSpec) -> list[str]:
+    """The transaction types of a workload."""
+    known = plugins("workload")[workload.name].WORKLOAD
+    return [each.name for each in known.transactions]
+
+
 def owned_settings(engine: str) -> Mapping[str, str]:
     """Settings of an engine that Stithy must choose itself, with the reason; {} if unknown."""
     module = plugins("engine").get(engine)

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, NoReturn
 from pydantic import ValidationInfo
 
 from stithy.metrics import ALL, OWN, Quantity, check, find, instead
-from stithy.registry import plugins
 from stithy.study.constants import EXAMPLES, UNITS, Number, fitted, read_number
+from stithy.study.sections import transactions_of
 from stithy.study.wrong import Wrong, refuse, wrong
 from stithy.thresholds import RELATIONS, Constant, Measured, Relation, Side, Threshold
 
@@ -88,8 +88,7 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
 
 
 def _names(info: ValidationInfo) -> Names:
-    workload = plugins("workload")[info.data["workload"].name].WORKLOAD
-    types = [each.name for each in workload.transactions]
+    types = transactions_of(info.data["workload"])
     return Names(list(info.data["candidates"]), info.data["load"].users, types)
 
 
