@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from stithy.registry import plugins
-from stithy.suggest import closest
+from stithy.suggest import closest, instead
 
 if TYPE_CHECKING:
     from stithy.collect.collector import Metric as Collected
@@ -230,12 +230,6 @@ def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) ->
     else:
         known, what = metric.subjects, f"`{metric.name}` has no `{of}`"
     return Problem(what, instead(of, known), "of") if known and of not in known else None
-
-
-def instead(word: str, known: Sequence[str]) -> str:
-    """What to write instead: the nearest of the known words, or all of them."""
-    guess = closest(word, known)
-    return f"did you mean `{guess}`?" if guess else f"one of {', '.join(known)}"
 
 
 def _unknown(name: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from stithy.cli.judging import require_writable
 from stithy.cli.render import say, show_pieces
 from stithy.errors import UserError
 from stithy.exits import Exit
-from stithy.suggest import closest
+from stithy.suggest import instead
 
 if TYPE_CHECKING:
     from stithy.report.export import Export
@@ -67,8 +67,7 @@ def _require_known(to: str) -> None:
     known = list(plugins("export"))
     if to in known:
         return
-    guess = closest(to, known)
-    remedy = f"did you mean {guess}?" if guess else f"one of {', '.join(known)}"
+    remedy = instead(to, known, quote="")
     raise UserError(f"there is no format {to!r}", where="--to", remedy=remedy)
 
 

@@ -94,12 +94,11 @@ def _need_free(file: Path) -> None:
 
 def _check_engine(engine: str | None) -> None:
     from stithy.registry import plugins
-    from stithy.suggest import closest
+    from stithy.suggest import instead
 
     known = list(plugins("engine"))
     if engine is not None and engine not in known:
-        meant = closest(engine, known)
-        remedy = f"did you mean {meant}?" if meant else f"one of {', '.join(known)}"
+        remedy = instead(engine, known, quote="")
         raise UserError(f"{engine!r} is not a database engine", where="--engine", remedy=remedy)
 
 

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
 from stithy.metrics import PERCENTILES
 from stithy.search import Limit, read_time
 from stithy.study.wrong import wrong
-from stithy.suggest import closest
+from stithy.suggest import instead
 
 LIMIT_EXAMPLE = "p95 of new-order ≤ 1 s"
 EXAMPLE = f"max users with {LIMIT_EXAMPLE}"
@@ -88,10 +88,8 @@ class _Words:
         self._place += 1
         if found[0] in words if words is not None else found[0][0] not in "<>=!≤≥":
             return found[0]
-        guess = closest(found[0], words or ())
-        right = f"did you mean `{guess}`?" if guess else f"one of {', '.join(words or ())}"
-        if words is None or len(words) == 1:
-            right = f"write {self._form.example}"
+        example = f"write {self._form.example}"
+        right = instead(found[0], words) if words and len(words) > 1 else example
         _fail(f"{what or f'not a {self._form.noun}'}, `{found[0]}`", right, found.span())
 
     def _time(self) -> float:

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from stithy.registry import plugins
 from stithy.study.wrong import Wrong, refuse, wrong
+from stithy.suggest import closest, instead
 
 
 class TextShape(Protocol):
@@ -68,8 +69,6 @@ def read_candidate(value: Any) -> Candidate:
 
 
 def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: str) -> None:
-    from stithy.suggest import closest
-
     unknown = [key for key in value if closest(key, known)]
     refuse(
         Wrong("unknown key", f"did you mean `{closest(key, known)}`?", value[key], (key,))
@@ -119,7 +118,7 @@ def read_workload(value: Any) -> WorkloadSpec:
     if "name" not in value:
         raise wrong("a workload without its name", f"add `name: {next(iter(known))}`")
     if not isinstance(name := value["name"], str) or name not in known:
-        refuse([Wrong("not a workload", _choices(name, list(known)), name, ("name",))])
+        refuse([Wrong("not a workload", instead(str(name), list(known)), name, ("name",))])
     spec: WorkloadSpec = known[name].Spec.model_validate(value)
     return spec
 
@@ -161,12 +160,4 @@ def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
 def _known(family: str, name: str, what: str) -> None:
     known = list(plugins(family))
     if name not in known:
-        raise wrong(f"not {what}", _choices(name, known))
-
-
-def _choices(name: object, known: list[str]) -> str:
-    from stithy.suggest import closest
-
-    if guess := closest(str(name), known):
-        return f"did you mean `{guess}`?"
-    return f"one of {', '.join(known)}"
+        raise wrong(f"not {what}", instead(name, known))

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from pydantic import ValidationInfo
 
-from stithy.metrics import ALL, OWN, Quantity, check, find, instead
+from stithy.metrics import ALL, OWN, Quantity, check, find
 from stithy.study.constants import EXAMPLES, UNITS, Number, fitted, read_number
 from stithy.study.sections import transactions_of
 from stithy.study.wrong import Wrong, refuse, wrong
+from stithy.suggest import instead
 from stithy.thresholds import RELATIONS, Constant, Measured, Relation, Side, Threshold
 
 EXAMPLE = "nvme.nopm_at_13 >= 1.2 * sata.nopm_at_13"
