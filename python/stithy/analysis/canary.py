@@ -34,6 +34,14 @@ class Gauge:
     what: str
     floor_share: float
 
+    @property
+    def is_rate(self) -> bool:
+        """Whether more of it is faster; of a time it is slower.
+
+        Own: by the unit of its column.
+        """
+        return self.column.endswith("_per_s")
+
 
 GAUGES = (
     Gauge("one_rounds_per_s", "one CPU", 0.05),

@@ -131,8 +131,7 @@ def _trend(trend: Trend) -> str:
 
 
 def _slower(gauge: Gauge, share: float) -> str:
-    is_rate = gauge.column.endswith("_per_s")
-    return "slower" if (share < 0) == is_rate else "faster"
+    return "slower" if (share < 0) == gauge.is_rate else "faster"
 
 
 def _unread(canaries: Sequence[Canary]) -> list[str]:

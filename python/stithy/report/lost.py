@@ -37,11 +37,8 @@ def pattern(context: Context) -> str | None:
 
 
 def _by(each: Lost) -> str:
-    return (
-        f" ({', '.join(f'{count} by “{flag.value}”' for flag, count in each.flags)})"
-        if (each.flags)
-        else ""
-    )
+    told = ", ".join(f"{count} by “{flag.value}”" for flag, count in each.flags)
+    return f" ({told})" if told else ""
 
 
 def again(context: Context) -> str:

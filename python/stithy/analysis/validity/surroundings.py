@@ -85,6 +85,7 @@ def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
 
 def interference(around: Row | None, watched: Watched) -> Reason | None:
     """Others used CPUs or the disks under the volumes, or the hypervisor gave CPUs to others.
+
     Own: see the constants of this module.
     """
     seen = [*_others(around)] if around is not None else []
@@ -143,6 +144,6 @@ def machine(canary: Canary | None) -> Reason | None:
 def _off(off: Off) -> str:
     """`one CPU did 23 % less`, `reads took 40 % longer`."""
     percent = f"{100 * abs(off.share):.0f} %"
-    if off.gauge.column.endswith("_per_s"):
+    if off.gauge.is_rate:
         return f"{off.gauge.what} did {percent} {'less' if off.share < 0 else 'more'}"
     return f"{off.gauge.what} took {percent} {'longer' if off.share > 0 else 'less long'}"
