@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.hosts import diskstats
+from stithy.hosts.processes import stat_of
 
 WATCHED_S = 1.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -113,12 +114,9 @@ def _busy_ms(text: str) -> dict[str, int]:
 def _processes(proc: Path) -> dict[int, tuple[str, int]]:
     found = {}
     for folder in proc.glob("[0-9]*"):
-        # `1234 (name of it) S 1 …`; the name may hold anything, so what follows its last bracket.
-        head, _, rest = _text(folder / "stat").rpartition(")")
-        fields = rest.split()
-        if len(fields) > 12 and int(folder.name) != os.getpid():
-            ticks = int(fields[11]) + int(fields[12])
-            found[int(folder.name)] = (head.partition("(")[2], ticks)
+        stat = stat_of(folder)
+        if stat is not None and int(folder.name) != os.getpid():
+            found[int(folder.name)] = (stat.name, int(stat.fields[11]) + int(stat.fields[12]))
     return found
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stithy.clock import Clock
 from stithy.hosts.activity import TICKS_PER_S
+from stithy.hosts.processes import stat_of
 
 PROC = Path("/proc")
 NAMED_MAX = 3
@@ -124,19 +125,14 @@ def _descends(pid: int, parents: Mapping[int, int], own: Collection[int]) -> boo
 def _process(folder: Path) -> tuple[int, int, Process] | None:
     """Start, flags and counters of one process; None where it has ended meanwhile.
 
-    `1234 (name of it) S 1 …`; the name may hold anything, so fields count from its last bracket.
     Source: proc_pid_stat(5), proc_pid_io(5).
     """
-    try:
-        head, _, rest = (folder / "stat").read_text(errors="replace").rpartition(")")
-    except OSError:
+    stat = stat_of(folder)
+    if stat is None:
         return None
-    field = rest.split()
-    if len(field) < 20:
-        return None
+    field = stat.fields
     ticks = sum(int(each) for each in field[11:15])
-    name = head.partition("(")[2]
-    return int(field[19]), int(field[6]), Process(name, int(field[1]), ticks, _moved(folder))
+    return int(field[19]), int(field[6]), Process(stat.name, int(field[1]), ticks, _moved(folder))
 
 
 def _moved(folder: Path) -> int:

@@ -7,7 +7,7 @@ their environment, so that those of a killed Stithy can be ended without having 
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,18 +30,40 @@ class Identity:
         return {name: str(value) for name, value in asdict(self).items()}
 
 
+@dataclass(frozen=True)
+class Stat:
+    """A process as the kernel tells it in one line: its name, and its fields from the state on."""
+
+    name: str
+    fields: Sequence[str]
+
+
+def stat_of(folder: Path) -> Stat | None:
+    """The line of a process by its folder in /proc; None where there is no such process.
+
+    `1234 (name of it) S 1 …`; the name may hold anything, so fields count from its last bracket.
+    Source: proc_pid_stat(5).
+    """
+    try:
+        head, _, rest = (folder / "stat").read_text(errors="replace").rpartition(")")
+    except OSError:
+        return None
+    fields = rest.split()
+    return Stat(head.partition("(")[2], fields) if fields else None
+
+
 def identity_of(pid: int) -> Identity | None:
     """The identity of the process that has this id now; None where there is none (or a zombie)."""
-    fields = _stat(pid)
-    if fields is None or fields[0] in ("Z", "X"):
+    stat = _stat(pid)
+    if stat is None or stat.fields[0] in ("Z", "X"):
         return None
-    return Identity(boot_id(), pid, int(fields[19]))
+    return Identity(boot_id(), pid, int(stat.fields[19]))
 
 
 def is_held(pid: int) -> bool:
     """Whether a signal or a debugger holds the process, so that it does nothing."""
-    fields = _stat(pid)
-    return fields is not None and fields[0] in ("T", "t")
+    stat = _stat(pid)
+    return stat is not None and stat.fields[0] in ("T", "t")
 
 
 def own_identity() -> Identity:
@@ -165,14 +187,8 @@ def _read(pid: int, name: str) -> bytes:
         return b""
 
 
-def _stat(pid: int) -> list[str] | None:
-    """The fields of /proc/<pid>/stat from the state on; None where there is no such process."""
-    try:
-        text = (PROC / str(pid) / "stat").read_text()
-    except OSError:
-        return None
-    # The name in parentheses may hold anything, also parentheses; fields count from the last one.
-    return text.rpartition(")")[2].split()
+def _stat(pid: int) -> Stat | None:
+    return stat_of(PROC / str(pid))
 
 
 def _link(pid: int, name: str) -> str:

@@ -54,6 +54,21 @@ def test_a_process_that_is_not_there_has_no_identity() -> None:
     assert identity_of(2**22 + 1) is None
 
 
+def test_a_process_is_known_whatever_its_name_is(tmp_path: Path) -> None:
+    """Brackets, spaces, and bytes that are no text: the name is the file's, which is anybody's."""
+    program = os.fsencode(tmp_path) + b"/a) (\xff"
+    shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
+    running = subprocess.Popen([program, "60"])
+    try:
+        found = identity_of(running.pid)
+        assert found is not None
+        assert found.pid == running.pid
+        assert is_alive(found)
+    finally:
+        running.kill()
+        running.wait()
+
+
 def test_the_processes_of_a_run_are_found_by_their_mark(sleeper: Running) -> None:
     """Neither other runs nor this process are found."""
     assert pids_of_run(RUN) == [sleeper.pid]
