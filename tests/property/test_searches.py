@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from stithy.analysis.search.bracket import Said, Trial, bracket
 from stithy.analysis.search.course import next_level
 from stithy.analysis.search.served import served
-from stithy.search import Limit, Search, resolution
-from support.searched import evidence, window
-
-LIMIT = Limit("p95", "new-order", 1.0)
+from stithy.search import Search, resolution
+from support.searched import LIMIT, SEARCH, evidence, one_more, window
 
 
 @st.composite
@@ -27,23 +25,13 @@ def searches(draw: st.DrawFn) -> Search:
 
 def ended(search: Search, said: Callable[[int], bool | None]) -> tuple[list[Trial], int]:
     """The trials of a whole search, and how many windows it took beside the listed levels."""
-    trials = {users: after(Trial(users), said(users)) for users in search.listed}
+    trials = {users: one_more(Trial(users), said(users)) for users in search.listed}
     windows = 0
     while (users := next_level(list(trials.values()), search)) is not None:
         windows += 1
         assert windows <= 3 * (search.levels_most + len(search.listed))
-        trials[users] = after(trials.get(users, Trial(users)), said(users))
+        trials[users] = one_more(trials.get(users, Trial(users)), said(users))
     return list(trials.values()), windows
-
-
-def after(trial: Trial, said: bool | None) -> Trial:
-    """A trial with one window more."""
-    return Trial(
-        trial.users,
-        trial.obeyed + (said is True),
-        trial.missed + (said is False),
-        trial.silent + (said is None),
-    )
 
 
 @given(searches(), st.integers(0, 60_000))
@@ -98,7 +86,6 @@ def test_a_driver_that_ends_first_leaves_a_lower_bound_and_no_more(
 
 
 STUDIES = 400
-USUAL = Search(LIMIT, 1, 256)
 
 
 def noisy(draw: random.Random, serves: float, noise: float) -> dict[int, list[float]]:
@@ -109,7 +96,7 @@ def noisy(draw: random.Random, serves: float, noise: float) -> dict[int, list[fl
         said = {users: [LIMIT.obeyed(each) for each in found] for users, found in values.items()}
         return [Trial(users, each.count(True), each.count(False)) for users, each in said.items()]
 
-    while (users := next_level(trials(), USUAL)) is not None:
+    while (users := next_level(trials(), SEARCH)) is not None:
         value = users / serves * draw.lognormvariate(0, noise)
         values.setdefault(users, []).append(value)
     return values
@@ -132,7 +119,7 @@ def test_equal_candidates_are_rarely_told_apart_and_others_are(
                 for users, found in values.items()
                 for each in window(name, users, found)
             ]
-            found = served(evidence(windows, USUAL))
+            found = served(evidence(windows, SEARCH))
             assert found is not None
             told[factor] += found.most is not None if factor == 1 else found.most == "b"
     assert told[1.0] <= wrong_most * STUDIES / 100

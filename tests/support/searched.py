@@ -4,12 +4,23 @@ from collections.abc import Iterable, Sequence
 
 from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.search.bracket import Trial
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
 from stithy.search import Limit, Search
 
 LIMIT = Limit("p95", "new-order", 1.0)
 SEARCH = Search(LIMIT, 1, 256)
+
+
+def one_more(trial: Trial, said: bool | None) -> Trial:
+    """A trial with one window more; None: it says nothing."""
+    return Trial(
+        trial.users,
+        trial.obeyed + (said is True),
+        trial.missed + (said is False),
+        trial.silent + (said is None),
+    )
 
 
 def window(

@@ -6,9 +6,8 @@ import pytest
 
 from stithy.analysis.search.bracket import Trial, bracket
 from stithy.analysis.search.course import Wanted, next_level, next_wanted
-from stithy.search import Limit, Search
-
-LIMIT = Limit("p95", "new-order", 1.0)
+from stithy.search import Search
+from support.searched import LIMIT, one_more
 
 Storage = Callable[[int, int], bool | None]
 """Whether the n-th window at a level obeys; None: it is not valid."""
@@ -33,12 +32,7 @@ def searched(storage: Storage, search: Search, most: int = 200) -> list[int]:
 def measured(before: Trial, storage: Storage) -> Trial:
     """A trial with one window more."""
     said = storage(before.users, before.obeyed + before.missed + before.silent)
-    return Trial(
-        before.users,
-        before.obeyed + (said is True),
-        before.missed + (said is False),
-        before.silent + (said is None),
-    )
+    return one_more(before, said)
 
 
 def test_users_are_doubled_then_halved_then_both_ends_are_measured_again() -> None:
