@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stithy.metrics import ALL
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.wire.messages import (
     AnyMessage,
@@ -28,7 +29,6 @@ from stithy.wire.messages import (
 
 Row = dict[str, Any]
 
-ALL = "all"
 _PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _COUNTS = ("committed", "rolled_back", "errors", "retries")
 _JOIN_TOLERANCE_S = 0.002

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stithy.results.convert import ALL, distribution
+from stithy.metrics import ALL
+from stithy.results.convert import distribution
 from stithy.results.hlog import Interval, merge, read_hlog
 from stithy.wire.drive.facts import DriveCounters, OperationCounters
 from stithy.wire.messages import Percentiles

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.collect.rows import checkpoints_inside, series_rows
 from stithy.hosts.diskstats import mean_time_s
+from stithy.metrics import ALL
 from stithy.results import tables
 from stithy.results.convert import (
-    ALL,
     condition_rows,
     longest_response_s,
     read_latencies,
