@@ -69,11 +69,10 @@ class Quantity:
     @property
     def noun(self) -> str:
         """In a sentence: `99th percentile of response time of payment`."""
+        noun = self.known.noun
         if self.of in (None, ALL):
-            return self.known.noun
-        return f"{self.known.noun} {'of ' if self.known.percent else '('}{self.of}" + (
-            "" if self.known.percent else ")"
-        )
+            return noun
+        return f"{noun} of {self.of}" if self.known.percent else f"{noun} ({self.of})"
 
     @property
     def label(self) -> str:
