@@ -26,9 +26,9 @@ def searched(so_far: "SoFar") -> "Further | None":
     from stithy.results.read import read_run
 
     search, study = so_far.plan.search, so_far.file.study
-    windows = [step for step in so_far.steps if step.kind == "window"]
-    if search is None or any(step.id not in so_far.done for step in windows):
+    if search is None or so_far.has_windows_left:
         return None
+    windows = [step for step in so_far.steps if step.kind == "window"]
     evidence = evidence_of(read_run(so_far.directory.root))
     if _is_any_lost(windows, evidence):
         return None

@@ -38,6 +38,11 @@ class SoFar:
         """All steps in their order, done or not."""
         return steps_of(self.file.study, self.plan, self.further)
 
+    @property
+    def has_windows_left(self) -> bool:
+        """Whether any window that is known by now is still to be measured."""
+        return any(step.kind == "window" and step.id not in self.done for step in self.steps)
+
 
 Adviser = Callable[[SoFar], Further | None]
 """Which windows come next for what was measured; None: none. Asked again until it has none.

@@ -75,12 +75,6 @@ def rest_of(
     return Rest(state, len(left), len(measured), written, impossible)
 
 
-def windows_left(steps: Sequence[Step], directory: RunDirectory, past: Past) -> bool:
-    """Whether any window is still to be measured."""
-    windows = {step.id for step in steps if step.kind == "window"}
-    return bool(windows - over(steps, directory, past))
-
-
 def over(steps: Sequence[Step], directory: RunDirectory, past: Past) -> frozenset[str]:
     """The ids of those windows among the steps that are measured or were left out."""
     windows = [step for step in steps if step.kind == "window"]

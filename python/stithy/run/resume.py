@@ -21,7 +21,6 @@ from stithy.errors import (
 )
 from stithy.hosts.processes import is_alive, own_identity
 from stithy.plan.null import as_null
-from stithy.plan.steps import Step
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.results.read import read_manifest
@@ -34,7 +33,7 @@ from stithy.run.journal import Journal
 from stithy.run.past import MASTER_KEPT, Past, read_past
 from stithy.run.preflight import check_candidates
 from stithy.run.register import Making, Register, kept_password, read_registered
-from stithy.run.rest import Rest, over, rest_of, windows_left
+from stithy.run.rest import Rest, over, rest_of
 from stithy.run.stop import Stop
 from stithy.run.survivors import Survivors, proven, spared, survivors_of
 from stithy.run.undo import undo
@@ -237,7 +236,7 @@ def _context(
     """The context of the session: what is left to do, and what is known from before."""
     equipped, past = found.equipped, found.past
     so_far = _so_far(found, books.journal, advisers)
-    master, survivors = _master(found, books, so_far.steps, tell)
+    master, survivors = _master(found, books, so_far, tell)
     rest = rest_of(so_far.steps, equipped.directory, past, found.manifest,
                    has_master=master is not None, databases=survivors.databases)  # fmt: skip
     rest.state.further = so_far.further
@@ -258,11 +257,11 @@ def _context(
 
 
 def _master(
-    found: Found, books: Books, steps: Sequence[Step], tell: Observer
+    found: Found, books: Books, so_far: SoFar, tell: Observer
 ) -> tuple[Contents | None, Survivors]:
     """The contents of the master copy that is used on, None where none is; and what stays then."""
     survivors, past = found.survivors, found.past
-    if not windows_left(steps, found.equipped.directory, past):
+    if not so_far.has_windows_left:
         return None, survivors
     contents, lost = None, survivors.lost
     if survivors.master is not None and past.master is not None:
