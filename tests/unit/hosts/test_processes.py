@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,9 @@ def sleeper(tmp_path: Path) -> Iterator[Running]:
     """A process of run `RUN`, working in `tmp_path`."""
     runner = LocalRunner({"STITHY_RUN": RUN})
     running = runner.start(Command(["sleep", "60"], directory=tmp_path, detached=True))
+    # On a busy machine the kernel shows the environment a moment after the program has begun.
+    while not Path(f"/proc/{running.pid}/environ").read_bytes():
+        time.sleep(0.01)
     yield running
     if running.poll() is None:
         running.send_signal(signal.SIGKILL)
