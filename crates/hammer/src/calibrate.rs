@@ -9,6 +9,7 @@ use stithy_measure::{percentiles, Moment, Outcome};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
 use crate::client::postgresql::{Session, SessionError, Statement, Target};
+use crate::climb::{Climb, HALVINGS};
 use crate::connections::{self, Opening, Statements};
 use crate::crew::{Crew, Pools, Timing};
 use crate::error::HammerError;
@@ -31,8 +32,6 @@ const MOST_PER_S: f64 = 1_000_000.0;
 const USERS_MOST: f64 = 500_000.0;
 /// The first number of users is so much smaller than what the highest rate would carry.
 const USERS_START_SHARE: f64 = 1.0 / 8.0;
-/// After the doubling, so many halvings: the answer is exact to 1 in 16.
-const HALVINGS: u32 = 4;
 /// Before each trial is measured.
 const SETTLE: Duration = Duration::from_millis(300);
 
@@ -133,28 +132,11 @@ impl Bench<'_> {
         most: f64,
         asked: impl Fn(f64) -> Asked,
     ) -> Result<Option<f64>, HammerError> {
-        let (mut good, mut bad) = (None, start);
-        while self.on_time(asked(bad)).await? {
-            good = Some(bad);
-            if bad >= most {
-                return Ok(good);
-            }
-            bad = (bad * 2.0).min(most);
+        let mut climb = Climb::new(start, most);
+        while let Some(amount) = climb.next() {
+            climb.tried(self.tried(asked(amount)).await?);
         }
-        for _ in 0..HALVINGS {
-            let Some(low) = good else { break };
-            let middle = (low + bad) / 2.0;
-            match self.on_time(asked(middle)).await? {
-                true => good = Some(middle),
-                false => bad = middle,
-            }
-        }
-        Ok(good)
-    }
-
-    /// With what the driver was late is tried once more: a host has moments of its own.
-    async fn on_time(&mut self, asked: Asked) -> Result<bool, HammerError> {
-        Ok(self.tried(asked).await? || self.tried(asked).await?)
+        Ok(climb.found())
     }
 
     async fn tried(&mut self, asked: Asked) -> Result<bool, HammerError> {

@@ -4,6 +4,7 @@ mod alarm;
 pub mod calibrate;
 pub mod canary;
 pub mod client;
+mod climb;
 mod conductor;
 pub mod connections;
 pub mod crew;
