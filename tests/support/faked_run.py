@@ -31,6 +31,7 @@ class FakedRun:
     hammer_version: str = "hammer 0.fake"
     users: tuple[int, ...] | None = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
+    costs: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
     primary: str = ""
     judge: Judge | None = None
@@ -46,7 +47,8 @@ class FakedRun:
 
     def start(self, *, null: bool = False) -> Context:
         """Everything checked, nothing done."""
-        places = {"a": self.root / "a", "b": self.root / "b"}
+        costs = {name: f", cost: {text}" for name, text in self.costs.items()}
+        places = {name: f"{{path: {self.root / name}{costs.get(name, '')}}}" for name in "ab"}
         study = write_study(
             self.root / "study.yaml", places, users=self.users, load=self.load,
             thresholds=self.thresholds, primary=self.primary,

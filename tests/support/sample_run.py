@@ -18,6 +18,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
+    CostFacts,
     DatabaseFacts,
     End,
     Fact,
@@ -91,6 +92,7 @@ class Shape:
     primary: QuestionFacts | None = None
     search: SearchFacts | None = None
     limit: LimitFacts | None = None
+    costs: Mapping[str, CostFacts] = field(default_factory=dict)
     null: bool = False
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
@@ -219,7 +221,7 @@ def _candidate(shape: Shape, index: int) -> CandidateFacts:
         name=shape.candidates[index], provider="path", path=f"/var/tmp/stithy-{index}",
         filesystem="tmpfs" if fast else "ext4", mount_point="/dev/shm" if fast else "/",
         mount_options="rw,relatime", devices=() if fast else ("vda",), memory_backed=fast,
-        master=index == 0,
+        master=index == 0, cost=shape.costs.get(shape.candidates[index]),
         drives=(sample_drive(),) if shape.candidates[index] in shape.drives else (),
     )  # fmt: skip
 

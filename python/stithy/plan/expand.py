@@ -33,6 +33,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         twins=scene.twins,
         search=study.load.search(study.workload.warehouses),
         limit=study.load.response_limit,
+        costs={name: each.cost for name, each in study.candidates.items() if each.cost},
     )
 
 

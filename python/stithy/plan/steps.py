@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stithy.money import Money
 from stithy.plan.question import Question
 from stithy.search import Limit, Search
 
@@ -94,7 +95,8 @@ class Plan:
     emulated drives take, by candidate. `question` is None where a single candidate is measured.
     `twins`: in a null study the second name of a candidate, with the one whose volume it shares.
     `search` is None where nothing is searched for; which windows it needs is not known before.
-    `limit` is that of the response times, searched for or not.
+    `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where
+    the study says it.
     """
 
     seed: int
@@ -107,6 +109,7 @@ class Plan:
     twins: Mapping[str, str] = field(default_factory=dict)
     search: Search | None = None
     limit: Limit | None = None
+    costs: Mapping[str, Money] = field(default_factory=dict)
 
     def home(self, candidate: str) -> str:
         """The candidate whose volume this one's windows use: itself, but in a null study."""

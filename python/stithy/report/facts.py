@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
+from stithy.money import Money
 from stithy.report.drives import named
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import DASH, duration
@@ -102,7 +103,9 @@ def _ended(session: SessionFacts) -> str:
 
 def _candidate(candidate: CandidateFacts) -> dict[str, str]:
     """What is known of a candidate and its volume; what the machine tells does not say it twice."""
-    own = dict(_pairs("", _fields(candidate, leave={"name", "environment", "drives"})))
+    own = dict(_pairs("", _fields(candidate, leave={"name", "environment", "drives", "cost"})))
+    if candidate.cost is not None:
+        own["cost"] = Money(candidate.cost.amount, candidate.cost.currency).shown
     for drive in candidate.drives:
         own[f"emulated drive of the {drive.role}"] = f"{named(drive)}: {drive.title}"
     return {**own, **{k: v for k, v in _pairs("", candidate.environment) if k not in own}}

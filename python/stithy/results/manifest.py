@@ -63,12 +63,20 @@ class DriveFacts(_Facts):
     spin_s: float
 
 
+class CostFacts(_Facts):
+    """What a candidate costs, as the study says it."""
+
+    amount: float
+    currency: str
+
+
 class CandidateFacts(_Facts):
     """One candidate and its volume, as it was; `drives` are the emulated ones under it."""
 
     name: str
     provider: str
     path: str
+    cost: CostFacts | None = None
     filesystem: str | None = None
     mount_point: str | None = None
     mount_options: str | None = None

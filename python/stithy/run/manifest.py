@@ -9,6 +9,7 @@ from stithy.hosts.processes import boot_id
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
+    CostFacts,
     DatabaseFacts,
     DriveFacts,
     End,
@@ -203,6 +204,7 @@ class ManifestFile:
             name=name,
             provider=candidate.provider,
             path=str(self._context.providers[home].place()),
+            cost=None if candidate.cost is None else CostFacts(**asdict(candidate.cost)),
             master=name == self._context.plan.master_candidate,
             environment=self._storage.get(home, {}),
         )

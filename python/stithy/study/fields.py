@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from stithy.registry import plugins
+from stithy.study.candidate_keys import CandidateKeys
 from stithy.study.document import Loc
 from stithy.study.model import Study
 
@@ -45,6 +46,7 @@ def all_keys() -> Iterator[Key]:
         yield Key((name,), info)
         if name == "candidates":
             yield from _plugin_keys("provider", (name, ANY))
+            yield from _keys(CandidateKeys, (name, ANY), None)
         elif name == "workload":
             yield from _plugin_keys("workload", (name,))
         elif below := model_of(info):

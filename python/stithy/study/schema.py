@@ -5,9 +5,13 @@ checks (levels given twice, places that candidates share); `stithy plan` does.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from stithy.registry import plugins
+from stithy.study.candidate_keys import candidate_model
 from stithy.study.model import Study
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -18,8 +22,10 @@ def study_schema() -> dict[str, Any]:
     """The schema of a whole study file."""
     schema = Study.model_json_schema()
     properties = schema["properties"]
-    _names(properties["candidates"], {"anyOf": _specs("provider")})
-    properties["workload"]["anyOf"] = _specs("workload")
+    providers = {name: candidate_model(name) for name in plugins("provider")}
+    workloads = {name: module.Spec for name, module in plugins("workload").items()}
+    _names(properties["candidates"], {"anyOf": _specs(providers)})
+    properties["workload"]["anyOf"] = _specs(workloads)
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins("engine"))
     _names(database["settings"], SCALAR)
@@ -38,9 +44,9 @@ def _names(mapping: dict[str, Any], value: dict[str, Any]) -> None:
     mapping["additionalProperties"] = value
 
 
-def _specs(family: str) -> list[dict[str, Any]]:
-    found = plugins(family).items()
-    return [{**_inlined(module.Spec.model_json_schema()), "title": name} for name, module in found]
+def _specs(models: Mapping[str, type[BaseModel]]) -> list[dict[str, Any]]:
+    found = models.items()
+    return [{**_inlined(model.model_json_schema()), "title": name} for name, model in found]
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:

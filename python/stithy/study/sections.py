@@ -6,7 +6,9 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
+from stithy.money import Money
 from stithy.registry import plugins
+from stithy.study.candidate_keys import candidate_model
 from stithy.study.wrong import Wrong, refuse, wrong
 from stithy.suggest import closest, instead
 
@@ -46,10 +48,18 @@ class WorkloadSpec(Protocol):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One storage option: the name of its provider, and that provider's `Spec`."""
+    """One storage option: the name of its provider, and that provider's `Spec`.
+
+    `spec` has the keys of every candidate as well, if it was read from a study.
+    """
 
     provider: str
     spec: BaseModel
+
+    @property
+    def cost(self) -> Money | None:
+        """What it costs, None where the study does not say."""
+        return getattr(self.spec, "cost", None)
 
 
 def read_candidate(value: Any) -> Candidate:
@@ -65,7 +75,7 @@ def read_candidate(value: Any) -> Candidate:
         _refuse_unknown_provider(value, list(known), listed)
     if len(named) > 1:
         raise wrong(f"a candidate with two providers, {' and '.join(named)}", "keep one of them")
-    return Candidate(named[0], known[named[0]].Spec.model_validate(value))
+    return Candidate(named[0], candidate_model(named[0]).model_validate(value))
 
 
 def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: str) -> None:
@@ -78,9 +88,23 @@ def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: st
 
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
-    """Refuses candidates that would stand on the same storage."""
-    refuse(_shared(list(candidates.items())))
+    """Refuses candidates that would stand on the same storage, and costs in several currencies."""
+    refuse([*_shared(list(candidates.items())), *_other_currency(candidates)])
     return candidates
+
+
+def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Wrong]:
+    """Costs that cannot be held against the first one that is given."""
+    costs = [(name, each.cost) for name, each in candidates.items() if each.cost is not None]
+    for name, cost in costs:
+        first, known = costs[0]
+        if cost.currency != known.currency:
+            yield Wrong(
+                f"another currency than the cost of `{first}` has",
+                f"give all costs in one, such as {known.currency}: nothing is converted",
+                str(cost),
+                (name, "cost"),
+            )
 
 
 def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Wrong]:
@@ -101,7 +125,11 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
         return False
     module = plugins("provider")[one.provider]
     asked = getattr(module, "overlap", None)
-    return bool(asked(one.spec, other.spec)) if asked else one.spec == other.spec
+    if asked:
+        return bool(asked(one.spec, other.spec))
+    # What it costs does not make it another place.
+    first, second = (each.spec.model_dump(exclude={"cost"}) for each in (one, other))
+    return first == second
 
 
 def read_engine(name: str) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from stithy.report import facts
+from stithy.results.manifest import CostFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 
@@ -19,3 +20,14 @@ def test_a_size_is_told_exactly_and_once(tmp_path: Path) -> None:
         database = next(each for each in facts.tables(known) if each.name == "facts-database")
         told = dict(database.frame.iter_rows())
         assert said in told.values()
+
+
+def test_what_a_candidate_costs_is_told_and_no_more_than_the_study_says(tmp_path: Path) -> None:
+    """A candidate without a cost has a gap there, and none has the row if nothing costs."""
+    build_run(tmp_path, Shape(users=(1,), costs={"disk": CostFacts(amount=1200, currency="EUR")}))
+    told = read_run(tmp_path).manifest
+    assert told is not None
+    frame = facts.tables(told)[0].frame
+    [row] = [row for row in frame.iter_rows(named=True) if row["fact"] == "cost"]
+    assert row["value:disk"] == "1,200 EUR"
+    assert row["value:memory"] is None
