@@ -119,6 +119,23 @@ def question(evidence: Evidence) -> Compared | None:
     return None
 
 
+def level_told(evidence: Evidence) -> int | None:
+    """The level at which candidates are told of side by side; None where no window is valid.
+
+    Own: that of the question's answer; without one the level that was asked about or else the
+    highest, where as many candidates as anywhere have a valid window.
+    """
+    if (answered := question(evidence)) is not None:
+        return answered.users
+    valid = {
+        users: sum(bool(evidence.valid_at(name, users)) for name in evidence.candidates)
+        for users in evidence.levels
+    }
+    most = max(valid.values(), default=0)
+    known = [users for users, candidates in valid.items() if candidates == most > 0]
+    return max(known, key=lambda users: (users == evidence.asked.users, users), default=None)
+
+
 def _level(evidence: Evidence) -> int:
     """The level that is asked about."""
     return evidence.asked.users or max(evidence.levels)

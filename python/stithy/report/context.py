@@ -9,6 +9,7 @@ import polars as pl
 from stithy.analysis import series
 from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, gather
+from stithy.analysis.findings import level_told
 from stithy.analysis.measures import Measure, of_series
 from stithy.metrics import Quantity, parse_quantity
 from stithy.registry import plugins
@@ -119,6 +120,11 @@ class Context:
         plan = self.manifest.plan if self.manifest else None
         facts = (plan.limit or plan.search) if plan else None
         return _limit(facts) if facts else None
+
+    @cached_property
+    def level_told(self) -> int | None:
+        """The level at which candidates are told of side by side: that of the question, mostly."""
+        return level_told(self.evidence)
 
     @cached_property
     def reach(self) -> str | None:

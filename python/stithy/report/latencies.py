@@ -4,6 +4,10 @@ A level with one window takes its percentiles from the window's table and needs 
 hammer. Logs of drives are read only where a study asks about a percentile of them.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
@@ -11,7 +15,7 @@ from stithy.analysis.latency import Merged, merged_percentiles
 from stithy.analysis.measures import Measure, Times, of_drives
 from stithy.metrics import Quantity
 from stithy.results.drives import LOG_SUFFIX
-from stithy.results.hlog import Histogram, merge, read_hlog
+from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.results.layout import RunDirectory
 
 JOIN_TOLERANCE_S = 0.001
@@ -76,6 +80,80 @@ def drive_measure(
     for window in valid:
         cells.setdefault((window.candidate, window.users), []).append(window.id)
     return of_drives(windows, cells, quantity)
+
+
+@dataclass(frozen=True)
+class DriveTimes:
+    """How long an operation took on an emulated drive, of several drives on the slowest one."""
+
+    mean_s: float
+    p99_s: float
+
+
+def drive_times(
+    directory: RunDirectory, evidence: Evidence, drives: pl.DataFrame, cell: tuple[str, int]
+) -> dict[str, DriveTimes]:
+    """What the emulated drives of a candidate took at a level, by operation.
+
+    `drives`: the table, whose numbers are those of the single valid window. Those of several come
+    from their logs, merged; where a log is missing or damaged, means are weighted by the answers,
+    and percentiles are those of the median window.
+    """
+    ids = [window.id for window in evidence.valid_at(*cell)]
+    told = drives.filter(
+        pl.col("window_id").is_in(ids)
+        & (pl.col("answered") > 0)
+        & pl.col("latency_mean_s").is_not_null()
+        & pl.col("latency_p99_s").is_not_null()
+    )
+    merged = _merged_drives(directory, evidence, told, cell) if len(ids) > 1 else {}
+    found: dict[str, list[DriveTimes]] = {}
+    for (role, operation), rows in told.group_by("role", "operation", maintain_order=True):
+        times = merged.get((str(role), str(operation)), _by_table(rows))
+        found.setdefault(str(operation), []).append(times)
+    return {
+        operation: DriveTimes(max(each.mean_s for each in times), max(each.p99_s for each in times))
+        for operation, times in found.items()
+    }
+
+
+def _by_table(rows: pl.DataFrame) -> DriveTimes:
+    means = list(rows.select("latency_mean_s", "answered").iter_rows())
+    weighted = sum(mean_s * answered for mean_s, answered in means)
+    answers = sum(answered for _, answered in means)
+    return DriveTimes(weighted / answers, float(median(rows["latency_p99_s"].to_list())))
+
+
+def _merged_drives(
+    directory: RunDirectory, evidence: Evidence, told: pl.DataFrame, cell: tuple[str, int]
+) -> dict[tuple[str, str], DriveTimes]:
+    """By role and operation, from the logs; a role with a damaged log has none."""
+    windows = [each.row for each in evidence.valid_at(*cell)]
+    spans = [(row["measure_from_s"], row["measure_to_s"]) for row in windows]
+    found: dict[tuple[str, str], DriveTimes] = {}
+    for role in told["role"].unique(maintain_order=True):
+        logs = sorted(directory.drives.rglob(f"{cell[0]}.{role}{LOG_SUFFIX}"))
+        try:
+            lines = [
+                each
+                for log in logs
+                # One reading of the log for all of the level's windows, which are neighbours.
+                for each in read_hlog(log, min(a for a, _ in spans), max(b for _, b in spans))
+                if any(since <= each.started_at_s < until for since, until in spans)
+            ]
+        except (OSError, ValueError):
+            continue
+        if not all(_within(lines, since, until) for since, until in spans):
+            continue  # part of the windows would be a distribution of something else
+        for tag in dict.fromkeys(each.tag for each in lines):
+            whole = merge(each.histogram for each in lines if each.tag == tag)
+            if whole is not None and whole.mean_s is not None:
+                found[role, tag] = DriveTimes(whole.mean_s, whole.percentile_s(99) or 0.0)
+    return found
+
+
+def _within(lines: Iterable[Interval], since: float, until: float) -> bool:
+    return any(since <= each.started_at_s < until for each in lines)
 
 
 def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operation: str) -> Times:

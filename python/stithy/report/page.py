@@ -19,6 +19,7 @@ from stithy.registry import plugins
 from stithy.report import (
     answer,
     canaries,
+    candidates,
     draw,
     drives,
     driving,
@@ -84,8 +85,8 @@ def build(context: Context) -> Page:
     ]
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
-        page_tables.titles(figures), page_tables.summary(context), page_tables.windows(context),
-        searches.table(context),
+        page_tables.titles(figures), candidates.table(context), page_tables.summary(context),
+        page_tables.windows(context), searches.table(context),
         *verdicts.tables(context), canaries.table(context), page_tables.reasons(context),
         page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
@@ -130,6 +131,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         commit_rule=commit_rule(),
         **verdicts.rule(page.context),
         asked=looks.asked(page.context),
+        candidates_note=candidates.note(page.context, page.tables["candidates"]),
         searched=searches.asked(page.context),
         lost=lost.pattern(page.context),
         short=driving.short_windows(page.context.load),

@@ -1,11 +1,14 @@
 """Latency logs of levels with several windows, read back and merged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stithy.metrics import parse_quantity
 from stithy.report.context import context_of, measures
+from stithy.report.latencies import drive_times
+from stithy.results.drives import LOG_SUFFIX
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.hlog import encode, histogram, log
@@ -93,3 +96,41 @@ def test_a_percentile_of_drives_is_read_from_their_logs(tmp_path: Path) -> None:
     damaged = measures(context.run, context.evidence, [quantity])[quantity]
     assert damaged.windows[window_id("disk", 4, 1)].number is None
     assert damaged.levels == {}
+
+
+def _drive_log(run: RunDirectory, seconds: list[tuple[float, str, list[int]]]) -> None:
+    """The log of the drive of `disk`: times of an operation in the second that begins there."""
+    lines = [
+        f"Tag={tag},{at_s:.3f},1.000,1.0,{encode(histogram(*values_us))}\n"
+        for at_s, tag, values_us in seconds
+    ]
+    run.drives.mkdir(parents=True, exist_ok=True)
+    (run.drives / f"disk.data{LOG_SUFFIX}").write_text(log(*lines))
+
+
+def test_the_times_of_a_drive_over_several_windows_come_from_its_merged_log(
+    tmp_path: Path,
+) -> None:
+    """Within the measurements alone: 99 reads of 1 ms in one window and one of 3 ms in the next."""
+    run = build_run(tmp_path, replace(SHAPE, drives={"disk": 0.0}))
+    read = read_run(tmp_path)
+    first, second = sorted(read.window["measure_from_s"])
+    before, between = (first - 3, "read", [900_000]), (second - 3, "read", [900_000])
+    measured = [(first, "read", [1000] * 99), (second, "read", [3000])]
+    _drive_log(run, [before, measured[0], between, measured[1]])
+    evidence = context_of(read).evidence
+    times = drive_times(run, evidence, read.drives, ("disk", 4))
+    assert times["read"].p99_s == pytest.approx(1e-3, rel=1e-3)
+    assert times["read"].mean_s == pytest.approx((99 * 1e-3 + 3e-3) / 100, rel=1e-3)
+    # What the log does not tell comes from the table.
+    assert times["write"].p99_s == pytest.approx(55e-6 * 3.0)
+
+
+def test_a_log_that_lacks_a_window_is_not_merged(tmp_path: Path) -> None:
+    """Part of the windows would be a distribution of something else: the tables answer."""
+    run = build_run(tmp_path, replace(SHAPE, drives={"disk": 0.0}))
+    read = read_run(tmp_path)
+    _drive_log(run, [(min(read.window["measure_from_s"]), "read", [1000] * 99)])
+    times = drive_times(run, context_of(read).evidence, read.drives, ("disk", 4))
+    assert times["read"].mean_s == pytest.approx(120e-6 * 1.1)
+    assert times["read"].p99_s == pytest.approx(120e-6 * 3.0)

@@ -79,7 +79,7 @@ def served(evidence: Evidence) -> Served | None:
     """
     if evidence.search is None:
         return None
-    of = tuple(_capacity(evidence, name, evidence.search) for name in evidence.candidates)
+    of = tuple(capacity_of(evidence, name, evidence.search) for name in evidence.candidates)
     return Served(evidence.search, of, _most(of))
 
 
@@ -109,7 +109,11 @@ def _trial(users: int, windows: Sequence[Window], search: Search) -> Trial:
     return Trial(users, obeyed.count(True), obeyed.count(False), values.count(None))
 
 
-def _capacity(evidence: Evidence, name: str, search: Search) -> Capacity:
+def capacity_of(evidence: Evidence, name: str, search: Search) -> Capacity:
+    """The bracket of one candidate by the levels of a search that were measured.
+
+    Own: as `served`.
+    """
     known = trials(evidence, name, search)
     found = bracket(known)
     stopped_at = None if found.high or found.wall is None else found.wall.users

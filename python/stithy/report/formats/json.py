@@ -24,6 +24,8 @@ def make(page: Page, drawings: dict[str, str]) -> bytes:
             "findings": page.answer.others,
             "support": page.answer.support,
         },
+        # `candidates` are their names.
+        "candidates_at_level": page.tables["candidates"].frame.to_dicts(),
         **{name: page.tables[name].frame.to_dicts() for name in tables},
     }
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from stithy.report import candidates
 from stithy.report.markdown import bullets, code, escaped, table
 from stithy.report.page import Page
 from stithy.report.provenance import provenance
@@ -32,7 +33,11 @@ def _parts(page: Page) -> Iterator[str]:
         yield bullets(page.answer.others)
     if page.answer.support:
         yield escaped(" ".join(page.answer.support))
-    for name in ("thresholds", "summary", "search"):
+    yield from _captioned(page.tables["thresholds"])
+    yield from _captioned(page.tables["candidates"])
+    if (told := candidates.note(context, page.tables["candidates"])) is not None:
+        yield escaped(told)
+    for name in ("summary", "search"):
         yield from _captioned(page.tables[name])
     yield escaped(f"{context.footer}.")
     yield from _captioned(_invalid(page.tables["reasons"]))
