@@ -60,7 +60,7 @@ def test_a_process_that_is_not_there_has_no_identity() -> None:
 
 def test_a_process_is_known_whatever_its_name_is(tmp_path: Path) -> None:
     """Brackets, spaces, and bytes that are no text: the name is the file's, which is anybody's."""
-    program = os.fsencode(tmp_path) + b"/a) (\xff"
+    program = tmp_path / os.fsdecode(b"a) (\xff")
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
     running = subprocess.Popen([program, "60"])
     try:
