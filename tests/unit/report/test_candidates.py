@@ -109,7 +109,7 @@ def test_a_device_of_the_machine_has_the_mean_of_the_kernel_and_no_percentile(
     latency = inside.filter(metric="read_latency_s").sort("at_s")["value"]
     rate = inside.filter(metric="reads_per_s").sort("at_s")["value"]
     disk = row(found, "disk")
-    assert disk["read_mean_s"] == pytest.approx((latency * rate).sum() / rate.sum())
+    assert disk["read_mean_s"] == pytest.approx(float((latency * rate).sum()) / float(rate.sum()))
     assert disk["read_p99_s"] is None
     assert disk["missing_because"] == "device p99 (the kernel counts no percentiles)."
     assert "no block device under its volumes" in str(row(found, "memory")["missing_because"])
