@@ -9,11 +9,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that ended: its output, its CPU time (user and system), its wall time, seconds."""
+    """A process that ended: its output, its CPU time (user and system), its wall time, seconds.
+
+    `peak_bytes`: the most memory that it, or a process that it waited for, had at once.
+    """
 
     stdout: str
     cpu_s: float
     wall_s: float
+    peak_bytes: int
+
+
+KIB = 1024
+"""Linux tells the peak in these."""
 
 
 class Failed(Exception):
@@ -44,7 +52,8 @@ def run(
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise Failed(f"{command[0]} ended with {process.returncode}: {stdout[-2000:]}{stderr}")
-    return Ended(stdout, usage.ru_utime + usage.ru_stime, time.perf_counter() - started_s)
+    cpu_s, wall_s = usage.ru_utime + usage.ru_stime, time.perf_counter() - started_s
+    return Ended(stdout, cpu_s, wall_s, usage.ru_maxrss * KIB)
 
 
 def run_together(

@@ -163,6 +163,12 @@ def _collected() -> Mapping[str, Metric]:
     return {each.name: each for each in found}
 
 
+def weights() -> Mapping[tuple[str, str], str]:
+    """By a collector and its metric that has one, the metric by which its seconds are weighted."""
+    known = _collected().values()
+    return {(each.collector, each.column): each.weight for each in known if each.weight}
+
+
 def _of_collector(collector: str, samples: str, metric: "Collected") -> Metric:
     name = f"{collector}.{metric.name}"
     return Metric(

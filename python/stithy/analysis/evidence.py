@@ -19,12 +19,13 @@ from stithy.analysis.effect import Effect, no_effect, paired_ratio
 from stithy.analysis.identities import Identity, check
 from stithy.analysis.latency import Merged, values_needed
 from stithy.analysis.measures import Measure, Value, too_few
+from stithy.analysis.series import Sampled
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
-from stithy.analysis.validity.watching import Watched, watched
+from stithy.analysis.validity.watching import Watched, watched, watched_of
 from stithy.metrics import ALL, Quantity
 from stithy.search import Search
 from stithy.workload.workload import Workload
@@ -265,12 +266,14 @@ def gather(
     candidates: Sequence[str] = (),
     levels: Sequence[int] = (),
     workload: Workload | None = None,
+    samples: Sampled | None = None,
 ) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
     `frames`: the tables of `results.tables` by name; any may be missing or empty.
     `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
-    `workload`: what the users did, as far as it is known.
+    `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
+    where the table `series` is not among the frames.
     Own: a join on `window_id`.
     """
     rows = _rows(frames, "window")
@@ -280,7 +283,7 @@ def gather(
     ledgers = _by_window(_rows(frames, "ledger"))
     findings = _by_window(_rows(frames, "ledger_findings"))
     drives = _by_window(_rows(frames, "drives"))
-    seen = watched(frames)
+    seen = watched(frames) if samples is None else watched_of(samples, frames["window"])
     around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
     steady = steadiness_of_windows(frames)
     canaries = judged_canaries(_rows(frames, "canary"))

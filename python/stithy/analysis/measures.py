@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from stithy.analysis.latency import values_needed
-from stithy.analysis.series import means, weighted_means
+from stithy.analysis.series import Sampled
 from stithy.metrics import Quantity
 from stithy.results.hlog import Histogram, merge
 
@@ -35,20 +35,19 @@ class Measure:
     levels: Mapping[Cell, float] = field(default_factory=dict)
 
 
-def of_series(samples: pl.DataFrame, quantity: Quantity) -> Measure:
+def of_series(samples: Sampled, quantity: Quantity) -> Measure:
     """The mean of a collector's metric over the measurement of each window.
 
-    `samples`: as `series.measured` gives them. Seconds of a latency weigh by their requests.
+    Seconds of a latency weigh by their requests.
     Several subjects make one value as the collector declares; one for the whole is taken alone.
     Edge cases: a window without any sample has no entry.
     Own: a look-up and a mean.
     """
     metric = quantity.known
-    mine = samples.filter(pl.col("collector") == metric.collector)
-    if metric.weight is not None:
-        found = weighted_means(mine, metric.collector, metric.column, metric.weight)
-    else:
-        found = means(mine.filter(pl.col("metric") == metric.column))
+    source = samples.means if metric.weight is None else samples.weighted
+    found = source.filter(
+        (pl.col("collector") == metric.collector) & (pl.col("metric") == metric.column)
+    )
     by_window: dict[str, dict[str, float]] = {}
     for row in found.iter_rows(named=True):
         by_window.setdefault(row["window_id"], {})[row["subject"]] = float(row["mean"])

@@ -1,13 +1,83 @@
 """What the collectors saw during the measurement: means, and latencies weighted by their rate."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import polars as pl
+
+from stithy.results.tables import STOPPED, UNANSWERED
 
 Frames = Mapping[str, pl.DataFrame]
 
 HALF_SAMPLE_S = 0.5
 """Own: a sample covers the second before its time stamp; it counts where its middle lies."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What is kept of the samples of all windows, which of a large study are too many to keep.
+
+    `means`: as `means` gives them. `weighted`: as `weighted_means`, of every metric that has a
+    weight, with `collector` and `metric`. `seen`: by `window_id` in how many `seconds` there is any
+    sample, and `steal_share`. `ended`: `window_id`, `collector`, `missing_because` of collectors
+    that died or had no answer. `any_rows`: whether anybody looked at all.
+    """
+
+    means: pl.DataFrame
+    weighted: pl.DataFrame
+    seen: pl.DataFrame
+    ended: pl.DataFrame
+    any_rows: bool
+
+
+Weights = Mapping[tuple[str, str], str]
+"""By a collector and its metric, the metric by which seconds of it are weighted."""
+
+
+def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weights) -> Sampled:
+    """What is kept of samples that come some windows at a time.
+
+    Shapes: each of `parts` has the columns of `series`, and all rows of its windows; `windows` has
+    those of `window`.
+    Own: the same as of all parts at once.
+    """
+    nothing = pl.DataFrame(schema=_SERIES)
+    kept = [_kept(part, windows, weights) for part in (nothing, *parts)]
+    return Sampled(
+        pl.concat([each.means for each in kept]).sort(_OF_MEANS),
+        pl.concat([each.weighted for each in kept]).sort("collector", "metric", *_OF_WEIGHTED),
+        pl.concat([each.seen for each in kept]).sort("window_id"),
+        pl.concat([each.ended for each in kept]).sort("window_id", "collector", "missing_because"),
+        any(each.any_rows for each in kept),
+    )
+
+
+def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sampled:
+    known = measured({"series": part, "window": windows}).filter(pl.col("value").is_not_null())
+    because = pl.col("missing_because")
+    ends = part.filter(because.str.starts_with(STOPPED) | because.str.starts_with(UNANSWERED))
+    stolen = (pl.col("metric") == "steal_share") & (pl.col("subject") == "")
+    return Sampled(
+        means(known),
+        _all_weighted(known, weights),
+        known.group_by("window_id").agg(
+            pl.col("at_s").floor().n_unique().alias("seconds"),
+            pl.col("value").filter(stolen).mean().alias("steal_share"),
+        ),
+        ends.select("window_id", "collector", "missing_because").unique(),
+        not part.is_empty(),
+    )
+
+
+def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
+    """`weighted_means` of every metric that has a weight."""
+    found = [
+        weighted_means(known, collector, metric, weight).select(
+            pl.lit(collector).alias("collector"), pl.lit(metric).alias("metric"), pl.all()
+        )
+        for (collector, metric), weight in weights.items()
+    ]
+    return pl.concat([pl.DataFrame(schema=_WEIGHTED), *found])
 
 
 def measured(frames: Frames) -> pl.DataFrame:
@@ -45,6 +115,21 @@ _MEASURED: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
+_SERIES: dict[str, pl.DataType | type[pl.DataType]] = {
+    **{name: _MEASURED[name] for name in ("window_id", "at_s", "second", "collector", "subject")},
+    **{name: _MEASURED[name] for name in ("metric", "unit", "value")},
+    "missing_because": pl.String,
+}
+_OF_MEANS = ["window_id", "candidate", "users", "block", "collector", "subject", "metric", "unit"]
+_OF_WEIGHTED = ["window_id", "candidate", "users", "block", "subject"]
+_WEIGHTED: dict[str, pl.DataType | type[pl.DataType]] = {
+    "collector": pl.String,
+    "metric": pl.String,
+    **{name: _MEASURED[name] for name in _OF_WEIGHTED},
+    "mean": pl.Float64,
+}
+
+
 def means(samples: pl.DataFrame) -> pl.DataFrame:
     """Mean of every metric over each window's measurement; missing samples are left out.
 
@@ -52,16 +137,15 @@ def means(samples: pl.DataFrame) -> pl.DataFrame:
     `mean`, `maximum`, `samples`. A metric without any sample has no row.
     Own: the arithmetic mean; right for rates and shares, not for latencies (see `weighted_means`).
     """
-    keys = ["window_id", "candidate", "users", "block", "collector", "subject", "metric", "unit"]
     return (
         samples.filter(pl.col("value").is_not_null())
-        .group_by(keys, maintain_order=True)
+        .group_by(_OF_MEANS, maintain_order=True)
         .agg(
             pl.col("value").mean().alias("mean"),
             pl.col("value").max().alias("maximum"),
             pl.len().alias("samples"),
         )
-        .sort(keys)
+        .sort(_OF_MEANS)
     )
 
 
@@ -74,7 +158,7 @@ def weighted_means(
     operations have no latency and no weight.
     Own: total time over total operations.
     """
-    keys = ["window_id", "candidate", "users", "block", "subject", "at_s"]
+    keys = [*_OF_WEIGHTED, "at_s"]
     chosen = samples.filter(pl.col("collector") == collector)
     value = chosen.filter(pl.col("metric") == value_metric).select(*keys, "value")
     weight = chosen.filter(pl.col("metric") == weight_metric).select(
@@ -82,4 +166,4 @@ def weighted_means(
     )
     joined = value.join(weight, on=keys, how="inner").drop_nulls().filter(pl.col("weight") > 0)
     mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
-    return joined.group_by(keys[:-1]).agg(mean.alias("mean")).sort(keys[:-1])
+    return joined.group_by(_OF_WEIGHTED).agg(mean.alias("mean")).sort(_OF_WEIGHTED)

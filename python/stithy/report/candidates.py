@@ -187,11 +187,9 @@ def _only(evidence: Evidence, users: int) -> Evidence:
 
 def _kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
     """By operation the evidence that knows the mean latency of the kernel's devices."""
-    ids = [window.id for window in here.windows]
-    samples = context.samples.filter(pl.col("window_id").is_in(ids))
     quantities = {each: Quantity(f"block.{each}_latency_s") for each in OPERATIONS}
     return {
-        operation: replace(here, measures={quantity: of_series(samples, quantity)})
+        operation: replace(here, measures={quantity: of_series(context.sampled, quantity)})
         for operation, quantity in quantities.items()
     }
 

@@ -11,7 +11,8 @@ from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, gather
 from stithy.analysis.findings import level_told
 from stithy.analysis.measures import Measure, of_series
-from stithy.metrics import Quantity, parse_quantity
+from stithy.analysis.series import Sampled, sampled
+from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.registry import plugins
 from stithy.report import drives, driving
 from stithy.report.latencies import drive_measure, merged_levels
@@ -36,6 +37,7 @@ class Context:
 
     run: Run
     evidence: Evidence
+    sampled: Sampled
 
     @property
     def manifest(self) -> Manifest | None:
@@ -54,13 +56,18 @@ class Context:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """The collectors' samples within the measurements."""
+        """The collectors' samples within the measurements, all of them: see `run.samples`."""
         return series.measured(frames(self.run))
 
-    @cached_property
+    @property
     def means(self) -> pl.DataFrame:
         """Mean of every metric over each window's measurement."""
-        return series.means(self.samples)
+        return self.sampled.means
+
+    def latencies(self, collector: str, metric: str) -> pl.DataFrame:
+        """Mean of a metric over each window's measurement, each second by its operations."""
+        of_it = (pl.col("collector") == collector) & (pl.col("metric") == metric)
+        return self.sampled.weighted.filter(of_it)
 
     @cached_property
     def valid_means(self) -> pl.DataFrame:
@@ -160,26 +167,31 @@ _NULL = "NULL STUDY: both names are one candidate, on one volume"
 
 def context_of(run: Run) -> Context:
     """The context of a run as read."""
-    evidence = evidence_of(run)
+    samples = sampled(run.samples.parts(), run.window, weights())
+    evidence = evidence_of(run, samples)
     merged = merged_levels(run.directory, evidence)
     plan = run.manifest.plan if run.manifest else None
     search = _search(plan.search if plan else None)
     asked = _asked(plan.question if plan else None)
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
-    measured = measures(run, evidence, {asked.metric, *_demanded(run.manifest)})
+    measured = measures(run, evidence, samples, {asked.metric, *_demanded(run.manifest)})
     whole = replace(evidence, merged=merged, asked=asked, search=search, measures=measured)
-    return Context(run, whole)
+    return Context(run, whole, samples)
 
 
-def evidence_of(run: Run) -> Evidence:
-    """The windows of a run, judged; without what is merged of several, and without a question."""
+def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
+    """The windows of a run, judged; without what is merged of several, and without a question.
+
+    `samples`: what was kept of the samples, where they were read already.
+    """
+    samples = samples or sampled(run.samples.parts(), run.window, {})
     manifest = run.manifest
     names = [candidate.name for candidate in manifest.candidates] if manifest else []
     users = list(manifest.load.users) if manifest else []
     known = plugins("workload").get(manifest.workload.name) if manifest else None
     workload = known.WORKLOAD if known else None
-    return gather(frames(run), names, users, workload)
+    return gather(_tables(run), names, users, workload, samples)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:
@@ -193,19 +205,15 @@ def _limit(facts: LimitFacts) -> Limit:
 
 
 def measures(
-    run: Run, evidence: Evidence, quantities: Iterable[Quantity]
+    run: Run, evidence: Evidence, samples: Sampled, quantities: Iterable[Quantity]
 ) -> dict[Quantity, Measure]:
     """Those of the quantities that stand in no window's row, worked out from series and logs."""
-    asked = tuple(quantities)
-    found = {
-        quantity: drive_measure(run.directory, evidence, run.drives, quantity)
-        for quantity in asked
-        if quantity.known.source == "drives"
-    }
-    # Of a large study the samples are what takes long, and most questions need none of them.
-    if of_samples := [each for each in asked if each.known.source == "series"]:
-        samples = series.measured(frames(run))
-        found |= {quantity: of_series(samples, quantity) for quantity in of_samples}
+    found: dict[Quantity, Measure] = {}
+    for quantity in quantities:
+        if quantity.known.source == "series":
+            found[quantity] = of_series(samples, quantity)
+        elif quantity.known.source == "drives":
+            found[quantity] = drive_measure(run.directory, evidence, run.drives, quantity)
     return found
 
 
@@ -230,12 +238,15 @@ def _asked(question: QuestionFacts | None) -> Asked:
 
 
 def frames(run: Run) -> Mapping[str, pl.DataFrame]:
-    """The frames of a run by the names of their tables."""
+    """The frames of a run by the names of their tables, all samples among them."""
+    return {**_tables(run), "series": run.series}
+
+
+def _tables(run: Run) -> Mapping[str, pl.DataFrame]:
     return {
         "window": run.window,
         "transactions": run.transactions,
         "seconds": run.seconds,
-        "series": run.series,
         "conditions": run.conditions,
         "drives": run.drives,
         "ledger": run.ledger,

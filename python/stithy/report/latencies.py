@@ -4,7 +4,7 @@ A level with one window takes its percentiles from the window's table and needs 
 hammer. Logs of drives are read only where a study asks about a percentile of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -15,6 +15,7 @@ from stithy.analysis.latency import Merged, merged_percentiles
 from stithy.analysis.measures import Measure, Times, of_drives
 from stithy.metrics import Quantity
 from stithy.results.drives import LOG_SUFFIX
+from stithy.results.histograms import read_histograms
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.results.layout import RunDirectory
 
@@ -38,26 +39,47 @@ def merged_levels(directory: RunDirectory, evidence: Evidence) -> dict[tuple[str
 
 
 def _merged(directory: RunDirectory, windows: tuple[Window, ...]) -> Merged | None:
+    found = distributions(directory, windows, "response")
+    return merged_percentiles({name: [each] for name, each in found.items()}) if found else None
+
+
+def distributions(
+    directory: RunDirectory, windows: Sequence[Window], kind: str
+) -> dict[str, Histogram] | None:
+    """The times of a kind in these windows' measurements, merged, by transaction type.
+
+    `kind`: `response`, `service` or `pool-wait`. From the windows' tables of histograms, or where
+    one is missing from the logs; None where a window has neither.
+    """
+    try:
+        return read_histograms(
+            [directory.window(each.id).table("histograms") for each in windows], kind
+        )
+    except (OSError, ValueError):
+        return _from_logs(directory, windows, kind)
+
+
+def _from_logs(
+    directory: RunDirectory, windows: Sequence[Window], kind: str
+) -> dict[str, Histogram] | None:
     by_type: dict[str, list[Histogram]] = {}
     try:
         for window in windows:
-            for kind, histogram in _measured(directory, window):
-                by_type.setdefault(kind, []).append(histogram)
+            for each in _measured(directory, window, kind):
+                by_type.setdefault(each.tag, []).append(each.histogram)
     except (OSError, ValueError):
         return None
-    return merged_percentiles(by_type)
+    merged = {name: merge(each) for name, each in by_type.items()}
+    return {name: each for name, each in merged.items() if each is not None}
 
 
-def _measured(directory: RunDirectory, window: Window) -> list[tuple[str, Histogram]]:
-    """The intervals that began within the measurement, by transaction type."""
+def _measured(directory: RunDirectory, window: Window, kind: str) -> list[Interval]:
+    """The lines of a log that began within the measurement; damage anywhere in it is damage."""
     stem = directory.window(window.id).hlog_stem
     since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
-    return [
-        (each.tag, each.histogram)
-        for each in read_hlog(stem.with_name(f"{stem.name}.response.hlog"))
-        if since <= each.started_at_s < until
-    ]
+    lines = read_hlog(stem.with_name(f"{stem.name}.{kind}.hlog"))
+    return [each for each in lines if since <= each.started_at_s < until]
 
 
 def drive_measure(

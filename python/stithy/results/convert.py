@@ -4,7 +4,7 @@ The row of `all` types is merged from the latency logs, because percentiles cann
 the types' own; without logs its latencies are null.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,10 +115,15 @@ def _all_row(window_id: str, summary: RunSummary, latencies: Latencies) -> Row:
 
 
 def _measured(intervals: Iterable[Interval], summary: RunSummary) -> Histogram | None:
-    """All that was measured, merged. An interval belongs to the second in which it began."""
+    """All that was measured, merged."""
+    return merge(each.histogram for each in measured_intervals(intervals, summary))
+
+
+def measured_intervals(intervals: Iterable[Interval], summary: RunSummary) -> Iterator[Interval]:
+    """Those of the measurement: an interval belongs to the second in which it began."""
     since = summary.measure_from_s - _JOIN_TOLERANCE_S
     until = summary.measure_to_s - _JOIN_TOLERANCE_S
-    return merge(each.histogram for each in intervals if since <= each.started_at_s < until)
+    return (each for each in intervals if since <= each.started_at_s < until)
 
 
 def distribution(kind: str, histogram: Histogram | None) -> Row:

@@ -71,6 +71,12 @@ class Histogram:
         """Upper bound of the highest bucket, seconds; None without values."""
         return self._highest_us(max(self.counts)) / US_PER_S if self.counts else None
 
+    def buckets(self) -> Iterator["Bucket"]:
+        """The buckets that have values, in the order of their times."""
+        for index, count in sorted(self.counts.items()):
+            lowest, width = self._bounds_us(index)
+            yield Bucket(index, lowest / US_PER_S, (lowest + width - 1) / US_PER_S, count)
+
     def _bounds_us(self, index: int) -> tuple[int, int]:
         """Lowest value and width of a bucket, microseconds."""
         half = 1 << self.half_magnitude
@@ -88,6 +94,16 @@ class Histogram:
     def _middle_us(self, index: int) -> int:
         lowest, width = self._bounds_us(index)
         return lowest + width // 2
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The values between two times that a histogram does not tell apart, and their number."""
+
+    index: int
+    lowest_s: float
+    highest_s: float
+    count: int
 
 
 @dataclass(frozen=True)
@@ -184,6 +200,8 @@ def _half_magnitude(digits: int) -> int:
 
 def _counts(payload: bytes) -> dict[int, int]:
     """Counts by index: ZigZag LEB128 numbers, a negative one being a run of empty buckets."""
+    if payload.isascii():
+        return _short_counts(payload)
     counts: dict[int, int] = {}
     index = position = 0
     while position < len(payload):
@@ -194,6 +212,20 @@ def _counts(payload: bytes) -> dict[int, int]:
             continue
         if number:
             counts[index] = number
+        index += 1
+    return counts
+
+
+def _short_counts(payload: bytes) -> dict[int, int]:
+    """The same where each number is a single byte, as nearly always in the log of a second."""
+    counts: dict[int, int] = {}
+    index = 0
+    for value in payload:
+        if value & 1:
+            index += (value + 1) >> 1
+            continue
+        if value:
+            counts[index] = value >> 1
         index += 1
     return counts
 

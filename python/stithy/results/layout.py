@@ -23,6 +23,7 @@
     verify-ledger.jsonl         raw output of comparing it with the database
     recovery.log                what a server wrote that was started again for that
     window.parquet  transactions.parquet  seconds.parquet  series.parquet  conditions.parquet
+    histograms.parquet          the logs of the measurement merged, for whoever needs no seconds
     ledger.parquet  ledger_findings.parquet  drives.parquet  surroundings.parquet
     server.log
   cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again

@@ -5,17 +5,19 @@ interrupted run still gives a report. Files are never changed.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from stithy.errors import UserError
-from stithy.results.frames import empty_frame, schema
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
+from stithy.results.samples import Samples
+from stithy.results.table_files import Problem, read_table, read_tables, short
 from stithy.results.tables import (
     CANARY,
     CONDITIONS,
@@ -35,18 +37,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 WINDOW_TABLES = (
-    *(WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS),
+    *(WINDOW, TRANSACTIONS, SECONDS, CONDITIONS),
     *(DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS),
 )
+"""Those of each window, but for the samples, which are read when they are asked for."""
+
 RUN_TABLES = (CONDITIONS, RESTORES, CANARY)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A piece of a run directory that could not be read, and why."""
-
-    path: Path
-    text: str
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Run:
     window: "pl.DataFrame"
     transactions: "pl.DataFrame"
     seconds: "pl.DataFrame"
-    series: "pl.DataFrame"
+    samples: Samples
     conditions: "pl.DataFrame"
     drives: "pl.DataFrame"
     ledger: "pl.DataFrame"
@@ -71,7 +67,18 @@ class Run:
     surroundings: "pl.DataFrame"
     restores: "pl.DataFrame"
     canary: "pl.DataFrame"
-    problems: tuple[Problem, ...]
+    other_problems: tuple[Problem, ...]
+
+    @cached_property
+    def series(self) -> "pl.DataFrame":
+        """All samples; for a large study ask `samples`."""
+        return self.samples.whole()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is missing or damaged, by path."""
+        found = (*self.other_problems, *self.samples.problems)
+        return tuple(sorted(found, key=lambda each: each.path))
 
 
 def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
@@ -84,7 +91,8 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     _require_run(directory)
     problems: list[Problem] = []
     manifest = _manifest(directory.manifest, problems)
-    frames = _frames(directory, windows, problems)
+    names = _window_names(directory, windows)
+    frames = _frames(directory, names, problems)
     return Run(
         directory=directory,
         manifest=manifest,
@@ -92,7 +100,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         window=frames["window"].sort("started_at_s", "window_id", nulls_last=True),
         transactions=frames["transactions"],
         seconds=frames["seconds"],
-        series=frames["series"],
+        samples=Samples({each: directory.window(each).table(SERIES.name) for each in names}),
         conditions=frames["conditions"],
         drives=frames["drives"],
         ledger=frames["ledger"],
@@ -100,7 +108,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         surroundings=frames["surroundings"],
         restores=frames["restores"],
         canary=frames["canary"].sort("at_s", "window_id"),
-        problems=tuple(problems),
+        other_problems=tuple(problems),
     )
 
 
@@ -114,7 +122,7 @@ def read_manifest(path: Path) -> Manifest | None:
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """The rows of one table's file, as mappings; none where it is missing or damaged."""
-    frame = _frame(table, path, [])
+    frame = read_table(table, path, [])
     return [] if frame is None else frame.to_dicts()
 
 
@@ -136,7 +144,7 @@ def _manifest(path: Path, problems: list[Problem]) -> Manifest | None:
         _require_known_version(path, document)
         return Manifest.model_validate(document)
     except (OSError, ValueError, ValidationError) as error:
-        problems.append(Problem(path, _short(error)))
+        problems.append(Problem(path, short(error)))
         return None
 
 
@@ -154,55 +162,29 @@ def _study(path: Path, problems: list[Problem]) -> str | None:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        problems.append(Problem(path, _short(error)))
+        problems.append(Problem(path, short(error)))
         return None
 
 
 def _frames(
-    directory: RunDirectory, windows: Sequence[str] | None, problems: list[Problem]
+    directory: RunDirectory, windows: Sequence[str], problems: list[Problem]
 ) -> "dict[str, pl.DataFrame]":
+    """Every table but the samples; conditions are those of the run, then those of the windows."""
     import polars as pl
 
-    parts: dict[str, list[pl.DataFrame]] = {
-        table.name: [empty_frame(table)] for table in (*WINDOW_TABLES, *RUN_TABLES)
+    frames = {
+        each.name: read_tables(each, [directory.table(each.name)], problems) for each in RUN_TABLES
     }
-    files = list(_table_files(directory, windows))
-    there = {table.name for table, path in files if path.exists()}
-    for table, path in files:
-        older = table.later and table.name not in there
-        if not older and (frame := _frame(table, path, problems)) is not None:
-            parts[table.name].append(frame)
-    return {name: pl.concat(frames) for name, frames in parts.items()}
+    for table in WINDOW_TABLES:
+        files = [directory.window(window).table(table.name) for window in windows]
+        parts = [frames[table.name]] if table.name in frames else []
+        frames[table.name] = pl.concat([*parts, read_tables(table, files, problems)])
+    return frames
 
 
-def _table_files(
-    directory: RunDirectory, windows: Sequence[str] | None
-) -> Iterator[tuple[Table, Path]]:
-    for table in RUN_TABLES:
-        yield table, directory.table(table.name)
-    if directory.windows.is_dir():
-        there = sorted(each.name for each in directory.windows.iterdir() if each.is_dir())
-        for window in [each for each in there if windows is None or each in windows]:
-            for table in WINDOW_TABLES:
-                yield table, directory.window(window).table(table.name)
-
-
-def _frame(table: Table, path: Path, problems: list[Problem]) -> "pl.DataFrame | None":
-    import polars as pl
-
-    if not path.exists():
-        problems.append(Problem(path, "missing"))
-        return None
-    try:
-        frame = pl.read_parquet(path.read_bytes())
-        older = [column for column in table.columns if column.before is not None]
-        added = [pl.lit(c.before).alias(c.name) for c in older if c.name not in frame.columns]
-        return frame.with_columns(added).select(list(schema(table))).cast(schema(table))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        problems.append(Problem(path, _short(error)))
-        return None
-
-
-def _short(error: Exception) -> str:
-    """The first line of an error's text."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _window_names(directory: RunDirectory, wanted: Sequence[str] | None) -> list[str]:
+    """The windows that have a directory, by name."""
+    if not directory.windows.is_dir():
+        return []
+    there = sorted(each.name for each in directory.windows.iterdir() if each.is_dir())
+    return there if wanted is None else [each for each in there if each in wanted]

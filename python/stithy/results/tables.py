@@ -168,6 +168,21 @@ SECONDS = Table(
     ),
 )  # fmt: skip
 
+HISTOGRAMS = Table(
+    "histograms",
+    "One row a bucket with values: the times of one window's measurement by transaction type, merged from the interval logs. Rows of several windows are merged by adding counts.",
+    (
+        _t("window_id", "id of the window"),
+        _t("kind", "`response`, `service`, or `pool-wait` where users share connections"),
+        _t("transaction", "transaction type"),
+        _i("bucket", "", "index of the bucket in an HdrHistogram of 3 digits from 1 µs up"),
+        _r("lowest_s", "s", "the least time that falls into it"),
+        _r("highest_s", "s", "the largest time that does, which percentiles give"),
+        _i("count", "", "how many did"),
+    ),
+    later=True,
+)  # fmt: skip
+
 STOPPED = "collector stopped: "
 """How `missing_because` begins where a collector died, or never came to life, by a fault; other
 reasons tell what a machine or server does not have."""
@@ -325,5 +340,5 @@ CANARY = Table(
 
 TABLES = (
     WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, CANARY,
+    SURROUNDINGS, CANARY, HISTOGRAMS,
 )  # fmt: skip

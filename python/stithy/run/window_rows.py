@@ -16,6 +16,7 @@ from stithy.results.convert import (
     window_numbers,
 )
 from stithy.results.drives import WAYS, drive_rows, read_log
+from stithy.results.histograms import histogram_rows
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run import ledger, surroundings
@@ -34,13 +35,14 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     """Write all tables of a window; returns in words what came of it."""
     window = measured.window
     driven = measured.driven
-    transactions, seconds = [], []
+    transactions, seconds, histograms = [], [], []
     longest_s = None
     if driven is not None:
         latencies = read_latencies(directory.hlog_stem)
         transactions = transaction_rows(window.id, driven.summary, latencies)
         seconds = second_rows(window.id, driven.seconds, latencies)
         longest_s = longest_response_s(latencies)
+        histograms = histogram_rows(window.id, driven.summary, latencies)
     row = window_row(context, measured, transactions) | {"longest_response_s": longest_s}
     conditions = (
         condition_rows(window.candidate, "window", measured.checked.conditions, window.id)
@@ -49,6 +51,7 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     )
     write_table(directory.table("transactions"), tables.TRANSACTIONS, transactions)
     write_table(directory.table("seconds"), tables.SECONDS, seconds)
+    write_table(directory.table("histograms"), tables.HISTOGRAMS, histograms)
     series = series_rows(window.id, measured.readings, row["started_at_s"])
     write_table(directory.table("series"), tables.SERIES, series)
     write_table(directory.table("conditions"), tables.CONDITIONS, conditions)

@@ -6,26 +6,36 @@ import polars as pl
 import pytest
 
 from stithy.analysis.measures import Value, of_drives, of_series
-from stithy.analysis.series import _MEASURED
-from stithy.metrics import parse_quantity
+from stithy.analysis.series import Sampled, sampled
+from stithy.metrics import parse_quantity, weights
+from stithy.results.frames import schema
 from stithy.results.hlog import Histogram
+from stithy.results.tables import SERIES
 from support.hlog import histogram
 
 Series = Mapping[tuple[str, str, str], Sequence[float | None]]
 
 
-def samples(series: Series) -> pl.DataFrame:
-    """One window's samples: (collector, subject, metric) with a value each second."""
+WINDOWS = pl.DataFrame(
+    {
+        "window_id": ["w"], "candidate": ["a"], "users": [4], "block": [0],
+        "measure_from_s": [-1.0], "measure_to_s": [100.0],
+    }
+)  # fmt: skip
+
+
+def samples(series: Series) -> Sampled:
+    """What is kept of one window's: (collector, subject, metric) with a value each second."""
     rows = [
         {
-            "window_id": "w", "candidate": "a", "users": 4, "block": 0, "at_s": float(second),
-            "second": float(second), "collector": collector, "subject": subject,
-            "metric": metric, "unit": "", "value": value,
+            "window_id": "w", "at_s": float(second), "second": float(second),
+            "collector": collector, "subject": subject, "metric": metric, "unit": "",
+            "value": value, "missing_because": None,
         }
         for (collector, subject, metric), values in series.items()
         for second, value in enumerate(values)
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=_MEASURED)
+    return sampled([pl.DataFrame(rows, schema=schema(SERIES))], WINDOWS, weights())
 
 
 def value(series: Series, text: str) -> float | None:

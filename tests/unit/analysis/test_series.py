@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from stithy.analysis.series import means, measured, weighted_means
+from stithy.analysis.series import means, measured, sampled, weighted_means
+from stithy.results.tables import STOPPED
 
 WINDOWS = pl.DataFrame(
     {
@@ -19,10 +20,11 @@ def _series(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
             {
                 "window_id": "w", "at_s": at_s, "second": at_s - 95, "collector": "block",
                 "subject": "vda", "metric": metric, "unit": "", "value": value,
+                "missing_because": None if value is not None else f"{STOPPED}it fell",
             }
             for at_s, metric, value in rows
         ],
-        schema_overrides={"value": pl.Float64},
+        schema_overrides={"value": pl.Float64, "missing_because": pl.String},
     )  # fmt: skip
 
 
@@ -63,3 +65,29 @@ def test_without_series_or_windows_there_is_an_empty_frame() -> None:
     for frames in ({}, {"series": _series()}, {"window": WINDOWS}):
         assert measured(frames).is_empty()
         assert means(measured(frames)).is_empty()
+
+
+def test_what_is_kept_of_parts_is_that_of_the_whole() -> None:
+    """Read some windows at a time or all at once."""
+    rows = [(101.0, "rate", 9.0), (101.0, "latency", 0.01), (102.0, "rate", None)]
+    one = _series(*rows, (102.0, "latency", 0.2))
+    other = one.with_columns(pl.lit("v").alias("window_id"), (pl.col("value") * 2).alias("value"))
+    windows = pl.concat([WINDOWS, WINDOWS.with_columns(pl.lit("v").alias("window_id"))])
+    weights = {("block", "latency"): "rate"}
+    parts = sampled([other, one], windows, weights)
+    whole = sampled([pl.concat([one, other])], windows, weights)
+    for name in ("means", "weighted", "seen", "ended"):
+        assert getattr(parts, name).equals(getattr(whole, name)), name
+    kept = parts.weighted.row(0, named=True)
+    assert (kept["metric"], kept["window_id"], kept["mean"]) == ("latency", "v", 0.02)
+    assert parts.seen.to_dicts()[1] == {"window_id": "w", "seconds": 2, "steal_share": None}
+    assert parts.ended["window_id"].to_list() == ["v", "w"]
+    assert parts.any_rows
+
+
+def test_nothing_is_kept_of_no_samples() -> None:
+    """Nobody looked."""
+    for parts in ([], [_series((101.0, "q", 1.0)).clear()]):
+        kept = sampled(parts, WINDOWS, {})
+        assert not kept.any_rows
+        assert kept.means.is_empty()

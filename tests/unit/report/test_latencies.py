@@ -11,6 +11,8 @@ from stithy.report.latencies import drive_times
 from stithy.results.drives import LOG_SUFFIX
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from stithy.results.tables import HISTOGRAMS
+from stithy.results.write import write_table
 from support.hlog import encode, histogram, log
 from support.sample_run import Shape, build_run, window_id
 
@@ -87,13 +89,13 @@ def test_a_percentile_of_drives_is_read_from_their_logs(tmp_path: Path) -> None:
         (folder / "disk.data.latency.hlog").write_text(log(*lines))
     context = context_of(read_run(run.root))
     quantity = parse_quantity("drive.read_p50")
-    found = measures(context.run, context.evidence, [quantity])[quantity]
+    found = measures(context.run, context.evidence, context.sampled, [quantity])[quantity]
     first, second = (found.windows[window_id("disk", 4, block)].number for block in range(2))
     assert first == pytest.approx(0.001, rel=1e-3)
     assert second == pytest.approx(0.002, rel=1e-3)
     assert found.levels == {("disk", 4): first}
     (folders[1] / "disk.data.latency.hlog").write_text(log("Tag=x,1,1,1,####\n"))
-    damaged = measures(context.run, context.evidence, [quantity])[quantity]
+    damaged = measures(context.run, context.evidence, context.sampled, [quantity])[quantity]
     assert damaged.windows[window_id("disk", 4, 1)].number is None
     assert damaged.levels == {}
 
@@ -134,3 +136,23 @@ def test_a_log_that_lacks_a_window_is_not_merged(tmp_path: Path) -> None:
     times = drive_times(run, context_of(read).evidence, read.drives, ("disk", 4))
     assert times["read"].mean_s == pytest.approx(120e-6 * 1.1)
     assert times["read"].p99_s == pytest.approx(120e-6 * 3.0)
+
+
+def test_tables_of_histograms_say_what_the_logs_say(tmp_path: Path) -> None:
+    """And are asked first: without their logs the level still has its percentiles."""
+    run = build_run(tmp_path, SHAPE)
+    _write_logs(run)
+    from_logs = context_of(read_run(tmp_path)).evidence.merged
+    for block in range(2):
+        window = run.window(window_id("disk", 4, block))
+        made = histogram(*[(block + 1) * 1000] * 10)
+        rows = [
+            {"window_id": "w", "kind": "response", "transaction": "payment",
+             "bucket": each.index, "lowest_s": each.lowest_s, "highest_s": each.highest_s,
+             "count": each.count}
+            for each in made.buckets()
+        ]  # fmt: skip
+        write_table(window.table("histograms"), HISTOGRAMS, rows)
+        window.hlog_stem.with_name("hammer.response.hlog").unlink()
+    assert context_of(read_run(tmp_path)).evidence.merged == from_logs
+    assert from_logs["disk", 4].keys() == {"payment", "all"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.series import measured
+from stithy.analysis.series import Sampled, sampled
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
 from stithy.results.tables import STOPPED, UNANSWERED
@@ -41,16 +41,20 @@ def watched(frames: Frames) -> dict[str, Watched]:
     Own: a look into the table `series`.
     """
     series, windows = frames.get("series"), frames.get("window")
-    if series is None or windows is None or series.is_empty():
+    if series is None or windows is None:
         return {}
-    samples = measured(frames).filter(pl.col("value").is_not_null())
-    stolen = (pl.col("metric") == "steal_share") & (pl.col("subject") == "")
-    seen = samples.group_by("window_id").agg(
-        pl.col("at_s").floor().n_unique().alias("seconds"),
-        pl.col("value").filter(stolen).mean().alias("steal_share"),
-    )
-    found = {row["window_id"]: row for row in seen.to_dicts()}
-    stopped, unanswered = _ended(series, STOPPED), _ended(series, UNANSWERED)
+    return watched_of(sampled([series], windows, {}), windows)
+
+
+def watched_of(samples: Sampled, windows: pl.DataFrame) -> dict[str, Watched]:
+    """The same, of what was kept of the samples.
+
+    Own: a look-up.
+    """
+    if not samples.any_rows:
+        return {}
+    found = {row["window_id"]: row for row in samples.seen.to_dicts()}
+    stopped, unanswered = _ended(samples.ended, STOPPED), _ended(samples.ended, UNANSWERED)
     return {
         name: Watched(
             stopped.get(name, ()),
@@ -62,10 +66,10 @@ def watched(frames: Frames) -> dict[str, Watched]:
     }
 
 
-def _ended(series: pl.DataFrame, why: str) -> dict[str, tuple[str, ...]]:
+def _ended(ends: pl.DataFrame, why: str) -> dict[str, tuple[str, ...]]:
     """The collectors by window that came to an end of this kind."""
-    ends = series.filter(pl.col("missing_because").str.starts_with(why))
-    rows = ends.select("window_id", "collector").unique().sort("window_id", "collector").to_dicts()
+    kind = ends.filter(pl.col("missing_because").str.starts_with(why))
+    rows = kind.select("window_id", "collector").unique().sort("window_id", "collector").to_dicts()
     ended: dict[str, tuple[str, ...]] = {}
     for row in rows:
         ended[row["window_id"]] = (*ended.get(row["window_id"], ()), row["collector"])

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stithy.analysis.series import weighted_means
 from stithy.report import metrics
 from stithy.report.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.compose import Drawing, Rows, Spec, grid
@@ -82,8 +81,8 @@ def _mean(context: Context, metric: str | None, divisor: float = 1.0) -> Rows:
 
 
 def _latency(context: Context, operation: str) -> Rows:
-    rate, latency, _ = metrics.OPERATIONS[operation]
-    return _rows(context, weighted_means(context.samples, metrics.BLOCK, latency, rate))
+    _, latency, _ = metrics.OPERATIONS[operation]
+    return _rows(context, context.latencies(metrics.BLOCK, latency))
 
 
 def _rows(context: Context, frame: pl.DataFrame, divisor: float = 1.0) -> Rows:

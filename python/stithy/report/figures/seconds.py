@@ -76,12 +76,7 @@ def _device(context: Context) -> pl.DataFrame:
     """Reads and writes a second of the busiest device; stacked devices see the same operations."""
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
     begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
-    samples = context.run.series.filter(
-        (pl.col("collector") == metrics.BLOCK)
-        & pl.col("metric").is_in(rates)
-        & pl.col("value").is_not_null()
-        & (pl.col("second") >= 0.5)
-    )
+    samples = context.run.samples.of(metrics.BLOCK, rates).filter(pl.col("second") >= 0.5)
     devices = samples.group_by("window_id", "subject", begun).agg(pl.col("value").sum())
     busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
     return busiest.select("window_id", "second", pl.lit("device").alias("quantity"), "value")
@@ -89,11 +84,7 @@ def _device(context: Context) -> pl.DataFrame:
 
 def _checkpoints(context: Context) -> pl.DataFrame:
     """When checkpoints began that ended while the window was watched: window and second."""
-    samples = context.run.series.filter(
-        (pl.col("collector") == metrics.DATABASE)
-        & (pl.col("metric") == metrics.LAST_CHECKPOINT)
-        & pl.col("value").is_not_null()
-    )
+    samples = context.run.samples.of(metrics.DATABASE, [metrics.LAST_CHECKPOINT])
     begun = samples.select("window_id", pl.col("value").alias("began_at_s")).unique()
     starts = context.run.window.select("window_id", "candidate", "users", "started_at_s")
     return (
