@@ -21,6 +21,7 @@ FAMILIES = {
     "format": "stithy.report.formats",
     "sentence": "stithy.report.sentences",
     "export": "stithy.report.exports",
+    "limit": "stithy.analysis.limits.rules",
 }
 
 

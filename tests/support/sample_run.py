@@ -374,8 +374,14 @@ class _Load:
         return rows
 
     def series_rows(self) -> list[Row]:
-        """Rows of the `series` table from every collector."""
+        """Rows of the `series` table from every collector; memory has no block device."""
         rows = []
+        if self.fast:
+            rows.append({
+                "window_id": self.place.window_id, "at_s": self.started_at_s, "second": 0.0,
+                "collector": "block", "subject": "", "metric": "reads_per_s", "unit": "1/s",
+                "value": None, "missing_because": "no block device lies under the volumes",
+            })  # fmt: skip
         for second in range(self.shape.ramp_up_s + self.shape.duration_s):
             for collector, subject, metric, unit, value in self._samples(second):
                 rows.append({
@@ -406,13 +412,23 @@ class _Load:
             ("cgroup", "", "page_cache_bytes", "B", 2**30 * 0.4 * wobble),
             ("database", "", "last_checkpoint_at_s", "s", begun_s if late else begun_s - 60),
             ("database", "", "wal_syncs_per_s", "1/s", self.rate * 0.8 * wobble),
-            ("database", "CPU", "waiting_backends", "", self.busy * self.place.users * 0.3),
+            *self._session_samples(),
             ("database", "", "wal_bytes_per_s", "B/s", self.rate * 4000 * wobble),
             ("database", "", "blocks_read_per_s", "1/s", self.rate * 3 * wobble),
-            ("database", "IO", "waiting_backends", "", self.busy * self.place.users * 0.5),
-            ("database", "LWLock", "waiting_backends", "", self.busy * self.place.users * 0.2),
         ]
         return samples + _without_curve(wobble)
+
+    def _session_samples(self) -> list[tuple[str, str, str, str, float]]:
+        """Active sessions: half of them wait for reads and the log's syncs, a fifth for the log."""
+        active = self.busy * self.place.users
+        types = {"CPU": 0.3, "IO": 0.5, "LWLock": 0.2}
+        events = {"CPU": 0.3, "IO:DataFileRead": 0.3, "IO:WALSync": 0.2, "LWLock:WALWrite": 0.2}
+        return [
+            ("database", "", "active_backends", "", active),
+            *(("database", n, "waiting_backends", "", active * p) for n, p in types.items()),
+            *(("database", n, "waiting_backends_by_event", "", active * p)
+              for n, p in events.items()),
+        ]  # fmt: skip
 
     def _device_samples(self, wobble: float) -> list[tuple[str, str, str, str, float]]:
         return [

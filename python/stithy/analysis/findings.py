@@ -4,15 +4,15 @@ A finding holds numbers and names; its sentence is made in `report.sentences`, b
 `NAME` is the finding's `kind`. No finding rests on an invalid window.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
-
-import polars as pl
 
 from stithy.analysis.comparisons import Compared, descriptive, primary
 from stithy.analysis.effect import Effect
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.layers import Limit, limits
+from stithy.analysis.limits.judge import Limited
+from stithy.analysis.limits.level import Cause, at_level
 from stithy.analysis.search.served import Served, served
 from stithy.analysis.verdict.decide import Verdict
 from stithy.analysis.verdict.pair import farthest_pair
@@ -69,11 +69,15 @@ class Growth:
 
 @dataclass(frozen=True)
 class Limits:
-    """What was nearly full at a level: for each candidate, fullest first; empty if nothing was."""
+    """What limited each candidate at a level, by its valid windows there.
+
+    `is_open`: the load was an open loop, in which a rate is asked for.
+    """
 
     kind: ClassVar[str] = "limits"
     users: int
-    of: tuple[tuple[str, tuple[Limit, ...]], ...]
+    of: tuple[tuple[str, Cause], ...]
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,15 +91,15 @@ class Nothing:
 Finding = Comparison | Served | Alone | Growth | Limits | Nothing
 
 
-def findings(evidence: Evidence, means: pl.DataFrame) -> tuple[Finding, ...]:
+def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Finding, ...]:
     """All findings, the most important first; the first answers the study's question.
 
-    `means`: as `series.means` gives it; may be empty.
+    `limited`: what limited each window, by its id; may be empty.
     Own: the primary question, how many users are served where that was searched for, the same pair
-    by the other metric, what was full, how it grew.
+    by the other metric, what limited, how it grew.
     """
     answer, found = _answer(evidence), served(evidence)
-    rest = [_other_metric(evidence, answer), _limits(evidence, means), _growth(evidence)]
+    rest = [_other_metric(evidence, answer), limits_of(evidence, limited), _growth(evidence)]
     if found is not None and found != answer:
         rest.insert(0, found)
     return (answer, *(finding for finding in rest if finding is not None))
@@ -201,16 +205,23 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
     return told if known and (answer.effect.ratio or told.effect.ratio) else None
 
 
-def _limits(evidence: Evidence, means: pl.DataFrame) -> Finding | None:
-    if means.is_empty():
+def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
+    """What limited each candidate at the level that is asked about, else at the highest listed.
+
+    Own: by the valid windows; None where none was watched.
+    """
+    if not evidence.levels:
         return None
-    users = max(evidence.listed, default=max(evidence.levels))
+    users = evidence.asked.users or max(evidence.listed, default=max(evidence.levels))
     of = []
+    is_open = False
     for name in evidence.candidates:
         windows = evidence.valid_at(name, users)
-        if windows and not means.filter(pl.col("window_id") == windows[0].id).is_empty():
-            of.append((name, limits(windows[0].id, means)))
-    return Limits(users, tuple(of)) if of else None
+        cause = at_level([limited[each.id] for each in windows if each.id in limited])
+        if cause is not None:
+            of.append((name, cause))
+            is_open = windows[0].row["pace"] == "rate"
+    return Limits(users, tuple(of), is_open) if of else None
 
 
 def _growth(evidence: Evidence) -> Finding | None:

@@ -31,7 +31,7 @@ def main_findings(context: Context) -> tuple[str, ...]:
 
     Before them stands the label of the run, where it has one.
     """
-    found = sentences(findings(context.evidence, context.means)[:MAIN], context.level_unit)
+    found = sentences(findings(context.evidence, context.limited)[:MAIN], context.level_unit)
     return (f"{context.label}.", *found) if context.label else found
 
 

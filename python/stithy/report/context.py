@@ -10,11 +10,12 @@ from stithy.analysis import series
 from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, gather
 from stithy.analysis.findings import level_told
+from stithy.analysis.limits.judge import Limited
 from stithy.analysis.measures import Measure, of_series
 from stithy.analysis.series import Sampled, sampled
 from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.registry import plugins
-from stithy.report import drives, driving
+from stithy.report import drives, driving, limits
 from stithy.report.latencies import drive_measure, merged_levels
 from stithy.report.palette import Style, styles
 from stithy.report.wording import duration, plural
@@ -68,6 +69,11 @@ class Context:
         """Mean of a metric over each window's measurement, each second by its operations."""
         of_it = (pl.col("collector") == collector) & (pl.col("metric") == metric)
         return self.sampled.weighted.filter(of_it)
+
+    @cached_property
+    def limited(self) -> dict[str, Limited]:
+        """What limited each window that has numbers, by its id."""
+        return limits.limited(self.run, self.evidence, self.samples, self.means)
 
     @cached_property
     def valid_means(self) -> pl.DataFrame:

@@ -18,7 +18,7 @@ def told(context: Context, stands: Standing) -> str:
     """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
     if stands.compared is None:
         return f"No block answers the question yet{_why(context)}."
-    said = sentences(findings(context.evidence, context.means)[:1], context.level_unit)[0]
+    said = sentences(findings(context.evidence, context.limited)[:1], context.level_unit)[0]
     return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
 
 

@@ -76,7 +76,7 @@ class Page:
 def build(context: Context) -> Page:
     """The page's content from a run's evidence."""
     sections = _sections(context)
-    found = findings(context.evidence, context.means)
+    found = findings(context.evidence, context.limited)
     absent = [
         (f"figure: {each.would_show}", each.because)
         for section in sections

@@ -1,25 +1,33 @@
 """What a run says, as values."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import gather
-from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing, findings
-from stithy.analysis.series import means, measured
+from stithy.analysis.findings import (
+    Alone,
+    Comparison,
+    Growth,
+    Limits,
+    Nothing,
+    findings,
+    limits_of,
+)
 from stithy.metrics import NOPM, P95
-from stithy.report.context import frames
+from stithy.report.context import context_of, frames
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
-
-NO_MEANS = means(measured({}))
 
 
 def _findings(root: Path, shape: Shape) -> tuple[object, ...]:
     build_run(root, shape)
-    read = frames(read_run(root))
-    return findings(gather(read, shape.candidates, shape.users), means(measured(read)))
+    context = context_of(read_run(root))
+    evidence = gather(frames(context.run), shape.candidates, shape.users)
+    return findings(evidence, context.limited)
 
 
 def test_the_answer_compares_slowest_and_fastest_at_the_highest_level(tmp_path: Path) -> None:
@@ -74,10 +82,22 @@ def test_no_valid_window_and_no_window_at_all_are_told_apart(tmp_path: Path) -> 
     every = {window_id(name, 4, 0): {"complete": False} for name in ("disk", "memory")}
     assert _findings(tmp_path, Shape(users=(4,), changes=every))[0] == Nothing("no window is valid")
     empty = gather({}, ("disk", "memory"), (4,))
-    assert findings(empty, NO_MEANS) == (Nothing("the run has no window yet"),)
+    assert findings(empty, {}) == (Nothing("the run has no window yet"),)
 
 
 def test_without_series_nothing_is_said_of_limits(tmp_path: Path) -> None:
     """What was not watched is not claimed."""
     found = _findings(tmp_path, Shape(series=False))
     assert not any(isinstance(finding, Limits) for finding in found)
+
+
+def test_limits_are_told_of_the_level_that_was_asked_about(tmp_path: Path) -> None:
+    """By the windows there that are valid."""
+    changes = {window_id("disk", 4, 1): {"errors": 5}}
+    build_run(tmp_path, Shape(repeat=2, changes=changes))
+    context = context_of(read_run(tmp_path))
+    asked = replace(context.evidence, asked=Asked(users=4))
+    found = limits_of(asked, context.limited)
+    assert found is not None
+    assert found.users == 4
+    assert [(name, cause.windows_all) for name, cause in found.of] == [("disk", 1), ("memory", 2)]

@@ -16,7 +16,7 @@ SHAPE = Shape(users=(13,), duration_s=40, series=False)
 
 def _flaws(root: Path) -> tuple[str, ...]:
     context = context_of(read_run(root))
-    return answer(context, findings(context.evidence, context.means)).flawed
+    return answer(context, findings(context.evidence, context.limited)).flawed
 
 
 def _halve(run: RunDirectory, window: str) -> None:

@@ -38,7 +38,7 @@ def test_what_is_gone_is_said_first_at_the_top(tmp_path: Path) -> None:
     """Before all other flaws, and no sentence says that nothing is missing."""
     lost = {window_id("disk", 4, 0): 2}
     made = context(tmp_path, Shape(users=(1, 4), ledger=True, lost=lost))
-    top = answer(made, findings(made.evidence, made.means))
+    top = answer(made, findings(made.evidence, made.limited))
     assert top.flawed[0] == "ACKNOWLEDGED WORK IS GONE: the ledgers of 1 window show 2 lost."
     assert "1 of 4 windows is invalid" in top.flawed[1]
     assert not any("none is missing" in text for text in top.support)

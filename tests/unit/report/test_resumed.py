@@ -57,7 +57,7 @@ def test_the_page_says_when_and_why_windows_are_comparable(tmp_path: Path) -> No
         in told
     )
     assert "each window starts from a fresh restore" in told
-    assert told in answer(made, findings(made.evidence, made.means)).support
+    assert told in answer(made, findings(made.evidence, made.limited)).support
     assert made.manifest is not None
     assert facts.tables(made.manifest)[-1].name == "facts-sessions"
 

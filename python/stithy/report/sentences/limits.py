@@ -1,39 +1,38 @@
-"""What was nearly full at a level, for each candidate."""
+"""What limited each candidate at a level."""
 
 from stithy.analysis.findings import Limits
+from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, rules
+from stithy.analysis.limits.level import Cause, words
 from stithy.report.wording import listing, percent, plural
 
 NAME = "limits"
 
 
 def say(finding: Limits, unit: str) -> str:
-    """What was full, in one sentence; says so where nothing was."""
-    full = _full(finding)
-    rest = [name for name, found in finding.of if not found]
-    level = f"At {plural(finding.users, unit)}"
-    nothing = f"nothing that was watched was nearly full with {listing(rest)}"
-    if not full:
-        return f"{level}, {nothing}."
-    text = f"{level}, {listing(full)}"
-    return f"{text}; {nothing}." if rest else f"{text}."
+    """What limited, in one sentence; candidates of the same limit together."""
+    by_limit: dict[str, list[tuple[str, Cause]]] = {}
+    for name, cause in finding.of:
+        by_limit.setdefault(cause.limit, []).append((name, cause))
+    told = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
+    return f"At {plural(finding.users, unit)}, {told}."
 
 
-def _full(finding: Limits) -> list[str]:
-    """For each resource that was full, its use with each candidate."""
-    uses: dict[str, dict[str, list[str]]] = {}
-    for name, found in finding.of:
-        for limit in found:
-            shares = uses.setdefault(limit.what, {})
-            shares.setdefault(percent(limit.use_share), []).append(name)
-    return [f"{what} {_verb(what)} busy {_shares(shares)}" for what, shares in uses.items()]
+def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
+    if limit == UNKNOWN:
+        seen = [f"{name} ({cause.says})" for name, cause in of]
+        return f"it is not determined what limited {listing(seen)}"
+    if limit == SEVERAL:
+        seen = [f"{name} ({cause.says})" for name, cause in of]
+        return f"nothing by itself limited {listing(seen)}"
+    if finding.is_open and limit == "users":
+        return f"the rate that was asked for limited {listing([name for name, _ in of])}"
+    return f"{words(limit)} limited {listing([_one(name, cause) for name, cause in of])}"
 
 
-def _shares(shares: dict[str, list[str]]) -> str:
-    """`95 % of the time with disk and 97 % with memory`; candidates of equal shares together."""
-    (first, names), *others = shares.items()
-    rest = [f"{share} with {listing(found)}" for share, found in others]
-    return listing([f"{first} of the time with {listing(names)}", *rest])
-
-
-def _verb(what: str) -> str:
-    return "were" if what.startswith("the CPUs") else "was"
+def _one(name: str, cause: Cause) -> str:
+    """A candidate with how much of the bound it reached, and in how many windows."""
+    told = rules()[cause.limit].TOLD
+    parts = [] if not told or cause.share is None else [told.format(share=percent(cause.share))]
+    if cause.windows < cause.windows_all:
+        parts.append(f"in {cause.windows} of {plural(cause.windows_all, 'window')}")
+    return f"{name} ({', '.join(parts)})" if parts else name

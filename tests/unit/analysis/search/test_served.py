@@ -1,7 +1,6 @@
 """Brackets from windows: what a run may say of how many users it serves."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
@@ -134,24 +133,18 @@ def test_a_search_alone_is_the_answer_and_compares_nothing() -> None:
     windows = [*window("sata", 1, [0.5, 0.5]), *window("nvme", 1, [0.5, 0.5])]
     alone = evidence(windows, asked=Asked(by_search=True))
     assert question(alone) is None
-    assert isinstance(findings(alone, _no_means())[0], Served)
+    assert isinstance(findings(alone, {})[0], Served)
 
 
 def test_beside_a_question_a_search_is_told_second() -> None:
     """The level that is asked about comes first; that of one candidate is no question."""
     windows = [*window("sata", 1, [0.5, 0.5]), *window("nvme", 1, [0.5, 0.5])]
-    kinds = [each.kind for each in findings(evidence(windows), _no_means())]
+    kinds = [each.kind for each in findings(evidence(windows), {})]
     assert kinds[:2] == ["comparison", "served"]
-    only = [each.kind for each in findings(evidence(window("sata", 1, [0.5])), _no_means())]
+    only = [each.kind for each in findings(evidence(window("sata", 1, [0.5])), {})]
     assert only == ["served"]
 
 
 def test_without_a_search_nothing_is_told_of_one() -> None:
     """As in every study before there were searches."""
     assert served(Evidence(("sata",), (1,), tuple(window("sata", 1, [0.5])))) is None
-
-
-def _no_means() -> Any:
-    import polars as pl
-
-    return pl.DataFrame()

@@ -6,7 +6,7 @@ import pytest
 
 from stithy.analysis.effect import Effect, no_effect
 from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing
-from stithy.analysis.layers import Limit
+from stithy.analysis.limits.level import Cause
 from stithy.analysis.verdict.decide import Call, Verdict
 from stithy.metrics import NOPM, P95, parse_quantity
 from stithy.report.answer import sentences
@@ -244,27 +244,39 @@ def test_growth_names_every_candidate_and_the_unknown_ones() -> None:
     )
 
 
-def test_limits_say_what_was_full_and_where_nothing_was() -> None:
-    """Devices are busy, CPUs are many."""
-    cpu, device = Limit("the CPUs of the host", 0.97), Limit("the device vda", 0.95)
-    said = _say(Limits(13, (("disk", (device,)), ("memory", (cpu,)), ("tape", ()))))
+def _cause(limit: str, share: float | None, windows: int = 4, says: str = "") -> Cause:
+    return Cause(limit, share, windows, 4, says, 0.2, True)
+
+
+def test_candidates_of_one_limit_are_named_together_with_their_shares() -> None:
+    """Each with how much of the bound it reached; other limits come after."""
+    cpu, full = _cause("server-cpu", 0.866), _cause("server-cpu", 0.96, windows=3)
+    said = _say(Limits(4, (("sata", cpu), ("nvme", full), ("disk", _cause("log", 0.62)))))
     assert said == (
-        "At 13 users, the device vda was busy 95 % of the time with disk and the CPUs of the host "
-        "were busy 97 % of the time with memory; nothing that was watched was nearly full with "
-        "tape."
-    )
-    assert _say(Limits(1, (("disk", ()),))) == (
-        "At 1 user, nothing that was watched was nearly full with disk."
+        "At 4 users, the CPUs of the server limited sata (busy 87 % of the time) and nvme (busy "
+        "96 % of the time, in 3 of 4 windows); the commit log limited disk (62 % of the users' "
+        "time)."
     )
 
 
-def test_candidates_of_one_share_are_named_together() -> None:
-    """The same number is not said twice."""
-    full = [Limit("the CPUs of the host", share) for share in (0.999, 0.998, 0.95)]
-    said = _say(Limits(13, (("disk", (full[0],)), ("memory", (full[1],)), ("tape", (full[2],)))))
-    assert said == (
-        "At 13 users, the CPUs of the host were busy 100 % of the time with disk and memory and "
-        "95 % with tape."
+def test_what_is_not_told_by_one_limit_says_what_was_seen_or_is_missing() -> None:
+    """Neither is a claim that nothing limited."""
+    mixed = _cause("several", None, says="the server's CPU was busy 66 % of the time")
+    blind = _cause("unknown", None, says="the driver's head-room is not proven")
+    assert _say(Limits(1, (("sata", mixed), ("nvme", blind)))) == (
+        "At 1 user, nothing by itself limited sata (the server's CPU was busy 66 % of the time); "
+        "it is not determined what limited nvme (the driver's head-room is not proven)."
+    )
+
+
+def test_an_open_loop_is_limited_by_its_rate_and_a_late_driver_by_no_share() -> None:
+    """Where nobody waits for an answer, the number of users limits nothing."""
+    asked = Limits(4, (("sata", _cause("users", 1.0)),), is_open=True)
+    assert sentences([asked], "connection") == (
+        "At 4 connections, the rate that was asked for limited sata.",
+    )
+    assert _say(Limits(4, (("sata", _cause("driver", 1.0)),))) == (
+        "At 4 users, the load driver limited sata."
     )
 
 

@@ -1,0 +1,71 @@
+"""What limited a candidate at a level: what limited most of its windows there."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from stithy.analysis.limits.judge import Limited, rules
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What limited most of some windows.
+
+    `limit`: the name of a rule, `several` or `unknown`. `share`: the mean of what they reached of
+    that bound; None where no rule holds. `windows` of `windows_all` it was. `says`: what was seen
+    in the first of these, of what came nearest to a limit where none was, or what is missing.
+    `storage_share`: mean part of the users' time that went to storage at most, where it is known of
+    all of them. `is_storage_result`: whether other storage could have changed the throughput.
+    """
+
+    limit: str
+    share: float | None
+    windows: int
+    windows_all: int
+    says: str
+    storage_share: float | None
+    is_storage_result: bool
+
+    @property
+    def is_cap(self) -> bool:
+        """Whether it is the users, or the instrument, that kept the throughput down."""
+        return self.limit in CAPS
+
+
+CAPS = ("users", "pool", "driver", "emulation")
+"""Limits by which a throughput tells of what was asked, not of what answered."""
+
+
+def at_level(limited: Sequence[Limited]) -> Cause | None:
+    """What limited most of these windows; None where there are none.
+
+    Own: the commonest; of equally common ones what comes first.
+    """
+    if not limited:
+        return None
+    kind, windows = Counter(each.kind for each in limited).most_common(1)[0]
+    mine = [each for each in limited if each.kind == kind]
+    shares = [each.by.share for each in mine if each.by is not None and each.by.share is not None]
+    storage = [each.storage_share for each in mine if each.storage_share is not None]
+    return Cause(
+        kind, fmean(shares) if shares else None, windows, len(limited), _says(mine[0]),
+        fmean(storage) if len(storage) == len(mine) else None,
+        any(each.is_storage_result for each in mine),
+    )  # fmt: skip
+
+
+def _says(limited: Limited) -> str:
+    if limited.by is not None:
+        return limited.by.says
+    if limited.silent:
+        return limited.silent[0].because or ""
+    return limited.judged[0].says
+
+
+def words(limit: str) -> str:
+    """What limited, as a sentence has it.
+
+    Own: the rule's words.
+    """
+    return str(rules()[limit].WORDS)

@@ -1,0 +1,267 @@
+"""From the tables of a run to a `Sight` of each window.
+
+Everything is a mean over the measurement. Sessions are counted once a second, so a short wait is
+seen as often as it lasts.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.head_room import head_room
+from stithy.analysis.limits.ability import RATES, Ability
+from stithy.analysis.limits.sight import Cpus, Device, Growth, Reached, Sessions, Sight
+from stithy.analysis.limits.stalls import stalled_shares
+from stithy.analysis.limits.waits import GROUPS, group_of
+from stithy.analysis.series import weighted_means
+from stithy.analysis.validity.flags import Flag
+from stithy.results.tables import STOPPED, UNANSWERED
+
+COLLECTORS = ("cpu", "block", "database", "drive", "pressure")
+EVENTS = "waiting_backends_by_event"
+
+Abilities = Mapping[tuple[str, str], Ability]
+"""What an emulated drive allows, by candidate and by the drive's role, its name in the series."""
+
+Values = dict[tuple[str, str, str], float]
+"""Means of one window by collector, subject and metric."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What of a run is looked at: its tables `series` and `seconds`; what `series` makes of them.
+
+    `samples`, `means`: as `series.measured` and `series.means` give them. `cpus`: how many the host
+    has, `server_cpus` how many the server is bound to; None: not known, not bound. `emulated`: the
+    candidates whose drives are.
+    """
+
+    series: pl.DataFrame
+    seconds: pl.DataFrame
+    samples: pl.DataFrame
+    means: pl.DataFrame
+    cpus: int | None
+    server_cpus: int | None
+    emulated: frozenset[str]
+    abilities: Abilities
+
+
+def sights(evidence: Evidence, tables: Tables) -> tuple[Sight, ...]:
+    """A sight of each window that has numbers, in the order of the evidence.
+
+    Own: see the module.
+    """
+    values, looks = _values(tables.means), _looks(tables.means)
+    reads = _reads_under_way(tables)
+    full, stalled = _full_channels(tables), stalled_shares(tables.samples, tables.seconds)
+    growth, whys = _growth(evidence), _whys(tables.series)
+
+    def sight(window: Window) -> Sight:
+        mine = values.get(window.id, {})
+        there = {collector for collector, _, _ in mine}
+        return Sight(
+            window_id=window.id, places=_places(window), is_open=window.row["pace"] == "rate",
+            paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
+            head_room=head_room(window.row), pool_waiting=_pool_waiting(window),
+            unserved_share=_unserved_share(window),
+            sessions=_sessions(mine, looks.get(window.id, 0)),
+            host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
+            devices=_devices(mine, reads.get(window.id, {})),
+            drives=tuple(_reached(window, mine, full.get(window.id, {}), tables.abilities)),
+            emulated=window.candidate in tables.emulated,
+            late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
+            io_waited_share=mine.get(("pressure", "io", "some_share")),
+            stalled_share=stalled.get(window.id),
+            growth=growth.get((window.candidate, window.users)),
+            unseen=_unseen(window, there, tables, whys),
+        )  # fmt: skip
+
+    return tuple(sight(window) for window in evidence.windows if window.measured)
+
+
+def _places(window: Window) -> int:
+    opened = window.row["connections_opened"]
+    return int(opened) if window.row["pace"] == "rate" and opened else window.users
+
+
+def _rate_per_s(window: Window) -> float | None:
+    done, length_s = window.row["transactions"], window.measured_s
+    return done / length_s if done and length_s else None
+
+
+def _under_way(window: Window) -> float | None:
+    """Little's law: transactions a second times their mean response time."""
+    rate_per_s, response_s = _rate_per_s(window), window.value("response_mean_s")
+    return None if rate_per_s is None or response_s is None else rate_per_s * response_s
+
+
+def _pool_waiting(window: Window) -> float | None:
+    opened = window.row["connections_opened"]
+    rate_per_s, wait_s = _rate_per_s(window), window.value("pool_wait_mean_s")
+    if opened is None or opened >= window.users or rate_per_s is None or wait_s is None:
+        return None
+    return rate_per_s * wait_s
+
+
+def _unserved_share(window: Window) -> float | None:
+    if window.row["pace"] != "rate" or window.row["transactions"] is None:
+        return None
+    unserved = window.row["unserved"] or 0
+    due = unserved + window.row["transactions"] + (window.row["errors"] or 0)
+    return unserved / due if due else None
+
+
+def _growth(evidence: Evidence) -> dict[tuple[str, int], Growth]:
+    """How each level's throughput grows to the candidate's next one that is known."""
+    found = {}
+    for name in evidence.candidates:
+        known = [
+            (users, tpm)
+            for users in evidence.levels
+            if (tpm := evidence.level_value(name, users, "tpm")) is not None and tpm > 0
+        ]
+        for (users, tpm), (more, most) in zip(known, known[1:], strict=False):
+            share = (most / tpm - 1) / (more / users - 1)
+            found[name, users] = Growth(more, most / tpm, share)
+    return found
+
+
+_LATE = (Flag.DRIVER_LATE,)
+_SLOWED = (Flag.DRIVE_LATE, Flag.DRIVE_SLOWED)
+
+
+def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:
+    """What a window's own check says of these, as a clause."""
+    said = (each.sentence for each in window.reasons if each.flag in flags)
+    text = next(said, None)
+    return None if text is None else text[0].lower() + text[1:].rstrip(".")
+
+
+def _values(means: pl.DataFrame) -> dict[str, Values]:
+    """The means of each window; those of events over all looks, as only what occurs has samples."""
+    found: dict[str, Values] = {}
+    wanted = means.filter(pl.col("collector").is_in(COLLECTORS))
+    columns = ("window_id", "collector", "subject", "metric", "mean", "samples")
+    for name, collector, subject, metric, mean, samples in wanted.select(columns).iter_rows():
+        value = mean * samples if metric == EVENTS else mean
+        found.setdefault(name, {})[collector, subject, metric] = value
+    return found
+
+
+def _looks(means: pl.DataFrame) -> dict[str, int]:
+    """How often sessions were looked at, by window."""
+    chosen = means.filter(
+        (pl.col("collector") == "database") & (pl.col("metric") == "active_backends")
+    )
+    return dict(chosen.select("window_id", "samples").iter_rows())
+
+
+def _sessions(values: Values, looks: int) -> Sessions | None:
+    """Sessions by what they waited for; None where nobody looked."""
+    active = values.get(("database", "", "active_backends"))
+    if active is None or not looks:
+        return None
+    events = {
+        subject: seen / looks for (_, subject, metric), seen in values.items() if metric == EVENTS
+    }
+    groups = dict.fromkeys(GROUPS, 0.0)
+    for event, mean in events.items():
+        groups[group_of(event)] += mean
+    return Sessions(looks, active, groups, events)
+
+
+def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
+    idle = values.get(("cpu", subject, "idle_share"))
+    if idle is None or not count:
+        return None
+    used = 1 - idle - values.get(("cpu", subject, "iowait_share"), 0.0)
+    return Cpus(count, max(0.0, used))
+
+
+def _reads_under_way(tables: Tables) -> dict[str, dict[str, float]]:
+    """Mean number of reads under way, by window and device: time of all reads over all time."""
+    rates = tables.means.filter(
+        (pl.col("collector") == "block") & (pl.col("metric") == "reads_per_s")
+    ).select("window_id", "subject", pl.col("mean").alias("rate_per_s"))
+    times = weighted_means(tables.samples, "block", "read_latency_s", "reads_per_s")
+    found: dict[str, dict[str, float]] = {}
+    for row in rates.join(times, on=["window_id", "subject"], how="left").iter_rows(named=True):
+        # Without a read there is no latency, and none was under way.
+        under_way = row["rate_per_s"] * (row["mean"] or 0.0)
+        found.setdefault(row["window_id"], {})[row["subject"]] = under_way
+    return found
+
+
+def _devices(values: Values, reads: Mapping[str, float]) -> tuple[Device, ...]:
+    names = dict.fromkeys(subject for collector, subject, _ in values if collector == "block")
+    return tuple(
+        Device(
+            name,
+            values.get(("block", name, "utilisation_share")),
+            values.get(("block", name, "queue_length")),
+            reads.get(name),
+        )
+        for name in names
+    )
+
+
+def _reached(
+    window: Window, values: Values, full: Mapping[str, float], abilities: Abilities
+) -> Iterable[Reached]:
+    """What each emulated drive reached of each cap of its profile, and of its channels."""
+    for (candidate, drive), able in abilities.items():
+        if candidate != window.candidate:
+            continue
+        for cap, limit in able.caps.items():
+            what, metric, operations = RATES[cap]
+            parts = [values.get(("drive", f"{drive}:{each}", metric)) for each in operations]
+            known = [each for each in parts if each is not None]
+            if known:
+                yield Reached(drive, what, sum(known) / limit)
+        if drive in full:
+            yield Reached(drive, "channels", full[drive])
+
+
+def _full_channels(tables: Tables) -> dict[str, dict[str, float]]:
+    """Mean share of each drive's channels that were in use, by window; a burst counts as full."""
+    found: dict[str, dict[str, float]] = {}
+    queues = tables.samples.filter(
+        (pl.col("collector") == "drive") & (pl.col("metric") == "queue_length")
+    ).drop_nulls("value")
+    for (candidate, drive), able in tables.abilities.items():
+        if able.channels is None:
+            continue
+        mine = queues.filter((pl.col("candidate") == candidate) & (pl.col("subject") == drive))
+        used = (pl.col("value") / able.channels).clip(upper_bound=1.0).mean()
+        for name, share in mine.group_by("window_id").agg(used.alias("used")).iter_rows():
+            found.setdefault(name, {})[drive] = share
+    return found
+
+
+def _whys(series: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Why a collector gave no value, by window and collector; the last one it told."""
+    none = series.filter(pl.col("value").is_null() & pl.col("collector").is_in(COLLECTORS))
+    last = none.group_by("window_id", "collector").agg(pl.col("missing_because").last())
+    return {(name, collector): why or "" for name, collector, why in last.iter_rows()}
+
+
+def _unseen(
+    window: Window, there: set[str], tables: Tables, whys: Mapping[tuple[str, str], str]
+) -> dict[str, str]:
+    """Why a collector tells nothing of a window; one that has nothing to look at is not missed."""
+    found = {}
+    for name in COLLECTORS:
+        why = whys.get((window.id, name), "")
+        by_fault = not why or why.startswith((STOPPED, UNANSWERED))
+        nothing_there = name in _MAY_BE_WITHOUT and not by_fault
+        expected = name != "drive" or window.candidate in tables.emulated
+        if name not in there and expected and not nothing_there:
+            told = f" ({why})" if why else ""
+            found[name] = f"the collector `{name}` has no samples in the measurement{told}"
+    return found
+
+
+_MAY_BE_WITHOUT = ("block", "drive")
+"""Memory and storage over a network have no block device."""

@@ -1,0 +1,1 @@
+"""The rules, one file each; `rule` says what a rule is."""

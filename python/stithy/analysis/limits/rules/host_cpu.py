@@ -1,0 +1,25 @@
+"""All CPUs of the host: those of server, driver, emulated drives and everything else."""
+
+from stithy.analysis.limits.rule import NEARLY_FULL, Answer, percent, unknown
+from stithy.analysis.limits.sight import Sight
+
+NAME = "host-cpu"
+LETTER = "H"
+WORDS = "the CPUs of the host"
+HEADING = "Host CPUs"
+TOLD = "busy {share} of the time"
+MEASURE = "share of time in which all CPUs worked"
+HOLDS_FROM = NEARLY_FULL
+IS_STORAGE = False
+
+
+def judge(sight: Sight) -> Answer:
+    """How busy they were.
+
+    Source: the utilisation law; waiting for I/O is no work, time that a hypervisor gave
+    to others is.
+    """
+    if sight.host is None:
+        return unknown(sight.unseen.get("cpu", "the CPUs were not sampled"))
+    share = sight.host.used_share
+    return Answer(share, f"the host's CPUs were busy {percent(share)} of the time")

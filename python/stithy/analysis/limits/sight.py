@@ -1,0 +1,174 @@
+"""What rules look at: all that was seen of one window, as means over its measurement.
+
+`None` is what was not seen; `unseen` tells why, by the name of the collector.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stithy.analysis.head_room import HeadRoom
+from stithy.analysis.limits.rule import HALF
+from stithy.analysis.limits.waits import DEVICE, LOG
+
+STORAGE = (DEVICE, LOG)
+"""The groups of waits that are for storage."""
+
+LOOKS_LEAST = 30
+"""Own: of so many looks at a user, a share of a half is known within 18 % (95 %), as 1/√n; with
+fewer a share is told only where it cannot be a half."""
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Active sessions of the database, means over so many `looks` at them.
+
+    `by_group`: by what they did or waited for, see `waits`. `events`: by the server's own name,
+    those that occurred.
+    """
+
+    looks: int
+    active: float
+    by_group: Mapping[str, float]
+    events: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Cpus:
+    """Some CPUs: how many, and the share of their time in which they worked."""
+
+    count: int
+    used_share: float
+
+
+@dataclass(frozen=True)
+class Device:
+    """A block device: share of time in use, requests and reads under way; None if not counted."""
+
+    name: str
+    used_share: float | None
+    under_way: float | None
+    reads_under_way: float | None
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How much of one thing that a drive's profile allows was reached, as a share of 1."""
+
+    drive: str
+    what: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The next level: its users, and its throughput as a multiple of this one's.
+
+    `share`: 1 where throughput grew as the users did, 0 where it did not grow.
+    """
+
+    users: int
+    factor: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One window.
+
+    `places`: users of a closed loop, connections of an open one: how many can be under way.
+    `under_way`: transactions under way, by Little's law. `pool_waiting`: of these, those that wait
+    for a connection; None where each user has its own. `unserved_share`: of the transactions due in
+    an open loop. `drives`: of emulated drives. `late`: what the driver, `slowed` what the emulation
+    did wrong, in words. `io_waited_share`: of the time in which any task of the
+    host waited for a block device. `stalled_share`: throughput lost to stalls in checkpoints.
+    """
+
+    window_id: str
+    places: int
+    is_open: bool
+    paced: bool
+    under_way: float | None
+    head_room: HeadRoom
+    pool_waiting: float | None = None
+    unserved_share: float | None = None
+    sessions: Sessions | None = None
+    host: Cpus | None = None
+    server: Cpus | None = None
+    devices: tuple[Device, ...] = ()
+    drives: tuple[Reached, ...] = ()
+    emulated: bool = False
+    late: str | None = None
+    slowed: str | None = None
+    io_waited_share: float | None = None
+    stalled_share: float | None = None
+    growth: Growth | None = None
+    unseen: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def pause_share(self) -> float | None:
+        """Share of the users' time in which they paused; None where it is not known.
+
+        Own: Little's law: who is not under way pauses.
+        """
+        if self.is_open or not self.paced:
+            return 0.0
+        return None if self.under_way is None else max(0.0, 1 - self.under_way / self.places)
+
+    def part(self, group: str) -> float | None:
+        """Share of the users' time in sessions of a group; None where they were seen too seldom.
+
+        Waits for storage are at most as long as any task waited for a block device. A server is
+        asked by a session of its own, which needs a CPU: with few of them the others are seen
+        waiting more often than they wait.
+        Own: sessions at any moment over those who could have one.
+        """
+        if self.sessions is None or not self.sessions.looks:
+            return None
+        share = min(1.0, self.sessions.by_group.get(group, 0.0) / self.places)
+        share *= self._true_share if group in STORAGE else 1.0
+        return share if self.enough or share + self._unsure_share < HALF else None
+
+    @property
+    def enough(self) -> bool:
+        """Whether users were looked at often enough for shares of their time.
+
+        Own: see `LOOKS_LEAST`.
+        """
+        return self.sessions is not None and self.sessions.looks * self.places >= LOOKS_LEAST
+
+    @property
+    def _unsure_share(self) -> float:
+        """Half the width of the 95 % interval of a share of a half."""
+        return 1.0 if self.sessions is None else (self.sessions.looks * self.places) ** -0.5
+
+    @property
+    def _true_share(self) -> float:
+        """How much of the waits for storage that were seen can be true."""
+        if self.sessions is None or self.io_waited_share is None or not self.devices:
+            return 1.0
+        seen = sum(self.sessions.by_group.get(group, 0.0) for group in STORAGE) / self.places
+        return min(1.0, self.io_waited_share / seen) if seen else 1.0
+
+    @property
+    def storage_share(self) -> float | None:
+        """At most this share of the users' time went to storage; None where nothing tells it.
+
+        Own: waits of sessions for data and log; where too few were seen, the time in which any task
+        waited for a device, and what users did not pause.
+        """
+        data, log, paused = self.part("device"), self.part("log"), self.pause_share
+        most = [] if paused is None else [1 - paused]
+        if data is not None and log is not None:
+            most.append(min(1.0, data + log))
+        elif self.io_waited_share is not None and self.devices:
+            most.append(self.io_waited_share)
+        elif not paused:
+            return None
+        return min(most) if most else None
+
+    @property
+    def why_no_sessions(self) -> str:
+        """Why `part` is None."""
+        if self.sessions is None:
+            return self.unseen.get("database", "sessions of the database were not sampled")
+        return f"{self.sessions.looks} looks at sessions are too few for a share of their time"

@@ -1,0 +1,44 @@
+"""What limited each window, asked with what the manifest knows of CPUs and of emulated drives."""
+
+import polars as pl
+
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.limits.ability import ability
+from stithy.analysis.limits.judge import Limited, judge
+from stithy.analysis.limits.look import Abilities, Tables, sights
+from stithy.results.manifest import Manifest
+from stithy.results.read import Run
+
+
+def limited(
+    run: Run, evidence: Evidence, samples: pl.DataFrame, means: pl.DataFrame
+) -> dict[str, Limited]:
+    """What limited each window that has numbers, by its id; nothing where nothing was watched.
+
+    `samples`, `means`: as `series.measured` and `series.means` give them.
+    """
+    if means.is_empty():
+        return {}
+    manifest = run.manifest
+    bound = manifest.database.cpus if manifest else None
+    tables = Tables(
+        run.series, run.seconds, samples, means, _cpus(manifest),
+        None if bound is None else len(bound),
+        frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
+        _abilities(manifest),
+    )  # fmt: skip
+    return {each.window_id: judge(each) for each in sights(evidence, tables)}
+
+
+def _cpus(manifest: Manifest | None) -> int | None:
+    fact = manifest.environment.get("cpus") if manifest else None
+    return fact.value if fact is not None and isinstance(fact.value, int) else None
+
+
+def _abilities(manifest: Manifest | None) -> Abilities:
+    return {
+        (candidate.name, drive.role): able
+        for candidate in (manifest.candidates if manifest else ())
+        for drive in candidate.drives
+        if (able := ability(drive.profile, drive.scale)) is not None
+    }

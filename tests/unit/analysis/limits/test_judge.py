@@ -1,0 +1,80 @@
+"""All rules on one window: the tightest bound, what else holds, and what could not be told."""
+
+from stithy.analysis.head_room import HeadRoom
+from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, judge, rules
+from stithy.analysis.limits.sight import Cpus
+from support.sample_sight import sessions, sight
+
+
+def test_the_tightest_bound_limits_and_the_others_come_after() -> None:
+    """A full CPU, while sessions wait for the log for most of their time."""
+    found = judge(sight(server=Cpus(2, 0.95), sessions=sessions(log=2.6), io_waited_share=0.9))
+    assert found.kind == "server-cpu"
+    assert [each.rule for each in found.also] == ["log"]
+    assert found.by is not None
+    assert found.by.share == 0.95
+
+
+def test_several_limits_that_all_have_a_part_are_told_as_such() -> None:
+    """Where all rules spoke and none holds."""
+    found = judge(sight(server=Cpus(2, 0.5)))
+    assert (found.kind, found.by) == (SEVERAL, None)
+    assert found.judged[0].share == max(each.share or 0.0 for each in found.judged)
+
+
+def test_where_no_rule_holds_and_one_could_not_speak_nothing_is_determined() -> None:
+    """The one that could not may have been it."""
+    found = judge(sight(head_room=HeadRoom(1.0, None, None)))
+    assert found.kind == UNKNOWN
+    assert [each.rule for each in found.silent] == ["driver"]
+
+
+def test_a_rule_that_could_not_speak_does_not_hide_one_that_holds() -> None:
+    """It is listed beside it."""
+    found = judge(sight(server=Cpus(2, 0.9), head_room=HeadRoom(1.0, None, None)))
+    assert found.kind == "server-cpu"
+    assert [each.rule for each in found.silent] == ["driver"]
+
+
+def test_a_window_of_which_nothing_was_watched_is_not_determined() -> None:
+    """No rule takes what is missing for 0."""
+    blind = sight(
+        sessions=None, host=None, server=None, devices=(), io_waited_share=None,
+        stalled_share=None, head_room=HeadRoom(None, None, None),
+        unseen=dict.fromkeys(("cpu", "block", "database"), "nobody looked"),
+    )  # fmt: skip
+    found = judge(blind)
+    assert found.kind == UNKNOWN
+    assert all(each.holds is None for each in found.judged)
+    assert found.storage_share is None
+    assert found.is_storage_result
+
+
+def test_a_throughput_capped_by_pauses_is_no_storage_result() -> None:
+    """Even storage that took no time would let the users do a twentieth more."""
+    found = judge(sight(places=100, paced=True, under_way=4.0, server=Cpus(2, 0.1)))
+    assert found.kind == "users"
+    assert found.storage_share is not None
+    assert found.storage_share <= 0.04
+    assert not found.is_storage_result
+
+
+def test_users_who_spend_a_fifth_of_their_time_with_storage_leave_it_a_part() -> None:
+    """Then storage that took no time would do a quarter more."""
+    found = judge(
+        sight(places=4, server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), under_way=4.0)
+    )
+    assert found.kind == "users"
+    assert found.storage_share == 0.2
+    assert found.is_storage_result
+
+
+def test_every_rule_has_all_that_the_report_says_of_it() -> None:
+    """A letter of its own among them, which the strip shows where colours do not help."""
+    letters = [rule.LETTER for rule in rules().values()]
+    assert len(set(letters)) == len(letters)
+    for rule in rules().values():
+        assert len(rule.LETTER) == 1
+        assert all((rule.WORDS, rule.HEADING, rule.MEASURE))
+        assert 0 < rule.HOLDS_FROM < 1
+        assert isinstance(rule.IS_STORAGE, bool)
