@@ -206,13 +206,12 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
 
 
 def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
-    """What limited each candidate at the level that is asked about, else at the highest listed.
+    """What limited each candidate at the level of the answer.
 
     Own: by the valid windows; None where none was watched.
     """
-    if not evidence.levels:
+    if (users := level_told(evidence)) is None:
         return None
-    users = evidence.asked.users or max(evidence.listed, default=max(evidence.levels))
     of = []
     is_open = False
     for name in evidence.candidates:
