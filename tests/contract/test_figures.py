@@ -20,7 +20,7 @@ FAMILIES = plugins("figure")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run with everything."""
     root = tmp_path_factory.mktemp("full")
-    build_run(root, Shape(repeat=2))
+    build_run(root, Shape(repeat=2, logs=True))
     return context_of(read_run(root))
 
 
@@ -71,7 +71,7 @@ def test_no_two_figures_share_a_name(full: Context) -> None:
 def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> None:
     """Vega evaluates expressions; a name there would be code."""
     name = "datum.evil"
-    build_run(tmp_path, Shape(candidates=("disk", name), users=(1, 4)))
+    build_run(tmp_path, Shape(candidates=("disk", name), users=(1, 4), logs=True))
     context = context_of(read_run(tmp_path))
     for family in FAMILIES.values():
         for figure in family.draw(context):

@@ -24,7 +24,7 @@ def words(drawn: Drawn) -> str:
 
 def test_the_words_of_the_figures_are_those_accepted(tmp_path: Path, accept_golden: bool) -> None:
     """Two candidates at three levels, two blocks of each: a disk that saturates, and memory."""
-    build_run(tmp_path, Shape(repeat=2))
+    build_run(tmp_path, Shape(repeat=2, logs=True))
     context = context_of(read_run(tmp_path))
     families = sorted(plugins("figure").values(), key=lambda each: int(each.ORDER))
     text = "\n".join(words(drawn) for family in families for drawn in family.draw(context))

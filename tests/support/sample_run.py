@@ -39,6 +39,7 @@ from stithy.results.write import write_json, write_table
 from stithy.thresholds import Threshold
 from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
+from support.sample_logs import write_logs
 
 START_S = 1_800_000_000.0
 TRANSACTIONS = {
@@ -73,6 +74,7 @@ class Shape:
     ramp_up_s: int = 5
     duration_s: int = 20
     series: bool = True
+    logs: bool = False
     memory_limit_enforced: bool = True
     memory_limit_note: str | None = None
     left_out: frozenset[str] = frozenset()
@@ -111,7 +113,7 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     `shape.surroundings` and `shape.canaries` the same of those tables, `shape.lost` to how many
     orders its ledger misses. `shape.drives` maps a candidate on an emulated drive to the share of
     answers that were late. `shape.again` are the blocks, each a level and its number, that were
-    measured once more.
+    measured once more. `shape.logs`: whether windows have latency logs, which take a while.
     """
     shape = shape or Shape()
     run = RunDirectory(directory)
@@ -245,8 +247,11 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     _write(where.table("window"), tables.WINDOW, [row])
     if row["missing_because"] is not None:
         return
-    _write(where.table("transactions"), tables.TRANSACTIONS, load.transaction_rows())
-    _write(where.table("seconds"), tables.SECONDS, load.second_rows())
+    times, seconds = load.transaction_rows(), load.second_rows()
+    _write(where.table("transactions"), tables.TRANSACTIONS, times)
+    _write(where.table("seconds"), tables.SECONDS, seconds)
+    if shape.logs:
+        write_logs(where.hlog_stem, seconds, times, f"{shape.seed}/{place.window_id}")
     if shape.series:
         _write(where.table("series"), tables.SERIES, load.series_rows())
     _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())

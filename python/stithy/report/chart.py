@@ -75,15 +75,27 @@ def _round_up(value: float) -> float:
     return 10.0 * step
 
 
-def _log_ticks(domain: Domain) -> list[float]:
-    """1, 2, 5 of each decade within the domain; only decades where that would be too many."""
+def log_ticks(domain: Domain) -> list[float]:
+    """1, 2, 5 of each decade; only decades where that is too many, more where it is too few."""
+    inside = _ticks(domain, (1, 2, 5))
+    if len(inside) > 7:
+        return _ticks(domain, (1,))
+    for steps in (range(1, 10), _HALVES, _TENTHS):
+        if len(inside) < 3:
+            inside = _ticks(domain, steps)
+    return inside
+
+
+_HALVES = tuple(each / 2 for each in range(2, 20))
+_TENTHS = tuple(each / 10 for each in range(10, 100))
+
+
+def _ticks(domain: Domain, steps: Sequence[float]) -> list[float]:
+    """These multiples of each power of ten, within the domain."""
     low, high = domain
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [float(f"{m}e{d}") for d in decades for m in (1, 2, 5)]
-    inside = [tick for tick in ticks if low <= tick <= high]
-    if len(inside) > 7:
-        inside = [tick for tick in inside if f"{tick:e}"[0] == "1"]
-    return inside
+    ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def users_axis(levels: Sequence[int], *, title: str | None) -> alt.X:
@@ -101,7 +113,7 @@ def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
     """The vertical axis of a value: from zero, or logarithmic with ticks at 1, 2 and 5."""
     options: dict[str, Any] = {"format": axis.format, "tickCount": 6}
     if axis.log:
-        options["values"] = _log_ticks(domain)
+        options["values"] = log_ticks(domain)
     return alt.Y(
         "value:Q",
         scale=alt.Scale(type="log" if axis.log else "linear", domain=list(domain), nice=False),
@@ -133,9 +145,23 @@ def candidate_channels(context: Context) -> dict[str, Any]:
     }
 
 
+def line_channels(context: Context) -> dict[str, Any]:
+    """Colour and dash of the candidates where only lines are drawn, with one legend for both."""
+    legend = alt.Legend(
+        title=None, orient="top", direction="horizontal", symbolType="stroke", symbolSize=450,
+        symbolStrokeWidth=2,
+    )  # fmt: skip
+    return {
+        "strokeDash": alt.StrokeDash(
+            "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
+        ),
+        "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
+    }
+
+
 def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
     """Lines through the levels and a point for each window; invalid windows are hollow."""
-    channels = {**candidate_channels(context), "opacity": _picked()}
+    channels = {**candidate_channels(context), "opacity": picked()}
     x = users_axis(context.evidence.levels, title=context.level_name if panel.last else None)
     y = value_axis(axis, panel.domain, titled=panel.first)
     dash = channels.pop("strokeDash")
@@ -166,7 +192,7 @@ def _limit_line(drawing: Drawing, y: alt.Y, value: float) -> Spec:
     return unit(rule.encode(y=y))
 
 
-def _picked() -> alt.Opacity:
+def picked() -> alt.Opacity:
     """Pale unless its candidate is picked in the legend."""
     return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
 

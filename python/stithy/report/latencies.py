@@ -59,6 +59,30 @@ def distributions(
         return _from_logs(directory, windows, kind)
 
 
+def distribution(
+    directory: RunDirectory, windows: Sequence[Window], kind: str = "response"
+) -> Histogram | None:
+    """All times of these windows' measurements, whatever the type; None unless all are known."""
+    found = distributions(directory, windows, kind) if windows else None
+    return merge(found.values()) if found else None
+
+
+def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, Histogram]]:
+    """Response times of a window by the second since its users began, ramp-up included.
+
+    One entry a second and transaction type; the drain after the measurement is left out. Empty
+    where the log is missing or damaged.
+    """
+    start_s = window.row["started_at_s"]
+    until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
+    stem = directory.window(window.id).hlog_stem
+    try:
+        lines = read_hlog(stem.with_name(f"{stem.name}.response.hlog"), until_s=until)
+    except (OSError, ValueError):
+        return []
+    return [(max(0, round(each.started_at_s - start_s)), each.histogram) for each in lines]
+
+
 def _from_logs(
     directory: RunDirectory, windows: Sequence[Window], kind: str
 ) -> dict[str, Histogram] | None:

@@ -48,6 +48,17 @@ WAIT_COLOURS = {
 }
 OTHER_WAIT = ("#5d5470", "#9d92b8")
 
+# Viridis (Smith and van der Walt, matplotlib 1.5), from few to many: away from the paper in both.
+HEAT_COLOURS = (
+    ("#addc30", "#472d7b"),
+    ("#5ec962", "#3b528b"),
+    ("#28ae80", "#2c728e"),
+    ("#21918c", "#21918d"),
+    ("#2c728e", "#28ae80"),
+    ("#3b528b", "#5ec962"),
+    ("#440154", "#fde725"),
+)
+
 
 @dataclass(frozen=True)
 class Style:
@@ -74,7 +85,7 @@ def roles() -> tuple[tuple[str, str], ...]:
     """Every (light, dark) pair that a figure may use."""
     return (
         *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS.values(), OTHER_WAIT,
-        INK, MUTED, GRID, AXIS, PAPER, MARK,
+        *HEAT_COLOURS, INK, MUTED, GRID, AXIS, PAPER, MARK,
     )  # fmt: skip
 
 

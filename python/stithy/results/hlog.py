@@ -11,7 +11,7 @@ import binascii
 import math
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,13 +45,18 @@ class Histogram:
         """The `percent`-th percentile (0 < percent <= 100), seconds; None without values."""
         if not self.counts:
             return None
-        wanted = max(1, math.ceil(percent / 100 * self.count))
+        count = self.count
+        return self.at_ranks_s([min(count, max(1, math.ceil(percent / 100 * count)))])[0]
+
+    def at_ranks_s(self, ranks: Sequence[int]) -> list[float]:
+        """The values at ascending ranks, seconds; the lowest value has rank 1."""
+        found: list[float] = []
         reached = 0
         for index in sorted(self.counts):
             reached += self.counts[index]
-            if reached >= wanted:
-                return self._highest_us(index) / US_PER_S
-        return self.max_s
+            while len(found) < len(ranks) and ranks[len(found)] <= reached:
+                found.append(self._highest_us(index) / US_PER_S)
+        return found
 
     @property
     def mean_s(self) -> float | None:

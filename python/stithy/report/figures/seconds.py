@@ -1,15 +1,24 @@
-"""Second by second: throughput, response time and device rate of every window of a level."""
+"""Second by second: throughput, response time, who waits and device rate, one figure a level.
 
+Drawn are the windows of the level's median block and those with a flag; the table has all.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from stithy.report import metrics, palette
-from stithy.report.chart import NUMBERS, WIDTH, Domain, domain_of
+from stithy.analysis.evidence import Window
+from stithy.analysis.typical import Block, median_block
+from stithy.analysis.validity.flags import Flag
+from stithy.report import marks, metrics, palette
+from stithy.report.chart import NUMBERS, WIDTH, Domain, domain_of, log_ticks
 from stithy.report.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import count, listing
 
@@ -17,17 +26,15 @@ NAME = "seconds"
 ORDER = 60
 SECTION = "seconds"
 
-CHECKPOINT, CHANGE = "a checkpoint began", "the level of throughput changed"
-"""What vertical lines mark."""
-
-_MARKS = {
-    "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "second": pl.Float64,
-    "what": pl.String,
-}  # fmt: skip
-
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
 MS_PER_S = 1000.0
+
+FLAGGED_MOST = 6
+"""Own: of a level; more lines cannot be told apart, and every one makes the page longer."""
+
+Flagged = tuple[Window, Flag]
+"""A window, and its flag that weighs most."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -35,13 +42,64 @@ def draw(context: Context) -> list[Drawn]:
     seconds = _seconds(context)
     if seconds.is_empty():
         return [Absent("seconds", "one-second strips", "no window has one-second rows")]
-    marks = pl.concat([_checkpoints(context), _changes(context)])
-    figures = []
-    for users in context.evidence.levels:
-        here = seconds.filter(pl.col("users") == users)
+    levels = [_shown(context, users) for users in context.evidence.levels]
+    shown = [each for each in levels if each is not None]
+    marked = marks.marks(context, {window.id for each in shown for window in each.windows})
+    figures: list[Drawn] = []
+    for each in shown:
+        here = seconds.filter(pl.col("users") == each.block.users)
         if not here.is_empty():
-            figures.append(_level(context, users, here, marks))
-    return list(figures)
+            figures.append(_level(context, each, here, marked))
+    return figures or [Absent("seconds", "one-second strips", "no window has numbers")]
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What of a level is drawn: its median block, and other windows that have a flag.
+
+    `left_out`: how many more have one.
+    """
+
+    block: Block
+    flagged: tuple[Flagged, ...]
+    left_out: int
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        return (*self.block.windows.values(), *(window for window, _ in self.flagged))
+
+
+def _shown(context: Context, users: int) -> _Shown | None:
+    block = median_block(context.evidence, users)
+    return None if block is None else _Shown(block, *_flagged(context, block))
+
+
+def _flagged(context: Context, block: Block) -> tuple[tuple[Flagged, ...], int]:
+    """The flagged windows beside a block, the invalid ones first; and how many are not drawn.
+
+    A note that every window of the level has tells none of them apart, and flags none.
+    """
+    level = [
+        each for each in context.evidence.windows if each.users == block.users and each.measured
+    ]
+    common = set.intersection(*({reason.flag for reason in each.reasons} for each in level))
+    others = [
+        (window, flags[0])
+        for window in level
+        if (flags := _flags(window, common)) and window is not block.windows.get(window.candidate)
+    ]
+    others.sort(key=lambda each: _weight(each[1]))
+    return tuple(others[:FLAGGED_MOST]), max(0, len(others) - FLAGGED_MOST)
+
+
+def _flags(window: Window, common: set[Flag]) -> list[Flag]:
+    """The flags of a window that invalidate or that not all have, those that weigh most first."""
+    flags = (reason.flag for reason in window.reasons)
+    return sorted((each for each in flags if each.invalidates or each not in common), key=_weight)
+
+
+def _weight(flag: Flag) -> int:
+    return 0 if flag.invalidates else 1 if flag is Flag.NOT_STEADY else 2
 
 
 def _seconds(context: Context) -> pl.DataFrame:
@@ -82,52 +140,20 @@ def _device(context: Context) -> pl.DataFrame:
     return busiest.select("window_id", "second", pl.lit("device").alias("quantity"), "value")
 
 
-def _checkpoints(context: Context) -> pl.DataFrame:
-    """When checkpoints began that ended while the window was watched: window and second."""
-    samples = context.run.samples.of(metrics.DATABASE, [metrics.LAST_CHECKPOINT])
-    begun = samples.select("window_id", pl.col("value").alias("began_at_s")).unique()
-    starts = context.run.window.select("window_id", "candidate", "users", "started_at_s")
-    return (
-        begun.join(starts, on="window_id", how="inner")
-        .with_columns((pl.col("began_at_s") - pl.col("started_at_s")).alias("second"))
-        .filter(pl.col("second") >= 0)
-        .select("window_id", "candidate", "users", "second", pl.lit(CHECKPOINT).alias("what"))
-        .sort("window_id", "second")
-    )
-
-
-def _changes(context: Context) -> pl.DataFrame:
-    """When the level of a window's throughput changed: window and second."""
-    rows = [
-        {
-            "window_id": window.id, "candidate": window.candidate, "users": window.users,
-            "second": float(each.index + window.measure_after_s), "what": CHANGE,
-        }
-        for window in context.evidence.windows
-        if window.steady is not None
-        for each in window.steady.changes
-    ]  # fmt: skip
-    return pl.DataFrame(rows, schema=_MARKS)
-
-
-def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame) -> Figure:
+def _level(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> Figure:
+    users = shown.block.users
     name = f"seconds-{users}-users"
-    title = f"{context.level(users)}: {_swing(here, context)}"
+    title = f"{context.level(users)}: {_swing(context, shown.block, here)}"
     drawing = Drawing()
-    mine = marks.filter(pl.col("users") == users)
+    spec = _strips(context, drawing, shown, here, marked)
     return Figure(
         name=name,
         title=title,
-        caption="Every second of the windows, the ramp-up shaded. One column for each candidate, "
-        f"one line for each block, dotted where the window is invalid. {_waiting_text(here)}"
-        f"{_checkpoint_text(context, users, CHECKPOINT in mine['what'])}"
-        f"{_change_text(mine)}",
+        caption=_caption(context, shown, here, marked),
         description=f"{title}. Line charts over the seconds of the windows: transactions per "
         "minute, 95th percentile of response time, operations of the busiest device.",
         footer=context.footer,
-        spec=drawing.spec(
-            _strips(context, drawing, here, mine)
-        ),
+        spec=drawing.spec(spec),
         table=PageTable(
             name,
             f"One-second values at {context.level(users)}",
@@ -143,66 +169,95 @@ def _level(context: Context, users: int, here: pl.DataFrame, marks: pl.DataFrame
     )  # fmt: skip
 
 
-def _waiting_text(here: pl.DataFrame) -> str:
-    """What the strip of those who wait shows, where there is one."""
-    if here.filter(pl.col("quantity") == "waiting").is_empty():
-        return ""
-    return "Waiting: transactions that were due and not begun when the second ended. "
-
-
 def _wide(here: pl.DataFrame) -> pl.DataFrame:
     wide = here.pivot(
         on="quantity", on_columns=list(QUANTITIES),
         index=["window_id", "candidate", "block", "second"], values="value",
     )  # fmt: skip
-    return wide.sort("candidate", "block", "second")
+    return wide.sort("candidate", "block", "window_id", "second")
 
 
-def _swing(here: pl.DataFrame, context: Context) -> str:
-    """Between which values the throughput of the measured seconds swung, for each candidate."""
+def _swing(context: Context, block: Block, here: pl.DataFrame) -> str:
+    """Between which values the throughput of the block's measured seconds swung."""
     measured = context.run.seconds.filter(
         (pl.col("transaction") == "all") & (pl.col("phase") == "measure")
     ).select("window_id", "second")
-    valid = [window.id for window in context.evidence.windows if window.valid]
+    valid = [window.id for window in block.windows.values() if window.valid]
     chosen = here.filter((pl.col("quantity") == "tpm") & pl.col("window_id").is_in(valid))
     tpm = chosen.join(measured, on=["window_id", "second"])
-    parts = []
-    for name in context.evidence.candidates:
-        mine = tpm.filter(pl.col("candidate") == name)["value"].to_list()
-        if mine:
-            parts.append(f"{name} between {count(min(mine))} and {count(max(mine))} TPM")
-    if len(parts) > 3:
-        return "throughput, response time and device rate by second"
-    return "; ".join(parts) if parts else "no valid window"
+    spans = {
+        name: (min(mine), max(mine))
+        for name in context.evidence.candidates
+        if (mine := tpm.filter(pl.col("candidate") == name)["value"].to_list())
+    }
+    if not spans:
+        return "no valid window"
+    if len(spans) > 3:
+        widest = max(spans, key=lambda name: spans[name][1] / max(spans[name][0], 1.0))
+        return f"{_span(widest, spans)}, the widest swing"
+    return "; ".join(_span(name, spans) for name in spans)
 
 
-def _checkpoint_text(context: Context, users: int, marked: bool) -> str:
-    texts = []
-    for name in context.evidence.candidates:
-        rows = [window.row["checkpoints_inside"] for window in context.evidence.at(name, users)]
-        counts = [each for each in rows if each is not None]
-        if counts:
-            texts.append(f"{sum(counts)} with {name}")
+def _span(name: str, spans: Mapping[str, tuple[float, float]]) -> str:
+    return f"{name} between {count(spans[name][0])} and {count(spans[name][1])} TPM"
+
+
+def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame) -> str:
+    """Which windows are drawn and which are not, and what the lines mark."""
+    windows = [window.id for window in shown.windows]
+    said = block_said(shown.block)
+    parts = [
+        f"Every second of {said}, the ramp-up shaded; one column for each candidate.",
+        _flagged_text(shown),
+        _waiting_text(here),
+        _checkpoint_text(shown.block),
+        marks.explained(marks.of_windows(marked, windows, "tpm")),
+    ]
+    if here["window_id"].n_unique() > len(windows):
+        parts.append("All other windows are in the data of this figure.")
+    return " ".join(part for part in parts if part)
+
+
+def _flagged_text(shown: _Shown) -> str:
+    """Which flagged windows are drawn beside the block."""
+    if not shown.flagged:
+        return ""
+    each = [f"{_place(window)} ({flag.value})" for window, flag in shown.flagged]
+    more = f"; {shown.left_out:,} more are in the data alone" if shown.left_out else ""
+    dotted = ", dotted where invalid" if any(not each.valid for each, _ in shown.flagged) else ""
+    return f"Thin lines are flagged windows{dotted}: {listing(each)}{more}."
+
+
+def _place(window: Window) -> str:
+    again = " measured again" if window.attempt else ""
+    return f"block {window.block}{again} of {window.candidate}"
+
+
+def _waiting_text(here: pl.DataFrame) -> str:
+    """What the strip of those who wait shows, where there is one."""
+    if here.filter(pl.col("quantity") == "waiting").is_empty():
+        return ""
+    return "Waiting: transactions that were due and not begun when the second ended."
+
+
+def _checkpoint_text(block: Block) -> str:
+    counts = {name: each.row["checkpoints_inside"] for name, each in block.windows.items()}
+    texts = [f"{number} with {name}" for name, number in counts.items() if number is not None]
     if not texts:
         return "Whole checkpoints were not counted."
-    counted = f"Whole checkpoints inside the measurements: {listing(texts)}."
-    return f"{counted} Vertical lines mark where one began." if marked else counted
-
-
-def _change_text(mine: pl.DataFrame) -> str:
-    """What the dotted lines mark, where there are any."""
-    if CHANGE not in mine["what"]:
-        return ""
-    return " Dotted vertical lines mark where the level of a window's throughput changed."
+    return f"Whole checkpoints inside the measurement: {listing(texts)}."
 
 
 @dataclass(frozen=True)
 class _Strip:
-    """One chart: a candidate's quantity over the seconds, and where it stands in the grid."""
+    """One chart: a candidate's quantity over the seconds, and where it stands in the grid.
+
+    `lines`: one row a window, its seconds and values as lists.
+    """
 
     candidate: str
     quantity: str
-    rows: Rows
+    lines: Rows
     marks: Rows
     domain: Domain
     last_second: int
@@ -212,55 +267,65 @@ class _Strip:
     bottom: bool
 
 
-def _strips(context: Context, drawing: Drawing, here: pl.DataFrame, marks: pl.DataFrame) -> Spec:
-    names = [name for name in context.evidence.candidates if name in set(here["candidate"])]
-    present = [quantity for quantity in QUANTITIES if quantity in set(here["quantity"])]
+def _strips(
+    context: Context, drawing: Drawing, shown: _Shown, here: pl.DataFrame, marked: pl.DataFrame
+) -> Spec:
+    ids = [window.id for window in shown.windows]
+    drawn = here.filter(pl.col("window_id").is_in(ids))
+    names = [
+        name
+        for name in context.evidence.candidates
+        if any(window.candidate == name for window in shown.windows)
+    ]
+    present = [quantity for quantity in QUANTITIES if quantity in set(drawn["quantity"])]
     columns = min(len(names), 3)
-    last_second = max(here["second"].to_list())
+    last_second = int(max(drawn["second"].to_list(), default=0))
+    domains = {
+        quantity: domain_of(_values(drawn, quantity), log=quantity == "p95") for quantity in present
+    }
     stacks = []
     for index, name in enumerate(names):
-        strips = []
-        for quantity in present:
-            part = _scaled(quantity, here.filter(pl.col("quantity") == quantity))
-            strips.append(
+        mine = [window for window in shown.windows if window.candidate == name]
+        charts = [
+            _strip(
+                context, drawing,
                 _Strip(
-                    name, quantity, _lean(context, part, name),
-                    _marked(marks, name, quantity),
-                    domain_of(part, log=False), last_second,
-                    (WIDTH + 20) // columns - 45, index % columns == 0,
-                    quantity == present[0], quantity == present[-1],
-                )
-            )  # fmt: skip
-        charts = [_strip(context, drawing, strip) for strip in strips]
+                    name, quantity, _lines(drawn, quantity, mine, shown),
+                    marks.of_windows(marked, [window.id for window in mine], quantity),
+                    domains[quantity], last_second, (WIDTH + 20) // columns - 45,
+                    index % columns == 0, quantity == present[0], quantity == present[-1],
+                ),
+            )
+            for quantity in present
+        ]  # fmt: skip
         stacks.append(stacked(charts, spacing=18))
     return grid(stacks, columns)
 
 
-def _marked(marks: pl.DataFrame, name: str, quantity: str) -> Rows:
-    """The marks of a candidate's strip; changes of throughput stand in its own strip alone."""
-    mine = marks.filter(pl.col("candidate") == name)
-    if quantity != "tpm":
-        mine = mine.filter(pl.col("what") == CHECKPOINT)
-    return mine.select("second", "what").to_dicts()
+def _values(drawn: pl.DataFrame, quantity: str) -> Rows:
+    value = pl.col("value") * (MS_PER_S if quantity == "p95" else 1.0)
+    return drawn.filter(pl.col("quantity") == quantity).select(value).to_dicts()
 
 
-def _lean(context: Context, part: Rows, name: str) -> Rows:
-    """The rows of a candidate with what is drawn of them and no more: there are many."""
-    invalid = {window.id for window in context.evidence.windows if not window.valid}
-    again = {window.id for window in context.evidence.windows if window.attempt}
-    return [
-        {key: row[key] for key in ("block", "second", "value")}
-        | ({"invalid": True} if row["window_id"] in invalid else {})
-        | ({"again": True} if row["window_id"] in again else {})
-        for row in part
-        if row["candidate"] == name
-    ]
-
-
-def _scaled(quantity: str, part: pl.DataFrame) -> Rows:
+def _lines(drawn: pl.DataFrame, quantity: str, windows: list[Window], shown: _Shown) -> Rows:
+    """One row a window: what is drawn of it and no more, as lists, for there are many."""
     factor = MS_PER_S if quantity == "p95" else 1.0
     value = (pl.col("value") * factor).round_sig_figs(4)
-    return part.select("candidate", "block", "second", "window_id", value).to_dicts()
+    part = drawn.filter(pl.col("quantity") == quantity).select("window_id", "second", value)
+    rows = []
+    for window in windows:
+        mine = part.filter(pl.col("window_id") == window.id)
+        if not mine.is_empty():
+            rows.append(
+                {
+                    "block": window.block, "again": bool(window.attempt),
+                    "invalid": not window.valid,
+                    "flagged": any(window is each for each, _ in shown.flagged),
+                    "second": mine["second"].cast(pl.Int64).to_list(),
+                    "value": mine["value"].to_list(),
+                }
+            )  # fmt: skip
+    return rows
 
 
 def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
@@ -269,13 +334,18 @@ def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
         scale=alt.Scale(domain=[0, strip.last_second + 1], nice=False),
         axis=alt.Axis(grid=False, tickCount=6, format="d", labels=strip.bottom),
     )  # fmt: skip
+    log = strip.quantity == "p95"
+    ticks = {"values": log_ticks(strip.domain)} if log else {"tickCount": 3}
     y = alt.Y(
         "value:Q", title=QUANTITIES[strip.quantity] if strip.left else None,
-        scale=alt.Scale(domain=list(strip.domain), nice=False),
-        axis=alt.Axis(format=NUMBERS, tickCount=3),
+        scale=alt.Scale(
+            type="log" if log else "linear", domain=list(strip.domain), nice=False
+        ),
+        axis=alt.Axis(format=NUMBERS, labelOverlap="greedy", **ticks),
     )  # fmt: skip
-    line = _line(context, drawing, strip, x, y)
-    layers = [_ramp_up(context, drawing, x), *_marks(drawing, strip, x), line]
+    ramp_up = _ramp_up(context, drawing, x)
+    lines = _drawn(context, drawing, strip, x, y)
+    layers = [ramp_up, *marks.lines(drawing, strip.marks, x), *lines]
     title = strip.candidate if strip.top else ""
     return layer(layers, width=strip.width, height=84, title=title)
 
@@ -287,32 +357,36 @@ def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
     return unit(rect.encode(x=x, x2=alt.X2("until:Q")))
 
 
-def _marks(drawing: Drawing, strip: _Strip, x: alt.X) -> list[Spec]:
-    if not strip.marks or not strip.rows:
-        return []
-    rule = alt.Chart(drawing.add(strip.marks)).mark_rule(color=palette.MARK[0])
-    dash = alt.StrokeDash("what:N", scale=_DASHES, legend=None)
-    tips = [alt.Tooltip("what:N", title="what"), alt.Tooltip("second:Q", title="at second")]
-    return [unit(rule.encode(x=x, strokeDash=dash, tooltip=tips))]
-
-
-_DASHES = alt.Scale(domain=[CHECKPOINT, CHANGE], range=[[4, 3], [1, 3]])
-
-
-def _line(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y) -> Spec:
-    if not strip.rows:
-        words = alt.Chart(drawing.add([{"text": "not sampled: no block device under this volume"}]))
-        middle = words.mark_text(align="center")
+def _drawn(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y) -> list[Spec]:
+    if not strip.lines:
+        device = strip.quantity == "device"
+        text = "not sampled: no block device under this volume" if device else "not recorded"
+        words = alt.Chart(drawing.add([{"text": text}])).mark_text(align="center")
         where = {"x": alt.value(strip.width * 0.6), "y": alt.value(42)}
-        return unit(middle.encode(**where, text="text:N"))
-    colour = context.styles[strip.candidate].colour
-    line = alt.Chart(drawing.add(strip.rows)).mark_line(strokeWidth=1.5, color=colour, clip=True)
+        return [unit(words.encode(**where, text="text:N"))]
     tips = [
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
     ]  # fmt: skip
-    dash = alt.StrokeDash("invalid:N", scale=_DOTTED, legend=None)
-    return unit(line.encode(x=x, y=y, detail=["block:N", "again:N"], strokeDash=dash, tooltip=tips))
+    colour = context.styles[strip.candidate].colour
+    layers = []
+    for look, rows in _by_look(strip.lines):
+        line = alt.Chart(drawing.add(rows)).transform_flatten(["second", "value"])
+        line = line.mark_line(color=colour, clip=True, **look)
+        layers.append(unit(line.encode(x=x, y=y, detail=["block:N", "again:N"], tooltip=tips)))
+    return layers
 
 
-_DOTTED = alt.Scale(domain=[False, True], range=[[1, 0], [1, 3]])
+def _by_look(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
+    """Lines by how they are drawn: thin where only a flag brought them, dotted where invalid."""
+    found: dict[tuple[bool, bool], Rows] = {}
+    for row in lines:
+        told = {key: row[key] for key in ("block", "again", "second", "value")}
+        found.setdefault((row["flagged"], row["invalid"]), []).append(told)
+    return [
+        (
+            {"strokeWidth": 0.9 if flagged else 1.8, **({"strokeDash": [1, 3]} if invalid else {})},
+            rows,
+        )
+        for (flagged, invalid), rows in sorted(found.items(), reverse=True)
+    ]

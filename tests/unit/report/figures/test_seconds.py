@@ -1,7 +1,8 @@
-"""The figure of a level's seconds."""
+"""The figure of a level's seconds shows its median block and what is flagged."""
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -12,32 +13,33 @@ from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 
 SHAPE = Shape(users=(13,), duration_s=40, series=False)
-KEYS = ("block", "again", "second")
-"""What tells the points of a line apart from those of another."""
 
 
-def _caption(context: Context) -> str:
+def _figure(context: Context) -> Figure:
     (figure,) = draw(context)
     assert isinstance(figure, Figure)
-    return figure.caption
+    return figure
+
+
+def _lines(figure: Figure) -> list[dict[str, Any]]:
+    """What is drawn of each window."""
+    rows = (row for rows in figure.spec["datasets"].values() for row in rows)
+    return [row for row in rows if "again" in row]
 
 
 def test_changes_of_level_are_marked_and_explained(tmp_path: Path) -> None:
     """Where there are none, nothing is said of them."""
     run = build_run(tmp_path, SHAPE)
-    assert "Dotted vertical lines" not in _caption(context_of(read_run(tmp_path)))
+    assert "Dotted vertical lines" not in _figure(context_of(read_run(tmp_path))).caption
     path = run.window(window_id("memory", 13, 0)).table("seconds")
     halved = pl.when(pl.col("second") >= 25).then(pl.col("committed") // 2)
     frame = pl.read_parquet(path)
     frame.with_columns(committed=halved.otherwise(pl.col("committed"))).write_parquet(path)
     context = context_of(read_run(tmp_path))
-    assert "Dotted vertical lines mark where the level of a window's throughput" in _caption(
-        context
-    )
-    (figure,) = draw(context)
-    assert isinstance(figure, Figure)
-    marked = str(figure.spec["datasets"])
-    assert "'second': 25.0, 'what': 'the level of throughput changed'" in marked
+    figure = _figure(context)
+    assert "Dotted vertical lines mark where the level of a window's throughput" in figure.caption
+    marked = [row for rows in figure.spec["datasets"].values() for row in rows if "what" in row]
+    assert {"second": 25.0, "what": "the level of throughput changed"} in marked
 
 
 def test_both_attempts_of_a_block_have_a_line_of_their_own(tmp_path: Path) -> None:
@@ -45,8 +47,56 @@ def test_both_attempts_of_a_block_have_a_line_of_their_own(tmp_path: Path) -> No
     name = window_id("disk", 13, 0)
     late = {each: {"lateness_p99_s": 1.0} for each in (name, f"{name}-again")}
     build_run(tmp_path, replace(SHAPE, changes=late, again=frozenset({(13, 0)})))
-    (figure,) = draw(context_of(read_run(tmp_path)))
-    assert isinstance(figure, Figure)
-    for rows in figure.spec["datasets"].values():
-        points = [tuple(row.get(key) for key in KEYS) for row in rows if "block" in row]
-        assert len(points) == len(set(points))
+    lines = _lines(_figure(context_of(read_run(tmp_path))))
+    assert {(row["block"], row["again"]) for row in lines} == {(0, False), (0, True)}
+    for row in lines:
+        assert len(row["second"]) == len(set(row["second"]))
+
+
+def test_the_median_block_and_flagged_windows_are_drawn(tmp_path: Path) -> None:
+    """The others are data alone, and both is told."""
+    values = {"b0": 100.0, "b1": 400.0, "b2": 200.0, "b3": 300.0}
+    changes: dict[str, dict[str, Any]] = {
+        window_id(name, 13, int(block[1:])): {"nopm": value}
+        for block, value in values.items()
+        for name in ("disk", "memory")
+    }
+    changes[window_id("memory", 13, 1)]["checkpoints_inside"] = 0
+    build_run(tmp_path, replace(SHAPE, repeat=4, changes=changes))
+    figure = _figure(context_of(read_run(tmp_path)))
+    assert {row["block"] for row in _lines(figure)} == {1, 2}
+    assert set(figure.table.frame["block"]) == {0, 1, 2, 3}
+    assert "Every second of block 2, the median of 4 by new orders per minute" in figure.caption
+    assert "flagged windows: block 1 of memory (too short for a checkpoint)." in figure.caption
+    assert "All other windows are in the data of this figure." in figure.caption
+
+
+def test_a_note_that_all_windows_have_brings_none_of_them(tmp_path: Path) -> None:
+    """It tells none of them apart; more flagged ones than can be drawn are counted."""
+    names = [window_id(name, 13, block) for name in ("disk", "memory") for block in range(5)]
+    build_run(
+        tmp_path, replace(SHAPE, repeat=5, changes={name: {"autovacuum_runs": 1} for name in names})
+    )
+    assert "flagged" not in _figure(context_of(read_run(tmp_path))).caption
+    build_run(
+        tmp_path / "late",
+        replace(SHAPE, repeat=5, changes={name: {"lateness_p99_s": 1.0} for name in names[:9]}),
+    )
+    figure = _figure(context_of(read_run(tmp_path / "late")))
+    assert "; 3 more are in the data alone." in figure.caption
+    assert "dotted where invalid" in figure.caption
+
+
+def test_the_title_tells_the_swing_of_the_median_block(tmp_path: Path) -> None:
+    """From the table of seconds: of its measurement, without the ramp-up."""
+    run = build_run(tmp_path, replace(SHAPE, repeat=3))
+    figure = _figure(context_of(read_run(tmp_path)))
+    (block,) = {row["block"] for row in _lines(figure)}
+    told = []
+    for name in ("disk", "memory"):
+        seconds = pl.read_parquet(run.window(window_id(name, 13, block)).table("seconds"))
+        measured = seconds.filter(transaction="all", phase="measure")
+        done = (measured["committed"] + measured["rolled_back"]) * 60
+        low, high = min(done.to_list()), max(done.to_list())
+        told.append(f"{name} between {low:,} and {high:,} TPM")
+    assert figure.title == f"13 users: {'; '.join(told)}"

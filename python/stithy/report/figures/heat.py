@@ -1,0 +1,301 @@
+"""How response times were spread, second by second: a heat map of the question's level.
+
+One window of each candidate, all of the median block. Every transaction is counted in one cell, so
+that the cells of a panel hold as many as the window's log.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.distribution import Cells, cells, log_edges
+from stithy.analysis.evidence import Window
+from stithy.analysis.typical import Block, median_block
+from stithy.report import marks, palette
+from stithy.report.chart import WIDTH, Axis, value_axis
+from stithy.report.compose import Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.latencies import seconds
+from stithy.report.shown import block_said
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import duration, listing, plural
+from stithy.results.hlog import Histogram, merge
+
+NAME = "heat"
+ORDER = 55
+SECTION = "seconds"
+
+COLUMNS_MOST, ROWS_MOST = 200, 40
+COLUMN_PX_LEAST = 3
+"""Own: narrower columns cannot be told apart; a column takes as many seconds as that needs."""
+
+MS_PER_S = 1000.0
+AXIS = Axis("Response time (ms)", log=True)
+STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """The cells of a candidate's window, of so many seconds; p95 of its slowest measured second."""
+
+    window: Window
+    cells: Cells
+    seconds: int
+    slowest_s: float
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure, or why it is not there."""
+    shows = "response times second by second"
+    users = context.level_told
+    block = median_block(context.evidence, users) if users is not None else None
+    if block is None:
+        return [Absent(NAME, shows, "no window is valid")]
+    panels = _panels(context, block)
+    if not panels:
+        return [Absent(NAME, shows, f"no window of {block_said(block)} has a whole latency log")]
+    title, marked = _title(context, block, panels), _marked(context, panels)
+    drawing = Drawing()
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            caption=_caption(context, block, panels, marked),
+            description=f"{title}. Heat maps of time against response time, one for each "
+            f"candidate: {listing(list(panels))}. The colour of a cell tells how many transactions "
+            "a second took as long.",
+            footer=context.footer,
+            spec=drawing.spec(_charts(drawing, panels, marked)),
+            table=_table(panels),
+        )
+    ]
+
+
+def _panels(context: Context, block: Block) -> dict[str, _Panel]:
+    """By candidate; those of which there is no log are left out."""
+    logs = {
+        name: found
+        for name, window in block.windows.items()
+        if (found := seconds(context.run.directory, window))
+    }
+    whole = [each for found in logs.values() for _, each in found if each.count]
+    if not whole:
+        return {}
+    low_s = max(1e-6, min(each.min_s or 1e-6 for each in whole))
+    edges = log_edges(low_s, max(each.max_s or low_s for each in whole), _rows_most(len(logs)))
+    longest = max(second for found in logs.values() for second, _ in found) + 1
+    column_s = math.ceil(longest / _columns_most(len(logs)))
+    return {
+        name: _Panel(
+            block.windows[name],
+            cells(found, column_s, edges),
+            longest,
+            _slowest_s(block.windows[name], found),
+        )
+        for name, found in logs.items()
+    }
+
+
+def _rows_most(panels: int) -> int:
+    return ROWS_MOST if panels <= 2 else ROWS_MOST // 2
+
+
+def _columns_most(panels: int) -> int:
+    return min(COLUMNS_MOST, _width(panels) // COLUMN_PX_LEAST)
+
+
+def _width(panels: int) -> int:
+    return (WIDTH + 20) // min(panels, 3) - 45
+
+
+def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float:
+    """The largest 95th percentile of a second of the measurement, over all types."""
+    by_second: dict[int, list[Histogram]] = {}
+    for second, histogram in found:
+        if second >= round(window.measure_after_s):
+            by_second.setdefault(second, []).append(histogram)
+    merged = [merge(each) for each in by_second.values()]
+    return max((each.percentile_s(95) or 0.0 for each in merged if each is not None), default=0.0)
+
+
+def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
+    """How slow the slowest second was; a description of one block, and no comparison."""
+    slowest = {name: panel.slowest_s for name, panel in panels.items()}
+    if len(slowest) > 3:
+        ordered = sorted(slowest, key=slowest.__getitem__)
+        slowest = {name: slowest[name] for name in (ordered[0], ordered[-1])}
+    each = listing([f"{duration(value)} on {name}" for name, value in slowest.items()])
+    more = ", on the others between" if len(slowest) < len(panels) else ""
+    at = f"At {context.level(block.users)}"
+    return f"{at}, the 95th percentile of the slowest second was {each}{more}"
+
+
+def _caption(
+    context: Context, block: Block, panels: Mapping[str, _Panel], marked: Mapping[str, Rows]
+) -> str:
+    """What a cell is, which block is shown, and what is not."""
+    first = next(iter(panels.values()))
+    column_s = first.cells.column_s
+    missing = [name for name in context.evidence.candidates if name not in panels]
+    parts = [
+        "How many transactions a second took how long, all types together: a column is "
+        f"{plural(column_s, 'second')}, a row a range of response times (logarithmic axis). Shown "
+        f"is {block_said(block)}. The ramp-up is left of the full vertical line; where there is no "
+        "colour, no transaction took so long.",
+        marks.explained([row for each in marked.values() for row in each]),
+        f"No log of {listing(missing)}." if missing else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _marked(context: Context, panels: Mapping[str, _Panel]) -> dict[str, Rows]:
+    """The marks of each panel within its time."""
+    found = marks.marks(context, [panel.window.id for panel in panels.values()])
+    return {
+        name: [
+            row
+            for row in marks.of_windows(found, [panel.window.id])
+            if row["second"] <= panel.seconds
+        ]
+        for name, panel in panels.items()
+    }
+
+
+def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str, Rows]) -> Spec:
+    classes = _classes(panels)
+    columns = min(len(panels), 3)
+    charts = [
+        _chart(drawing, name, panel, classes, marked[name], first=index % columns == 0,
+               width=_width(len(panels)))
+        for index, (name, panel) in enumerate(panels.items())
+    ]  # fmt: skip
+    return grid(charts, columns)
+
+
+def _chart(
+    drawing: Drawing,
+    name: str,
+    panel: _Panel,
+    classes: list[float],
+    marked: Rows,
+    *,
+    first: bool,
+    width: int,
+) -> Spec:
+    """Cells are whole pixels wide and high, so that no seams show between them."""
+    column_s, edges = panel.cells.column_s, panel.cells.edges_s
+    columns, rows = math.ceil(panel.seconds / column_s), len(edges) - 1
+    x = alt.X(
+        "second:Q", title="Second", axis=alt.Axis(grid=False, tickCount=6, format="d"),
+        scale=alt.Scale(domain=[0, columns * column_s], nice=False),
+    )  # fmt: skip
+    y = value_axis(AXIS, (edges[0] * MS_PER_S, edges[-1] * MS_PER_S), titled=first)
+    y.shorthand = "from:Q"
+    labels = _labels(classes)
+    colour = alt.Color(
+        "rate:N", scale=alt.Scale(domain=labels, range=_colours(len(labels))),
+        legend=alt.Legend(
+            title="Transactions a second", orient="top", direction="horizontal",
+            symbolType="square", symbolStrokeWidth=0,
+        ),
+    )  # fmt: skip
+    tips = [
+        alt.Tooltip("second:Q", title="from second"),
+        alt.Tooltip("from:Q", title="from (ms)", format=",.3~g"),
+        alt.Tooltip("to:Q", title="to (ms)", format=",.3~g"),
+        alt.Tooltip("count:Q", title="transactions a second", format=",.3~g"),
+    ]  # fmt: skip
+    ratio = (edges[-1] / edges[0]) ** (1 / rows)
+    lowest = f"{edges[0] * MS_PER_S:.9g} * pow({ratio:.12g}, datum.row"
+    squares = (
+        alt.Chart(drawing.add(_packed(panel, classes)))
+        .transform_flatten(["second", "row", "count"])
+        .transform_calculate(
+            **{"until": f"datum.second + {column_s}", "from": f"{lowest})", "to": f"{lowest} + 1)"}
+        )
+        .mark_rect()
+        .encode(x=x, x2="until:Q", y=y, y2="to:Q", color=colour, tooltip=tips)
+    )
+    begun = alt.Chart(drawing.add([{"second": panel.window.measure_after_s}]))
+    line = unit(begun.mark_rule(color=palette.MUTED[0]).encode(x=x))
+    return layer(
+        [unit(squares), line, *marks.lines(drawing, marked, x)],
+        width=max(1, width // columns) * columns, height=rows * (6 if rows > 20 else 7),
+        title=name,
+    )  # fmt: skip
+
+
+def _rates(panel: _Panel) -> dict[tuple[int, int], float]:
+    """Transactions a second of each cell; the last column may be cut short."""
+    column_s = panel.cells.column_s
+    return {
+        (column, row): number / min(column_s, panel.seconds - column * column_s)
+        for (column, row), number in panel.cells.counts.items()
+    }
+
+
+def _classes(panels: Mapping[str, _Panel]) -> list[float]:
+    """Bounds between the colours: 1, 2, 5 of each decade, at most one fewer than colours."""
+    rates = [rate for panel in panels.values() for rate in _rates(panel).values()]
+    low, high = min(rates), max(rates)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    bounds = [float(f"{step}e{decade}") for decade in decades for step in STEPS]
+    inside = [bound for bound in bounds if low < bound <= high]
+    return inside[-(len(palette.HEAT_COLOURS) - 1) :]
+
+
+def _labels(classes: list[float]) -> list[str]:
+    """`under 2`, `2 to 5`, `5 or more`; without bounds there is one class."""
+    if not classes:
+        return ["any"]
+    shown = [f"{bound:,g}" for bound in classes]
+    between = [f"{low} to {high}" for low, high in zip(shown, shown[1:], strict=False)]
+    return [f"under {shown[0]}", *between, f"{shown[-1]} or more"]
+
+
+def _colours(number: int) -> list[str]:
+    """The colours of so many classes: the last ones of the scale, which stand out most."""
+    return [light for light, _ in palette.HEAT_COLOURS[-number:]]
+
+
+def _packed(panel: _Panel, classes: list[float]) -> Rows:
+    """The cells by class, as lists: a row a cell would be several times as long."""
+    labels = _labels(classes)
+    found: dict[str, list[tuple[int, int, float]]] = {label: [] for label in labels}
+    for (column, row), rate in sorted(_rates(panel).items()):
+        label = labels[sum(bound <= rate for bound in classes)]
+        found[label].append((column * panel.cells.column_s, row, float(f"{rate:.4g}")))
+    return [
+        {
+            "rate": label, "second": [second for second, _, _ in each],
+            "row": [row for _, row, _ in each], "count": [rate for _, _, rate in each],
+        }
+        for label, each in found.items()
+        if each
+    ]  # fmt: skip
+
+
+def _table(panels: Mapping[str, _Panel]) -> PageTable:
+    rows = [
+        {
+            "candidate": name, "block": panel.window.block, "second": column * panel.cells.column_s,
+            "from_s": panel.cells.edges_s[row], "to_s": panel.cells.edges_s[row + 1],
+            "transactions": number,
+        }
+        for name, panel in panels.items()
+        for (column, row), number in sorted(panel.cells.counts.items())
+    ]  # fmt: skip
+    return PageTable(
+        NAME,
+        "Transactions by second and response time",
+        (
+            Show("candidate", "candidate"), Show("block", "block", "count"),
+            Show("second", "from second", "count"), Show("from_s", "from", "duration"),
+            Show("to_s", "to", "duration"), Show("transactions", "transactions", "count"),
+        ),
+        pl.DataFrame(rows),
+    )  # fmt: skip

@@ -1,0 +1,279 @@
+"""Response times by percentile: the whole distribution and its tail, at up to four levels.
+
+The horizontal axis is stretched towards the rare ones (1 / (1 - share), logarithmic), as
+HdrHistogram draws it, so that what one user in a thousand waits is as wide as what every other one
+does. Histograms of valid windows are merged, never averaged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.distribution import BEYOND_DRAWN, Point, percentile_curve
+from stithy.analysis.evidence import Window
+from stithy.metrics import ALL, Quantity
+from stithy.report.chart import (
+    WIDTH,
+    Axis,
+    domain_of,
+    line_channels,
+    picked,
+    value_axis,
+)
+from stithy.report.compose import Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.latencies import distribution
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import duration, listing
+
+NAME = "percentiles"
+ORDER = 25
+SECTION = "response"
+
+LEVELS_MOST = 4
+MS_PER_S = 1000.0
+AXIS = Axis("Response time (ms)", log=True)
+RESPONSE, SERVICE = "response", "service"
+
+DIFFERS_SHARE = 0.01
+"""Own: service times are drawn where a percentile of them is off the response time's by more."""
+
+TICKS = {2: "50 %", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10_000: "99.99 %"}
+TICKS |= {100_000: "99.999 %", 1_000_000: "99.9999 %"}
+
+TITLED = {"p99.9": 0.999, "p99": 0.99, "p90": 0.9, "p50": 0.5}
+"""The percentiles that a title may tell, the rarest first; every curve that reaches has them."""
+
+SPOKEN = {"p99.9": "99.9 % of", "p99": "99 % of", "p90": "90 % of", "p50": "half of the"}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line: the times of a candidate at a level; `values` is how many there are."""
+
+    users: int
+    candidate: str
+    what: str
+    values: int
+    points: tuple[Point, ...]
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure, or why it is not there."""
+    levels = levels_drawn(context)
+    lines = [line for users in levels for line in _lines(context, users)]
+    if not lines:
+        because = "no valid window has a whole latency log with enough values"
+        return [Absent(NAME, "response times by percentile", because)]
+    drawn = [users for users in levels if any(line.users == users for line in lines)]
+    title = _title(context, lines)
+    drawing = Drawing()
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            caption=_caption(context, drawn, lines),
+            description=f"{title}. Line charts of response time against the percentile, one chart "
+            f"for {listing([context.level(users) for users in drawn])} each, one line for each "
+            "candidate. Both axes are logarithmic; the horizontal one is stretched towards 100 %.",
+            footer=context.footer,
+            spec=drawing.spec(_charts(context, drawing, drawn, lines)),
+            table=_table(lines),
+        )
+    ]
+
+
+def levels_drawn(context: Context) -> list[int]:
+    """The lowest level, that of the question, the highest, and one between; ascending."""
+    levels = [
+        users
+        for users in context.evidence.levels
+        if any(context.evidence.valid_at(name, users) for name in context.evidence.candidates)
+    ]
+    if len(levels) <= LEVELS_MOST:
+        return levels
+    primary = context.level_told
+    chosen = {levels[0], levels[-1], *(users for users in levels if users == primary)}
+    middle = (levels[0] * levels[-1]) ** 0.5
+    others = sorted(set(levels) - chosen, key=lambda users: (abs(users / middle - 1), users))
+    return sorted({*chosen, *others[: LEVELS_MOST - len(chosen)]})
+
+
+def _lines(context: Context, users: int) -> list[_Line]:
+    """The lines of a level: response times, and service times where they differ."""
+    found = []
+    for name in context.evidence.candidates:
+        windows = context.evidence.valid_at(name, users)
+        for what in (RESPONSE, SERVICE) if _differs(windows) else (RESPONSE,):
+            histogram = distribution(context.run.directory, windows, what)
+            points = percentile_curve(histogram) if histogram is not None else ()
+            if histogram is not None and points:
+                found.append(_Line(users, name, what, histogram.count, points))
+    return found
+
+
+def _differs(windows: Sequence[Window]) -> bool:
+    """Whether service times are others than response times, by the windows' own percentiles."""
+    for window in windows:
+        for key in ("p50_s", "p99_s"):
+            times = window.transactions.get(ALL, {})
+            response, service = (times.get(f"{what}_{key}") for what in (RESPONSE, SERVICE))
+            if response and service and abs(response / service - 1) > DIFFERS_SHARE:
+                return True
+    return False
+
+
+def _title(context: Context, lines: list[_Line]) -> str:
+    """What so many of the transactions took at most, at the level of the question."""
+    primary = context.level_told
+    there = [line for line in lines if line.what == RESPONSE]
+    users = next((line.users for line in there if line.users == primary), there[-1].users)
+    here = [line for line in there if line.users == users]
+    name, times_s = _told(here)
+    share = f"{SPOKEN[name]} transactions"
+    at = f"At {context.level(users)}"
+    if len(here) > 1 and _alike(context, here, times_s, name, users):
+        ends = listing([here[0].candidate, here[1].candidate])
+        return f"{at}, {ends} are not distinguishable in what {share} took at most"
+    if len(here) > 2:
+        ordered = sorted(times_s.items(), key=lambda item: item[1])
+        times_s = dict((ordered[0], ordered[-1]))
+    each = [f"{duration(time_s)} on {candidate}" for candidate, time_s in times_s.items()]
+    between = ", on the others between" if len(here) > 2 else ""
+    return f"{at}, {share} took at most {listing(each)}{between}"
+
+
+def _told(here: list[_Line]) -> tuple[str, dict[str, float]]:
+    """The rarest percentile that all lines reach, and its value by candidate, seconds."""
+    for name, share in TITLED.items():
+        values = {line.candidate: _at(line, share) for line in here}
+        known = {candidate: value for candidate, value in values.items() if value is not None}
+        if len(known) == len(here):
+            return name, known
+    return "p50", {line.candidate: line.points[-1].value_s for line in here}
+
+
+def _at(line: _Line, share: float) -> float | None:
+    """The value of a line at a share; None beyond its end."""
+    reached = [point for point in line.points if point.share >= share - 1e-9]
+    return reached[0].value_s if reached else None
+
+
+def _alike(
+    context: Context, here: list[_Line], times_s: dict[str, float], name: str, users: int
+) -> bool:
+    """Whether blocks are there and cannot tell the two ends apart."""
+    if len(here) != 2:
+        return False
+    low, high = sorted(times_s, key=times_s.__getitem__)
+    return context.evidence.effect(low, high, users, Quantity(name)).distinguishable is False
+
+
+def _caption(context: Context, levels: list[int], lines: list[_Line]) -> str:
+    """How to read it, how many values it rests on, and what is left out."""
+    counts = [line.values for line in lines if line.what == RESPONSE]
+    values = f"{min(counts):,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
+    parts = [
+        "Response time over all transaction types against the share of transactions that took at "
+        "most as long; the horizontal axis is stretched towards the rarest. The valid windows of a "
+        f"candidate are merged into one line, of {values} values; it ends where fewer than "
+        f"{BEYOND_DRAWN} lie beyond it."
+    ]
+    if any(line.what == SERVICE for line in lines):
+        parts.append("Thin lines are service times: from sending to the answer, without waiting.")
+    left = len(context.evidence.levels) - len(levels)
+    if left > 0:
+        parts.append(
+            f"Drawn are {len(levels)} of {len(context.evidence.levels)} levels: the lowest, the "
+            "highest, that of the question, and what lies between."
+        )
+    return " ".join(parts)
+
+
+def _charts(context: Context, drawing: Drawing, levels: list[int], lines: list[_Line]) -> Spec:
+    values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
+    domain = domain_of(values, log=True)
+    reach = max(line.points[-1].reach for line in lines)
+    columns = 1 if len(levels) == 1 else 2
+    charts = []
+    for index, users in enumerate(levels):
+        first, last = index % columns == 0, index >= len(levels) - columns
+        x, y = _share_axis(reach, titled=last), value_axis(AXIS, domain, titled=first)
+        here = [line for line in lines if line.users == users]
+        layers = _layers(context, drawing, here, x, y)
+        width = WIDTH if columns == 1 else (WIDTH + 20) // 2 - 45
+        charts.append(layer(layers, width=width, height=230, title=context.level(users)))
+    return grid(charts, columns)
+
+
+def _share_axis(reach: float, *, titled: bool) -> alt.X:
+    ticks = [tick for tick in TICKS if tick <= reach]
+    return alt.X(
+        "reach:Q",
+        scale=alt.Scale(type="log", domain=[1, reach * 1.05], nice=False),
+        title="Share of transactions that took at most as long" if titled else None,
+        axis=alt.Axis(values=ticks, labelExpr=_labels(), grid=True, labelOverlap=False),
+    )
+
+
+@cache
+def _labels() -> str:
+    """An expression that names the ticks; it holds constants alone."""
+    cases = [f"datum.value == {tick} ? '{text}' : " for tick, text in TICKS.items()]
+    return "".join(cases) + "''"
+
+
+def _layers(
+    context: Context, drawing: Drawing, lines: list[_Line], x: alt.X, y: alt.Y
+) -> list[Spec]:
+    channels = line_channels(context)
+    tips = [
+        alt.Tooltip("candidate:N"),
+        alt.Tooltip("share:Q", title="share", format=".4%"),
+        alt.Tooltip("value:Q", title=AXIS.title, format=",.4~g"),
+    ]
+    specs = []
+    for what, width in ((RESPONSE, 2.0), (SERVICE, 0.8)):
+        rows = _rows([line for line in lines if line.what == what])
+        if rows:
+            mark = alt.Chart(drawing.add(rows)).mark_line(strokeWidth=width)
+            specs.append(unit(mark.encode(x=x, y=y, opacity=picked(), tooltip=tips, **channels)))
+    return [drawing.followed(specs[0]), *specs[1:]]
+
+
+def _rows(lines: list[_Line]) -> Rows:
+    return [
+        {
+            "candidate": line.candidate, "reach": point.reach, "share": point.share,
+            "value": point.value_s * MS_PER_S,
+        }
+        for line in lines
+        for point in line.points
+    ]  # fmt: skip
+
+
+def _table(lines: list[_Line]) -> PageTable:
+    rows = [
+        {
+            "users": line.users, "candidate": line.candidate, "what": line.what,
+            "share": point.share, "value": point.value_s, "beyond": point.beyond,
+            "values": line.values,
+        }
+        for line in lines
+        for point in line.points
+    ]  # fmt: skip
+    return PageTable(
+        NAME,
+        "Response times by percentile",
+        (
+            Show("users", "users", "count"), Show("candidate", "candidate"),
+            Show("what", "what"), Show("share", "share of transactions", "exact share"),
+            Show("value", "took at most", "duration"), Show("beyond", "values beyond", "count"),
+            Show("values", "of", "count"),
+        ),
+        pl.DataFrame(rows),
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""Latency logs of a made-up window: as many values a second and type as its table tells."""
+
+import math
+import random
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from stithy.results.hlog import Histogram
+from support.hlog import HALF, encode, index_of, log
+
+Row = Mapping[str, Any]
+
+QUANTILES = {
+    0.0: "min_s", 0.5: "p50_s", 0.9: "p90_s", 0.95: "p95_s", 0.99: "p99_s", 0.999: "p999_s",
+    1.0: "max_s",
+}  # fmt: skip
+
+
+def write_logs(stem: Path, seconds: Sequence[Row], times: Sequence[Row], seed: str) -> None:
+    """`<stem>.response.hlog` and `.service.hlog`, a line a second and transaction type.
+
+    `times`: the rows of `transactions`, whose percentiles the values follow.
+    """
+    for what in ("response", "service"):
+        draw = random.Random(f"{seed}/{what}")
+        curves = {row["transaction"]: _curve(row, what) for row in times}
+        lines = []
+        for _, each in groupby(seconds, key=lambda row: row["second"]):
+            for row in each:
+                if row["transaction"] != "all":
+                    made = _histogram(row["committed"], curves[row["transaction"]], draw)
+                    lines.append(f"Tag={row['transaction']},{row['at_s']:.3f},1.000,1.0,{made}\n")
+        stem.with_name(f"{stem.name}.{what}.hlog").write_text(log(*lines))
+
+
+def _curve(row: Row, what: str) -> list[tuple[float, float]]:
+    """Shares and the logarithm of their value, microseconds."""
+    return [(share, math.log(row[f"{what}_{key}"] * 1e6)) for share, key in QUANTILES.items()]
+
+
+def _histogram(count: int, curve: list[tuple[float, float]], draw: random.Random) -> str:
+    counts: dict[int, int] = {}
+    for _ in range(count):
+        bucket = index_of(max(1, round(_value_us(draw.random(), curve))))
+        counts[bucket] = counts.get(bucket, 0) + 1
+    return encode(Histogram(counts, HALF, 0))
+
+
+def _value_us(share: float, curve: list[tuple[float, float]]) -> float:
+    at = max(1, bisect_left(curve, (share, math.inf)))
+    (low, log_low), (high, log_high) = curve[at - 1], curve[at]
+    return math.exp(log_low + (share - low) / (high - low) * (log_high - log_low))
