@@ -5,11 +5,13 @@ Backends hand their counts over about once a second: rates are right over second
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stithy.collect.collector import Metric, Sample, Scope, Unavailable
-from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.needs import Need
+
+if TYPE_CHECKING:
+    from stithy.database.engines.postgresql.activity import ActivityReader
 
 NAME = "database"
 SAMPLES = "the database"
@@ -98,7 +100,7 @@ WAIT_TYPES = ("CPU", "IO", "LWLock", "Lock", "BufferPin", "IPC", "Client", "Time
 class Database:
     """Rates and levels between two answers."""
 
-    def __init__(self, scope: Scope, reader: ActivityReader) -> None:
+    def __init__(self, scope: Scope, reader: "ActivityReader") -> None:
         """`reader` is connected."""
         self._clock = scope.clock
         self._reader = reader
@@ -163,4 +165,7 @@ def create(scope: Scope) -> Database:
     """The collector; Unavailable where there is no database."""
     if scope.database_url is None:
         raise Unavailable("there is no database to ask")
+    # Here, for who asks what there is to sample needs no client of a database.
+    from stithy.database.engines.postgresql.activity import ActivityReader
+
     return Database(scope, ActivityReader(scope.database_url))
