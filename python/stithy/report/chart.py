@@ -36,12 +36,21 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A value that is drawn across a chart, with what it is written on it."""
+
+    value: float
+    text: str
+    colour: str = palette.MARK[0]
+
+
+@dataclass(frozen=True)
 class Panel:
     """One small chart of a figure.
 
     `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
-    `domain`: of the vertical axis, shared by the panels that are to be compared. `limit`: a value
-    that is drawn as a line.
+    `domain`: of the vertical axis, shared by the panels that are to be compared. `limits`: values
+    that are drawn as lines, within the domain.
     """
 
     lines: Rows
@@ -52,7 +61,7 @@ class Panel:
     height: int = HEIGHT
     first: bool = True
     last: bool = True
-    limit: float | None = None
+    limits: tuple[Line, ...] = ()
 
 
 def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
@@ -178,18 +187,25 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
         )
         for rows, look in _looks(panel.points)
     ]
-    limits = [] if panel.limit is None else [_limit_line(drawing, y, panel.limit)]
+    limits = limit_lines(drawing, y, panel.limits)
     return layer(
         [*limits, unit(line), drawing.followed(points[0]), *points[1:]],
         width=panel.width, height=panel.height, title=panel.title,
     )  # fmt: skip
 
 
-def _limit_line(drawing: Drawing, y: alt.Y, value: float) -> Spec:
-    rule = alt.Chart(drawing.add([{"value": value}])).mark_rule(
-        color=palette.MARK[0], strokeWidth=1.5, strokeDash=[6, 4]
-    )
-    return unit(rule.encode(y=y))
+def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec]:
+    """A broken line across a chart for each, named at its left end."""
+    layers = []
+    for each in limits:
+        at = alt.Chart(drawing.add([{"value": each.value, "limit": each.text}]))
+        rule = at.mark_rule(color=each.colour, strokeWidth=1.5, strokeDash=[6, 4])
+        text = at.mark_text(color=each.colour, align="left", baseline="bottom", dx=4, dy=-2)
+        layers += [
+            unit(rule.encode(y=y)),
+            unit(text.encode(y=y, x=alt.value(0), text="limit:N")),
+        ]
+    return layers
 
 
 def picked() -> alt.Opacity:

@@ -1,11 +1,12 @@
 """Block devices under the volumes against users: rates, latencies and use."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import polars as pl
 
-from stithy.report import metrics
-from stithy.report.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
+from stithy.report import device_limits, metrics
+from stithy.report.chart import PERCENT, WIDTH, Axis, Line, Panel, by_users, domain_of
 from stithy.report.compose import Drawing, Rows, Spec, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
@@ -23,7 +24,10 @@ OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 
 @dataclass(frozen=True)
 class _Family:
-    """One figure of several panels with a common vertical axis; `scale` from data to drawing."""
+    """One figure of several panels with a common vertical axis; `scale` from data to drawing.
+
+    `limits`: by panel, what a drive profile calls its limit, which has the unit `divisor`.
+    """
 
     name: str
     noun: str
@@ -31,11 +35,14 @@ class _Family:
     kind: str
     caption: str
     scale: float = 1.0
+    limits: Mapping[str, str] = field(default_factory=dict)
+    divisor: float = 1.0
 
 
 RATE = _Family(
     "device-rate", "operations per second of the device", Axis("Operations per second"), "rate",
     "Completed operations per second of each block device under the volumes, mean over the window.",
+    limits={"reads": "read_iops", "writes": "write_iops", "both": "total_iops"},
 )  # fmt: skip
 LATENCY = _Family(
     "device-latency", "mean latency of the device", Axis("Mean latency (ms)", log=True), "duration",
@@ -45,6 +52,10 @@ LATENCY = _Family(
 BYTES = _Family(
     "device-bytes", "megabytes per second of the device", Axis("MB per second"), "rate",
     "Megabytes (10⁶ bytes) per second, mean over the window.",
+    limits={
+        "reads": "read_bytes_per_s", "writes": "write_bytes_per_s", "both": "total_bytes_per_s",
+    },
+    divisor=BYTES_PER_MB,
 )  # fmt: skip
 USE = _Family(
     "device-use", "share of time that the device was busy",
@@ -112,7 +123,9 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
         name=family.name,
         title=title.text,
         ratio=title.ratio,
-        caption=family.caption + _without(context, rows),
+        caption=family.caption
+        + device_limits.told(context, list(family.limits.values()))
+        + _without(context, rows),
         description=f"{title.text}. Line charts against virtual users, one for each kind of "
         f"operation ({', '.join(filled)}), one line for each candidate.",
         footer=context.footer,
@@ -123,20 +136,29 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
 
 def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels) -> Spec:
     drawn = {title: _scaled(rows, family) for title, rows in panels.items()}
-    top = (0.0, 1.0) if family is USE else None
-    domain = top or domain_of([row for rows in drawn.values() for row in rows], family.axis.log)
+    everything = [row for rows in drawn.values() for row in rows]
+    limits = {title: _limits(context, family, title, everything) for title in drawn}
+    everything += [{"value": line.value} for lines in limits.values() for line in lines]
+    domain = (0.0, 1.0) if family is USE else domain_of(everything, family.axis.log)
     width = WIDTH if len(drawn) == 1 else (WIDTH + 20) // len(drawn) - 30
     charts = [
         by_users(
             context, drawing, family.axis,
             Panel(
                 _lines(rows), rows, domain, title=title if len(drawn) > 1 else "", width=width,
-                height=250, first=index == 0,
+                height=250, first=index == 0, limits=limits[title],
             ),
         )
         for index, (title, rows) in enumerate(drawn.items())
     ]  # fmt: skip
     return grid(charts, len(charts))
+
+
+def _limits(context: Context, family: _Family, panel: str, everything: Rows) -> tuple[Line, ...]:
+    if panel not in family.limits:
+        return ()
+    reached = max(row["value"] for row in everything)
+    return device_limits.lines(context, family.limits[panel], reached, family.divisor)
 
 
 def _title(context: Context, family: _Family, panels: Panels) -> Title:

@@ -20,6 +20,7 @@ from stithy.report.compose import Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import seconds
+from stithy.report.response_limit import MS_PER_S
 from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import duration, listing, plural
@@ -30,10 +31,9 @@ ORDER = 55
 SECTION = "seconds"
 
 COLUMNS_MOST, ROWS_MOST = 200, 40
-COLUMN_PX_LEAST = 3
+COLUMN_PX_LEAST, ROW_PX = 3, 6
 """Own: narrower columns cannot be told apart; a column takes as many seconds as that needs."""
 
-MS_PER_S = 1000.0
 AXIS = Axis("Response time (ms)", log=True)
 STEPS = (1, 2, 5)
 
@@ -46,6 +46,10 @@ class _Panel:
     cells: Cells
     seconds: int
     slowest_s: float
+
+    @property
+    def columns(self) -> int:
+        return math.ceil(self.seconds / self.cells.column_s)
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -169,64 +173,67 @@ def _charts(drawing: Drawing, panels: Mapping[str, _Panel], marked: Mapping[str,
     classes = _classes(panels)
     columns = min(len(panels), 3)
     charts = [
-        _chart(drawing, name, panel, classes, marked[name], first=index % columns == 0,
-               width=_width(len(panels)))
+        layer(
+            _layers(drawing, panel, classes, marked[name], first=index % columns == 0),
+            width=_whole(_width(len(panels)), panel.columns),
+            height=(len(panel.cells.edges_s) - 1) * ROW_PX,
+            title=name,
+        )
         for index, (name, panel) in enumerate(panels.items())
     ]  # fmt: skip
     return grid(charts, columns)
 
 
-def _chart(
-    drawing: Drawing,
-    name: str,
-    panel: _Panel,
-    classes: list[float],
-    marked: Rows,
-    *,
-    first: bool,
-    width: int,
-) -> Spec:
-    """Cells are whole pixels wide and high, so that no seams show between them."""
-    column_s, edges = panel.cells.column_s, panel.cells.edges_s
-    columns, rows = math.ceil(panel.seconds / column_s), len(edges) - 1
+def _whole(width: int, columns: int) -> int:
+    """The widest panel of columns that are whole pixels wide: no seams show between these."""
+    return max(1, width // columns) * columns
+
+
+def _layers(
+    drawing: Drawing, panel: _Panel, classes: list[float], marked: Rows, *, first: bool
+) -> list[Spec]:
+    """The cells, where the measurement began, and what happened."""
+    low_ms, high_ms = panel.cells.edges_s[0] * MS_PER_S, panel.cells.edges_s[-1] * MS_PER_S
     x = alt.X(
         "second:Q", title="Second", axis=alt.Axis(grid=False, tickCount=6, format="d"),
-        scale=alt.Scale(domain=[0, columns * column_s], nice=False),
+        scale=alt.Scale(domain=[0, panel.columns * panel.cells.column_s], nice=False),
     )  # fmt: skip
-    y = value_axis(AXIS, (edges[0] * MS_PER_S, edges[-1] * MS_PER_S), titled=first)
-    y.shorthand = "from:Q"
-    labels = _labels(classes)
-    colour = alt.Color(
-        "rate:N", scale=alt.Scale(domain=labels, range=_colours(len(labels))),
-        legend=alt.Legend(
-            title="Transactions a second", orient="top", direction="horizontal",
-            symbolType="square", symbolStrokeWidth=0,
-        ),
+    y = value_axis(AXIS, (low_ms, high_ms), titled=first)
+    begun = alt.Chart(drawing.add([{"second": panel.window.measure_after_s}]))
+    return [
+        _squares(drawing, panel, classes, x, y),
+        unit(begun.mark_rule(color=palette.MUTED[0]).encode(x=x)),
+        *marks.lines(drawing, marked, x),
+    ]
+
+
+def _squares(drawing: Drawing, panel: _Panel, classes: list[float], x: alt.X, y: alt.Y) -> Spec:
+    labels, edges = _labels(classes), panel.cells.edges_s
+    legend = alt.Legend(
+        title="Transactions a second", orient="top", direction="horizontal", symbolType="square",
+        symbolStrokeWidth=0,
     )  # fmt: skip
     tips = [
         alt.Tooltip("second:Q", title="from second"),
-        alt.Tooltip("from:Q", title="from (ms)", format=",.3~g"),
+        alt.Tooltip("value:Q", title="from (ms)", format=",.3~g"),
         alt.Tooltip("to:Q", title="to (ms)", format=",.3~g"),
         alt.Tooltip("count:Q", title="transactions a second", format=",.3~g"),
-    ]  # fmt: skip
-    ratio = (edges[-1] / edges[0]) ** (1 / rows)
+    ]
+    ratio = (edges[-1] / edges[0]) ** (1 / (len(edges) - 1))
     lowest = f"{edges[0] * MS_PER_S:.9g} * pow({ratio:.12g}, datum.row"
     squares = (
         alt.Chart(drawing.add(_packed(panel, classes)))
         .transform_flatten(["second", "row", "count"])
         .transform_calculate(
-            **{"until": f"datum.second + {column_s}", "from": f"{lowest})", "to": f"{lowest} + 1)"}
+            until=f"datum.second + {panel.cells.column_s}",
+            value=f"{lowest})",
+            to=f"{lowest} + 1)",
         )
         .mark_rect()
-        .encode(x=x, x2="until:Q", y=y, y2="to:Q", color=colour, tooltip=tips)
     )
-    begun = alt.Chart(drawing.add([{"second": panel.window.measure_after_s}]))
-    line = unit(begun.mark_rule(color=palette.MUTED[0]).encode(x=x))
-    return layer(
-        [unit(squares), line, *marks.lines(drawing, marked, x)],
-        width=max(1, width // columns) * columns, height=rows * (6 if rows > 20 else 7),
-        title=name,
-    )  # fmt: skip
+    colours = alt.Scale(domain=labels, range=_colours(len(labels)))
+    colour = alt.Color("rate:N", scale=colours, legend=legend)
+    return unit(squares.encode(x=x, x2="until:Q", y=y, y2="to:Q", color=colour, tooltip=tips))
 
 
 def _rates(panel: _Panel) -> dict[tuple[int, int], float]:

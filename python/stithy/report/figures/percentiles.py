@@ -19,6 +19,7 @@ from stithy.report.chart import (
     WIDTH,
     Axis,
     domain_of,
+    limit_lines,
     line_channels,
     picked,
     value_axis,
@@ -27,6 +28,7 @@ from stithy.report.compose import Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import distribution
+from stithy.report.response_limit import MS_PER_S, limit_ms
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import duration, listing
 
@@ -35,7 +37,6 @@ ORDER = 25
 SECTION = "response"
 
 LEVELS_MOST = 4
-MS_PER_S = 1000.0
 AXIS = Axis("Response time (ms)", log=True)
 RESPONSE, SERVICE = "response", "service"
 
@@ -196,7 +197,8 @@ def _caption(context: Context, levels: list[int], lines: list[_Line]) -> str:
 
 def _charts(context: Context, drawing: Drawing, levels: list[int], lines: list[_Line]) -> Spec:
     values = [{"value": p.value_s * MS_PER_S} for line in lines for p in line.points]
-    domain = domain_of(values, log=True)
+    limits = limit_ms(context, ALL)
+    domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
     columns = 1 if len(levels) == 1 else 2
     charts = []
@@ -204,7 +206,7 @@ def _charts(context: Context, drawing: Drawing, levels: list[int], lines: list[_
         first, last = index % columns == 0, index >= len(levels) - columns
         x, y = _share_axis(reach, titled=last), value_axis(AXIS, domain, titled=first)
         here = [line for line in lines if line.users == users]
-        layers = _layers(context, drawing, here, x, y)
+        layers = [*limit_lines(drawing, y, limits), *_layers(context, drawing, here, x, y)]
         width = WIDTH if columns == 1 else (WIDTH + 20) // 2 - 45
         charts.append(layer(layers, width=width, height=230, title=context.level(users)))
     return grid(charts, columns)

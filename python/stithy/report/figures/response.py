@@ -7,6 +7,7 @@ from stithy.report.chart import WIDTH, Axis, Panel, by_users, domain_of, window_
 from stithy.report.compose import Drawing, Rows, Spec, above, beside
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.response_limit import MS_PER_S, limit_ms, told
 from stithy.report.tables import PageTable, Show
 from stithy.report.titles import compare_title
 
@@ -15,7 +16,6 @@ ORDER = 20
 SECTION = "response"
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
-MS_PER_S = 1000.0
 AXIS = Axis("Response time (ms)", log=True)
 PANEL_WIDTH = (WIDTH + 20) // 3 - 28
 
@@ -37,7 +37,8 @@ def _together(context: Context) -> Drawn:
         title=title.text,
         ratio=title.ratio,
         caption="Response time over all transaction types, from the moment a user meant to act to "
-        f"the answer, retries and waiting included. Logarithmic axis.{_told(context, ALL)}",
+        "the answer, retries and waiting included. Logarithmic axis."
+        f"{told(context, (ALL,), tuple(PERCENTILES))}",
         description=f"{title.text}. Three line charts of response time against virtual users: "
         "median, 95th and 99th percentile, one line for each candidate.",
         footer=context.footer,
@@ -65,7 +66,7 @@ def _by_transaction(context: Context) -> Drawn:
         name="response-by-transaction",
         title=f"Response times of the {len(charts)} transaction types",
         caption="Median, 95th and 99th percentile of each transaction type; the charts of a row "
-        f"share a logarithmic axis.{_told(context, *kinds)}",
+        f"share a logarithmic axis.{told(context, tuple(kinds), tuple(PERCENTILES))}",
         description="Grid of line charts of response time against virtual users: one row for each "
         f"transaction type ({', '.join(kinds)}), one column for each percentile.",
         footer=context.footer,
@@ -88,34 +89,21 @@ def _row(
 ) -> Spec:
     """Three charts side by side with one scale."""
     ms = {key: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()}
-    limits = {key: _limit_ms(context, kind or ALL, key) for key in series}
+    limits = {key: limit_ms(context, kind or ALL, key) for key in series}
     drawn = [row for _, points in ms.values() for row in points]
-    domain = domain_of([*drawn, *({"value": limit} for limit in limits.values())], log=True)
+    lines = ({"value": each.value} for limit in limits.values() for each in limit)
+    domain = domain_of([*drawn, *lines], log=True)
     charts = [
         by_users(
             context, drawing, AXIS,
             Panel(
                 *ms[key], domain, title=f"{kind}, {words}" if kind else words, width=PANEL_WIDTH,
-                height=height, first=key == "p50", last=last, limit=limits[key],
+                height=height, first=key == "p50", last=last, limits=limits[key],
             ),
         )
         for key, words in PERCENTILES.items()
     ]  # fmt: skip
     return beside(charts)
-
-
-def _limit_ms(context: Context, kind: str, percentile: str) -> float | None:
-    """The limit that was searched for, where it is of this type and percentile."""
-    search = context.evidence.search
-    if search is None or (search.limit.transaction, search.limit.percentile) != (kind, percentile):
-        return None
-    return search.limit.limit_s * MS_PER_S
-
-
-def _told(context: Context, *kinds: str) -> str:
-    """A sentence on the line of the limit, where one of these types has it."""
-    drawn = any(_limit_ms(context, kind, key) for kind in kinds for key in PERCENTILES)
-    return " The broken line is the limit that was searched for." if drawn else ""
 
 
 def _ms(rows: Rows) -> Rows:

@@ -13,11 +13,13 @@ import polars as pl
 from stithy.analysis.evidence import Window
 from stithy.analysis.typical import Block, median_block
 from stithy.analysis.validity.flags import Flag
+from stithy.metrics import ALL
 from stithy.report import marks, metrics, palette
-from stithy.report.chart import NUMBERS, WIDTH, Domain, domain_of, log_ticks
+from stithy.report.chart import NUMBERS, WIDTH, Domain, Line, domain_of, limit_lines, log_ticks
 from stithy.report.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.response_limit import MS_PER_S, limit_ms
 from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import count, listing
@@ -28,7 +30,6 @@ SECTION = "seconds"
 
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
-MS_PER_S = 1000.0
 
 FLAGGED_MOST = 6
 """Own: of a level; more lines cannot be told apart, and every one makes the page longer."""
@@ -259,6 +260,7 @@ class _Strip:
     quantity: str
     lines: Rows
     marks: Rows
+    limits: tuple[Line, ...]
     domain: Domain
     last_second: int
     width: int
@@ -280,8 +282,13 @@ def _strips(
     present = [quantity for quantity in QUANTITIES if quantity in set(drawn["quantity"])]
     columns = min(len(names), 3)
     last_second = int(max(drawn["second"].to_list(), default=0))
+    limits = {quantity: _limits(context, quantity) for quantity in present}
     domains = {
-        quantity: domain_of(_values(drawn, quantity), log=quantity == "p95") for quantity in present
+        quantity: domain_of(
+            [*_values(drawn, quantity), *({"value": each.value} for each in limits[quantity])],
+            log=quantity == "p95",
+        )
+        for quantity in present
     }
     stacks = []
     for index, name in enumerate(names):
@@ -292,7 +299,7 @@ def _strips(
                 _Strip(
                     name, quantity, _lines(drawn, quantity, mine, shown),
                     marks.of_windows(marked, [window.id for window in mine], quantity),
-                    domains[quantity], last_second, (WIDTH + 20) // columns - 45,
+                    limits[quantity], domains[quantity], last_second, (WIDTH + 20) // columns - 45,
                     index % columns == 0, quantity == present[0], quantity == present[-1],
                 ),
             )
@@ -300,6 +307,11 @@ def _strips(
         ]  # fmt: skip
         stacks.append(stacked(charts, spacing=18))
     return grid(stacks, columns)
+
+
+def _limits(context: Context, quantity: str) -> tuple[Line, ...]:
+    """The study's limit, where the strip of response times shows what it is of."""
+    return limit_ms(context, ALL, "p95") if quantity == "p95" else ()
 
 
 def _values(drawn: pl.DataFrame, quantity: str) -> Rows:
@@ -345,7 +357,8 @@ def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
     )  # fmt: skip
     ramp_up = _ramp_up(context, drawing, x)
     lines = _drawn(context, drawing, strip, x, y)
-    layers = [ramp_up, *marks.lines(drawing, strip.marks, x), *lines]
+    limits = limit_lines(drawing, y, strip.limits)
+    layers = [ramp_up, *marks.lines(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
     return layer(layers, width=strip.width, height=84, title=title)
 

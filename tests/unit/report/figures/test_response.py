@@ -1,4 +1,4 @@
-"""Response times against users: the limit that was searched for is drawn where it belongs."""
+"""Response times against users: the limit of the study is drawn where it belongs."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,8 @@ def test_a_limit_is_drawn_in_the_panel_of_its_type_and_percentile(tmp_path: Path
     """Once, and the caption tells what the line is."""
     together, by_type = _figures(_context(tmp_path, "payment"))
     assert (_lines(together), _lines(by_type)) == (0, 1)
-    assert "The broken line is the limit" in by_type.caption
+    assert "The broken line is the limit of the study for p95 of payment." in by_type.caption
+    assert '"limit": "limit 2.5 s"' in json.dumps(by_type.spec)
     assert "The broken line" not in together.caption
 
 
@@ -50,7 +51,7 @@ def test_a_limit_of_all_transactions_is_drawn_where_they_are_together(tmp_path: 
     assert "The broken line is the limit" in together.caption
 
 
-def test_without_a_search_there_is_no_line(tmp_path: Path) -> None:
+def test_without_a_limit_there_is_no_line(tmp_path: Path) -> None:
     """Nor a word about one."""
     together, by_type = _figures(_context(tmp_path, None))
     assert (_lines(together), _lines(by_type)) == (0, 0)
