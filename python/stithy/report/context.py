@@ -73,7 +73,7 @@ class Context:
     @cached_property
     def limited(self) -> dict[str, Limited]:
         """What limited each window that has numbers, by its id."""
-        return limits.limited(self.run, self.evidence, self.samples, self.means)
+        return limits.limited(self.run, self.evidence, self.sampled)
 
     @cached_property
     def valid_means(self) -> pl.DataFrame:

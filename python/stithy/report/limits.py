@@ -1,28 +1,23 @@
 """What limited each window, asked with what the manifest knows of CPUs and of emulated drives."""
 
-import polars as pl
-
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.limits.ability import ability
 from stithy.analysis.limits.judge import Limited, judge
 from stithy.analysis.limits.look import Abilities, Tables, sights
+from stithy.analysis.limits.stalls import METRICS
+from stithy.analysis.series import Sampled
 from stithy.results.manifest import Manifest
 from stithy.results.read import Run
 
 
-def limited(
-    run: Run, evidence: Evidence, samples: pl.DataFrame, means: pl.DataFrame
-) -> dict[str, Limited]:
-    """What limited each window that has numbers, by its id; nothing where nothing was watched.
-
-    `samples`, `means`: as `series.measured` and `series.means` give them.
-    """
-    if means.is_empty():
+def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited]:
+    """What limited each window that has numbers, by its id; nothing where nothing was watched."""
+    if sampled.means.is_empty():
         return {}
     manifest = run.manifest
     bound = manifest.database.cpus if manifest else None
     tables = Tables(
-        run.series, run.seconds, samples, means, _cpus(manifest),
+        sampled, run.samples.of("database", METRICS), run.seconds, _cpus(manifest),
         None if bound is None else len(bound),
         frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
         _abilities(manifest),

@@ -15,9 +15,8 @@ from stithy.analysis.limits.ability import RATES, Ability
 from stithy.analysis.limits.sight import Cpus, Device, Growth, Reached, Sessions, Sight
 from stithy.analysis.limits.stalls import stalled_shares
 from stithy.analysis.limits.waits import GROUPS, group_of
-from stithy.analysis.series import weighted_means
+from stithy.analysis.series import Sampled
 from stithy.analysis.validity.flags import Flag
-from stithy.results.tables import STOPPED, UNANSWERED
 
 COLLECTORS = ("cpu", "block", "database", "drive", "pressure")
 EVENTS = "waiting_backends_by_event"
@@ -31,17 +30,16 @@ Values = dict[tuple[str, str, str], float]
 
 @dataclass(frozen=True)
 class Tables:
-    """What of a run is looked at: its tables `series` and `seconds`; what `series` makes of them.
+    """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
-    `samples`, `means`: as `series.measured` and `series.means` give them. `cpus`: how many the host
-    has, `server_cpus` how many the server is bound to; None: not known, not bound. `emulated`: the
-    candidates whose drives are.
+    `checkpoints`: the samples of `stalls.METRICS`. `cpus`: how many the host has, `server_cpus` how
+    many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
+    are.
     """
 
-    series: pl.DataFrame
+    sampled: Sampled
+    checkpoints: pl.DataFrame
     seconds: pl.DataFrame
-    samples: pl.DataFrame
-    means: pl.DataFrame
     cpus: int | None
     server_cpus: int | None
     emulated: frozenset[str]
@@ -53,10 +51,10 @@ def sights(evidence: Evidence, tables: Tables) -> tuple[Sight, ...]:
 
     Own: see the module.
     """
-    values, looks = _values(tables.means), _looks(tables.means)
-    reads = _reads_under_way(tables)
-    full, stalled = _full_channels(tables), stalled_shares(tables.samples, tables.seconds)
-    growth, whys = _growth(evidence), _whys(tables.series)
+    means = tables.sampled.means
+    values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
+    stalled = stalled_shares(tables.checkpoints, tables.seconds)
+    growth, ends = _growth(evidence), _ends(tables.sampled.ended)
 
     def sight(window: Window) -> Sight:
         mine = values.get(window.id, {})
@@ -69,13 +67,13 @@ def sights(evidence: Evidence, tables: Tables) -> tuple[Sight, ...]:
             sessions=_sessions(mine, looks.get(window.id, 0)),
             host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
             devices=_devices(mine, reads.get(window.id, {})),
-            drives=tuple(_reached(window, mine, full.get(window.id, {}), tables.abilities)),
+            drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
             late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
             io_waited_share=mine.get(("pressure", "io", "some_share")),
             stalled_share=stalled.get(window.id),
             growth=growth.get((window.candidate, window.users)),
-            unseen=_unseen(window, there, tables, whys),
+            unseen=_unseen(window, there, tables, ends),
         )  # fmt: skip
 
     return tuple(sight(window) for window in evidence.windows if window.measured)
@@ -180,12 +178,14 @@ def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
     return Cpus(count, max(0.0, used))
 
 
-def _reads_under_way(tables: Tables) -> dict[str, dict[str, float]]:
+def _reads_under_way(sampled: Sampled) -> dict[str, dict[str, float]]:
     """Mean number of reads under way, by window and device: time of all reads over all time."""
-    rates = tables.means.filter(
+    rates = sampled.means.filter(
         (pl.col("collector") == "block") & (pl.col("metric") == "reads_per_s")
     ).select("window_id", "subject", pl.col("mean").alias("rate_per_s"))
-    times = weighted_means(tables.samples, "block", "read_latency_s", "reads_per_s")
+    times = sampled.weighted.filter(
+        (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
+    )
     found: dict[str, dict[str, float]] = {}
     for row in rates.join(times, on=["window_id", "subject"], how="left").iter_rows(named=True):
         # Without a read there is no latency, and none was under way.
@@ -207,10 +207,13 @@ def _devices(values: Values, reads: Mapping[str, float]) -> tuple[Device, ...]:
     )
 
 
-def _reached(
-    window: Window, values: Values, full: Mapping[str, float], abilities: Abilities
-) -> Iterable[Reached]:
+def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:
     """What each emulated drive reached of each cap of its profile, and of its channels."""
+    used = [
+        value
+        for (collector, _, metric), value in values.items()
+        if collector == "block" and metric == "utilisation_share"
+    ]
     for (candidate, drive), able in abilities.items():
         if candidate != window.candidate:
             continue
@@ -220,48 +223,28 @@ def _reached(
             known = [each for each in parts if each is not None]
             if known:
                 yield Reached(drive, what, sum(known) / limit)
-        if drive in full:
-            yield Reached(drive, "channels", full[drive])
+        queue = values.get(("drive", drive, "queue_length"))
+        if able.channels is not None and queue is not None and used:
+            # A burst that waits fills the queue for a moment only: no longer than a device is used.
+            yield Reached(drive, "channels", min(max(used), queue / able.channels))
 
 
-def _full_channels(tables: Tables) -> dict[str, dict[str, float]]:
-    """Mean share of each drive's channels that were in use, by window; a burst counts as full."""
-    found: dict[str, dict[str, float]] = {}
-    queues = tables.samples.filter(
-        (pl.col("collector") == "drive") & (pl.col("metric") == "queue_length")
-    ).drop_nulls("value")
-    for (candidate, drive), able in tables.abilities.items():
-        if able.channels is None:
-            continue
-        mine = queues.filter((pl.col("candidate") == candidate) & (pl.col("subject") == drive))
-        used = (pl.col("value") / able.channels).clip(upper_bound=1.0).mean()
-        for name, share in mine.group_by("window_id").agg(used.alias("used")).iter_rows():
-            found.setdefault(name, {})[drive] = share
-    return found
-
-
-def _whys(series: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """Why a collector gave no value, by window and collector; the last one it told."""
-    none = series.filter(pl.col("value").is_null() & pl.col("collector").is_in(COLLECTORS))
-    last = none.group_by("window_id", "collector").agg(pl.col("missing_because").last())
-    return {(name, collector): why or "" for name, collector, why in last.iter_rows()}
+def _ends(ended: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Why a collector ended, by window and collector."""
+    rows = ended.select("window_id", "collector", "missing_because").iter_rows()
+    return {(name, collector): why for name, collector, why in rows}
 
 
 def _unseen(
-    window: Window, there: set[str], tables: Tables, whys: Mapping[tuple[str, str], str]
+    window: Window, there: set[str], tables: Tables, ends: Mapping[tuple[str, str], str]
 ) -> dict[str, str]:
     """Why a collector tells nothing of a window; one that has nothing to look at is not missed."""
     found = {}
     for name in COLLECTORS:
-        why = whys.get((window.id, name), "")
-        by_fault = not why or why.startswith((STOPPED, UNANSWERED))
-        nothing_there = name in _MAY_BE_WITHOUT and not by_fault
+        why = ends.get((window.id, name))
+        nothing_there = name == "block" and why is None
         expected = name != "drive" or window.candidate in tables.emulated
         if name not in there and expected and not nothing_there:
             told = f" ({why})" if why else ""
             found[name] = f"the collector `{name}` has no samples in the measurement{told}"
     return found
-
-
-_MAY_BE_WITHOUT = ("block", "drive")
-"""Memory and storage over a network have no block device."""

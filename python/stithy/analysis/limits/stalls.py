@@ -6,6 +6,9 @@ import polars as pl
 
 from stithy.metrics import ALL
 
+METRICS = ("last_checkpoint_at_s", "checkpoint_buffers_per_s")
+"""What of the collector `database` tells when a checkpoint ran."""
+
 STALLED_SHARE = 0.5
 """Own: a second with less than half of the usual throughput is a stall; they vary by less alone."""
 
@@ -13,8 +16,8 @@ STALLED_SHARE = 0.5
 def stalled_shares(samples: pl.DataFrame, seconds: pl.DataFrame) -> dict[str, float]:
     """Lost throughput over that of a window without stalls, by window; as a share of 1.
 
-    `samples`: as `series.measured` gives them; `seconds`: the table of that name. Only windows have
-    an entry whose checkpoints were sampled. The usual throughput is the median of the seconds.
+    `samples`: those of `METRICS` that have a value; `seconds`: the table of that name. Only windows
+    have an entry whose checkpoints were sampled. The usual throughput is the median of the seconds.
     Own: a checkpoint runs from its beginning until the server tells of its end, and whenever it
     writes buffers.
     """
@@ -41,8 +44,7 @@ def _lost(seconds: list[tuple[int, int]], within: set[int]) -> float:
 
 def _within_checkpoints(samples: pl.DataFrame) -> dict[str, set[int]]:
     """The whole seconds in which a checkpoint ran, by window; for each window that was sampled."""
-    mine = samples.filter(pl.col("collector") == "database").drop_nulls("value")
-    begins = mine.filter(pl.col("metric") == "last_checkpoint_at_s")
+    begins = samples.filter(pl.col("metric") == "last_checkpoint_at_s")
     found: dict[str, set[int]] = {}
     for (name,), rows in begins.sort("at_s").group_by(["window_id"], maintain_order=True):
         told = rows.select("value", "at_s").unique("value", keep="first", maintain_order=True)
@@ -51,7 +53,9 @@ def _within_checkpoints(samples: pl.DataFrame) -> dict[str, set[int]]:
         found[str(name)] = {
             second for began_s, told_s in spans for second in range(int(began_s), int(told_s) + 1)
         }
-    writes = mine.filter((pl.col("metric") == "checkpoint_buffers_per_s") & (pl.col("value") > 0))
+    writes = samples.filter(
+        (pl.col("metric") == "checkpoint_buffers_per_s") & (pl.col("value") > 0)
+    )
     for name, at_s in writes.select("window_id", "at_s").iter_rows():
         # A sample tells of the second before it.
         found.setdefault(name, set()).update((int(at_s) - 1, int(at_s)))
