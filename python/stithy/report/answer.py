@@ -10,7 +10,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.findings import MAIN, Finding, findings
 from stithy.analysis.validity.flags import Flag
 from stithy.registry import plugins
-from stithy.report import canaries, drives, head_room, ledgers, lost, resumed, searches
+from stithy.report import canaries, caps, drives, head_room, ledgers, lost, resumed, searches
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
@@ -88,6 +88,7 @@ def _flaws(context: Context) -> Iterator[str]:
             f"In {disturbed} of {plural(len(windows), 'window')} something else ran on the "
             "machine; what it was is told under Validity."
         )
+    yield from caps.flaws(context)
     yield from searches.flaws(context)
     if (changed := canaries.flaw(context)) is not None:
         yield changed

@@ -12,6 +12,7 @@ from stithy.report.tables import PageTable
 SECTIONS = {
     "throughput": "Throughput",
     "response": "Response time",
+    "limits": "What limited the throughput",
     "machine": "The machine",
     "storage": "The storage devices",
     "database": "Inside the database",

@@ -26,6 +26,7 @@ from stithy.report import (
     facts,
     head_room,
     ledgers,
+    limit_tables,
     looks,
     lost,
     page_tables,
@@ -94,7 +95,8 @@ def build(context: Context) -> Page:
         drives.table(context.run.drives, context.run.window["window_id"].to_list()),
         ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
         page_tables.missing(absent, context), answer.table(found),
-        thresholds.table(thresholds.judged(context)),
+        thresholds.table(thresholds.judged(context)), limit_tables.windows(context),
+        limit_tables.levels(context),
     )  # fmt: skip
     return Page(
         context,

@@ -46,6 +46,23 @@ WAIT_COLOURS = {
     "Timeout": ("#7d8597", "#aab2c5"),
     "Extension": ("#86bbd7", "#a9d4ea"),
 }
+# Filled cells that carry a letter: pale in the light and deep in the dark, so that INK stands out.
+LIMIT_COLOURS = {
+    "users": ("#f3e3a2", "#5c5013"),
+    "pool": ("#e3d3b4", "#584a2e"),
+    "server-cpu": ("#f5b98a", "#7a3d12"),
+    "host-cpu": ("#e2a07c", "#8a3208"),
+    "device-latency": ("#9cc9ee", "#1f4f7a"),
+    "device-rate": ("#74aede", "#123d66"),
+    "log": ("#93d6c4", "#1c5a4b"),
+    "checkpoints": ("#bfe0ac", "#365a24"),
+    "locks": ("#cdb8e6", "#4d3a70"),
+    "driver": ("#f2a9b2", "#7a2431"),
+    "emulation": ("#e6bad4", "#6b2f55"),
+    "several": ("#d9dde4", "#454c56"),
+    "unknown": ("#f4f5f8", "#23282f"),
+}
+OTHER_LIMIT = ("#c9cbb4", "#4a4c3a")
 OTHER_WAIT = ("#5d5470", "#9d92b8")
 
 # Viridis (Smith and van der Walt, matplotlib 1.5), from few to many: away from the paper in both.
@@ -85,7 +102,7 @@ def roles() -> tuple[tuple[str, str], ...]:
     """Every (light, dark) pair that a figure may use."""
     return (
         *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS.values(), OTHER_WAIT,
-        *HEAT_COLOURS, INK, MUTED, GRID, AXIS, PAPER, MARK,
+        *LIMIT_COLOURS.values(), OTHER_LIMIT, *HEAT_COLOURS, INK, MUTED, GRID, AXIS, PAPER, MARK,
     )  # fmt: skip
 
 

@@ -134,7 +134,10 @@ def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:
     """What a window's own check says of these, as a clause."""
     said = (each.sentence for each in window.reasons if each.flag in flags)
     text = next(said, None)
-    return None if text is None else text[0].lower() + text[1:].rstrip(".")
+    if text is None:
+        return None
+    text = text.removeprefix("The instrument failed: ").rstrip(".")
+    return text[0].lower() + text[1:]
 
 
 def _values(means: pl.DataFrame) -> dict[str, Values]:

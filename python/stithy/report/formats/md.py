@@ -37,7 +37,7 @@ def _parts(page: Page) -> Iterator[str]:
     yield from _captioned(page.tables["candidates"])
     if (told := candidates.note(context, page.tables["candidates"])) is not None:
         yield escaped(told)
-    for name in ("summary", "search"):
+    for name in ("summary", "limited-levels", "search"):
         yield from _captioned(page.tables[name])
     yield escaped(f"{context.footer}.")
     yield from _captioned(_invalid(page.tables["reasons"]))

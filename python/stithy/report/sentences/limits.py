@@ -7,6 +7,9 @@ from stithy.report.wording import listing, percent, plural
 
 NAME = "limits"
 
+DETAILED = 3
+"""Own: of more candidates with the same limit a sentence gives the names alone; tables have all."""
+
 
 def say(finding: Limits, unit: str) -> str:
     """What limited, in one sentence; candidates of the same limit together."""
@@ -17,16 +20,33 @@ def say(finding: Limits, unit: str) -> str:
     return f"At {plural(finding.users, unit)}, {told}."
 
 
-def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
+def in_short(finding: Limits, unit: str) -> str:
+    """The same without numbers, as the title of a figure."""
+    by_limit: dict[str, list[str]] = {}
+    for name, cause in finding.of:
+        by_limit.setdefault(cause.limit, []).append(name)
+    told = "; ".join(f"{_who(each, finding)} {listing(of)}" for each, of in by_limit.items())
+    return f"At {plural(finding.users, unit)}, {told}"
+
+
+def _who(limit: str, finding: Limits) -> str:
     if limit == UNKNOWN:
-        seen = [f"{name} ({cause.says})" for name, cause in of]
-        return f"it is not determined what limited {listing(seen)}"
+        return "it is not determined what limited"
     if limit == SEVERAL:
-        seen = [f"{name} ({cause.says})" for name, cause in of]
-        return f"nothing by itself limited {listing(seen)}"
+        return "nothing by itself limited"
     if finding.is_open and limit == "users":
-        return f"the rate that was asked for limited {listing([name for name, _ in of])}"
-    return f"{words(limit)} limited {listing([_one(name, cause) for name, cause in of])}"
+        return "the rate that was asked for limited"
+    return f"{words(limit)} limited"
+
+
+def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
+    if len(of) > DETAILED or (finding.is_open and limit == "users"):
+        named = [name for name, _ in of]
+    elif limit in (UNKNOWN, SEVERAL):
+        named = [f"{name} ({cause.says})" for name, cause in of]
+    else:
+        named = [_one(name, cause) for name, cause in of]
+    return f"{_who(limit, finding)} {listing(named)}"
 
 
 def _one(name: str, cause: Cause) -> str:

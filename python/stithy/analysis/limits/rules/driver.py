@@ -27,7 +27,7 @@ def judge(sight: Sight) -> Answer:
         return Answer(outside, f"{percent(outside)} of the users' time passed outside the server")
     if asked is None:
         return unknown("the driver's head-room is not proven")
-    return Answer(min(1.0, asked), f"it was asked for {percent(asked)} of what it can do")
+    return Answer(min(1.0, asked), f"the driver was asked for {percent(asked)} of what it can do")
 
 
 def _outside(sight: Sight) -> float | None:

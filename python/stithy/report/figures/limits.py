@@ -1,0 +1,185 @@
+"""What limited the throughput: candidates against levels, a cell divided by its windows."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.analysis.findings import Limits, limits_of
+from stithy.analysis.limits.judge import rules
+from stithy.report import palette
+from stithy.report.chart import WIDTH
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.limit_looks import INVALID, Look, looks
+from stithy.report.sentences.limits import in_short
+from stithy.report.tables import PageTable, Show
+
+NAME = "limits"
+ORDER = 25
+SECTION = "limits"
+
+ROW_HEIGHT = 34
+NAMES_WIDTH = 130
+LETTER_WIDTH = 14
+"""Pixels that a letter needs; a narrower part of a cell has its colour alone, and its tooltip."""
+
+GAP_SHARE = 0.06
+"""Of a cell, left free between neighbours."""
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One strip, or why it is not there."""
+    windows = [window for window in context.evidence.windows if _kind(context, window)]
+    if not any(window.id in context.limited for window in windows):
+        because = "no window has samples of the collectors"
+        return [Absent("limits", "what limited each window", because)]
+    found = limits_of(context.evidence, context.limited)
+    title = _title(context, found)
+    drawing = Drawing()
+    known = looks(is_open=context.is_open)
+    parts = list(_parts(context, windows, known))
+    return [
+        Figure(
+            name="limits",
+            title=title,
+            caption=_caption(parts),
+            description=f"{title}. A row for each candidate and a cell for each level; the cells "
+            "are divided by how many windows each limit had, marked by colour and letter.",
+            footer=context.footer,
+            spec=drawing.spec(_strip(context, drawing, parts, known)),
+            table=_table(context),
+        )
+    ]
+
+
+def _kind(context: Context, window: Window) -> str | None:
+    """What limited a window; None where that was not looked at."""
+    if not window.valid:
+        return INVALID
+    return context.limited[window.id].kind if window.id in context.limited else None
+
+
+def _title(context: Context, found: Limits | None) -> str:
+    if found is None or len(found.of) > 3:
+        return "What limited the throughput, by candidate and level"
+    return in_short(found, context.level_unit)
+
+
+def _caption(parts: Rows) -> str:
+    text = (
+        "Each resource and each part of the users' time bounds the throughput; what limited a "
+        "window is the tightest bound that it reached."
+    )
+    if any(part["limit"] == INVALID for part in parts):
+        text += " Invalid windows are hollow."
+    return text
+
+
+def _parts(context: Context, windows: Sequence[Window], known: dict[str, Look]) -> Iterator[Any]:
+    """The parts of every cell from left to right: where, which limit, how many windows."""
+    columns = {users: index for index, users in enumerate(context.evidence.levels)}
+    cell = (WIDTH - NAMES_WIDTH) / len(columns)
+    counts: dict[tuple[str, int], Counter[str]] = {}
+    for window in windows:
+        here = counts.setdefault((window.candidate, window.users), Counter())
+        here[_kind(context, window) or ""] += 1
+    for (name, users), limits in counts.items():
+        total, begun = sum(limits.values()), 0
+        for limit in sorted(limits, key=list(known).index):
+            share = limits[limit] / total * (1 - GAP_SHARE)
+            left = columns[users] + begun / total * (1 - GAP_SHARE)
+            begun += limits[limit]
+            yield {
+                "candidate": name, "users": users, "from": left, "to": left + share,
+                "middle": left + share / 2, "limit": limit, "label": known[limit].label,
+                "letter": known[limit].letter if share * cell >= LETTER_WIDTH else "",
+                "windows": limits[limit],
+            }  # fmt: skip
+
+
+def _strip(context: Context, drawing: Drawing, parts: Rows, known: dict[str, Look]) -> Spec:
+    names = [n for n in context.evidence.candidates if any(p["candidate"] == n for p in parts)]
+    levels = context.evidence.levels
+    x = alt.X("from:Q", axis=None, scale=alt.Scale(domain=[0, len(levels)], nice=False))
+    y = alt.Y(
+        "candidate:N", title=None, sort=None, scale=alt.Scale(domain=names, paddingInner=0.18),
+        axis=alt.Axis(domain=False, ticks=False, labelLimit=NAMES_WIDTH - 10),
+    )  # fmt: skip
+    data = drawing.add({key: p[key] for key in _DRAWN} for p in parts)
+    charts = [
+        *_rects(data, x, y, [each for key, each in known.items() if _is_in(parts, key)]),
+        unit(
+            alt.Chart(data).mark_text(color=palette.INK[0], fontSize=12, fontWeight=600)
+            .encode(x=alt.X("middle:Q"), y=y, text="letter:N")
+        ),
+        unit(
+            alt.Chart(drawing.add(_heads(levels)))
+            .mark_text(color=palette.MUTED[0], fontSize=12, baseline="bottom")
+            .encode(x=alt.X("from:Q"), y=alt.value(-6), text="text:N")
+        ),
+        unit(
+            alt.Chart(drawing.add([{"text": context.level_name}]))
+            .mark_text(color=palette.INK[0], fontSize=12, baseline="bottom", align="right")
+            .encode(x=alt.value(-6), y=alt.value(-6), text="text:N")
+        ),
+    ]  # fmt: skip
+    return layer(charts, width=WIDTH - NAMES_WIDTH, height=ROW_HEIGHT * len(names))
+
+
+_DRAWN = ("candidate", "users", "from", "to", "middle", "label", "letter", "windows")
+
+
+def _is_in(parts: Rows, limit: str) -> bool:
+    return any(part["limit"] == limit for part in parts)
+
+
+def _heads(levels: Sequence[int]) -> Rows:
+    """The levels above the cells, each in the middle of its own."""
+    middle = (1 - GAP_SHARE) / 2
+    return [{"from": index + middle, "text": f"{users:,}"} for index, users in enumerate(levels)]
+
+
+def _rects(data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[Look]) -> list[Spec]:
+    legend = alt.Legend(
+        title=None, orient="bottom", direction="horizontal", columns=3, columnPadding=18,
+        symbolType="square", symbolSize=160, symbolStrokeColor=palette.AXIS[0],
+        symbolStrokeWidth=1,
+    )  # fmt: skip
+    scale = alt.Scale(domain=[e.label for e in shown], range=[e.colour for e in shown])
+    tips = [
+        alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
+        alt.Tooltip("label:N", title="limited by"), alt.Tooltip("windows:Q"),
+    ]  # fmt: skip
+    rect = alt.Chart(data).mark_rect(stroke=palette.AXIS[0], strokeWidth=1)
+    colour = alt.Color("label:N", scale=scale, legend=legend)
+    return [unit(rect.encode(x=x, x2=alt.X2("to:Q"), y=y, color=colour, tooltip=tips))]
+
+
+def _table(context: Context) -> PageTable:
+    """How much of each bound each window reached; a dash where a rule could not speak."""
+    rows = []
+    for window in context.evidence.windows:
+        if (limited := context.limited.get(window.id)) is not None:
+            rows.append({
+                "window_id": window.id, "candidate": window.candidate, "users": window.users,
+                "block": window.block, "valid": window.valid, "limit": limited.kind,
+                "storage_share": limited.storage_share,
+                **{each.rule: each.share for each in limited.judged},
+            })  # fmt: skip
+    types: dict[str, Any] = {
+        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
+        "valid": pl.Boolean, "limit": pl.String, "storage_share": pl.Float64,
+        **dict.fromkeys(rules(), pl.Float64),
+    }  # fmt: skip
+    frame = pl.DataFrame(rows, schema=types)
+    told = [name for name in rules() if frame[name].count()]
+    shows = (
+        Show("window_id", "window", "id"), Show("limit", "limited by"),
+        *(Show(name, rules()[name].HEADING.lower(), "share") for name in told),
+    )  # fmt: skip
+    return PageTable("limits", "How much of each bound each window reached", shows, frame)
