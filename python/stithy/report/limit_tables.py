@@ -71,7 +71,8 @@ def levels(context: Context) -> PageTable:
 
 def _cell(context: Context, cause: Cause) -> str:
     text = looks(is_open=context.is_open)[cause.limit].words
-    if cause.share is not None and rules()[cause.limit].TOLD:
+    rule = rules().get(cause.limit)
+    if rule is not None and rule.TOLD and cause.share is not None:
         text += f" ({percent(cause.share)})"
     if cause.windows < cause.windows_all:
         text += f", in {cause.windows} of {cause.windows_all} windows"

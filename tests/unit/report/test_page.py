@@ -191,7 +191,7 @@ def test_the_page_has_the_parts_in_their_order(page: PrintedPage) -> None:
     """From the answer to the method, each reachable from the contents."""
     ids = [a["id"] for tag, a in page.elements if tag in ("header", "section") and "id" in a]
     assert ids == [
-        "answer", "throughput", "response", "machine", "storage", "database", "seconds",
+        "answer", "throughput", "response", "limits", "machine", "storage", "database", "seconds",
         "certainty", "validity", "configuration", "repeat", "method",
     ]  # fmt: skip
     links = [a["href"] for tag, a in page.elements if tag == "a" and a.get("href", "") != "#answer"]

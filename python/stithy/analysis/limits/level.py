@@ -13,10 +13,11 @@ class Cause:
     """What limited most of some windows.
 
     `limit`: the name of a rule, `several` or `unknown`. `share`: the mean of what they reached of
-    that bound; None where no rule holds. `windows` of `windows_all` it was. `says`: what was seen
-    in the first of these, of what came nearest to a limit where none was, or what is missing.
-    `storage_share`: mean part of the users' time that went to storage at most, where it is known of
-    all of them. `is_storage_result`: whether other storage could have changed the throughput.
+    that bound; of several limits what the first of these windows reached of the tightest one; None
+    where it is not determined. `windows` of `windows_all` it was. `says`: what was seen in the
+    first of these, or what could not be judged. `storage_share`: mean part of the users' time that
+    went to storage at most, where it is known of all of them. `is_storage_result`: whether other
+    storage could have changed the throughput.
     """
 
     limit: str
@@ -46,21 +47,28 @@ def at_level(limited: Sequence[Limited]) -> Cause | None:
         return None
     kind, windows = Counter(each.kind for each in limited).most_common(1)[0]
     mine = [each for each in limited if each.kind == kind]
-    shares = [each.by.share for each in mine if each.by is not None and each.by.share is not None]
     storage = [each.storage_share for each in mine if each.storage_share is not None]
     return Cause(
-        kind, fmean(shares) if shares else None, windows, len(limited), _says(mine[0]),
+        kind, _share(mine), windows, len(limited), _says(mine[0]),
         fmean(storage) if len(storage) == len(mine) else None,
         any(each.is_storage_result for each in mine),
     )  # fmt: skip
 
 
+def _share(limited: Sequence[Limited]) -> float | None:
+    shares = [each.by.share for each in limited if each.by is not None]
+    known = [share for share in shares if share is not None]
+    if known:
+        return fmean(known)
+    return None if limited[0].silent or not limited[0].judged else limited[0].judged[0].share
+
+
 def _says(limited: Limited) -> str:
     if limited.by is not None:
         return limited.by.says
-    if limited.silent:
-        return limited.silent[0].because or ""
-    return limited.judged[0].says
+    if not limited.silent:
+        return limited.judged[0].says
+    return f"{' and '.join(words(each.rule) for each in limited.silent[:2])} could not be judged"
 
 
 def words(limit: str) -> str:

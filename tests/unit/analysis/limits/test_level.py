@@ -37,10 +37,10 @@ def test_what_is_not_determined_tells_what_is_missing_and_several_what_is_neares
     """So that a reader knows what to do about it."""
     unknown = at_level([judge(sight(head_room=HeadRoom(1.0, None, None)))])
     assert unknown is not None
-    assert (unknown.limit, unknown.says) == ("unknown", "the driver's head-room is not proven")
+    assert (unknown.limit, unknown.says) == ("unknown", "the load driver could not be judged")
     several = at_level([judge(sight())])
     assert several is not None
-    assert several.limit == "several"
+    assert (several.limit, several.share) == ("several", 0.5)
     assert several.says == "the server's CPUs were busy 50 % of the time"
 
 

@@ -262,10 +262,10 @@ def test_candidates_of_one_limit_are_named_together_with_their_shares() -> None:
 def test_what_is_not_told_by_one_limit_says_what_was_seen_or_is_missing() -> None:
     """Neither is a claim that nothing limited."""
     mixed = _cause("several", None, says="the server's CPU was busy 66 % of the time")
-    blind = _cause("unknown", None, says="the driver's head-room is not proven")
+    blind = _cause("unknown", None, says="the load driver could not be judged")
     assert _say(Limits(1, (("sata", mixed), ("nvme", blind)))) == (
         "At 1 user, nothing by itself limited sata (the server's CPU was busy 66 % of the time); "
-        "it is not determined what limited nvme (the driver's head-room is not proven)."
+        "it is not determined what limited nvme (the load driver could not be judged)."
     )
 
 
