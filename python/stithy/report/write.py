@@ -10,9 +10,11 @@ from pathlib import Path
 
 from stithy.errors import InfrastructureError, UserError
 from stithy.registry import plugins
-from stithy.report import draw
+from stithy.report import draw, standalone
 from stithy.report.context import Context, context_of
+from stithy.report.figure import Figure
 from stithy.report.page import Page, build
+from stithy.report.standalone import Words
 from stithy.report.typeset import png
 from stithy.results.files import write_durably
 from stithy.results.read import read_run
@@ -72,10 +74,17 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
         (folder / name).mkdir(parents=True)
     for figure in page.figures:
         figure.table.write(folder / "figures")
-        (folder / "figures" / f"{figure.name}.svg").write_text(drawings[figure.name])
-        image = png(figure.title, drawings[figure.name], page.footer(figure))
-        (folder / "figures" / f"{figure.name}.png").write_bytes(image)
-        document = json.dumps(draw.themed(figure.spec), indent=1, ensure_ascii=False)
-        (folder / "figures" / f"{figure.name}.vl.json").write_text(document + "\n")
+        _write_figure(folder / "figures", page, figure, drawings[figure.name])
     for table in (*page.tables.values(), *page.facts):
         table.write(folder / "tables")
+
+
+def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> None:
+    """The figure as SVG, PNG and Vega-Lite, each with all that must be read with it."""
+    footer = page.footer(figure)
+    words = Words(figure.title, f"{figure.description} {figure.caption}", footer)
+    (folder / f"{figure.name}.svg").write_text(standalone.svg(figure.name, drawing, words))
+    (folder / f"{figure.name}.png").write_bytes(png(figure.title, drawing, footer))
+    document = standalone.vega_lite(draw.themed(figure.spec), drawing, words)
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    (folder / f"{figure.name}.vl.json").write_text(text + "\n")
