@@ -23,9 +23,13 @@ def windows(context: Context) -> PageTable:
         Show("silent", "What could not be told"),
     )  # fmt: skip
     frame = pl.DataFrame(list(_rows(context)), schema=schema)
-    told = [show for show in shows if show.column != "silent" or frame["silent"].count()]
-    told = [show for show in told if show.column != "also" or frame["also"].count()]
-    return PageTable("limited", "What limited each window", tuple(told), frame)
+    everywhere = frame["silent"][0] if frame["silent"].n_unique() == 1 else None
+    left_out = {name for name in ("also", "silent") if not frame[name].count()}
+    left_out |= {"silent"} if everywhere else set()
+    caption = "What limited each window"
+    caption += f"; in none could be told: {everywhere}" if everywhere else ""
+    shown = tuple(show for show in shows if show.column not in left_out)
+    return PageTable("limited", caption, shown, frame)
 
 
 def _rows(context: Context) -> Iterator[dict[str, Any]]:

@@ -34,14 +34,17 @@ def test_each_window_has_a_row_with_what_was_seen(tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_told_has_its_reason(tmp_path: Path) -> None:
-    """And the column is there only where something could not."""
+    """What is so in all windows is told once, above them."""
     context = _context(tmp_path, Shape(users=(13,), candidates=("disk",)))
-    (row,) = limit_tables.windows(context).frame.to_dicts()
+    table = limit_tables.windows(context)
+    (row,) = table.frame.to_dicts()
     assert row["by"] == "not determined"
     assert row["silent"] == (
         "the IOPS or bandwidth of the storage: vda was in use 95 % of the time, and what it can do "
         "at most is not known"
     )
+    assert "silent" not in {show.column for show in table.columns}
+    assert table.caption == f"What limited each window; in none could be told: {row['silent']}"
 
 
 def test_levels_tell_what_limited_most_windows_of_each_candidate(tmp_path: Path) -> None:
