@@ -20,13 +20,15 @@ class Sampled:
     `means`: as `means` gives them. `weighted`: as `weighted_means`, of every metric that has a
     weight, with `collector` and `metric`. `seen`: by `window_id` in how many `seconds` there is any
     sample, and `steal_share`. `ended`: `window_id`, `collector`, `missing_because` of collectors
-    that died or had no answer. `any_rows`: whether anybody looked at all.
+    that died or had no answer. `checkpoints`: `window_id`, `metric`, `value`, `at_s` of what the
+    database tells of them, each value when it was told first. `any_rows`: whether anybody looked.
     """
 
     means: pl.DataFrame
     weighted: pl.DataFrame
     seen: pl.DataFrame
     ended: pl.DataFrame
+    checkpoints: pl.DataFrame
     any_rows: bool
 
 
@@ -48,6 +50,7 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
         pl.concat([each.weighted for each in kept]).sort("collector", "metric", *_OF_WEIGHTED),
         pl.concat([each.seen for each in kept]).sort("window_id"),
         pl.concat([each.ended for each in kept]).sort("window_id", "collector", "missing_because"),
+        pl.concat([each.checkpoints for each in kept]).sort("window_id", "metric", "at_s"),
         any(each.any_rows for each in kept),
     )
 
@@ -65,8 +68,25 @@ def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sample
             pl.col("value").filter(stolen).mean().alias("steal_share"),
         ),
         ends.select("window_id", "collector", "missing_because").unique(),
+        _of_checkpoints(part),
         not part.is_empty(),
     )
+
+
+CHECKPOINT_BEGAN, CHECKPOINT_WROTE = "last_checkpoint_at_s", "checkpoint_buffers_per_s"
+"""What the collector `database` tells of checkpoints."""
+
+
+def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
+    """Beginnings by when they were told first, and the seconds in which a checkpoint wrote."""
+    began = pl.col("metric") == CHECKPOINT_BEGAN
+    wrote = (pl.col("metric") == CHECKPOINT_WROTE) & (pl.col("value") > 0)
+    told = part.filter((pl.col("collector") == "database") & pl.col("value").is_not_null())
+    kept = ["window_id", "metric", "value"]
+    return pl.concat([
+        told.filter(began).group_by(kept).agg(pl.col("at_s").min()),
+        told.filter(wrote).select(*kept, "at_s"),
+    ])  # fmt: skip
 
 
 def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:

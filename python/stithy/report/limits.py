@@ -4,7 +4,6 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.limits.ability import ability
 from stithy.analysis.limits.judge import Limited, judge
 from stithy.analysis.limits.look import Abilities, Tables, sights
-from stithy.analysis.limits.stalls import METRICS
 from stithy.analysis.series import Sampled
 from stithy.results.manifest import Manifest
 from stithy.results.read import Run
@@ -17,7 +16,7 @@ def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited
     manifest = run.manifest
     bound = manifest.database.cpus if manifest else None
     tables = Tables(
-        sampled, run.samples.of("database", METRICS), run.seconds, _cpus(manifest),
+        sampled, run.seconds, _cpus(manifest),
         None if bound is None else len(bound),
         frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
         _abilities(manifest),

@@ -91,3 +91,19 @@ def test_nothing_is_kept_of_no_samples() -> None:
         kept = sampled(parts, WINDOWS, {})
         assert not kept.any_rows
         assert kept.means.is_empty()
+
+
+def test_of_checkpoints_each_beginning_is_kept_when_it_was_told_first() -> None:
+    """And the seconds in which one wrote; nothing of other collectors."""
+    told = [
+        (100.5, "last_checkpoint_at_s", 50.0), (101.5, "last_checkpoint_at_s", 50.0),
+        (104.0, "last_checkpoint_at_s", 102.0), (103.0, "checkpoint_buffers_per_s", 7.0),
+        (104.0, "checkpoint_buffers_per_s", 0.0), (105.0, "commits_per_s", 9.0),
+    ]  # fmt: skip
+    rows = _series(*told).with_columns(pl.lit("database").alias("collector"))
+    other = _series((101.0, "last_checkpoint_at_s", 1.0))
+    kept = sampled([pl.concat([rows, other])], WINDOWS, {}).checkpoints
+    assert kept.select("metric", "value", "at_s").rows() == [
+        ("checkpoint_buffers_per_s", 7.0, 103.0), ("last_checkpoint_at_s", 50.0, 100.5),
+        ("last_checkpoint_at_s", 102.0, 104.0),
+    ]  # fmt: skip

@@ -32,13 +32,12 @@ Values = dict[tuple[str, str, str], float]
 class Tables:
     """What of a run is looked at: what is kept of the samples, and the table `seconds`.
 
-    `checkpoints`: the samples of `stalls.METRICS`. `cpus`: how many the host has, `server_cpus` how
+    `cpus`: how many the host has, `server_cpus` how
     many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
     are.
     """
 
     sampled: Sampled
-    checkpoints: pl.DataFrame
     seconds: pl.DataFrame
     cpus: int | None
     server_cpus: int | None
@@ -53,7 +52,7 @@ def sights(evidence: Evidence, tables: Tables) -> tuple[Sight, ...]:
     """
     means = tables.sampled.means
     values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
-    stalled = stalled_shares(tables.checkpoints, tables.seconds)
+    stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
     growth, ends = _growth(evidence), _ends(tables.sampled.ended)
 
     def sight(window: Window) -> Sight:

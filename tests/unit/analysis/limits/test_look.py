@@ -7,7 +7,6 @@ import pytest
 
 from stithy.analysis.limits.look import Tables, sights
 from stithy.analysis.limits.sight import Sight
-from stithy.analysis.limits.stalls import METRICS
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
@@ -23,8 +22,7 @@ def _sight(context: Context, window: str, **more: object) -> Sight:
     known: dict[str, object] = {
         "cpus": 2, "server_cpus": None, "emulated": frozenset(), "abilities": {}, **more,
     }  # fmt: skip
-    checkpoints = run.samples.of("database", METRICS)
-    tables = Tables(context.sampled, checkpoints, run.seconds, **known)  # type: ignore[arg-type]  # as above
+    tables = Tables(context.sampled, run.seconds, **known)  # type: ignore[arg-type]  # as above
     found = {each.window_id: each for each in sights(context.evidence, tables)}
     return found[window]
 

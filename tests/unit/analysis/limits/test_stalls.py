@@ -7,15 +7,14 @@ from stithy.analysis.limits.stalls import stalled_shares
 
 
 def _samples(*rows: tuple[float, str, float]) -> pl.DataFrame:
-    """Samples of the collector `database`: their time, metric and value."""
+    """What is kept of checkpoints: time, metric and value."""
     return pl.DataFrame(
         [
-            {"window_id": "w", "collector": "database", "at_s": at, "metric": m, "value": value}
+            {"window_id": "w", "at_s": at, "metric": m, "value": value}
             for at, m, value in rows
         ],
         schema={
-            "window_id": pl.String, "collector": pl.String, "at_s": pl.Float64,
-            "metric": pl.String, "value": pl.Float64,
+            "window_id": pl.String, "at_s": pl.Float64, "metric": pl.String, "value": pl.Float64,
         },
     )  # fmt: skip
 
@@ -44,7 +43,9 @@ def test_a_stall_while_a_checkpoint_runs_is_lost_throughput() -> None:
 
 def test_seconds_in_which_a_checkpoint_writes_belong_to_it_before_its_end_is_told() -> None:
     """The measurement may end before the checkpoint."""
-    samples = _samples(OVER, (105.0, "checkpoint_buffers_per_s", 900.0))
+    samples = _samples((100.2, "checkpoint_buffers_per_s", 9.0), OVER, (
+        105.0, "checkpoint_buffers_per_s", 900.0,
+    ))  # fmt: skip
     seconds = _seconds(100, 100, 100, 100, 0, 100, 100, 100, 100, 100)
     assert stalled_shares(samples, seconds) == {"w": pytest.approx(0.1)}
 
