@@ -50,3 +50,10 @@ def test_every_role_has_a_rule_for_the_dark() -> None:
     for light, dark in palette.roles():
         assert f'.drawing [fill="{light}"]{{fill:{dark}}}' in rules
         assert f'.drawing [stroke="{light}"]{{stroke:{dark}}}' in rules
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_letters_stand_out_from_the_cells_of_every_limit(scheme: int) -> None:
+    """4.5 to 1, as for all texts: the letter tells the limit where a colour does not."""
+    for fill in (*palette.LIMIT_COLOURS.values(), palette.OTHER_LIMIT, palette.PAPER):
+        assert _contrast(palette.INK[scheme], fill[scheme]) >= 4.5, fill
