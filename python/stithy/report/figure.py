@@ -10,6 +10,8 @@ from typing import Any
 from stithy.report.tables import PageTable
 
 SECTIONS = {
+    "answer": "The answer",
+    "compared": "What was compared",
     "throughput": "Throughput",
     "response": "Response time",
     "limits": "What limited the throughput",

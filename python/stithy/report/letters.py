@@ -23,3 +23,12 @@ def numbered(text: str, letters: Iterable[str]) -> str:
 def seen(text: str) -> str:
     """The text with letters that are not seen told by their numbers."""
     return numbered(text, {letter for letter in text if not is_seen(letter)})
+
+
+def shortened(text: str, most: int) -> str:
+    """A name of at most so many letters, all of them seen: its beginning and its end are kept."""
+    line = " ".join(seen(text).split())
+    if len(line) <= most:
+        return line
+    end = most // 3
+    return f"{line[: most - end - 1]}…{line[-end:]}"

@@ -20,6 +20,7 @@ from stithy.report import (
     answer,
     canaries,
     candidates,
+    compared,
     draw,
     drives,
     driving,
@@ -87,7 +88,7 @@ def build(context: Context) -> Page:
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
         page_tables.titles(figures), candidates.table(context), page_tables.summary(context),
-        page_tables.windows(context), searches.table(context),
+        page_tables.windows(context), compared.table(context), searches.table(context),
         *verdicts.tables(context), canaries.table(context), page_tables.reasons(context),
         page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
@@ -130,6 +131,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         policy=_policy(library, script),
         provenance=provenance(page.context.manifest),
         moment=facts.moment,
+        glance=compared.GLANCE,
         commit_rule=commit_rule(),
         **verdicts.rule(page.context),
         asked=looks.asked(page.context),

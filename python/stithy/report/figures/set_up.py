@@ -1,0 +1,231 @@
+"""A drawing of the set-up: the hammer, a server for each candidate, volumes, what is under them."""
+
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.report import palette
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.letters import shortened
+from stithy.report.set_up import Box, Lane, Part, SetUp, set_up
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import listing, plural
+
+NAME = "set-up"
+ORDER = 2
+SECTION = "compared"
+
+SHOWS = "the machine, the hammer, the servers, their volumes and drives"
+
+HAMMER, SERVER, VOLUME, STORAGE, END = 14, 184, 354, 542, 776
+"""Left ends of the columns, and the right end of the last one; pixels."""
+
+GAP, PADDING, TOP, ROW, BETWEEN, LANES = 26, 8, 34, 66, 6, 10
+"""Between columns, in a box, above the first lane, of a box, between boxes, and lanes; pixels."""
+
+HEADING, LINE, LETTER = 12, 11, 5.9
+"""Sizes of letters, and how wide one of a line is on average; pixels."""
+
+LEADING = 15
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One drawing where the manifest tells what was set up."""
+    if context.manifest is None:
+        return [Absent(NAME, SHOWS, "the manifest could not be read")]
+    if not context.evidence.windows:
+        return [Absent(NAME, SHOWS, "the run has no window yet")]
+    whole = set_up(context.manifest)
+    drawing, title = Drawing(), _title(whole)
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            caption="From left to right: what drives the load, the database server of each "
+            "candidate, its volumes by what of the database lies on them, and the storage under "
+            "each. A server runs in its candidate's windows alone, one at a time, so that no two "
+            "share the machine. Long names are shortened; the data have them whole.",
+            description=f"{title}. {_in_words(whole)}",
+            footer=context.footer,
+            spec=drawing.spec(_chart(context, drawing, whole)),
+            table=_table(whole),
+        )
+    ]
+
+
+def _title(whole: SetUp) -> str:
+    names = [lane.candidate for lane in whole.lanes]
+    if len(names) == 1:
+        return f"One server on this machine, on the storage of {names[0]}"
+    if len(names) > 4:
+        return f"{plural(len(names), 'server')}, one at a time, each on its candidate's storage"
+    return f"One server at a time on this machine, on the storage of {listing(names)}"
+
+
+def _in_words(whole: SetUp) -> str:
+    """The drawing for those who cannot see it."""
+    hammer = ", ".join(whole.hammer.lines)
+    lanes = "; ".join(
+        f"{lane.candidate}: {', '.join(lane.server.lines)}, with "
+        + listing([f"{part.volume.heading} on {part.storage.heading}" for part in lane.parts])
+        for lane in whole.lanes
+    )
+    return f"{whole.machine}. The hammer ({hammer}) drives {lanes}."
+
+
+class _Canvas:
+    """Boxes, lines and texts by their places in pixels; the top is 0."""
+
+    def __init__(self) -> None:
+        self.boxes: Rows = []
+        self.marks: Rows = []
+        self.lines: Rows = []
+        self.headings: Rows = []
+        self.texts: Rows = []
+
+    def box(self, left: float, right: float, top: float, box: Box, height: float = ROW) -> None:
+        """A box with its texts, as many of them as it holds, each shortened to its width."""
+        self.boxes.append({"x": left, "x2": right, "y": top, "y2": top + height})
+        room = right - left - 2 * PADDING
+        first = top + (height - LEADING * len(box.lines)) / 2
+        self.headings.append(
+            {"x": left + PADDING, "y": first, "text": shortened(box.heading, _fits(room, 1.05))}
+        )
+        for number, line in enumerate(box.lines, start=1):
+            place = {"x": left + PADDING, "y": first + LEADING * number}
+            self.texts.append({**place, "text": shortened(line, _fits(room))})
+
+    def line(self, left: float, right: float, top: float, bottom: float) -> None:
+        """A straight line."""
+        self.lines.append({"x": left, "x2": right, "y": top, "y2": bottom})
+
+    def mark(self, left: float, top: float, bottom: float, candidate: str) -> None:
+        """The colour of a candidate beside its box."""
+        self.marks.append(
+            {"x": left, "x2": left + 4, "y": top, "y2": bottom, "candidate": candidate}
+        )
+
+
+def _fits(room: float, factor: float = 1.0) -> int:
+    return int(room / (LETTER * factor))
+
+
+def _chart(context: Context, drawing: Drawing, whole: SetUp) -> Spec:
+    canvas = _Canvas()
+    top: float = TOP
+    middles = []
+    for lane in whole.lanes:
+        middles.append(_lane(canvas, lane, top))
+        top += _height(lane) + LANES
+    _hammer(canvas, whole.hammer, middles)
+    height = top + 4
+    frame = [{"x": 1.0, "x2": END + 12.0, "y": 1.0, "y2": height - 1}]
+    machine = [{"x": HAMMER, "y": TOP / 2, "text": shortened(whole.machine, _fits(END - HAMMER))}]
+    return layer(
+        _units(context, drawing, canvas, frame, machine, height),
+        width=END + 14,
+        height=round(height),
+    )
+
+
+def _height(lane: Lane) -> float:
+    return len(lane.parts) * (ROW + BETWEEN) - BETWEEN
+
+
+def _lane(canvas: _Canvas, lane: Lane, top: float) -> float:
+    """One candidate from its server to its storage; returns the middle of its server."""
+    height = _height(lane)
+    at = top + (height - ROW) / 2
+    middle = at + ROW / 2
+    canvas.box(SERVER, VOLUME - GAP, at, lane.server)
+    canvas.mark(SERVER, at, at + ROW, lane.candidate)
+    trunk = VOLUME - GAP / 2
+    canvas.line(VOLUME - GAP, trunk, middle, middle)
+    centres = [_part(canvas, part, top + i * (ROW + BETWEEN)) for i, part in enumerate(lane.parts)]
+    canvas.line(trunk, trunk, centres[0], centres[-1])
+    return middle
+
+
+def _part(canvas: _Canvas, part: Part, top: float) -> float:
+    """A volume and its storage; returns their middle."""
+    middle = top + ROW / 2
+    canvas.box(VOLUME, STORAGE - GAP, top, part.volume)
+    canvas.box(STORAGE, END, top, part.storage)
+    canvas.line(VOLUME - GAP / 2, VOLUME, middle, middle)
+    canvas.line(STORAGE - GAP, STORAGE, middle, middle)
+    return middle
+
+
+def _hammer(canvas: _Canvas, hammer: Box, middles: list[float]) -> None:
+    """The hammer beside the middle of all servers, with a line to each."""
+    height = LEADING * len(hammer.lines) + ROW / 2
+    centre = (middles[0] + middles[-1]) / 2
+    canvas.box(HAMMER, SERVER - GAP, centre - height / 2, hammer, height)
+    trunk = SERVER - GAP / 2
+    canvas.line(SERVER - GAP, trunk, centre, centre)
+    canvas.line(trunk, trunk, min(middles[0], centre), max(middles[-1], centre))
+    for middle in middles:
+        canvas.line(trunk, SERVER, middle, middle)
+
+
+def _units(
+    context: Context, drawing: Drawing, canvas: _Canvas, frame: Rows, machine: Rows, height: float
+) -> list[Spec]:
+    """All marks, from the ground up."""
+    places = _places(height)
+
+    def rects(rows: Rows, **look: Any) -> Any:
+        return alt.Chart(drawing.add(rows)).mark_rect(**look).encode(**places)
+
+    def texts(rows: Rows, **look: Any) -> Any:
+        chart = alt.Chart(drawing.add(rows)).mark_text(align="left", baseline="middle", **look)
+        return chart.encode(x=places["x"], y=places["y"], text="text:N")
+
+    edge = {"stroke": palette.AXIS[0], "cornerRadius": 3}
+    scale = alt.Scale(
+        domain=list(context.styles), range=[each.colour for each in context.styles.values()]
+    )
+    colour = alt.Color("candidate:N", scale=scale, legend=None)
+    rules = alt.Chart(drawing.add(canvas.lines)).mark_rule(color=palette.AXIS[0], strokeWidth=1.2)
+    charts = [
+        rects(frame, fill=palette.PAPER[0], strokeWidth=1, **edge),
+        rules.encode(**places),
+        rects(canvas.boxes, fill=palette.PAPER[0], strokeWidth=1.2, **edge),
+        rects(canvas.marks, strokeWidth=0).encode(color=colour),
+        texts(machine, fontSize=HEADING, color=palette.INK[0]),
+        texts(canvas.headings, fontSize=HEADING, fontWeight=600, color=palette.INK[0]),
+        texts(canvas.texts, fontSize=LINE, color=palette.MUTED[0]),
+    ]
+    return [unit(chart) for chart in charts]
+
+
+def _places(height: float) -> dict[str, Any]:
+    """Pixels as they are: scales that change nothing."""
+    across = alt.Scale(domain=[0, END + 14], nice=False, zero=False)
+    down = alt.Scale(domain=[height, 0], nice=False, zero=False)
+    return {
+        "x": alt.X("x:Q", axis=None, scale=across), "x2": "x2:Q",
+        "y": alt.Y("y:Q", axis=None, scale=down), "y2": "y2:Q",
+    }  # fmt: skip
+
+
+def _table(whole: SetUp) -> PageTable:
+    rows = [
+        {
+            "candidate": lane.candidate, "server": "; ".join(lane.server.lines),
+            "roles": part.volume.heading, "filesystem": "; ".join(part.volume.lines),
+            "storage": part.storage.heading, "details": "; ".join(part.storage.lines),
+            "emulated": part.emulated,
+        }
+        for lane in whole.lanes
+        for part in lane.parts
+    ]  # fmt: skip
+    shows = (
+        Show("candidate", "candidate"), Show("server", "server"), Show("roles", "on the volume"),
+        Show("filesystem", "file system"), Show("storage", "storage"),
+        Show("details", "of the storage"), Show("emulated", "emulated", "truth"),
+    )  # fmt: skip
+    return PageTable(NAME, "The set-up", shows, pl.DataFrame(rows))
