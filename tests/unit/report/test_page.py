@@ -191,13 +191,8 @@ def test_the_page_has_the_parts_in_their_order(page: PrintedPage) -> None:
     """From the answer to the method, each reachable from the contents."""
     ids = [a["id"] for tag, a in page.elements if tag in ("header", "section") and "id" in a]
     assert ids == [
-<<<<<<< HEAD
-        "answer", "throughput", "response", "limits", "machine", "storage", "database", "seconds",
-        "certainty", "validity", "configuration", "repeat", "method",
-=======
-        "answer", "throughput", "response", "machine", "storage", "database", "seconds",
-        "certainty", "validity", "method", "repeat", "environment",
->>>>>>> 82e6f61 (Tell what was compared after the answer, with a drawing of the set-up)
+        "answer", "compared", "throughput", "response", "limits", "machine", "storage", "database",
+        "seconds", "certainty", "validity", "method", "repeat", "environment",
     ]  # fmt: skip
     links = [a["href"] for tag, a in page.elements if tag == "a" and a.get("href", "") != "#answer"]
     assert links == [f"#{each}" for each in ids[1:]]

@@ -1,4 +1,7 @@
-"""The ratio of every candidate to the first, against users, with its interval if there is one."""
+"""The ratio of every candidate to the first, against users, with its interval if there is one.
+
+By the metric that the question asks, and by new orders per minute where that is another one.
+"""
 
 from typing import Any
 
@@ -7,8 +10,8 @@ import polars as pl
 
 from stithy.analysis.effect import Effect
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.metrics import NOPM
-from stithy.report import palette
+from stithy.metrics import NOPM, Quantity
+from stithy.report import palette, ratios
 from stithy.report.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
 from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
@@ -22,38 +25,42 @@ SECTION = "throughput"
 
 
 def draw(context: Context) -> list[Drawn]:
-    """One figure where there are two candidates; else why not."""
-    name, shows = "nopm-ratio", "ratio of new orders per minute"
+    """A figure a metric where there are two candidates; else why not."""
+    metrics = dict.fromkeys((context.evidence.asked.metric, NOPM))
+    return [_one(context, metric) for metric in metrics]
+
+
+def _one(context: Context, metric: Quantity) -> Drawn:
+    name = "nopm-ratio" if metric == NOPM else "question-ratio"
+    shows = f"ratio of {metric.noun}"
     if len(context.evidence.candidates) < 2:
-        return [Absent(name, shows, "there is no second candidate")]
-    rows = _rows(context)
+        return Absent(name, shows, "there is no second candidate")
+    rows = _rows(context, metric)
     if not rows:
-        return [Absent(name, shows, "no block has valid windows of two candidates")]
+        return Absent(name, shows, "no block has values of two candidates that can be compared")
     first = context.evidence.candidates[0]
-    title = _title(context, rows, first)
+    title = _title(context, metric, rows, first)
     drawing = Drawing()
-    return [
-        Figure(
-            name=name,
-            title=title,
-            caption=f"New orders per minute of a candidate divided by those of {first}, paired by "
-            f"block, logarithmic axis. {_certainty(rows)} At the line of 1 both do the same.",
-            description=f"{title}. Points of the ratio to {first} against virtual users, one mark "
-            "for each other candidate, with a reference line at 1.",
-            footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, rows)),
-            table=PageTable(
-                name,
-                f"Ratio of new orders per minute to {first}",
-                (
-                    Show("users", "users", "count"), Show("candidate", "candidate"),
-                    Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
-                    Show("high", "to (95 %)", "ratio"), Show("pairs", "blocks", "count"),
-                ),
-                pl.DataFrame(rows, schema=_SCHEMA),
+    return Figure(
+        name=name,
+        title=title,
+        caption=f"{_capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
+        f"paired by block, logarithmic axis. {_certainty(rows)} At the line of 1 both do the same.",
+        description=f"{title}. Points of the ratio to {first} against virtual users, one mark "
+        "for each other candidate, with a reference line at 1.",
+        footer=context.footer,
+        spec=drawing.spec(_chart(context, metric, drawing, rows)),
+        table=PageTable(
+            name,
+            f"Ratio of {metric.noun} to {first}",
+            (
+                Show("users", "users", "count"), Show("candidate", "candidate"),
+                Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
+                Show("high", "to (95 %)", "ratio"), Show("pairs", "blocks", "count"),
             ),
-        )
-    ]  # fmt: skip
+            pl.DataFrame(rows, schema=_SCHEMA),
+        ),
+    )  # fmt: skip
 
 
 _SCHEMA = {
@@ -62,11 +69,20 @@ _SCHEMA = {
 }  # fmt: skip
 
 
-def _rows(context: Context) -> Rows:
+def _capital(noun: str) -> str:
+    return f"{noun[0].upper()}{noun[1:]}"
+
+
+def _that(metric: Quantity) -> str:
+    """What stands for the noun when it is said again."""
+    return "those" if metric.known.source == "window" else "that"
+
+
+def _rows(context: Context, metric: Quantity) -> Rows:
     evidence = context.evidence
     first, *others = evidence.candidates
     effects = [
-        (users, name, evidence.effect(first, name, users, NOPM))
+        (users, name, evidence.effect(first, name, users, metric))
         for users in evidence.levels
         for name in others
     ]
@@ -80,19 +96,20 @@ def _row(users: int, name: str, effect: Effect) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _title(context: Context, rows: Rows, first: str) -> str:
+def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
     names = {row["candidate"] for row in rows}
     if len(names) > 1 or len(rows) < 2:
-        return f"New orders per minute relative to {first}"
+        return f"{_capital(metric.noun)} relative to {first}"
+    of = "" if metric == NOPM else f" in {metric.noun}"
     told_apart = [row for row in rows if not _holds_one(row)]
     name = rows[0]["candidate"]
     if not told_apart:
-        return f"{name} and {first} are not distinguishable at any level"
+        return f"{name} and {first} are not distinguishable at any level{of}"
     low = min(told_apart, key=lambda row: (row["value"], row["users"]))
     high = max(told_apart, key=lambda row: (row["value"], -row["users"]))
     ends = [low] if low is high else [low, high]
     parts = [f"{times(row['value'])} times at {context.level(row['users'])}" for row in ends]
-    return f"{name} against {first}: {', '.join(parts)}"
+    return f"{name} against {first}{of}: {', '.join(parts)}"
 
 
 def _holds_one(row: dict[str, Any]) -> bool:
@@ -114,10 +131,10 @@ def _certainty(rows: Rows) -> str:
     )
 
 
-def _chart(context: Context, drawing: Drawing, rows: Rows) -> Spec:
+def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> Spec:
     channels = candidate_channels(context)
     channels.pop("strokeDash")
-    x, y = users_axis(context.evidence.levels, title=context.level_name), _ratio_axis(rows)
+    x, y = users_axis(context.evidence.levels, title=context.level_name), _ratio_axis(metric, rows)
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
@@ -134,20 +151,11 @@ def _chart(context: Context, drawing: Drawing, rows: Rows) -> Spec:
     return layer(layers, width=WIDTH, height=HEIGHT - 60)
 
 
-_WIDE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
-_NARROW = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5)
-
-
-def _ratio_axis(rows: Rows) -> alt.Y:
+def _ratio_axis(metric: Quantity, rows: Rows) -> alt.Y:
     """A logarithmic axis that always holds 1."""
-    shown = [v for row in rows for v in (row["value"], row["low"], row["high"]) if v is not None]
-    domain = [min(1.0, *shown) / 1.15, max(1.0, *shown) * 1.15]
-    ticks = [
-        tick
-        for tick in (_WIDE if domain[1] / domain[0] > 5 else _NARROW)
-        if domain[0] <= tick <= domain[1]
-    ]
+    ends = ratios.domain(v for row in rows for v in (row["value"], row["low"], row["high"]))
     return alt.Y(
-        "value:Q", title="Ratio of NOPM", scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(values=ticks, format=NUMBERS),
+        "value:Q", title=f"Ratio of {metric.label}",
+        scale=alt.Scale(type="log", domain=list(ends), nice=False),
+        axis=alt.Axis(values=ratios.ticks(ends), format=NUMBERS),
     )  # fmt: skip

@@ -1,0 +1,308 @@
+"""The answer at a glance: every comparison as a ratio with its interval, the question's first."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.comparisons import Compared, comparisons, descriptive
+from stithy.analysis.findings import question
+from stithy.analysis.verdict.decide import Call
+from stithy.metrics import NOPM, P95, Quantity
+from stithy.report import palette, ratios
+from stithy.report.chart import WIDTH, candidate_scale
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.letters import shortened
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import exactly, finely, plural, times
+
+NAME = "forest"
+ORDER = 1
+SECTION = "answer"
+
+P99 = Quantity("p99")
+OTHERS = (NOPM, P95, P99)
+"""What is compared at the question's level besides its own metric."""
+
+ROWS_MOST = 40
+"""Own: as many as one screen and one printed page hold."""
+
+NAME_LETTERS = 20
+"""Own: of longer names beginning and end are drawn; the data have them whole."""
+
+ROOM = 4.0
+"""Own: how many times farther than the farthest ratio an interval is drawn; then it is cut."""
+
+STEP, LETTER, GAP, NUMBER, VERDICT = 21, 6.8, 14, 168, 80
+"""Pixels of a row, of a letter at most, between columns, and of the two columns on the right."""
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The comparisons that are drawn, in their order, and how many are in the table alone."""
+
+    drawn: tuple[Compared, ...]
+    table_only: tuple[Compared, ...]
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure where anything is compared; else why not."""
+    answered = None
+    if len(context.evidence.candidates) > 1:
+        answered = question(context.evidence)
+    if answered is None:
+        return [Absent(NAME, "all comparisons with their intervals", _why_none(context))]
+    chosen = _chosen(context, answered)
+    drawing, title = Drawing(), _title(context, answered)
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            ratio=answered.effect.ratio,
+            caption=_caption(context, chosen),
+            description=f"{title}. Forest plot of {len(chosen.drawn)} ratios on a logarithmic axis "
+            "with a line at 1, one row for each comparison, with its interval and its verdict.",
+            footer=context.footer,
+            spec=drawing.spec(_chart(context, drawing, chosen.drawn)),
+            table=_table(context, chosen),
+        )
+    ]
+
+
+def _why_none(context: Context) -> str:
+    if len(context.evidence.candidates) < 2:
+        return "there is no second candidate"
+    if context.evidence.asked.by_search:
+        return "a search has no intervals"
+    return "no block has valid windows of two candidates"
+
+
+def _chosen(context: Context, answered: Compared) -> _Chosen:
+    """The question, its metric level by level, the other metrics at its level; best ones first."""
+    every = [answered, *sorted(_others(context, answered), key=lambda each: _turn(answered, each))]
+    pair, here = {answered.a, answered.b}, answered.users
+    kept = every
+    if len(kept) > ROWS_MOST:
+        kept = [each for each in kept if each.users == here or {each.a, each.b} == pair]
+    if len(kept) > ROWS_MOST:
+        kept = [each for each in kept if each.users == here]
+    if len(kept) > ROWS_MOST:
+        kept = [each for each in kept if each.metric == answered.metric]
+    drawn = tuple(each for each in kept if each.effect.ratio is not None)
+    return _Chosen(drawn, tuple(each for each in every if each not in drawn))
+
+
+def _others(context: Context, answered: Compared) -> Iterator[Compared]:
+    """What is compared besides the question itself, each once."""
+    evidence = context.evidence
+    first, *rest = evidence.candidates
+    for each in comparisons(evidence, answered):
+        at_level = each.users == answered.users
+        if not each.primary and (each.metric == answered.metric or at_level):
+            yield each
+    if answered.metric != P99:
+        for name in rest:
+            told = descriptive(evidence, first, name, P99)
+            yield from (each for each in told if each.users == answered.users)
+
+
+def _turn(answered: Compared, each: Compared) -> tuple[Any, ...]:
+    """Where a comparison stands: by metric, level (the question's, then from the highest), gain."""
+    metrics = list(dict.fromkeys((answered.metric, *OTHERS)))
+    ratio = each.effect.ratio
+    gain = math.log(ratio) if ratio else -math.inf
+    better = -gain if each.metric.known.better == "lower" else gain
+    return metrics.index(each.metric), each.users != answered.users, -each.users, -better, each.b
+
+
+def _title(context: Context, answered: Compared) -> str:
+    """The answer in few words, never beyond the verdict."""
+    of = f"{answered.metric.label} at {context.level(answered.users)}"
+    both = f"{answered.a} and {answered.b}"
+    call, margin = answered.verdict.call, exactly(answered.verdict.margin_share)
+    told = {
+        Call.BETTER: f"{answered.b} is better than {answered.a}",
+        Call.WORSE: f"{answered.a} is better than {answered.b}",
+        Call.HIGHER: f"{answered.b} has more than {answered.a}",
+        Call.LOWER: f"{answered.a} has more than {answered.b}",
+        Call.EQUIVALENT: f"{both} are equivalent within {margin}",
+        Call.NEGLIGIBLE: f"{both} differ by less than {margin}",
+    }
+    return f"{of}: {told.get(call, f'undecided between {both}')}"
+
+
+def _names(context: Context, each: Compared) -> str:
+    """Who is compared, in few letters: among several, of those compared with the first one name."""
+    first, *others = context.evidence.candidates
+    if each.a == first and len(others) > 1:
+        return shortened(each.b, NAME_LETTERS)
+    return " ÷ ".join(shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
+
+
+def _caption(context: Context, chosen: _Chosen) -> str:
+    margin = exactly(context.evidence.asked.margin_share)
+    parts = [
+        "The first row answers the question; below it come its metric level by level and the other "
+        "metrics at its level, best ones first. The word is the verdict on the candidate named "
+        "first; of response times less is better. The band is the margin of "
+        f"{margin}, the line is 1: both do the same."
+    ]
+    first, *others = context.evidence.candidates
+    if len(others) > 1:
+        parts.append(f"A candidate that is named alone is compared with {first}.")
+    if any(each.effect.low is None for each in chosen.drawn):
+        parts.append("Hollow: one block, no interval.")
+    if any(each.effect.low is not None and each.effect.plain for each in chosen.drawn):
+        parts.append("Thin bars are plain t intervals of too few blocks for a verdict.")
+    if any(_is_cut(each, _domain(chosen.drawn)) for each in chosen.drawn):
+        parts.append("A bar that ends at the edge goes on beyond it.")
+    if chosen.table_only:
+        more = plural(len(chosen.table_only), "comparison")
+        parts.append(f"{more} without a row here, for want of room or of a ratio, in the data.")
+    return " ".join(parts)
+
+
+def _domain(drawn: tuple[Compared, ...]) -> ratios.Domain:
+    """All ratios, and intervals as far as `ROOM` allows."""
+    points = [each.effect.ratio for each in drawn]
+    near = ratios.domain(points, 1.0)
+    ends = [end for each in drawn for end in (each.effect.low, each.effect.high) if end is not None]
+    inside = [min(max(end, near[0] / ROOM), near[1] * ROOM) for end in ends]
+    margin = max((each.verdict.margin_share for each in drawn), default=0.0)
+    return ratios.domain([*points, *inside, 1 + margin], 1.06)
+
+
+def _is_cut(each: Compared, domain: ratios.Domain) -> bool:
+    low, high = each.effect.low, each.effect.high
+    return low is not None and high is not None and (low < domain[0] or high > domain[1])
+
+
+def _chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> Spec:
+    domain = _domain(drawn)
+    rows = [_row(context, index, each, domain) for index, each in enumerate(drawn)]
+    x = alt.X(
+        "value:Q", title="Ratio",
+        scale=alt.Scale(type="log", domain=list(domain), nice=False),
+        axis=alt.Axis(values=ratios.ticks(domain), format=",~f", grid=False),
+    )  # fmt: skip
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
+    left = _left(rows)
+    width = WIDTH - left - GAP - NUMBER - VERDICT
+    units = [*_ground(context, drawing, x), *_marks(context, drawing, rows, x, y)]
+    units += [unit(each) for each in _texts(drawing, rows, y, left, width)]
+    return layer(units, width=width, height=STEP * len(rows))
+
+
+def _left(rows: Rows) -> int:
+    """How wide the two columns on the left are."""
+    longest = sum(max(len(row[name]) for row in rows) for name in ("metric", "pair"))
+    return round(LETTER * longest) + 3 * GAP
+
+
+def _row(context: Context, index: int, each: Compared, domain: ratios.Domain) -> dict[str, Any]:
+    effect = each.effect
+    interval = ""
+    if effect.low is not None and effect.high is not None:
+        interval = f" ({_factor(effect.low)} to {_factor(effect.high)})"
+    return {
+        "row": index, "candidate": each.b, "value": effect.ratio,
+        "low": None if effect.low is None else max(effect.low, domain[0]),
+        "high": None if effect.high is None else min(effect.high, domain[1]),
+        "metric": f"{each.metric.label}, {context.level(each.users)}",
+        "pair": _names(context, each),
+        "number": f"{_factor(effect.ratio or 1.0)}{interval}",
+        "verdict": each.verdict.call.value, "plain": effect.plain, "primary": each.primary,
+        "blocks": effect.pairs,
+    }  # fmt: skip
+
+
+def _factor(ratio: float) -> str:
+    """With three decimals near 1."""
+    return finely(ratio) if 0.5 < ratio < 2 else times(ratio) if ratio >= 1 else f"{ratio:.3g}"
+
+
+def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
+    """The band of the margin and the line of 1."""
+    margin = context.evidence.asked.margin_share
+    band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
+    shade = alt.Chart(drawing.add(band)).mark_rect(color=palette.GRID[0])
+    one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
+    return [unit(shade.encode(x=x, x2="to:Q")), unit(one.encode(x=x))]
+
+
+def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+    """Intervals as bars, thin where they are plain; points hollow where there is none."""
+    colour = alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=None)
+    shape = alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=None)
+    tips = [
+        alt.Tooltip("pair:N", title="ratio of"), alt.Tooltip("metric:N", title="by"),
+        alt.Tooltip("number:N", title="ratio"), alt.Tooltip("verdict:N", title="verdict"),
+        alt.Tooltip("blocks:Q", title="blocks"),
+    ]  # fmt: skip
+    known = [row for row in rows if row["low"] is not None]
+    units = []
+    for is_plain, width in ((False, 3.0), (True, 1.2)):
+        some = [row for row in known if row["plain"] is is_plain]
+        if some:
+            bars = alt.Chart(drawing.add(some)).mark_rule(strokeWidth=width)
+            units.append(unit(bars.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)))
+    hollow = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
+    for is_there, look in ((True, {"filled": True}), (False, hollow)):
+        for is_primary, size in ((True, 130), (False, 60)):
+            some = [
+                row for row in rows
+                if (row["low"] is not None) is is_there and row["primary"] is is_primary
+            ]  # fmt: skip
+            if some:
+                points = alt.Chart(drawing.add(some)).mark_point(size=size, opacity=1, **look)
+                units.append(unit(points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)))
+    return units
+
+
+def _texts(drawing: Drawing, rows: Rows, y: alt.Y, left: int, width: int) -> Iterator[alt.Chart]:
+    """What is compared on the left, the numbers and the verdict on the right."""
+    ink, muted = palette.INK[0], palette.MUTED[0]
+    columns = (
+        ("metric", -left, "left", muted), ("pair", -GAP, "right", ink),
+        ("number", width + GAP, "left", muted), ("verdict", width + GAP + NUMBER, "left", ink),
+    )  # fmt: skip
+    for is_primary, weight in ((True, 600), (False, 400)):
+        some = [row for row in rows if row["primary"] is is_primary]
+        for name, place, side, colour in columns if some else ():
+            look: dict[str, Any] = {"align": side, "color": colour, "fontWeight": weight}
+            texts = alt.Chart(drawing.add(some)).mark_text(
+                x=place, baseline="middle", fontSize=12, **look
+            )
+            yield texts.encode(y=y, text=f"{name}:N")
+
+
+def _table(context: Context, chosen: _Chosen) -> PageTable:
+    rows = [
+        {
+            "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label, "users": each.users,
+            "value": each.effect.ratio, "low": each.effect.low, "high": each.effect.high,
+            "blocks": each.effect.pairs, "verdict": each.verdict.call.value,
+            "primary": each.primary, "drawn": drawn,
+            "because": each.effect.missing_because or each.verdict.because,
+        }
+        for drawn, some in ((True, chosen.drawn), (False, chosen.table_only))
+        for each in some
+    ]  # fmt: skip
+    schema: dict[str, Any] = {
+        "pair": pl.String, "metric": pl.String, "users": pl.Int64, "value": pl.Float64,
+        "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64, "verdict": pl.String,
+        "primary": pl.Boolean, "drawn": pl.Boolean, "because": pl.String,
+    }  # fmt: skip
+    shows = (
+        Show("pair", "compared"), Show("metric", "by"),
+        Show("users", context.level_name.lower(), "count"), Show("value", "ratio", "fine ratio"),
+        Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        Show("blocks", "blocks", "count"), Show("verdict", "verdict"),
+        Show("drawn", "drawn", "truth"),
+    )  # fmt: skip
+    return PageTable(NAME, "Every comparison", shows, pl.DataFrame(rows, schema=schema))
