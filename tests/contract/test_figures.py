@@ -20,7 +20,7 @@ FAMILIES = plugins("figure")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run with everything."""
     root = tmp_path_factory.mktemp("full")
-    build_run(root, Shape(repeat=2, logs=True))
+    build_run(root, Shape(repeat=2, logs=True, drives={"disk": 0.0}))
     return context_of(read_run(root))
 
 
@@ -71,7 +71,9 @@ def test_no_two_figures_share_a_name(full: Context) -> None:
 def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> None:
     """Vega evaluates expressions; a name there would be code."""
     name = "datum.evil"
-    build_run(tmp_path, Shape(candidates=("disk", name), users=(1, 4), logs=True))
+    build_run(
+        tmp_path, Shape(candidates=("disk", name), users=(1, 4), logs=True, drives={"disk": 0.0})
+    )
     context = context_of(read_run(tmp_path))
     for family in FAMILIES.values():
         for figure in family.draw(context):
@@ -97,7 +99,7 @@ def test_the_metrics_that_figures_draw_are_those_that_collectors_deliver() -> No
     states = {state for parts in metrics.CPU_STATES.values() for state in parts}
     assert states == declared[metrics.CPU]
     operations = {name for names in metrics.OPERATIONS.values() for name in names if name}
-    assert operations | {metrics.UTILISATION} <= declared[metrics.BLOCK]
+    assert operations | {metrics.UTILISATION, metrics.QUEUE} <= declared[metrics.BLOCK]
     assert {metrics.PRESSURE_SOME} <= declared[metrics.PRESSURE]
     assert {metrics.CGROUP_USED, metrics.CGROUP_CACHE} <= declared[metrics.CGROUP]
     database = {

@@ -17,3 +17,16 @@ def mean_interval(values: Sequence[float]) -> tuple[float, float]:
         raise ValueError("an interval needs two values or more")
     mean, half = fmean(values), t_critical(len(values) - 1) * stdev(values) / math.sqrt(len(values))
     return max(0.0, mean - half), mean + half
+
+
+def factor_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the geometric mean of values greater than 0, as times are.
+
+    Raises ValueError for fewer than two values, of which nothing is known.
+    Source: Student (1908), of the logarithms.
+    """
+    if len(values) < 2:
+        raise ValueError("an interval needs two values or more")
+    logs = [math.log(value) for value in values]
+    half = t_critical(len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+    return math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)

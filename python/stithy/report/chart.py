@@ -15,6 +15,7 @@ from stithy.metrics import ALL
 from stithy.report import palette
 from stithy.report.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
+from stithy.report.spans import spans
 
 WIDTH = 770
 """Width of a figure's plot where it stands alone; pixels of the page at full width."""
@@ -107,11 +108,11 @@ def _ticks(domain: Domain, steps: Sequence[float]) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def users_axis(levels: Sequence[int], *, title: str | None) -> alt.X:
+def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users") -> alt.X:
     """The horizontal axis: users, log2, a tick at each level."""
     low, high = min(levels), max(levels)
     return alt.X(
-        "users:Q",
+        f"{field}:Q",
         scale=alt.Scale(type="log", base=2, domain=[low / 1.25, high * 1.25], nice=False),
         axis=alt.Axis(values=list(levels), format="d", grid=False, labelOverlap="greedy"),
         title=title,
@@ -169,13 +170,14 @@ def line_channels(context: Context) -> dict[str, Any]:
 
 
 def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
-    """Lines through the levels and a point for each window; invalid windows are hollow."""
+    """Lines through the levels, bars of intervals, a point for each window, hollow if invalid."""
     channels = {**candidate_channels(context), "opacity": picked()}
-    x = users_axis(context.evidence.levels, title=context.level_name if panel.last else None)
+    title = context.level_name if panel.last else None
+    x = users_axis(context.evidence.levels, title=title, field="x")
     y = value_axis(axis, panel.domain, titled=panel.first)
     dash = channels.pop("strokeDash")
     line = (
-        alt.Chart(drawing.add(panel.lines))
+        alt.Chart(drawing.add(_apart(context, panel.lines)))
         .mark_line(strokeWidth=2)
         .encode(x=x, y=y, color=channels["color"], opacity=channels["opacity"], strokeDash=dash)
     )
@@ -185,13 +187,34 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
             .mark_point(**look)
             .encode(x=x, y=y, tooltip=_tips(axis), **channels)
         )
-        for rows, look in _looks(panel.points)
+        for rows, look in _looks(_apart(context, panel.points))
     ]
+    bars = _bars(drawing, _apart(context, spans(panel.points, axis.log)), x, channels)
     limits = limit_lines(drawing, y, panel.limits)
     return layer(
-        [*limits, unit(line), drawing.followed(points[0]), *points[1:]],
+        [*limits, unit(line), *bars, drawing.followed(points[0]), *points[1:]],
         width=panel.width, height=panel.height, title=panel.title,
     )  # fmt: skip
+
+
+APART = 0.04
+"""Own: between two candidates, in octaves; all together at most a quarter of one."""
+
+
+def _apart(context: Context, rows: Rows) -> Rows:
+    """The rows with `x`, where each candidate stands beside its level."""
+    names = context.evidence.candidates
+    step = min(APART, 0.25 / len(names))
+    shift = {name: step * (index - (len(names) - 1) / 2) for index, name in enumerate(names)}
+    return [{**row, "x": row["users"] * 2 ** shift[row["candidate"]]} for row in rows]
+
+
+def _bars(drawing: Drawing, rows: Rows, x: alt.X, channels: dict[str, Any]) -> list[Spec]:
+    if not rows:
+        return []
+    bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
+    y, colour = alt.Y("low:Q"), channels["color"]
+    return [unit(bars.encode(x=x, y=y, y2="high:Q", color=colour, opacity=channels["opacity"]))]
 
 
 def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec]:
@@ -213,7 +236,7 @@ def picked() -> alt.Opacity:
     return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
 
 
-_DRAWN = ("users", "candidate", "block", "value", "note")
+_DRAWN = ("users", "x", "candidate", "block", "value", "note")
 
 
 def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:

@@ -19,6 +19,7 @@ OPERATIONS = {
     "flush": ("flushes_per_s", "flush_latency_s", None),
 }
 UTILISATION = "utilisation_share"
+QUEUE = "queue_length"
 
 PRESSURE = "pressure"
 PRESSURE_SOME = "some_share"

@@ -1,12 +1,12 @@
 """Titles of figures: the finding in a few words, never beyond the evidence of its points."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stithy.analysis.effect import Effect, paired_ratio
 from stithy.report.context import Context
-from stithy.report.wording import times
+from stithy.report.wording import listing, rate, times
 
 Row = Mapping[str, Any]
 
@@ -23,16 +23,21 @@ class Title:
 
 
 def compare_title(
-    context: Context, lines: Sequence[Row], points: Sequence[Row], noun: str
+    context: Context,
+    lines: Sequence[Row],
+    points: Sequence[Row],
+    noun: str,
+    shown: Callable[[float], str] = rate,
 ) -> Title:
     """Which candidate had most of `noun` at the highest level at which at least two have a value.
 
-    `lines`, `points`: as a `Panel` has them. With fewer than two candidates to compare it only
-    names what is drawn; where the blocks cannot tell two candidates apart it says so.
+    `lines`, `points`: as a `Panel` has them. With fewer than two candidates to compare it tells
+    what the one had, as `shown` writes it; where blocks cannot tell two candidates apart it says
+    so.
     """
     pair = _farthest(context, lines)
     if pair is None:
-        return Title(f"{noun[0].upper()}{noun[1:]} against {context.level_name.lower()}")
+        return Title(_alone(context, lines, noun, shown))
     low, high, users = pair
     at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
@@ -47,6 +52,18 @@ def compare_title(
         return Title(f"{at}, {names} are close in {noun}")
     claim = f"{high['candidate']} has {times(ratio)} times the {noun} of {low['candidate']}"
     return Title(f"{at}, {claim}", ratio)
+
+
+def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]) -> str:
+    """The ends of the one line; without one, what is drawn."""
+    named = f"{noun[0].upper()}{noun[1:]}"
+    names = {row["candidate"] for row in lines}
+    if len(names) != 1:
+        return f"{named} against {context.level_name.lower()}"
+    ordered = sorted(lines, key=lambda row: row["users"])
+    ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
+    told = [f"{shown(row['value'])} at {context.level(row['users'])}" for row in ends]
+    return f"{named}: {listing(told)} with {names.pop()}"
 
 
 def _paired(points: Sequence[Row], low: str, high: str, users: int) -> Effect:

@@ -63,7 +63,10 @@ def test_nothing_of_it_is_said_without_a_factor(context: Context) -> None:
     assert title.text == "At 1 user, memory has reads and disk none"
 
 
-def test_a_single_candidate_only_names_what_is_drawn(context: Context) -> None:
-    """There is nothing to compare."""
-    title = compare_title(context, _lines(4, 1, 2)[:1], [], "orders per minute")
+def test_a_single_candidate_is_told_of_alone(context: Context) -> None:
+    """There is nothing to compare: the ends of its line, and without a line what is drawn."""
+    lines = [{"users": users, "candidate": "disk", "value": users * 1000.0} for users in (1, 4)]
+    title = compare_title(context, lines, [], "orders per minute")
+    assert title.text == "Orders per minute: 1,000 at 1 user and 4,000 at 4 users with disk"
+    title = compare_title(context, [], [], "orders per minute")
     assert title.text == "Orders per minute against virtual users"

@@ -9,6 +9,7 @@ from stithy.report.chart import Axis, Panel, Stack, bars_by_users, by_users, dom
 from stithy.report.compose import Drawing, Rows
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import PageTable, Show
 from stithy.report.titles import compare_title
 
@@ -83,12 +84,13 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
     lines = _level_means(points)
     title = compare_title(context, lines, points, curve.noun)
     drawing = Drawing()
-    panel = Panel(lines, points, domain_of(points, log=False), height=240)
+    domain = domain_of(with_spans(points, log=False), log=False)
+    panel = Panel(lines, points, domain, height=240)
     return Figure(
         name=curve.name,
         title=title.text,
         ratio=title.ratio,
-        caption=curve.caption,
+        caption=curve.caption + bars_told(points),
         description=f"{title.text}. Line chart of {curve.noun} against virtual users, one line "
         "for each candidate.",
         footer=context.footer,

@@ -10,7 +10,8 @@ from stithy.report.chart import PERCENT, WIDTH, Axis, Line, Panel, by_users, dom
 from stithy.report.compose import Drawing, Rows, Spec, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.tables import PageTable, Show
+from stithy.report.spans import bars_told, with_spans
+from stithy.report.tables import SHOW, PageTable, Show
 from stithy.report.titles import Title, compare_title
 from stithy.report.wording import listing
 
@@ -27,6 +28,7 @@ class _Family:
     """One figure of several panels with a common vertical axis; `scale` from data to drawing.
 
     `limits`: by panel, what a drive profile calls its limit, which has the unit `divisor`.
+    `absent`: why there is none where no panel has rows.
     """
 
     name: str
@@ -37,6 +39,7 @@ class _Family:
     scale: float = 1.0
     limits: Mapping[str, str] = field(default_factory=dict)
     divisor: float = 1.0
+    absent: str = "no block device under the volumes was sampled (memory-backed volumes have none)"
 
 
 RATE = _Family(
@@ -48,6 +51,18 @@ LATENCY = _Family(
     "device-latency", "mean latency of the device", Axis("Mean latency (ms)", log=True), "duration",
     "Mean time of an operation on the device, queueing in the kernel included, every second "
     "weighted by its operations. Logarithmic axis.", 1000.0,
+)  # fmt: skip
+SLOWEST = _Family(
+    "device-latency-p99", "99th percentile of latency of the emulated drive",
+    Axis("99th percentile of latency (ms)", log=True), "duration",
+    "99th percentile of the time that an operation took in the emulated drive, by its own log of "
+    "every request; the way through the kernel is not in it. Lines join the median windows. "
+    "Logarithmic axis.", 1000.0,
+    absent="the kernel tells only mean times of a device; an emulated drive logs each request",
+)  # fmt: skip
+QUEUE = _Family(
+    "device-queue", "queue length of the device", Axis("Requests that wait or are served"), "rate",
+    "Mean number of requests that waited for the device or were served by it.",
 )  # fmt: skip
 BYTES = _Family(
     "device-bytes", "megabytes per second of the device", Axis("MB per second"), "rate",
@@ -68,11 +83,13 @@ Panels = dict[str, Rows]
 
 
 def draw(context: Context) -> list[Drawn]:
-    """Rates, latencies, bytes and use; each, or why it is not there."""
+    """Rates, latencies, queue, bytes and use; each, or why it is not there."""
     names = metrics.OPERATIONS
     return [
         _figure(context, RATE, {w: _mean(context, names[op][0]) for op, w in OPERATIONS.items()}),
         _figure(context, LATENCY, {w: _latency(context, op) for op, w in OPERATIONS.items()}),
+        _figure(context, SLOWEST, {w: _slowest(context, op) for op, w in OPERATIONS.items()}),
+        _figure(context, QUEUE, {"queue": _mean(context, metrics.QUEUE)}),
         _figure(
             context, BYTES,
             {
@@ -96,6 +113,16 @@ def _latency(context: Context, operation: str) -> Rows:
     return _rows(context, context.latencies(metrics.BLOCK, latency))
 
 
+def _slowest(context: Context, operation: str) -> Rows:
+    """Of each emulated drive and window, as the table `drives` has it."""
+    told = context.run.drives.filter(
+        (pl.col("operation") == operation) & pl.col("latency_p99_s").is_not_null()
+    )
+    windows = context.run.window.select("window_id", "candidate", "users", "block")
+    frame = told.join(windows, on="window_id", how="inner", maintain_order="left")
+    return _rows(context, frame.rename({"role": "subject", "latency_p99_s": "mean"}))
+
+
 def _rows(context: Context, frame: pl.DataFrame, divisor: float = 1.0) -> Rows:
     valid = {window.id: window.valid for window in context.evidence.windows}
     return [
@@ -112,10 +139,7 @@ def _rows(context: Context, frame: pl.DataFrame, divisor: float = 1.0) -> Rows:
 def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
     filled = {title: rows for title, rows in panels.items() if _scaled(rows, family)}
     if not filled:
-        return Absent(
-            family.name, family.noun,
-            "no block device under the volumes was sampled (memory-backed volumes have none)",
-        )  # fmt: skip
+        return Absent(family.name, family.noun, family.absent)
     rows = [{"operation": title, **row} for title, part in filled.items() for row in part]
     title = _title(context, family, filled)
     drawing = Drawing()
@@ -124,8 +148,9 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
         title=title.text,
         ratio=title.ratio,
         caption=family.caption
+        + bars_told(rows)
         + device_limits.told(context, list(family.limits.values()))
-        + _without(context, rows),
+        + _without(context, family, rows),
         description=f"{title.text}. Line charts against virtual users, one for each kind of "
         f"operation ({', '.join(filled)}), one line for each candidate.",
         footer=context.footer,
@@ -136,7 +161,7 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
 
 def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels) -> Spec:
     drawn = {title: _scaled(rows, family) for title, rows in panels.items()}
-    everything = [row for rows in drawn.values() for row in rows]
+    everything = [row for rows in drawn.values() for row in with_spans(rows, family.axis.log)]
     limits = {title: _limits(context, family, title, everything) for title in drawn}
     everything += [{"value": line.value} for lines in limits.values() for line in lines]
     domain = (0.0, 1.0) if family is USE else domain_of(everything, family.axis.log)
@@ -145,8 +170,8 @@ def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels)
         by_users(
             context, drawing, family.axis,
             Panel(
-                _lines(rows), rows, domain, title=title if len(drawn) > 1 else "", width=width,
-                height=250, first=index == 0, limits=limits[title],
+                _lines(family, rows), rows, domain, title=title if len(drawn) > 1 else "",
+                width=width, height=250, first=index == 0, limits=limits[title],
             ),
         )
         for index, (title, rows) in enumerate(drawn.items())
@@ -164,29 +189,32 @@ def _limits(context: Context, family: _Family, panel: str, everything: Rows) -> 
 def _title(context: Context, family: _Family, panels: Panels) -> Title:
     operation, rows = max(panels.items(), key=lambda item: max(r["value"] for r in item[1]))
     noun = family.noun + (f" ({operation})" if len(panels) > 1 else "")
-    lines = _lines(rows)
-    if len({row["candidate"] for row in lines}) > 1:
-        return compare_title(context, lines, rows, noun)
-    return Title(f"{family.noun[0].upper()}{family.noun[1:]} against virtual users")
+    return compare_title(context, _lines(family, rows), rows, noun, shown=SHOW[family.kind])
 
 
-def _without(context: Context, rows: Rows) -> str:
+def _without(context: Context, family: _Family, rows: Rows) -> str:
     """Which candidates have no device to sample."""
     with_device = {row["candidate"] for row in rows}
     missing = [name for name in context.evidence.candidates if name not in with_device]
-    return f" No block device was sampled under {listing(missing)}." if missing else ""
+    if not missing:
+        return ""
+    if family is SLOWEST:
+        return f" There is no emulated drive under {listing(missing)}."
+    return f" No block device was sampled under {listing(missing)}."
 
 
-def _lines(rows: Rows) -> Rows:
+def _lines(family: _Family, rows: Rows) -> Rows:
     """The mean of the valid windows by candidate, level and device; of several devices the busiest.
 
     Stacked devices (a loop device over a disk) see the same operations, so a sum would count twice.
+    Percentiles are never averaged: of these it is the median window.
     """
     valid = [row for row in rows if row["valid"]]
     if not valid:
         return []
     devices = pl.DataFrame(valid).group_by("users", "candidate", "device", maintain_order=True)
-    busiest = devices.agg(pl.col("value").mean()).group_by(
+    value = pl.col("value")
+    busiest = devices.agg(value.median() if family is SLOWEST else value.mean()).group_by(
         "users", "candidate", maintain_order=True
     )
     return busiest.agg(pl.col("value").max()).to_dicts()

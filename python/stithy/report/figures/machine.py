@@ -7,8 +7,11 @@ from stithy.report.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
 from stithy.report.compose import Drawing, Rows, grid
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import PageTable, Show
+from stithy.report.titles import compare_title
 from stithy.report.wording import listing, percent
+from stithy.units import format_size
 
 NAME = "machine"
 ORDER = 32
@@ -63,9 +66,10 @@ def _memory(context: Context) -> Drawn:
             "memory-by-users", "memory of the server and its page cache",
             "the collector `cgroup` has no samples (no memory limit was enforced)",
         )  # fmt: skip
-    title = "Memory of the server and its page cache against virtual users"
+    used = next(iter(panels.values()))
+    title = compare_title(context, _lines(used), used, "memory in use", shown=format_size)
     return _figure(
-        context, "memory-by-users", title, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
+        context, "memory-by-users", title.text, panels, Axis("MiB"), "size", 1 / BYTES_PER_MIB,
         "Mean memory of the server's control group, page cache included.",
     )  # fmt: skip
 
@@ -105,7 +109,9 @@ def _figure(
 ) -> Figure:
     drawing = Drawing()
     drawn = {words: _scaled(points, scale) for words, points in panels.items()}
-    domain = domain_of([row for rows in drawn.values() for row in rows], log=False)
+    domain = domain_of(
+        [row for rows in drawn.values() for row in with_spans(rows, log=False)], log=False
+    )
     charts = [
         by_users(
             context, drawing, axis,
@@ -120,7 +126,7 @@ def _figure(
     return Figure(
         name=name,
         title=title,
-        caption=caption,
+        caption=caption + bars_told(rows),
         description=f"{title}. Line charts against virtual users ({', '.join(panels)}), one line "
         "for each candidate.",
         footer=context.footer,

@@ -8,8 +8,10 @@ from stithy.report.compose import Drawing, Rows, Spec, above, beside
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.response_limit import MS_PER_S, limit_ms, told
+from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import PageTable, Show
 from stithy.report.titles import compare_title
+from stithy.report.wording import duration, listing
 
 NAME = "response"
 ORDER = 20
@@ -30,7 +32,9 @@ def _together(context: Context) -> Drawn:
     rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
         return Absent("response-by-users", "response times", "no window has response times")
-    title = compare_title(context, *series["p95"], "95th percentile of response time")
+    title = compare_title(
+        context, *series["p95"], "95th percentile of response time", shown=duration
+    )
     drawing = Drawing()
     return Figure(
         name="response-by-users",
@@ -38,7 +42,7 @@ def _together(context: Context) -> Drawn:
         ratio=title.ratio,
         caption="Response time over all transaction types, from the moment a user meant to act to "
         "the answer, retries and waiting included. Logarithmic axis."
-        f"{told(context, (ALL,), tuple(PERCENTILES))}",
+        f"{told(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
         description=f"{title.text}. Three line charts of response time against virtual users: "
         "median, 95th and 99th percentile, one line for each candidate.",
         footer=context.footer,
@@ -62,13 +66,14 @@ def _by_transaction(context: Context) -> Drawn:
             charts.append(_row(context, drawing, kind, series, height=130, last=kind == kinds[-1]))
     if not rows:
         return Absent("response-by-transaction", "response times of each type", "there are none")
+    title = _slowest(context, kinds)
     return Figure(
         name="response-by-transaction",
-        title=f"Response times of the {len(charts)} transaction types",
+        title=title,
         caption="Median, 95th and 99th percentile of each transaction type; the charts of a row "
         f"share a logarithmic axis.{told(context, tuple(kinds), tuple(PERCENTILES))}",
-        description="Grid of line charts of response time against virtual users: one row for each "
-        f"transaction type ({', '.join(kinds)}), one column for each percentile.",
+        description=f"{title}. Grid of line charts of response time against virtual users: one row "
+        f"for each transaction type ({', '.join(kinds)}), one column for each percentile.",
         footer=context.footer,
         spec=drawing.spec(above(charts)),
         table=_table(
@@ -76,6 +81,32 @@ def _by_transaction(context: Context) -> Drawn:
             "percentile",
         ),
     )  # fmt: skip
+
+
+def _slowest(context: Context, kinds: list[str]) -> str:
+    """Which type took longest at the highest level, and how long on each candidate."""
+    evidence = context.evidence
+    times_s = {
+        (users, kind, name): value
+        for users in evidence.levels
+        for kind in kinds
+        for name in evidence.candidates
+        if (value := evidence.level_value(name, users, "response_p95_s", kind)) is not None
+    }
+    if not times_s:
+        return f"Response times of the {len(kinds)} transaction types"
+    highest = max(users for users, _, _ in times_s)
+    here = {(kind, name): s for (users, kind, name), s in times_s.items() if users == highest}
+    slowest, _ = max(here, key=lambda key: here[key])
+    of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
+    told = sorted(of_it, key=of_it.__getitem__)
+    shown = list(of_it) if len(of_it) < 4 else [told[0], told[-1]]
+    each = listing([f"{duration(of_it[name])} on {name}" for name in shown])
+    between = ", on the others between" if len(shown) < len(of_it) else ""
+    return (
+        f"At {context.level(highest)}, {slowest} takes longest: its 95th percentile is "
+        f"{each}{between}"
+    )
 
 
 def _row(
@@ -90,7 +121,7 @@ def _row(
     """Three charts side by side with one scale."""
     ms = {key: (_ms(lines), _ms(points)) for key, (lines, points) in series.items()}
     limits = {key: limit_ms(context, kind or ALL, key) for key in series}
-    drawn = [row for _, points in ms.values() for row in points]
+    drawn = [row for _, points in ms.values() for row in with_spans(points, log=True)]
     lines = ({"value": each.value} for limit in limits.values() for each in limit)
     domain = domain_of([*drawn, *lines], log=True)
     charts = [

@@ -8,6 +8,7 @@ from stithy.report.chart import Axis, Panel, by_users, domain_of, window_rows
 from stithy.report.compose import Drawing, Rows
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import PageTable, Show
 from stithy.report.titles import compare_title
 
@@ -60,14 +61,17 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     title = compare_title(context, lines, points, measure.noun)
     drawing = Drawing()
     chart = by_users(
-        context, drawing, Axis(measure.axis), Panel(lines, points, domain_of(points, log=False))
+        context,
+        drawing,
+        Axis(measure.axis),
+        Panel(lines, points, domain_of(with_spans(points, log=False), log=False)),
     )
     return Figure(
         name=measure.name,
         title=title.text,
         ratio=title.ratio,
         caption=f"{measure.caption} Points are windows, lines join the levels; hollow points are "
-        "invalid windows and support no claim.",
+        f"invalid windows and support no claim.{bars_told(points)}",
         description=f"{title.text}. Line chart of {measure.noun} against virtual users, one line "
         f"for each candidate: {', '.join(context.evidence.candidates)}.",
         footer=context.footer,
