@@ -67,10 +67,11 @@ def test_more_of_a_thing_never_takes_it_from_the_limits(seen: Sight, by: float, 
 
 @given(seen=sights())
 def test_what_limits_is_the_largest_share_that_holds(seen: Sight) -> None:
-    """And no rule both holds and is silent."""
+    """Of those that the throughput proves, if there are any; no rule both holds and is silent."""
     found = judge(seen)
     holding = [each for each in found.judged if each.holds]
-    shares = [each.share or 0.0 for each in holding]
+    proven = [each for each in holding if each.is_proven]
+    shares = [each.share or 0.0 for each in proven or holding]
     assert (found.by is None) == (not holding)
     if found.by is not None:
         assert found.by.share == max(shares)

@@ -21,13 +21,17 @@ NO_STORAGE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Judged:
-    """What a rule of this name said of a window; `holds` is None where it could not speak."""
+    """What a rule of this name said of a window; `holds` is None where it could not speak.
+
+    `is_proven`: as of an `Answer`.
+    """
 
     rule: str
     share: float | None
     says: str
     because: str | None
     holds: bool | None
+    is_proven: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ def rules() -> dict[str, ModuleType]:
 def judge(sight: Sight) -> Limited:
     """What limited a window.
 
-    Own: the tightest of the bounds that are reached far enough; of equal ones the first by file.
+    Own: the tightest of the bounds that are reached far enough, those first that the throughput
+    proves; of equal ones the first by file.
     """
     found = [(rule, rule.judge(sight)) for rule in rules().values()]
     judged = _ordered(_judged(rule, answer) for rule, answer in found if answer is not None)
@@ -88,9 +93,15 @@ def judge(sight: Sight) -> Limited:
 
 def _judged(rule: ModuleType, answer: Answer) -> Judged:
     holds = None if answer.share is None else bool(answer.share >= rule.HOLDS_FROM)
-    return Judged(rule.NAME, answer.share, answer.says, answer.because, holds)
+    proven = bool(holds and answer.is_proven)
+    return Judged(rule.NAME, answer.share, answer.says, answer.because, holds, proven)
 
 
 def _ordered(judged: Iterable[Judged]) -> tuple[Judged, ...]:
-    """The largest share first, what could not speak last."""
-    return tuple(sorted(judged, key=lambda each: (each.share is None, -(each.share or 0.0))))
+    """What is proven first, then the largest share, and last what could not speak."""
+    return tuple(
+        sorted(
+            judged,
+            key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)),
+        )
+    )

@@ -25,11 +25,13 @@ class Answer:
     """What a rule found: how much of its bound the window reached, as a share of 1, and in words.
 
     `share` is None where the rule could not speak, `because` says then what is missing.
+    `is_proven`: the throughput itself shows that the bound is reached, whatever else was full.
     """
 
     share: float | None
     says: str = ""
     because: str | None = None
+    is_proven: bool = False
 
 
 def unknown(because: str) -> Answer:

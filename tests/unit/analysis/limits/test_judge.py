@@ -59,6 +59,21 @@ def test_a_throughput_capped_by_pauses_is_no_storage_result() -> None:
     assert not found.is_storage_result
 
 
+def test_users_who_nearly_always_pause_limit_whatever_is_full_beside_them() -> None:
+    """The work of others fills the CPUs, and the users do what their pauses allow."""
+    beside = judge(sight(places=8, paced=True, under_way=0.5, host=Cpus(2, 1.0)))
+    assert beside.kind == "users"
+    assert [each.rule for each in beside.also] == ["host-cpu"]
+    held_up = judge(sight(places=8, paced=True, under_way=2.0, host=Cpus(2, 1.0)))
+    assert held_up.kind == "host-cpu"
+
+
+def test_a_late_driver_is_told_before_users_who_pause() -> None:
+    """It did not do what the users were to do."""
+    found = judge(sight(places=8, paced=True, under_way=0.5, late="the hammer was late"))
+    assert found.kind == "driver"
+
+
 def test_users_who_spend_a_fifth_of_their_time_with_storage_leave_it_a_part() -> None:
     """Then storage that took no time would do a quarter more."""
     found = judge(

@@ -191,7 +191,7 @@ def test_an_emulation_that_failed_is_the_limit() -> None:
     """Only where drives are emulated."""
     assert emulation.judge(sight(slowed="late")) is None
     failed = emulation.judge(sight(emulated=True, slowed="it was late"))
-    assert failed == Answer(1.0, "it was late")
+    assert failed == Answer(1.0, "it was late", is_proven=True)
     assert _share(emulation.judge(sight(emulated=True))) == 0.0
 
 

@@ -21,7 +21,7 @@ def judge(sight: Sight) -> Answer:
     Source: docs/explanation/method.md, "The driver's head-room". Own: time outside.
     """
     if sight.late is not None:
-        return Answer(1.0, sight.late)
+        return Answer(1.0, sight.late, is_proven=True)
     outside, asked = _outside(sight), sight.head_room.share
     if outside is not None and outside >= max(HOLDS_FROM, asked or 0.0):
         return Answer(outside, f"{percent(outside)} of the users' time passed outside the server")

@@ -22,4 +22,4 @@ def judge(sight: Sight) -> Answer | None:
         return None
     if sight.slowed is None:
         return Answer(0.0, "it kept to its profiles")
-    return Answer(1.0, sight.slowed)
+    return Answer(1.0, sight.slowed, is_proven=True)

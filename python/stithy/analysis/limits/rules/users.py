@@ -19,6 +19,10 @@ IS_STORAGE = False
 SERVED_SHARE = 0.99
 """Own: fewer may wait at any moment, without growing in number; see `validity.driving`."""
 
+PROVEN_SHARE = 0.9
+"""Source: N / Z bounds a closed loop with the pause Z; from nine tenths of it on, even a server
+that took no time would give at most a ninth more. CPUs may be full beside it, with other work."""
+
 PROPORTIONAL = 0.5
 """Own: growth by half as much as the users grew is growth; less is that of something that fills."""
 
@@ -38,7 +42,7 @@ def judge(sight: Sight) -> Answer:
     if own and sight.growth is not None and sight.growth.share < PROPORTIONAL:
         own = 0.0
     share = min(1.0, paused + (own or 0.0))
-    return Answer(share, _says(paused, own or 0.0, sight))
+    return Answer(share, _says(paused, own or 0.0, sight), is_proven=paused >= PROVEN_SHARE)
 
 
 def _asked(sight: Sight) -> Answer:
@@ -48,7 +52,8 @@ def _asked(sight: Sight) -> Answer:
     served = 1 - sight.unserved_share
     if served < SERVED_SHARE:
         return Answer(0.0, f"{percent(sight.unserved_share)} of what was due was not begun")
-    return Answer(served, f"{percent(served)} of the transactions that were due were served")
+    told = f"{percent(served)} of the transactions that were due were served"
+    return Answer(served, told, is_proven=True)
 
 
 def _own_work(sight: Sight) -> float | None:
