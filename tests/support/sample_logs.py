@@ -1,4 +1,4 @@
-"""Latency logs of a made-up window: as many values a second and type as its table tells."""
+"""Latency logs of a made-up window: as many values of each type as its table tells."""
 
 import math
 import random
@@ -24,6 +24,7 @@ def write_logs(stem: Path, seconds: Sequence[Row], times: Sequence[Row], seed: s
 
     `times`: the rows of `transactions`, whose percentiles the values follow.
     """
+    answered = _answered(seconds, times)
     for what in ("response", "service"):
         draw = random.Random(f"{seed}/{what}")
         curves = {row["transaction"]: _curve(row, what) for row in times}
@@ -31,9 +32,25 @@ def write_logs(stem: Path, seconds: Sequence[Row], times: Sequence[Row], seed: s
         for _, each in groupby(seconds, key=lambda row: row["second"]):
             for row in each:
                 if row["transaction"] != "all":
-                    made = _histogram(row["committed"], curves[row["transaction"]], draw)
+                    count = answered[row["transaction"], row["second"]]
+                    made = _histogram(count, curves[row["transaction"]], draw)
                     lines.append(f"Tag={row['transaction']},{row['at_s']:.3f},1.000,1.0,{made}\n")
         stem.with_name(f"{stem.name}.{what}.hlog").write_text(log(*lines))
+
+
+def _answered(seconds: Sequence[Row], times: Sequence[Row]) -> dict[tuple[str, int], int]:
+    """By type and second: those of the seconds, evened out to the totals of the measurement."""
+    found = {(row["transaction"], row["second"]): row["committed"] for row in seconds}
+    measured = sorted({row["second"] for row in seconds if row["phase"] == "measure"})
+    for row in times:
+        name, wanted = row["transaction"], row["committed"] + row["rolled_back"]
+        missing = wanted - sum(found[name, second] for second in measured)
+        for index, second in enumerate(measured):
+            left = len(measured) - index
+            more = max(missing // left, -found[name, second])
+            found[name, second] += more
+            missing -= more
+    return found
 
 
 def _curve(row: Row, what: str) -> list[tuple[float, float]]:

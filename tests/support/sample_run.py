@@ -35,6 +35,7 @@ from stithy.results.manifest import (
     comparability_key,
     sha256_of,
 )
+from stithy.results.read import WINDOW_TABLES
 from stithy.results.write import write_json, write_table
 from stithy.thresholds import Threshold
 from support.sample_drives import drive_rows, sample_drive
@@ -246,14 +247,18 @@ def _write_window(run: RunDirectory, shape: Shape, place: _Place) -> None:
     row = {**load.window_row(), **shape.changes.get(place.window_id, {})}
     _write(where.table("window"), tables.WINDOW, [row])
     if row["missing_because"] is not None:
+        for table in WINDOW_TABLES:
+            if table is not tables.WINDOW:
+                _write(where.table(table.name), table, [])
+        _write(where.table("series"), tables.SERIES, [])
         return
     times, seconds = load.transaction_rows(), load.second_rows()
     _write(where.table("transactions"), tables.TRANSACTIONS, times)
     _write(where.table("seconds"), tables.SECONDS, seconds)
     if shape.logs:
         write_logs(where.hlog_stem, seconds, times, f"{shape.seed}/{place.window_id}")
-    if shape.series:
-        _write(where.table("series"), tables.SERIES, load.series_rows())
+    series = load.series_rows() if shape.series else []
+    _write(where.table("series"), tables.SERIES, series)
     _write(where.table("conditions"), tables.CONDITIONS, load.condition_rows())
     around = {**load.surroundings_row(), **shape.surroundings.get(place.window_id, {})}
     _write(where.table("surroundings"), tables.SURROUNDINGS, [around])

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -267,13 +268,15 @@ def gather(
     levels: Sequence[int] = (),
     workload: Workload | None = None,
     samples: Sampled | None = None,
+    damaged: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
     `frames`: the tables of `results.tables` by name; any may be missing or empty.
     `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
     `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
-    where the table `series` is not among the frames.
+    where the table `series` is not among the frames. `damaged`: by the id of a window, what of its
+    tables cannot be read, without which nobody knows whether it is valid.
     Own: a join on `window_id`.
     """
     rows = _rows(frames, "window")
@@ -298,7 +301,7 @@ def gather(
             row,
             conditions.get(name, ()),
             next(iter(restores.get(name, ())), None),
-            seen.get(name, Watched()),
+            seen.get(name, Watched()) if name not in damaged else Watched(),
             ledgers.get(name, ()),
             findings.get(name, ()),
             drives.get(name, ()),
@@ -307,6 +310,7 @@ def gather(
             before.get(_block_of(row)),
             around.get(name),
             measured_again=not row["attempt"] and (row["users"], row["block"]) in again,
+            damaged=damaged.get(name, ()),
         )
         return Window(row, by_type, reasons, laws, steady.get(name))
 

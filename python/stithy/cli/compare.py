@@ -146,9 +146,10 @@ def _short(base: Path, other: Path) -> tuple[str, str]:
 
 def _flaws(run: _Run) -> list[str]:
     """What must be known of a run before its numbers are."""
-    from stithy.report.lost import left_out
+    from stithy.report.lost import files, left_out
 
     told = left_out(run.context.evidence.windows)
+    damaged = files(run.context)
     ended = [f"{run.path}: the run was not finished ({run.manifest.end})"]
     changed = [
         f"{run.path}: resumed although something had changed: {text}"
@@ -156,6 +157,7 @@ def _flaws(run: _Run) -> list[str]:
         for text in session.changed
     ]
     return [
+        *([f"{run.path}: {damaged}; its report says which"] if damaged else []),
         *([f"{run.path}: {told}; left out"] if told else []),
         *(ended if run.manifest.end != "finished" else []),
         *changed,

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from stithy.report.context import Context
 
 
+UNKNOWN = (
+    "Whether thresholds were met is not known: the manifest, which holds them, cannot be read."
+)
+
+
 @dataclass(frozen=True)
 class Judged:
     """The thresholds of a run: as lines for people, as values for programs, as an exit code.
@@ -51,11 +56,14 @@ def judge(context: "Context", junit: Path | None) -> Judged:
     from stithy.report.thresholds import judged, lines
 
     judgements = judged(context)
-    if junit is not None:
-        if context.manifest is None:
+    if context.manifest is None:
+        if junit is not None:
             problem = "its manifest cannot be read, and with it no threshold"
             where = str(context.run.directory.root)
             raise InvalidMeasurement(problem, where=where, remedy="run the study again")
+        # Nobody may take it for a run whose thresholds were all met.
+        return Judged((UNKNOWN,), [], Exit.INVALID, answered(context))
+    if junit is not None:
         _write(junit, junit_xml(context, judgements))
     code = exit_of(judgements)
     return Judged(lines(judgements), _values(judgements), code, answered(context))

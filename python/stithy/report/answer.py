@@ -114,16 +114,24 @@ def _has(window: Window, flag: Flag) -> bool:
 
 def _unfinished(context: Context) -> Iterator[str]:
     manifest = context.manifest
+    if (told := lost.files(context)) is not None:
+        yield f"{told}; which of them, and why, is told under Validity."
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
         return
     if absent := len(context.not_run):
-        verb = "was" if absent == 1 else "were"
-        yield f"{absent} of {plural(len(manifest.plan.windows), 'planned window')} {verb} not run."
+        planned = plural(len(manifest.plan.windows), "planned window")
+        yield f"{absent} of {planned} {_gone(absent, finished=context.is_finished)}."
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
         verb = "was" if manifest.end == "interrupted" else "has"
         yield f"The run {verb} {manifest.end}{because}."
+
+
+def _gone(absent: int, *, finished: bool) -> str:
+    if finished:
+        return f"{'is' if absent == 1 else 'are'} not in the results, although the run finished"
+    return f"{'was' if absent == 1 else 'were'} not run"
 
 
 def table(found: Sequence[Finding]) -> PageTable:

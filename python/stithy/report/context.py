@@ -105,8 +105,13 @@ class Context:
         if self.manifest is None:
             return []
         plan = self.manifest.plan
-        have = {window.id for window in self.evidence.windows} | {*plan.skipped}
+        have = {window.id for window in self.evidence.windows} | {*plan.skipped, *self.run.unread}
         return [each for each in (*plan.windows, *plan.further) if each not in have]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run came to its end, so that what is missing was lost afterwards."""
+        return self.manifest is not None and self.manifest.end == "finished"
 
     @property
     def is_open(self) -> bool:
@@ -175,7 +180,8 @@ def context_of(run: Run) -> Context:
     """The context of a run as read."""
     samples = sampled(run.samples.parts(), run.window, weights())
     evidence = evidence_of(run, samples)
-    merged = merged_levels(run.directory, evidence)
+    merged, lost = merged_levels(run.directory, evidence)
+    run = replace(run, other_problems=(*run.other_problems, *lost))
     plan = run.manifest.plan if run.manifest else None
     search = _search(plan.search if plan else None)
     asked = _asked(plan.question if plan else None)
@@ -197,7 +203,7 @@ def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
     users = list(manifest.load.users) if manifest else []
     known = plugins("workload").get(manifest.workload.name) if manifest else None
     workload = known.WORKLOAD if known else None
-    return gather(_tables(run), names, users, workload, samples)
+    return gather(_tables(run), names, users, workload, samples, run.damaged)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:

@@ -6,6 +6,8 @@ hammer. Logs of drives are read only where a study asks about a percentile of th
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
 from statistics import median
 
 import polars as pl
@@ -13,29 +15,47 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.latency import Merged, merged_percentiles
 from stithy.analysis.measures import Measure, Times, of_drives
-from stithy.metrics import Quantity
+from stithy.metrics import ALL, Quantity
 from stithy.results.drives import LOG_SUFFIX
 from stithy.results.histograms import read_histograms
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.results.layout import RunDirectory
+from stithy.results.table_files import Problem
+from stithy.results.tables import HISTOGRAMS
+
+NOT_WHOLE = "missing, or not whole, and so is the table of its histograms"
+
+POOL_WAIT = "pool-wait"
 
 JOIN_TOLERANCE_S = 0.001
 """Time stamps of the logs have milliseconds; those of the windows are finer."""
 
 
-def merged_levels(directory: RunDirectory, evidence: Evidence) -> dict[tuple[str, int], Merged]:
+def merged_levels(
+    directory: RunDirectory, evidence: Evidence
+) -> tuple[dict[tuple[str, int], Merged], list[Problem]]:
     """Percentiles over the valid windows of each candidate and level that has two or more.
 
     A level of which any log is missing or damaged has no entry: part of the windows would be a
-    distribution of something else.
+    distribution of something else. What is missing is told.
     """
-    found = {}
+    found, problems = {}, []
     for name in evidence.candidates:
         for users in evidence.levels:
             windows = evidence.valid_at(name, users)
-            if len(windows) > 1 and (merged := _merged(directory, windows)):
+            if len(windows) < 2:
+                continue
+            if merged := _merged(directory, windows):
                 found[name, users] = merged
-    return found
+            else:
+                problems += _lost(directory, windows)
+    return found, problems
+
+
+def _lost(directory: RunDirectory, windows: tuple[Window, ...]) -> list[Problem]:
+    """The logs of those windows whose times are not known."""
+    lost = [each for each in windows if distributions(directory, [each], "response") is None]
+    return [Problem(_log(directory, each, "response"), NOT_WHOLE) for each in lost]
 
 
 def _merged(directory: RunDirectory, windows: tuple[Window, ...]) -> Merged | None:
@@ -49,14 +69,30 @@ def distributions(
     """The times of a kind in these windows' measurements, merged, by transaction type.
 
     `kind`: `response`, `service` or `pool-wait`. From the windows' tables of histograms, or where
-    one is missing from the logs; None where a window has neither.
+    one is missing from the logs; None where a window has neither, or neither is whole.
     """
+    paths = [directory.window(each.id).table(HISTOGRAMS.name) for each in windows]
     try:
-        return read_histograms(
-            [directory.window(each.id).table("histograms") for each in windows], kind
-        )
+        found = read_histograms(paths, kind)
     except (OSError, ValueError):
-        return _from_logs(directory, windows, kind)
+        found = {}
+    if _is_whole(found, windows, kind):
+        return found
+    logged = _from_logs(directory, windows, kind)
+    return logged if logged is not None and _is_whole(logged, windows, kind) else None
+
+
+def _is_whole(found: dict[str, Histogram], windows: Sequence[Window], kind: str) -> bool:
+    """Whether they hold each transaction that was answered, of those that have such a time.
+
+    A log that was cut between two lines has no other mark of it.
+    """
+    if kind == POOL_WAIT:
+        return bool(found)
+    types = {name for each in windows for name in each.transactions} - {ALL}
+    answered = {name: sum(each.completed(name) for each in windows) for name in types}
+    held = {name: each.count for name, each in found.items()}
+    return {k: n for k, n in held.items() if n} == {k: n for k, n in answered.items() if n}
 
 
 def distribution(
@@ -75,9 +111,8 @@ def seconds(directory: RunDirectory, window: Window) -> list[tuple[int, Histogra
     """
     start_s = window.row["started_at_s"]
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
-    stem = directory.window(window.id).hlog_stem
     try:
-        lines = read_hlog(stem.with_name(f"{stem.name}.response.hlog"), until_s=until)
+        lines = read_hlog(_log(directory, window, "response"), until_s=until)
     except (OSError, ValueError):
         return []
     return [(max(0, round(each.started_at_s - start_s)), each.histogram) for each in lines]
@@ -99,11 +134,15 @@ def _from_logs(
 
 def _measured(directory: RunDirectory, window: Window, kind: str) -> list[Interval]:
     """The lines of a log that began within the measurement; damage anywhere in it is damage."""
-    stem = directory.window(window.id).hlog_stem
     since = window.row["measure_from_s"] - JOIN_TOLERANCE_S
     until = window.row["measure_to_s"] - JOIN_TOLERANCE_S
-    lines = read_hlog(stem.with_name(f"{stem.name}.{kind}.hlog"))
+    lines = read_hlog(_log(directory, window, kind))
     return [each for each in lines if since <= each.started_at_s < until]
+
+
+def _log(directory: RunDirectory, window: Window, kind: str) -> Path:
+    stem = directory.window(window.id).hlog_stem
+    return stem.with_name(f"{stem.name}.{kind}.hlog")
 
 
 def drive_measure(
@@ -178,7 +217,7 @@ def _merged_drives(
     spans = [(row["measure_from_s"], row["measure_to_s"]) for row in windows]
     found: dict[tuple[str, str], DriveTimes] = {}
     for role in told["role"].unique(maintain_order=True):
-        logs = sorted(directory.drives.rglob(f"{cell[0]}.{role}{LOG_SUFFIX}"))
+        logs = sorted(directory.drives.rglob(escape(f"{cell[0]}.{role}{LOG_SUFFIX}")))
         try:
             lines = [
                 each
@@ -207,7 +246,7 @@ def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operat
     found: dict[str, Histogram] = {}
     for role in roles:
         # A resumed run made its drives anew, each time with logs of their own.
-        logs = sorted(directory.drives.rglob(f"{window.candidate}.{role}{LOG_SUFFIX}"))
+        logs = sorted(directory.drives.rglob(escape(f"{window.candidate}.{role}{LOG_SUFFIX}")))
         try:
             lines = [
                 each

@@ -56,6 +56,22 @@ def again(context: Context) -> str:
     return f"{told[0].upper()}{told[1:]}"
 
 
+def files(context: Context) -> str | None:
+    """How many files of the results cannot be used, and windows with them; None where all can.
+
+    Latency logs are told with the rest of what is missing: without one of them the median window
+    answers, as the method says.
+    """
+    damaged = sum(problem.path.suffix != ".hlog" for problem in context.run.problems)
+    if not damaged:
+        return None
+    verb = "is" if damaged == 1 else "are"
+    told = f"{plural(damaged, 'file')} of the results {verb} missing or damaged"
+    unread = len(context.run.unread)
+    it = "it" if damaged == 1 else "them"
+    return f"{told}, and with {it} {plural(unread, 'window')}" if unread else told
+
+
 def left_out(windows: Sequence[Window]) -> str | None:
     """`3 of 8 windows are invalid`, and what was dropped with them; None where all are valid."""
     invalid = sum(bool(window.failures) for window in windows)

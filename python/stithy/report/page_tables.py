@@ -308,7 +308,8 @@ def titles(figures: Iterable[Figure]) -> PageTable:
 def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
     """What this report could not show, and why: figures, planned windows, damaged files."""
     rows = [{"what": what, "because": because} for what, because in absent]
-    rows += [{"what": f"window {each}", "because": "it was not run"} for each in context.not_run]
+    gone = "it is not there" if context.is_finished else "it was not run"
+    rows += [{"what": f"window {each}", "because": gone} for each in context.not_run]
     root = context.run.directory.root
     rows += [
         {"what": str(_relative(problem.path, root)), "because": problem.text}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stithy.results import seal
 from stithy.results.convert import Latencies, measured_intervals
 from stithy.results.hlog import Histogram, Interval, merge
 
@@ -61,6 +62,9 @@ def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:
     """
     import polars as pl
 
+    for path in paths:
+        if seal.is_whole(path.read_bytes()) is False:
+            raise ValueError(f"not a table of histograms: {path} is not what was written")
     try:
         rows = (
             pl.scan_parquet(list(paths), glob=False)
@@ -70,7 +74,7 @@ def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:
             .sort("transaction", "bucket")
             .collect()
         )
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise ValueError(f"not a table of histograms: {error}") from error
     found: dict[str, Histogram] = {}
     for (name,), part in rows.partition_by("transaction", as_dict=True).items():

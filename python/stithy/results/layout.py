@@ -34,6 +34,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+WINDOWS = "windows"
+"""The folder of all window directories."""
+
 
 @dataclass(frozen=True)
 class WindowDirectory:
@@ -148,7 +151,7 @@ class RunDirectory:
     @property
     def windows(self) -> Path:
         """Parent of all window directories."""
-        return self.root / "windows"
+        return self.root / WINDOWS
 
     def window(self, window_id: str) -> WindowDirectory:
         """The directory of one window."""

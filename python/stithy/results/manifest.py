@@ -10,12 +10,17 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from stithy.thresholds import Threshold
 
-SCHEMA_VERSION = 1
-"""Version of `manifest.json` and of the tables. 1: first form."""
+SCHEMA_VERSION = 2
+"""Version of `manifest.json` and of the tables, told in each of them.
+
+1: the first form, to which tables, columns and keys were added without a new number.
+2: all of these; each file tells its version and its own SHA-256 (`seal`).
+Older ones are read through `migrate`; newer ones are refused.
+"""
 
 Scalar = str | int | float | bool | None
 
@@ -160,11 +165,6 @@ class CalibrationFacts(_Facts):
     missing_because: str | None = None
 
 
-def _metric(name: object) -> object:
-    """The name of a metric; the first runs told this one by its column."""
-    return "p95" if name == "response_p95_s" else name
-
-
 class QuestionFacts(_Facts):
     """The primary question: which of two candidates is better at a level, by a metric.
 
@@ -174,7 +174,7 @@ class QuestionFacts(_Facts):
     """
 
     users: int
-    metric: Annotated[str, BeforeValidator(_metric)]
+    metric: str
     margin_share: float
     candidates: tuple[str, str] | None = None
     blocks_least: int

@@ -4,20 +4,20 @@ A piece that is missing or damaged is listed in `Run.problems` and the rest is r
 interrupted run still gives a report. Files are never changed.
 """
 
-import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from stithy.errors import UserError
+from stithy.results import migrate
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import SCHEMA_VERSION, Manifest
+from stithy.results.manifest import SCHEMA_VERSION, Manifest, sha256_of
+from stithy.results.pieces import Damaged, manifest_of, text_of, version_of, window_of
 from stithy.results.samples import Samples
-from stithy.results.table_files import Problem, read_table, read_tables, short
+from stithy.results.table_files import MISSING, Problem, read_table, read_tables
 from stithy.results.tables import (
     CANARY,
     CONDITIONS,
@@ -43,6 +43,11 @@ WINDOW_TABLES = (
 """Those of each window, but for the samples, which are read when they are asked for."""
 
 RUN_TABLES = (CONDITIONS, RESTORES, CANARY)
+
+OWN_ROW = f"{WINDOW.name}.parquet"
+
+JUDGING = (TRANSACTIONS, CONDITIONS, SERIES, DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS)
+"""The tables whose rows can make a window invalid."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,22 @@ class Run:
         found = (*self.other_problems, *self.samples.problems)
         return tuple(sorted(found, key=lambda each: each.path))
 
+    @property
+    def unread(self) -> list[str]:
+        """The ids of windows that are there, but whose own row cannot be read."""
+        own = (each.path for each in self.problems if each.path.stem == WINDOW.name)
+        return [name for path in own if (name := window_of(path)) is not None]
+
+    @property
+    def damaged(self) -> dict[str, list[str]]:
+        """By the id of a window: the files without which nobody knows whether it is valid."""
+        judging = {each.name for each in JUDGING}
+        found: dict[str, list[str]] = {}
+        for path in (each.path for each in self.problems if each.path.stem in judging):
+            if (name := window_of(path)) is not None:
+                found.setdefault(name, []).append(path.name)
+        return found
+
 
 def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     """The run in directory `root`; of its windows those with these ids, None: all of them.
@@ -91,12 +112,14 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     _require_run(directory)
     problems: list[Problem] = []
     manifest = _manifest(directory.manifest, problems)
-    names = _window_names(directory, windows)
+    study = _study(directory.study, manifest, problems)
+    names = _window_names(directory, windows, problems)
     frames = _frames(directory, names, problems)
+    known = _without_later(problems, directory, names, manifest)
     return Run(
         directory=directory,
         manifest=manifest,
-        study=_study(directory.study, problems),
+        study=study,
         window=frames["window"].sort("started_at_s", "window_id", nulls_last=True),
         transactions=frames["transactions"],
         seconds=frames["seconds"],
@@ -108,7 +131,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         surroundings=frames["surroundings"],
         restores=frames["restores"],
         canary=frames["canary"].sort("at_s", "window_id"),
-        other_problems=tuple(problems),
+        other_problems=tuple(known),
     )
 
 
@@ -117,7 +140,10 @@ def read_manifest(path: Path) -> Manifest | None:
 
     Raises UserError for one that a newer version of Stithy wrote.
     """
-    return _manifest(path, [])
+    try:
+        return manifest_of(path)
+    except Damaged:
+        return None
 
 
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
@@ -127,12 +153,16 @@ def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
 
 
 def _require_run(directory: RunDirectory) -> None:
-    if not directory.root.is_dir():
+    try:
+        names = {each.name for each in directory.root.iterdir()}
+    except FileNotFoundError:
         problem = "no such directory"
-    elif not (directory.manifest.exists() or directory.windows.is_dir()):
-        problem = "not a run directory: it has neither manifest.json nor windows/"
+    except OSError as error:
+        problem = os.strerror(error.errno or 0).lower()
     else:
-        return
+        if names & {directory.manifest.name, directory.windows.name}:
+            return
+        problem = "not a run directory: it has neither manifest.json nor windows/"
     raise UserError(
         problem, where=str(directory.root), remedy="name a directory that `stithy run` wrote"
     )
@@ -140,30 +170,48 @@ def _require_run(directory: RunDirectory) -> None:
 
 def _manifest(path: Path, problems: list[Problem]) -> Manifest | None:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        _require_known_version(path, document)
-        return Manifest.model_validate(document)
-    except (OSError, ValueError, ValidationError) as error:
-        problems.append(Problem(path, short(error)))
+        return manifest_of(path)
+    except Damaged as damage:
+        problems.append(Problem(path, str(damage)))
         return None
 
 
-def _require_known_version(path: Path, document: object) -> None:
-    version = document.get("schema_version") if isinstance(document, dict) else None
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise UserError(
-            f"results of schema version {version}; this Stithy reads up to {SCHEMA_VERSION}",
-            where=str(path),
-            remedy="use the newer Stithy that wrote them",
-        )
-
-
-def _study(path: Path, problems: list[Problem]) -> str | None:
+def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> str | None:
+    """The study file, where it is the one that was run."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        problems.append(Problem(path, short(error)))
+        text = text_of(path)
+        if manifest is not None and sha256_of(text) != manifest.study_sha256:
+            raise Damaged("not the study that was run (SHA-256)")
+    except Damaged as damage:
+        problems.append(Problem(path, str(damage)))
         return None
+    return text
+
+
+def _without_later(
+    problems: Sequence[Problem],
+    directory: RunDirectory,
+    windows: Iterable[str],
+    manifest: Manifest | None,
+) -> Sequence[Problem]:
+    """The problems, without tables that there were not yet when run or windows were made.
+
+    Where any window of the same version has such a table, the others have lost it.
+    """
+    later = migrate.absent(migrate.OLDEST)
+    lacking = [each for each in problems if each.text == MISSING and each.path.stem in later]
+    if not lacking:
+        return problems
+    made: dict[int | None, set[Path]] = {}
+    for folder in (directory.window(each).root for each in windows):
+        made.setdefault(version_of(folder / OWN_ROW), set()).add(folder)
+    of_run = (manifest.schema_version if manifest else None, {directory.table("").parent})
+    never: set[Problem] = set()
+    for version, folders in (*made.items(), of_run):
+        for name in migrate.absent(version or SCHEMA_VERSION):
+            here = {e for e in lacking if e.path.stem == name and e.path.parent in folders}
+            never |= here if len(here) == len(folders) else set()
+    return [each for each in problems if each not in never]
 
 
 def _frames(
@@ -182,9 +230,15 @@ def _frames(
     return frames
 
 
-def _window_names(directory: RunDirectory, wanted: Sequence[str] | None) -> list[str]:
-    """The windows that have a directory, by name."""
-    if not directory.windows.is_dir():
+def _window_names(
+    directory: RunDirectory, wanted: Sequence[str] | None, problems: list[Problem]
+) -> list[str]:
+    """The windows that have a directory, by name; a run makes the folder with its first window."""
+    try:
+        there = sorted(each.name for each in directory.windows.iterdir() if each.is_dir())
+    except FileNotFoundError:
         return []
-    there = sorted(each.name for each in directory.windows.iterdir() if each.is_dir())
+    except OSError as error:
+        problems.append(Problem(directory.windows, os.strerror(error.errno or 0).lower()))
+        return []
     return there if wanted is None else [each for each in there if each in wanted]

@@ -1,5 +1,6 @@
 """The reference page of the tables, derived from their declarations."""
 
+from stithy.results.manifest import SCHEMA_VERSION
 from stithy.results.tables import TABLES, Column, Table
 
 _KINDS = {
@@ -10,7 +11,7 @@ _KINDS = {
     "texts": "list of texts",
 }
 
-_HEAD = """\
+_HEAD = f"""\
 # The tables of the results
 
 Written from `python/stithy/results/tables.py`; do not edit. The names of the files are in
@@ -19,6 +20,16 @@ Written from `python/stithy/results/tables.py`; do not edit. The names of the fi
 Every table is a Parquet file. Its metadata repeat what stands here, under keys that begin with
 `stithy.`. A missing value is null, never 0; the columns that may be null say so.
 Times are seconds, instants are Unix time in seconds, sizes are bytes.
+
+Results tell the version of their schema, `stithy.schema_version` in the metadata of a table and
+`schema_version` in `manifest.json`: today {SCHEMA_VERSION}. Those of older versions are read as if
+they had been written today, and no file of them is changed (`python/stithy/results/migrate/`);
+newer ones are refused.
+
+`stithy.sha256`, in the manifest `sha256`, is the SHA-256 of the file in which these 64 digits are
+zeros. A file that is no longer what was written is left out and named in the report, and a window
+supports no claim without a file that could have made it invalid. Tables that another program wrote
+tell neither version nor digest, and are taken as they are.
 """
 
 

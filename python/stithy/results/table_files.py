@@ -1,15 +1,22 @@
 """Reading tables back: one file, many at once, and what is wrong with those that cannot be read."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.results.frames import empty_frame, schema
-from stithy.results.tables import Table
+from stithy.results.pieces import Damaged, content_of, impossible, is_current, table_of, window_of
+from stithy.results.tables import WINDOW, Table
 
 if TYPE_CHECKING:
     import polars as pl
+
+MISSING = "missing"
+
+_FILE = "stithy.file"
+"""A column for the path of each row; no table has one of this name."""
 
 
 @dataclass(frozen=True)
@@ -23,51 +30,54 @@ class Problem:
 def read_tables(table: Table, paths: Sequence[Path], problems: list[Problem]) -> "pl.DataFrame":
     """The rows of all these files of a table, in their order; what cannot be read is told.
 
-    A run from before there was the table has no file of it, which is no problem.
+    Raises UserError for a file that a newer version of Stithy wrote.
     """
-    if not any(path.exists() for path in paths):
-        if not table.later:
-            problems += [Problem(path, "missing") for path in paths]
-        return empty_frame(table)
-    if (whole := _at_once(table, paths)) is not None:
-        return whole
     import polars as pl
 
-    frames = (read_table(table, path, problems) for path in paths)
+    there = [path for path in paths if os.path.lexists(path)]
+    problems += [Problem(path, MISSING) for path in paths if not os.path.lexists(path)]
+    if not there:
+        return empty_frame(table)
+    if (whole := _at_once(table, there)) is not None:
+        return whole
+    frames = (read_table(table, path, problems) for path in there)
     return pl.concat([empty_frame(table), *(each for each in frames if each is not None)])
 
 
 def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
-    """All files in one go, which takes a fraction of the time; None unless all are as declared."""
+    """All files in one go, which takes a fraction of the time; None unless all are as they must be.
+
+    Whatever is wrong is found again by who reads them one by one.
+    """
     import polars as pl
 
-    if not all(path.is_file() for path in paths):
-        return None
     wanted = schema(table)
     try:
-        frame = pl.scan_parquet(list(paths), glob=False).select(list(wanted)).collect()
-    except (OSError, pl.exceptions.PolarsError):
+        if not all(is_current(content_of(path)) for path in paths):
+            return None
+        scan = pl.scan_parquet(list(paths), glob=False, include_file_paths=_FILE)
+        frame = scan.select(*wanted, _FILE).collect()
+    except (Damaged, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    return frame if frame.schema == wanted else None
+    whole = frame.drop(_FILE)
+    if whole.schema != wanted or impossible(whole, table) or _is_misplaced(frame, table, paths):
+        return None
+    return whole
+
+
+def _is_misplaced(frame: "pl.DataFrame", table: Table, paths: Sequence[Path]) -> bool:
+    """Whether a file has rows of another window than its folder, or a window not one row."""
+    if table is WINDOW and not frame.height == frame[_FILE].n_unique() == len(paths):
+        return True
+    owners = {str(path): window_of(path) for path in paths}
+    pairs = frame.select("window_id", _FILE).unique().iter_rows()
+    return any(owners[file] not in (None, window_id) for window_id, file in pairs)
 
 
 def read_table(table: Table, path: Path, problems: list[Problem]) -> "pl.DataFrame | None":
     """One file of a table; None, and the problem told, where it cannot be read."""
-    import polars as pl
-
-    if not path.exists():
-        problems.append(Problem(path, "missing"))
-        return None
     try:
-        frame = pl.read_parquet(path.read_bytes())
-        older = [column for column in table.columns if column.before is not None]
-        added = [pl.lit(c.before).alias(c.name) for c in older if c.name not in frame.columns]
-        return frame.with_columns(added).select(list(schema(table))).cast(schema(table))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        problems.append(Problem(path, short(error)))
+        return table_of(path, table)
+    except Damaged as damage:
+        problems.append(Problem(path, str(damage)))
         return None
-
-
-def short(error: Exception) -> str:
-    """The first line of an error's text."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,6 +1,7 @@
 """Every table of the results: its columns, their types, units and meanings.
 
 The one place where a column is declared; writers, readers and the reference page derive from it.
+Whoever adds, renames or removes one raises `manifest.SCHEMA_VERSION` and adds a step to `migrate`.
 A missing value is null, and the table has a column that says why or a flag that implies it.
 """
 
@@ -12,27 +13,22 @@ Kind = Literal["text", "integer", "real", "truth", "texts"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `unit` is `""` for what has none.
-
-    `before`: the value in files from before there was the column; None: there are no such files.
-    """
+    """One column; `unit` is `""` for what has none."""
 
     name: str
     kind: Kind
     unit: str
     meaning: str
     nullable: bool = False
-    before: int | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table, in the order of its columns; `later`: a run from before there was it has none."""
+    """One table, in the order of its columns."""
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
-    later: bool = False
 
 
 def _t(name: str, meaning: str, *, null: bool = False) -> Column:
@@ -63,8 +59,8 @@ WINDOW = Table(
         _r("rate_per_s", "1/s", "transactions due in a second of an open loop", null=True),
         _t("profile", "mix and keys: `specification` or `hammerdb`"),
         _i("block", "", "block within the level, from 0"),
-        Column("tried", "truth", "", "a search for users chose the level", before=False),
-        Column("attempt", "integer", "", "0; 1 where the block was measured once more, because a window of it was invalid: then that is what counts", before=0),
+        _b("tried", "a search for users chose the level"),
+        _i("attempt", "", "0; 1 where the block was measured once more, because a window of it was invalid: then that is what counts"),
         _i("position", "", "place in the block's random order, from 0"),
         _r("started_at_s", "s", "Unix time of the users' start", null=True),
         _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),
@@ -180,7 +176,6 @@ HISTOGRAMS = Table(
         _r("highest_s", "s", "the largest time that does, which percentiles give"),
         _i("count", "", "how many did"),
     ),
-    later=True,
 )  # fmt: skip
 
 STOPPED = "collector stopped: "
@@ -313,7 +308,6 @@ SURROUNDINGS = Table(
         _i("checkpoint_after_bytes", "B", "growth of its log after which it does", null=True),
         _t("memory_limit_lost", "why the memory limit no longer held at the end, where it had been put", null=True),
     ),
-    later=True,
 )  # fmt: skip
 
 CANARY = Table(
@@ -335,7 +329,6 @@ CANARY = Table(
         ),
         _t("missing_because", "why numbers are missing, where some are", null=True),
     ),
-    later=True,
 )  # fmt: skip
 
 TABLES = (

@@ -11,21 +11,26 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
+from stithy.results import seal
 from stithy.results.files import write_durably
 from stithy.results.frames import frame_of
+from stithy.results.manifest import SCHEMA_VERSION, Manifest
+from stithy.results.pieces import VERSION_KEY
 from stithy.results.tables import Table
 
 
 def write_table(path: Path, table: Table, rows: Iterable[object]) -> None:
     """Write `rows` (mappings or dataclasses) as the Parquet file `path`, durably and at once.
 
-    The file's metadata hold the table's meaning and each column's unit and meaning.
+    The file's metadata hold the table's meaning and each column's unit and meaning, the schema
+    version, and the SHA-256 of the file (see `seal`).
     Raises ValueError for rows that are not as declared (see `frames.frame_of`), and
     InfrastructureError where the file system refuses.
     """
     buffer = io.BytesIO()
-    frame_of(table, rows).write_parquet(buffer, metadata=describe(table))
-    write_durably(path, buffer.getvalue())
+    told = {**describe(table), VERSION_KEY: str(SCHEMA_VERSION), seal.PARQUET_KEY: seal.BLANK}
+    frame_of(table, rows).write_parquet(buffer, metadata=told)
+    write_durably(path, seal.sealed(buffer.getvalue()))
 
 
 def describe(table: Table) -> dict[str, str]:
@@ -39,12 +44,22 @@ def describe(table: Table) -> dict[str, str]:
 
 
 def write_json(path: Path, document: BaseModel | dict[str, object]) -> None:
-    """Write a document as indented JSON, durably and at once."""
+    """Write a document as indented JSON, durably and at once; a manifest with its SHA-256."""
+    if isinstance(document, Manifest):
+        write_durably(path, manifest_bytes(document))
+        return
     if isinstance(document, BaseModel):
         text = document.model_dump_json(indent=2)
     else:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     write_durably(path, (text + "\n").encode())
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """A manifest as it is written."""
+    document = {**json.loads(manifest.model_dump_json()), seal.JSON_KEY: seal.BLANK}
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    return seal.sealed(f"{text}\n".encode())
 
 
 def write_text(path: Path, text: str) -> None:

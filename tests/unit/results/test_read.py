@@ -10,7 +10,8 @@ from stithy.errors import UserError
 from stithy.results.frames import empty_frame
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES, WINDOW
-from support.sample_run import Shape, build_run
+from support.older import as_version_1
+from support.sample_run import Shape, build_run, window_id
 
 
 def test_a_whole_run_is_read_without_a_problem(tmp_path: Path) -> None:
@@ -90,6 +91,7 @@ def test_results_of_a_newer_stithy_are_refused(tmp_path: Path) -> None:
 def test_a_column_that_older_results_do_not_have_is_filled_in(tmp_path: Path) -> None:
     """By what was so before there was the column."""
     directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    as_version_1(directory.root)
     for path in directory.windows.glob("*/window.parquet"):
         pl.read_parquet(path).drop("attempt", "tried").write_parquet(path)
     run = read_run(tmp_path / "run")
@@ -111,6 +113,7 @@ def test_single_windows_are_read_without_the_others(tmp_path: Path) -> None:
 def test_a_run_from_before_there_was_a_table_is_whole(tmp_path: Path) -> None:
     """A run that has the table in some windows has lost it in the others."""
     directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    as_version_1(directory.root)
     directory.table("canary").unlink()
     first, *others = sorted(directory.windows.glob("*/surroundings.parquet"))
     first.unlink()
@@ -121,3 +124,36 @@ def test_a_run_from_before_there_was_a_table_is_whole(tmp_path: Path) -> None:
     assert run.problems == ()
     assert run.canary.is_empty()
     assert run.surroundings.is_empty()
+
+
+def test_a_table_of_this_version_that_is_gone_is_missing(tmp_path: Path) -> None:
+    """A run that tells its version has every table, with or without rows."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    gone = [directory.table("canary"), *sorted(directory.windows.glob("*/surroundings.parquet"))]
+    for path in gone:
+        path.unlink()
+    problems = read_run(tmp_path / "run").problems
+    assert [(each.path, each.text) for each in problems] == [(path, "missing") for path in gone]
+
+
+def test_a_study_that_is_not_the_one_that_was_run_is_a_problem(tmp_path: Path) -> None:
+    """Whoever repeats a run from its report must repeat that run."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    directory.study.write_text(directory.study.read_text().replace("seed: 1", "seed: 2"))
+    run = read_run(tmp_path / "run")
+    assert run.study is None
+    assert [(each.path, each.text) for each in run.problems] == [
+        (directory.study, "not the study that was run (SHA-256)")
+    ]
+
+
+def test_a_window_with_a_file_that_could_invalidate_it_is_named(tmp_path: Path) -> None:
+    """So that what is not known is not taken for good."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,)))
+    name = window_id("disk", 1, 0)
+    for table in ("conditions", "ledger", "seconds"):
+        directory.window(name).table(table).write_bytes(b"")
+    directory.window(window_id("memory", 1, 0)).table("window").unlink()
+    run = read_run(tmp_path / "run")
+    assert run.damaged == {name: ["conditions.parquet", "ledger.parquet"]}
+    assert run.unread == [window_id("memory", 1, 0)]

@@ -8,6 +8,7 @@ import pytest
 from stithy.results.frames import empty_frame
 from stithy.results.table_files import Problem, read_tables
 from stithy.results.tables import SURROUNDINGS, WINDOW
+from stithy.results.write import write_table
 from support.sample_run import Shape, build_run
 
 
@@ -39,7 +40,7 @@ def test_a_directory_in_the_place_of_a_file_is_a_problem(paths: list[Path]) -> N
 
 
 def test_columns_of_an_older_file_get_their_value_from_before(paths: list[Path]) -> None:
-    """Beside files that have them."""
+    """Beside files that have them; a file without metadata is an older one."""
     pl.read_parquet(paths[1]).drop("attempt").write_parquet(paths[1])
     problems: list[Problem] = []
     found = read_tables(WINDOW, paths, problems)
@@ -47,11 +48,26 @@ def test_columns_of_an_older_file_get_their_value_from_before(paths: list[Path])
     assert problems == []
 
 
-def test_a_table_that_came_later_is_missed_only_by_newer_runs(tmp_path: Path) -> None:
-    """No file at all: an older run, and no problem; for other tables each is one."""
+def test_files_that_are_missing_are_told_one_by_one(tmp_path: Path) -> None:
+    """The table has its columns all the same."""
     problems: list[Problem] = []
     nowhere = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     assert read_tables(SURROUNDINGS, nowhere, problems).equals(empty_frame(SURROUNDINGS))
-    assert problems == []
-    assert read_tables(WINDOW, nowhere, problems).is_empty()
-    assert [each.text for each in problems] == ["missing", "missing"]
+    assert problems == [Problem(path, "missing") for path in nowhere]
+
+
+@pytest.mark.parametrize("damage", ["copied", "doubled", "other"])
+def test_what_is_wrong_with_one_of_many_is_found(paths: list[Path], damage: str) -> None:
+    """Rows of another window, two of them, or a number that was changed where it lies."""
+    content = paths[0].read_bytes()
+    if damage == "copied":
+        paths[1].write_bytes(content)
+    elif damage == "doubled":
+        write_table(paths[1], WINDOW, pl.read_parquet(paths[1]).to_dicts() * 2)
+    else:
+        paths[1].write_bytes(paths[1].read_bytes().replace(b"none", b"nine", 1))
+    problems: list[Problem] = []
+    assert read_tables(WINDOW, paths, problems)["window_id"].to_list() == [
+        path.parent.name for path in (paths[0], *paths[2:])
+    ]
+    assert [each.path for each in problems] == [paths[1]]

@@ -8,6 +8,7 @@ class Flag(Enum):
 
     NO_NUMBERS = "no numbers"
     INCOMPLETE = "incomplete"
+    DAMAGED = "results damaged"
     ERRORS = "errors"
     DRIVER_LATE = "driver late"
     DRIVE_LATE = "emulated drive late"
@@ -58,7 +59,8 @@ class Flag(Enum):
 
 
 _INVALIDATING = frozenset({
-    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.ERRORS, Flag.DRIVER_LATE, Flag.DRIVE_LATE,
+    Flag.NO_NUMBERS, Flag.INCOMPLETE, Flag.DAMAGED, Flag.ERRORS, Flag.DRIVER_LATE,
+    Flag.DRIVE_LATE,
     Flag.DRIVE_SLOWED, Flag.CONTRADICTION, Flag.ORDER_NUMBERS, Flag.ORDER_NUMBERS_UNKNOWN,
     Flag.COMMITS, Flag.CONDITIONS, Flag.RESTORE,
     Flag.LEDGER, Flag.MEMORY_LIMIT_LOST, Flag.COLLECTOR, Flag.COLLECTORS_SILENT,

@@ -36,6 +36,7 @@ def judge(
     around: Row | None = None,
     *,
     measured_again: bool = False,
+    damaged: Sequence[str] = (),
 ) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
@@ -43,7 +44,7 @@ def judge(
     of the tables of those names; `watched` is what the collectors gave; `laws` are the
     identities that were tried; `steady` is None where nobody looked; `canary` is that before the
     window's block; `around` its row of the table `surroundings`; `measured_again`: whether the
-    block was measured once more.
+    block was measured once more; `damaged` are its files that cannot be read.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
     about_ledger = [
@@ -60,6 +61,7 @@ def judge(
         return _ordered([Reason(Flag.NO_NUMBERS, because), *about_ledger])
     found = [
         driving.incomplete(window),
+        Reason(Flag.DAMAGED, {"files": " and ".join(damaged)}) if damaged else None,
         driving.errors(window),
         driving.driver_late(window),
         emulated.late(drives),

@@ -11,6 +11,10 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "The window did not run to its planned end.",
         "Repeat the window; its numbers cover less time than planned.",
     ),
+    Flag.DAMAGED: (
+        "Nobody knows whether it is valid: {files} of it cannot be read.",
+        "Put the results back from a copy; what is wrong with each file stands below.",
+    ),
     Flag.ERRORS: (
         "Unexpected errors: {errors}; the most frequent: {text}.",
         "Mend the cause in the database or its settings; a failing transaction is a fast one.",

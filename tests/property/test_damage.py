@@ -1,0 +1,211 @@
+"""Whatever became of the results: a report tells what is missing, and no wrong number.
+
+Each file of a run, damaged in each way: what is still told was told before, and of a window whose
+validity nobody can know nothing is claimed. A program that ends with a traceback tells nothing.
+"""
+
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.cli.app import run as stithy
+from stithy.errors import InvalidMeasurement
+from stithy.registry import plugins
+from stithy.report.context import Context, context_of
+from stithy.report.page import Page, build, render
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_run
+from support.damage import DAMAGES, damaged
+from support.hlog import encode, histogram, log
+from support.sample_run import Shape, build_run, window_id
+from support.sample_thresholds import thresholds
+
+SHAPE = Shape(
+    users=(4,), ramp_up_s=1, duration_s=3, ledger=True, drives={"disk": 0.0},
+    thresholds=thresholds("memory.nopm_at_4 >= 1"),
+)  # fmt: skip
+WINDOW = window_id("disk", 4, 0)
+TOLD = ("nopm", "tpm", "response_p50_s", "response_p95_s", "response_p99_s")
+
+Numbers = Mapping[tuple[str, int, str], float | None]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+    """A run in which everything is whole."""
+    return build_run(tmp_path_factory.mktemp("damage") / "run", SHAPE)
+
+
+@pytest.fixture(scope="module")
+def whole(run: RunDirectory) -> Context:
+    """What it says."""
+    return context_of(read_run(run.root))
+
+
+def files_of(run: RunDirectory) -> list[Path]:
+    """The files that a report rests on; of the windows those of one."""
+    files = [run.manifest, run.study, *(run.root / "tables").iterdir()]
+    return sorted([*files, *run.window(WINDOW).root.iterdir()])
+
+
+def numbers(context: Context) -> Numbers:
+    """What a report tells of each candidate and level."""
+    evidence = context.evidence
+    return {
+        (name, users, value): evidence.level_value(name, users, value)
+        for name in evidence.candidates
+        for users in evidence.levels
+        for value in TOLD
+    }
+
+
+def valid(context: Context) -> set[str]:
+    """The windows that support a claim."""
+    return {window.id for window in context.evidence.windows if window.valid}
+
+
+def everything(context: Context) -> Page:
+    """All that is made of a run in words: page, formats, exports; an export may be refused."""
+    page = build(context)
+    render(page, dict.fromkeys((figure.name for figure in page.figures), "<svg></svg>"))
+    for name in ("md", "json"):
+        plugins("format")[name].make(page, {})
+    for export in plugins("export").values():
+        with suppress(InvalidMeasurement):
+            assert "".join(export.export(context).pieces)
+    return page
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_of_a_damaged_file_no_number_is_told(run: RunDirectory, whole: Context, how: str) -> None:
+    """It is named, nothing becomes valid by its want, and all else stays as it was."""
+    before = numbers(whole)
+    for path in files_of(run):
+        with damaged(path, DAMAGES[how]):
+            after = context_of(read_run(run.root))
+        assert [each.path for each in after.run.problems] == [path], (path.name, how)
+        assert all(text and "\n" not in text for text in (each.text for each in after.run.problems))
+        assert valid(after) <= valid(whole), path.name
+        known = {key: value for key, value in numbers(after).items() if value is not None}
+        assert known == {key: before[key] for key in known}, path.name
+
+
+def test_a_window_supports_no_claim_without_what_could_make_it_invalid(run: RunDirectory) -> None:
+    """Broken conditions or lost work may have stood there; a strip or a label is no proof."""
+    judged = {}
+    for path in sorted(run.window(WINDOW).root.iterdir()):
+        with damaged(path, DAMAGES["half"]):
+            judged[path.stem] = WINDOW in valid(context_of(read_run(run.root)))
+    assert {name for name, is_valid in judged.items() if is_valid} == {"seconds"}
+
+
+def test_what_is_made_of_a_damaged_run_names_the_damage(run: RunDirectory) -> None:
+    """Some files, each in a way drawn from a seed: page, summary, exports."""
+    draw = random.Random(6)
+    window = run.window(WINDOW)
+    some = (*(window.table(each) for each in ("window", "transactions", "series")), run.manifest)
+    for path in some:
+        with damaged(path, DAMAGES[draw.choice(sorted(DAMAGES))]):
+            page = everything(context_of(read_run(run.root)))
+        missing = page.tables["missing"].frame["what"].to_list()
+        assert str(path.relative_to(run.root)) in missing
+        assert any(
+            "1 file of the results is missing or damaged" in each for each in page.answer.flawed
+        )
+
+
+def test_a_log_that_was_cut_at_any_line_is_found_out(tmp_path: Path) -> None:
+    """Its lines know nothing of each other: the transactions that were answered are the proof."""
+    run = build_run(tmp_path, Shape(candidates=("disk",), users=(4,), repeat=2, duration_s=3))
+    for row in read_run(tmp_path).window.to_dicts():
+        types = {
+            each["transaction"]: each["committed"] + each["rolled_back"]
+            for each in read_run(tmp_path, [row["window_id"]]).transactions.to_dicts()
+            if each["transaction"] != "all"
+        }
+        lines = [
+            f"Tag={kind},{row['measure_from_s']:.3f},1.000,1.0,{encode(histogram(*[1000] * n))}\n"
+            for kind, n in types.items()
+        ]
+        path = run.window(row["window_id"]).root / "hammer.response.hlog"
+        path.write_text(log(*lines))
+    whole = context_of(read_run(tmp_path))
+    assert whole.evidence.merged
+    assert whole.run.problems == ()
+    content = path.read_text().splitlines(keepends=True)
+    for count in range(len(content)):
+        path.write_text("".join(content[:count]))
+        cut = context_of(read_run(tmp_path))
+        assert cut.evidence.merged == {}
+        assert [each.path for each in cut.run.problems] == [path]
+
+
+def test_the_journal_is_no_part_of_a_report(run: RunDirectory) -> None:
+    """Cut anywhere, it changes nothing: a report is made of the results alone."""
+    run.journal.write_text('{"sequence": 0}\n{"sequence": 1}\n{"seq')
+    for how in ("gone", "half", "zeros", "a folder"):
+        with damaged(run.journal, DAMAGES[how]):
+            assert read_run(run.root).problems == ()
+
+
+def _told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = stithy(list(arguments))
+    shown = capsys.readouterr()
+    assert "a bug in Stithy" not in shown.err
+    assert "Traceback" not in shown.err
+    return code, shown.out + shown.err
+
+
+def test_commands_end_with_the_exit_code_of_what_is_wrong(
+    run: RunDirectory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run without a manifest can be neither judged nor compared; what is there is exported."""
+    root, other = str(run.root), str(build_run(tmp_path / "other", SHAPE).root)
+    with damaged(run.manifest, DAMAGES["half"]):
+        code, told = _told(capsys, "report", root, "--format", "md,json")
+        assert (code, "thresholds were met is not known" in told) == (5, True)
+        code, told = _told(capsys, "compare", root, other)
+        assert (code, "its manifest cannot be read" in told) == (2, True)
+        code, told = _told(capsys, "export", root, "--to", "csv")
+        assert (code, "1 file is missing or damaged" in told) == (0, True)
+    with damaged(run.window(WINDOW).table("window"), DAMAGES["zeros"]):
+        code, told = _told(capsys, "compare", root, other)
+        lost = "1 file of the results is missing or damaged, and with it 1 window; its report"
+        assert (code, lost in told) == (0, True)
+        code, told = _told(capsys, "export", root, "--to", "bencher")
+        assert (code, "disk" in told, "memory" in told) == (0, False, True)
+
+
+def test_a_newer_file_among_the_results_refuses_all_commands(
+    run: RunDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With both versions and the remedy, on a line of its own."""
+    content = run.manifest.read_text().replace('"schema_version": 2', '"schema_version": 3')
+    with damaged(run.manifest, lambda path: None if path.write_text(content) else None):
+        for command in (("report",), ("compare", str(run.root)), ("export", "--to", "csv")):
+            code, told = _told(capsys, command[0], str(run.root), *command[1:])
+            assert code == 2
+            assert "schema version 3; this Stithy reads up to 2" in told
+            assert "use the newer Stithy" in told
+
+
+NOBODY = frozenset({window_id("disk", 4, 0), window_id("memory", 4, 0)})
+NOTHING: dict[str, Any] = {
+    "every window invalid": {"changes": {each: {"errors": 1} for each in NOBODY}},
+    "no window": {"left_out": NOBODY},
+    "one candidate": {"candidates": ("disk",)},
+    "one candidate without windows": {"candidates": ("disk",), "left_out": NOBODY},
+    "no numbers": {"changes": {each: {"missing_because": "ended"} for each in NOBODY}},
+}
+
+
+@pytest.mark.parametrize("what", NOTHING)
+def test_a_run_that_answers_nothing_is_reported_all_the_same(tmp_path: Path, what: str) -> None:
+    """With every format and export that can tell of it."""
+    build_run(tmp_path, Shape(users=(4,), ramp_up_s=1, duration_s=2, **NOTHING[what]))
+    page = everything(context_of(read_run(tmp_path)))
+    assert page.answer.headline
