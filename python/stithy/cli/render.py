@@ -6,21 +6,24 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal
 
+from stithy.report.letters import seen
+
 Align = Literal["left", "right"]
 
 
 def say(text: str) -> None:
     """Talk to the person: standard error, so that standard output stays data.
 
+    Letters that would act on a terminal, in a server's message for example, are told by number.
     A terminal that was closed, or a log's full disk, ends the talk and not the work.
     """
     with suppress(OSError):
-        print(text, file=sys.stderr)
+        print(seen(text), file=sys.stderr)
 
 
 def show(text: str) -> None:
-    """Data for people: standard output."""
-    print(text)
+    """Data for people: standard output; letters that would act there are told by number."""
+    print(seen(text))
 
 
 def show_pieces(pieces: Iterable[str]) -> None:

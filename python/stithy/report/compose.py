@@ -9,6 +9,8 @@ from typing import Any
 
 import altair as alt
 
+from stithy.report.letters import seen
+
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
 
@@ -42,7 +44,7 @@ class Drawing:
 
     def spec(self, chart: Spec) -> Spec:
         """The whole figure as Vega-Lite; the theme is added when it is drawn."""
-        document = {"$schema": _SCHEMA, **chart, "datasets": self.rows}
+        document = {"$schema": _SCHEMA, **_seen_within(chart), "datasets": self.rows}
         if self.views:
             select = {"type": "point", "fields": ["candidate"]}
             pick = {"name": PICK, "select": select, "bind": "legend", "views": self.views}
@@ -54,7 +56,23 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 def _short(value: Any) -> Any:
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    return seen(value) if isinstance(value, str) else value
+
+
+def _seen_within(value: Any) -> Any:
+    """Names in scales and titles as they stand in the data: with no letter that is not seen.
+
+    A drawing is XML, in which some of them cannot be at all.
+    """
+    if isinstance(value, str):
+        return seen(value)
+    if isinstance(value, dict):
+        return {key: _seen_within(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_seen_within(each) for each in value]
+    return value
 
 
 def unit(chart: alt.Chart) -> Spec:

@@ -1,6 +1,7 @@
 """Letters that are not seen but act: control characters, marks that turn the direction of a text.
 
-On paper and in Markdown each is told by its number, `[U+202E]`, so that a text reads as it is.
+On the page, on paper, in Markdown and in a terminal each is told by its number, `[U+202E]`, so that
+a text reads as it is, and does nothing.
 """
 
 import unicodedata
@@ -22,6 +23,8 @@ def numbered(text: str, letters: Iterable[str]) -> str:
 
 def seen(text: str) -> str:
     """The text with letters that are not seen told by their numbers."""
+    if text.isprintable():
+        return text  # as nearly all are
     return numbered(text, {letter for letter in text if not is_seen(letter)})
 
 

@@ -39,6 +39,7 @@ from stithy.report import (
 from stithy.report.binding import bound
 from stithy.report.context import Context
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
+from stithy.report.letters import seen
 from stithy.report.provenance import provenance
 from stithy.report.tables import PageTable
 
@@ -180,7 +181,8 @@ def _policy(*scripts: str) -> str:
 
 def _bound(value: Any) -> Any:
     """What an expression of the template prints; markup and what is quoted stay as they are."""
-    return bound(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    plain = isinstance(value, str) and not isinstance(value, Markup)
+    return bound(seen(value)) if plain else value
 
 
 def _asset(name: str) -> str:

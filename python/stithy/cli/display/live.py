@@ -8,6 +8,7 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 from stithy.cli.display.lines import expected_time, line_of, rates
+from stithy.report.letters import seen
 from stithy.run.events import (
     Event,
     Looked,
@@ -72,7 +73,7 @@ class Live:
                 self._draw(f"{event.phase} {_bar(event.second + 1, round(whole))} {rates(event)}")
 
     def _above(self, text: str) -> None:
-        self._console.print(Text(text))
+        self._console.print(Text(seen(text)))
 
     def _draw(self, what: str) -> None:
         if (step := self._step) is None:

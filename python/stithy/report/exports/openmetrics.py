@@ -111,8 +111,12 @@ def _written(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
     return each.head + "".join(known.select(line.alias("line"))["line"])
 
 
+_OTHER_LINE_ENDS = "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+"""What a reader may take for the end of a line, and the format has no way to write."""
+
+
 def _escaped(name: str) -> pl.Expr:
-    text = pl.col(name).fill_null("")
+    text = pl.col(name).fill_null("").str.replace_all(_OTHER_LINE_ENDS, " ")
     for plain, told in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
         text = text.str.replace_all(plain, told, literal=True)
     return text
