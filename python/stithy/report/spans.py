@@ -9,8 +9,9 @@ SPAN_BLOCKS_LEAST = 3
 """Own: the interval of two windows is nine times their deviation wide, and tells nothing."""
 
 BARS = (
-    " Bars are 95 % t intervals of the mean over the blocks; candidates stand a little apart, so "
-    "that they can be seen."
+    " Bars are plain 95 % t intervals of the mean over the blocks (the geometric mean on a "
+    "logarithmic axis) and decide nothing; candidates stand a little apart, so that they can be "
+    "seen."
 )
 
 

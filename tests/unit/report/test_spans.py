@@ -32,7 +32,7 @@ def test_two_blocks_and_invalid_windows_give_none() -> None:
     assert spans(_points([10.0, 20.0]), log=False) == []
     assert spans(_points([10.0, 20.0, 30.0], valid=False), log=False) == []
     assert bars_told(_points([10.0, 20.0])) == ""
-    assert "Bars are 95 % t intervals" in bars_told(_points([10.0, 20.0, 30.0]))
+    assert "Bars are plain 95 % t intervals" in bars_told(_points([10.0, 20.0, 30.0]))
 
 
 def test_of_several_devices_the_busiest_counts() -> None:
