@@ -82,16 +82,11 @@ def fabricate(root: Path, size: Size) -> RunDirectory:
 
 def _write_series(path: Path, size: Size, window: Row) -> None:
     """Every metric once a second, each as large as the load makes it, with a wobble of its own."""
-    draw = random.Random(f"series/{window['window_id']}")
     length = size.ramp_up_s + size.duration_s
-    seconds = pl.DataFrame(
-        {
-            "second": [float(second + 1) for second in range(length)],
-            "wobble": [draw.uniform(0.9, 1.1) for _ in range(length)],
-        }
-    )
-    load = window["tpm"] / 60
-    value = pl.col("base") + pl.col("per_load") * load * pl.col("wobble")
+    seconds = pl.DataFrame({"second": [float(second + 1) for second in range(length)]})
+    seed = random.Random(f"series/{window['window_id']}").getrandbits(32)
+    wobble = 0.9 + pl.int_range(pl.len()).hash(seed) % 10_000 / 50_000
+    value = pl.col("base") + pl.col("per_load") * (window["tpm"] / 60) * wobble
     begun_s = window["measure_from_s"] + size.duration_s / 2
     stamped = pl.col("metric") == "last_checkpoint_at_s"
     frame = seconds.join(_metrics(), how="cross").with_columns(

@@ -6,21 +6,15 @@ knows of it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
-from stithy.analysis.evidence import Evidence
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.student import t_beyond, t_critical
 from stithy.analysis.verdict.chance import holm
 from stithy.analysis.verdict.decide import WRONG_SHARE
-
-METRICS: Mapping[str, str] = {
-    "nopm": "NOPM",
-    "response_p95_s": "p95",
-    "response_p99_s": "p99",
-}
-"""What is compared, by its name in a window, and what a person calls it."""
+from stithy.metrics import ALL, Quantity
 
 ROUNDING = 1e-12
 """Own: logarithms of equal numbers scatter by no more than this."""
@@ -56,18 +50,20 @@ class Change:
 class Row:
     """A candidate at a level by a metric, in the base run and in the other one.
 
-    `value_base`, `value_other`: as the report has them, per minute or seconds.
+    `value_base`, `value_other`: as the report has them, in the metric's unit.
     """
 
     candidate: str
     users: int
-    metric: str
+    quantity: Quantity
     value_base: float | None
     value_other: float | None
     change: Change
 
 
-def compare_runs(base: Evidence, other: Evidence) -> tuple[Row, ...]:
+def compare_runs(
+    base: Evidence, other: Evidence, quantities: Sequence[Quantity]
+) -> tuple[Row, ...]:
     """The rows of all candidates and levels that both runs have, by metric, candidate, level.
 
     Among many rows one differs by chance, so chances are adjusted for how many there are.
@@ -76,8 +72,8 @@ def compare_runs(base: Evidence, other: Evidence) -> tuple[Row, ...]:
     names, levels = shared(base, other)
     return _adjusted(
         [
-            _row(base, other, name, users, metric)
-            for metric in METRICS
+            _row(base, other, name, users, quantity)
+            for quantity in quantities
             for name in names
             for users in levels
         ]
@@ -144,15 +140,22 @@ def _degrees(share_a: float, share_b: float, count_a: int, count_b: int) -> int:
     return max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
 
 
-def _row(base: Evidence, other: Evidence, candidate: str, users: int, metric: str) -> Row:
-    values = [_values(each, candidate, users, metric) for each in (base, other)]
+def _row(base: Evidence, other: Evidence, candidate: str, users: int, quantity: Quantity) -> Row:
+    values = [_values(each, candidate, users, quantity) for each in (base, other)]
     return Row(
-        candidate, users, metric,
-        base.level_value(candidate, users, metric), other.level_value(candidate, users, metric),
-        unpaired_ratio(*values),
+        candidate, users, quantity, base.level_of(candidate, users, quantity),
+        other.level_of(candidate, users, quantity), unpaired_ratio(*values),
     )  # fmt: skip
 
 
-def _values(evidence: Evidence, candidate: str, users: int, metric: str) -> list[float]:
-    known = (window.value(metric) for window in evidence.valid_at(candidate, users))
+def _values(evidence: Evidence, candidate: str, users: int, quantity: Quantity) -> list[float]:
+    known = (_value(evidence, each, quantity) for each in evidence.valid_at(candidate, users))
     return [value for value in known if value is not None]
+
+
+def _value(evidence: Evidence, window: Window, quantity: Quantity) -> float | None:
+    """Of a window by itself; few values behind a percentile show in how windows scatter."""
+    metric = quantity.known
+    if metric.source in ("window", "transactions"):
+        return window.value(metric.column, quantity.of or ALL)
+    return evidence.value_of(window, quantity).number

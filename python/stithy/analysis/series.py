@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 
@@ -44,7 +45,8 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
     Own: the same as of all parts at once.
     """
     nothing = pl.DataFrame(schema=_SERIES)
-    kept = [_kept(part, windows, weights) for part in (nothing, *parts)]
+    # One part after the other: all at once would be what is to be avoided.
+    kept = [_kept(part, windows, weights) for part in chain([nothing], parts)]
     return Sampled(
         pl.concat([each.means for each in kept]).sort(_OF_MEANS),
         pl.concat([each.weighted for each in kept]).sort("collector", "metric", *_OF_WEIGHTED),
@@ -56,20 +58,72 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
 
 
 def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sampled:
-    known = measured({"series": part, "window": windows}).filter(pl.col("value").is_not_null())
+    """What is kept of some windows. Rows of a window follow each other, so none need be looked up:
+    that would take longer than all the rest.
+    """
+    runs = _runs(part, windows)
+    known = _known(part, runs)
+    of_run = runs.select("run", "window_id", "candidate", "users", "block")
     because = pl.col("missing_because")
-    ends = part.filter(because.str.starts_with(STOPPED) | because.str.starts_with(UNANSWERED))
+    missing = part.filter(pl.col("value").is_null())
+    ends = missing.filter(because.str.starts_with(STOPPED) | because.str.starts_with(UNANSWERED))
+    of_means, weighted, seen, ended, checkpoints = (
+        _by_itself(each)
+        for each in (
+            _named(_plain_means(known), of_run).select(_MEANS),
+            _named(_all_weighted(known, weights), of_run).select(list(_WEIGHTED)),
+            _named(_seen(known), of_run).select("window_id", "seconds", "steal_share"),
+            ends.select("window_id", "collector", "missing_because").unique(),
+            _of_checkpoints(part),
+        )
+    )
+    return Sampled(of_means, weighted, seen, ended, checkpoints, any_rows=not part.is_empty())
+
+
+def _runs(part: pl.DataFrame, windows: pl.DataFrame) -> pl.DataFrame:
+    """The windows of a part in their order: `run`, `rows`, and what is known of each."""
+    runs = part.select(pl.col("window_id").rle()).unnest("window_id")
+    named = runs.rename({"len": "rows", "value": "window_id"}).with_row_index("run")
+    bounds = windows.select(
+        "window_id", "candidate", "users", "block", "measure_from_s", "measure_to_s"
+    )
+    return named.join(bounds, on="window_id", how="left", maintain_order="left")
+
+
+def _known(part: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """The samples that have a value and whose second lies in the measurement, with their `run`."""
+    spread = runs.select(
+        pl.col(name).repeat_by("rows").explode()
+        for name in ("run", "measure_from_s", "measure_to_s")
+    )
+    middle = pl.col("at_s") - HALF_SAMPLE_S
+    within = (middle >= pl.col("measure_from_s")) & (middle < pl.col("measure_to_s"))
+    wide = part.drop("window_id", "missing_because").hstack(spread)
+    return wide.filter(within & pl.col("value").is_not_null())
+
+
+def _named(frame: pl.DataFrame, of_run: pl.DataFrame) -> pl.DataFrame:
+    return frame.join(of_run, on="run", how="inner", maintain_order="left")
+
+
+def _by_itself(frame: pl.DataFrame) -> pl.DataFrame:
+    """A copy of its own: texts of a frame that was made of a larger one keep all of that alive."""
+    return pl.DataFrame(frame.to_dict(as_series=False), schema=frame.schema)
+
+
+def _plain_means(known: pl.DataFrame) -> pl.DataFrame:
+    return known.group_by("run", "collector", "subject", "metric", "unit").agg(
+        pl.col("value").mean().alias("mean"),
+        pl.col("value").max().alias("maximum"),
+        pl.len().alias("samples"),
+    )
+
+
+def _seen(known: pl.DataFrame) -> pl.DataFrame:
     stolen = (pl.col("metric") == "steal_share") & (pl.col("subject") == "")
-    return Sampled(
-        means(known),
-        _all_weighted(known, weights),
-        known.group_by("window_id").agg(
-            pl.col("at_s").floor().n_unique().alias("seconds"),
-            pl.col("value").filter(stolen).mean().alias("steal_share"),
-        ),
-        ends.select("window_id", "collector", "missing_because").unique(),
-        _of_checkpoints(part),
-        not part.is_empty(),
+    return known.group_by("run").agg(
+        pl.col("at_s").floor().n_unique().alias("seconds"),
+        pl.col("value").filter(stolen).mean().alias("steal_share"),
     )
 
 
@@ -91,13 +145,24 @@ def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
 
 def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
     """`weighted_means` of every metric that has a weight."""
-    found = [
-        weighted_means(known, collector, metric, weight).select(
-            pl.lit(collector).alias("collector"), pl.lit(metric).alias("metric"), pl.all()
+    rows = [(collector, metric, weight) for (collector, metric), weight in weights.items()]
+    names = dict.fromkeys(("collector", "metric", "weight"), pl.String)
+    pairs = pl.DataFrame(rows, schema=names, orient="row")
+    keys = ["run", "at_s", "collector", "subject", "weight"]
+    values = known.join(pairs, on=["collector", "metric"], how="inner")
+    weighing = pairs.select("collector", pl.col("weight").alias("metric")).unique()
+    operations = known.join(weighing, on=["collector", "metric"], how="semi").rename(
+        {"metric": "weight", "value": "operations"}
+    )
+    mean = (pl.col("value") * pl.col("operations")).sum() / pl.col("operations").sum()
+    return (
+        values.join(
+            operations.select(*keys, "operations"), on=keys, how="inner", maintain_order="left"
         )
-        for (collector, metric), weight in weights.items()
-    ]
-    return pl.concat([pl.DataFrame(schema=_WEIGHTED), *found])
+        .filter(pl.col("operations") > 0)
+        .group_by("run", "collector", "metric", "subject", maintain_order=True)
+        .agg(mean.alias("mean"))
+    )
 
 
 def measured(frames: Frames) -> pl.DataFrame:
@@ -148,6 +213,9 @@ _WEIGHTED: dict[str, pl.DataType | type[pl.DataType]] = {
     **{name: _MEASURED[name] for name in _OF_WEIGHTED},
     "mean": pl.Float64,
 }
+
+
+_MEANS = [*_OF_MEANS, "mean", "maximum", "samples"]
 
 
 def means(samples: pl.DataFrame) -> pl.DataFrame:

@@ -1,13 +1,20 @@
 """`stithy report`: make the report of a run again, from its results alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from stithy.cli.compare import quantity_asked
 from stithy.cli.judging import judge, require_writable
-from stithy.cli.render import show, show_json
+from stithy.cli.render import say, show, show_json
+from stithy.errors import UserError
 from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.report.between import Pair
+    from stithy.report.context import Context
 
 
 def report(
@@ -15,6 +22,9 @@ def report(
     /,
     *,
     formats: Annotated[str, Parameter(name="--format")] = "html",
+    compare: Annotated[tuple[Path, ...], Parameter(negative=(), consume_multiple=True)] = (),
+    metric: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    ignore: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     open_page: Annotated[bool, Parameter(name="--open", negative=())] = False,
     junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
@@ -31,6 +41,7 @@ def report(
         stithy report runs/demo-20261121T001627Z
         stithy report runs/demo-20261121T001627Z --open
         stithy report runs/demo-20261121T001627Z --format html,pdf,md
+        stithy report runs/after --compare runs/before --ignore kernel
 
     Parameters
     ----------
@@ -40,8 +51,16 @@ def report(
         What is written, separated by commas: `html`, the page; `pdf`, for print, tagged for screen
         readers; `md`, a short summary for a pull request or a ticket; `json`, the answer for
         programs. Each is a file `report.FORMAT`.
+    compare
+        Other runs, with which this one is compared in a section of its own, under the rules of
+        `stithy compare`; without them the next report has no such section.
+    metric
+        What is compared then instead of NOPM, p95 and p99, as of `stithy compare`.
+    ignore
+        A fact that may differ then, as of `stithy compare`.
     open_page
-        Show the first of them in the web browser.
+        Show the first of them in the web browser. Where there is none it says so, and the report
+        is written all the same.
     junit
         File for the study's thresholds as JUnit XML.
     json
@@ -55,7 +74,8 @@ def report(
     wanted = formats_named(formats)
     require_writable(junit)
     context = context_of(read_run(directory))
-    written = [path.resolve() for path in write_report_of(context, wanted)]
+    pairs = _pairs(context, compare, ignore, metric)
+    written = [path.resolve() for path in write_report_of(context, wanted, pairs)]
     found = main_findings(context)
     judged = judge(context, junit)
     if json:
@@ -72,11 +92,40 @@ def report(
     return judged.exit
 
 
+def _pairs(
+    context: "Context", others: Sequence[Path], ignore: Sequence[str], metric: Sequence[str]
+) -> "tuple[Pair, ...]":
+    """This run against each of the others, under the rules of `stithy compare`."""
+    from stithy.report.between import USUAL, pairs
+    from stithy.report.context import context_of
+    from stithy.results.read import read_run
+
+    if not others:
+        if ignore or metric:
+            where = "--ignore" if ignore else "--metric"
+            remedy = "name a run: `--compare DIR`"
+            raise UserError("nothing is compared", where=where, remedy=remedy)
+        return ()
+    asked = tuple(quantity_asked(each) for each in metric) or USUAL
+    return pairs(context, [context_of(read_run(each)) for each in others], ignore, asked)
+
+
+IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})
+"""Browsers that would take the terminal over, which nobody has asked for."""
+
+
 def _open(page: Path) -> None:
     # The person's own browser, and no process of ours: nothing waits for it or depends on it.
     import webbrowser
 
-    webbrowser.open(page.resolve().as_uri())
+    try:
+        browser = webbrowser.get()
+        graphical = Path(getattr(browser, "name", "")).name not in IN_TERMINAL
+        opened = graphical and browser.open(page.resolve().as_uri())
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        say(f"not opened, as there is no web browser here: {page}")
 
 
 COMMAND = report

@@ -15,6 +15,7 @@ from stithy.metrics import ALL
 from stithy.report import palette
 from stithy.report.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
+from stithy.report.many import POINTS_MOST, extremes
 from stithy.report.spans import spans
 
 WIDTH = 770
@@ -187,7 +188,7 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
             .mark_point(**look)
             .encode(x=x, y=y, tooltip=_tips(axis), **channels)
         )
-        for rows, look in _looks(_apart(context, panel.points))
+        for rows, look in _looks(_apart(context, _few(drawing, panel.points)))
     ]
     bars = _bars(drawing, _apart(context, spans(panel.points, axis.log)), x, channels)
     limits = limit_lines(drawing, y, panel.limits)
@@ -252,12 +253,24 @@ def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
     ]
 
 
+def _few(drawing: Drawing, points: Rows) -> Rows:
+    """The points that are drawn: of too many the lowest and highest of each level."""
+    if len(points) <= POINTS_MOST:
+        return points
+    drawing.thinned = True
+    both = ([row for row in points if row["valid"] is wanted] for wanted in (True, False))
+    return [dict(row) for rows in both for row in extremes(rows)]
+
+
+def _tip_format(axis: Axis) -> str:
+    return ",.4~g" if axis.format == NUMBERS else ".1%"
+
+
 def _tips(axis: Axis) -> list[alt.Tooltip]:
-    shown = ",.4~g" if axis.format == NUMBERS else ".1%"
     return [
         alt.Tooltip("candidate:N", title="candidate"),
         alt.Tooltip("users:Q", title="users"),
-        alt.Tooltip("value:Q", title=axis.title, format=shown),
+        alt.Tooltip("value:Q", title=axis.title, format=_tip_format(axis)),
         alt.Tooltip("block:Q", title="block"),
         alt.Tooltip("note:N", title="window"),
     ]

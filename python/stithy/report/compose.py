@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 
 from stithy.report.letters import seen
+from stithy.report.many import MARK
 
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -25,6 +26,7 @@ class Drawing:
         """Without data."""
         self.rows: dict[str, Rows] = {}
         self.views: list[str] = []
+        self.thinned = False
 
     def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
         """A name for these rows, six digits of each number: more than a drawing can show."""
@@ -45,6 +47,8 @@ class Drawing:
     def spec(self, chart: Spec) -> Spec:
         """The whole figure as Vega-Lite; the theme is added when it is drawn."""
         document = {"$schema": _SCHEMA, **_seen_within(chart), "datasets": self.rows}
+        if self.thinned:
+            document["usermeta"] = MARK
         if self.views:
             select = {"type": "point", "fields": ["candidate"]}
             pick = {"name": PICK, "select": select, "bind": "legend", "views": self.views}

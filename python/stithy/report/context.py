@@ -6,7 +6,6 @@ from functools import cached_property
 
 import polars as pl
 
-from stithy.analysis import series
 from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, gather
 from stithy.analysis.findings import level_told
@@ -54,11 +53,6 @@ class Context:
     def styles(self) -> dict[str, Style]:
         """Colour, marker and dash of each candidate."""
         return styles(self.evidence.candidates)
-
-    @cached_property
-    def samples(self) -> pl.DataFrame:
-        """The collectors' samples within the measurements, all of them: see `run.samples`."""
-        return series.measured(frames(self.run))
 
     @property
     def means(self) -> pl.DataFrame:

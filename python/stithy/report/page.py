@@ -6,7 +6,8 @@ Pure: `write` reads the results before and writes afterwards. The same results g
 import hashlib
 import json
 from base64 import b64encode
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +31,21 @@ from stithy.report import (
     limit_tables,
     looks,
     lost,
+    many,
+    other_runs,
     page_tables,
     palette,
     searches,
     thresholds,
     verdicts,
 )
+from stithy.report.between import Pair
 from stithy.report.binding import bound
 from stithy.report.context import Context
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.letters import seen
 from stithy.report.provenance import provenance
+from stithy.report.slim import slim
 from stithy.report.tables import PageTable
 
 HERE = Path(__file__).parent
@@ -65,6 +70,17 @@ class Page:
     sections: tuple[Section, ...]
     tables: dict[str, PageTable]
     facts: tuple[PageTable, ...]
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def said_of_runs(self) -> tuple[str, ...]:
+        """What is said of other runs, a paragraph each."""
+        return other_runs.words(self.pairs) if self.pairs else ()
+
+    @property
+    def tables_of_runs(self) -> tuple[str, ...]:
+        """The names of the tables that hold this run against others."""
+        return tuple(each.name for each in other_runs.tables(self.pairs))
 
     @property
     def figures(self) -> list[Figure]:
@@ -76,9 +92,11 @@ class Page:
         return " · ".join(each for each in (self.context.label, figure.footer) if each)
 
 
-def build(context: Context) -> Page:
-    """The page's content from a run's evidence."""
+def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
+    """The page's content from a run's evidence; `pairs` hold it against other runs."""
     sections = _sections(context)
+    if pairs:
+        sections += (Section("runs", "Compared with other runs", other_runs.drawn(pairs)),)
     found = findings(context.evidence, context.limited)
     absent = [
         (f"figure: {each.would_show}", each.because)
@@ -98,7 +116,7 @@ def build(context: Context) -> Page:
         ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
         page_tables.missing(absent, context), answer.table(found),
         thresholds.table(thresholds.judged(context)), limit_tables.windows(context),
-        limit_tables.levels(context),
+        limit_tables.levels(context), *other_runs.tables(pairs),
     )  # fmt: skip
     return Page(
         context,
@@ -106,6 +124,7 @@ def build(context: Context) -> Page:
         sections,
         {table.name: table for table in tables},
         tuple(facts.tables(context.manifest)) if context.manifest else (),
+        tuple(pairs),
     )
 
 
@@ -124,7 +143,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         tables=page.tables,
         numbers=numbers,
         drawings={name: Markup(svg) for name, svg in drawings.items()},
-        specs={figure.name: _json(figure.spec) for figure in page.figures},
+        specs={figure.name: _json(slim(figure.spec)) for figure in page.figures},
         config=_json(draw.themed({})["config"]),
         styles=Markup(styles),
         script=Markup(script),
@@ -153,10 +172,17 @@ def _sections(context: Context) -> tuple[Section, ...]:
     families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
     drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
     for family in families:
-        drawn[family.SECTION] += family.draw(context)
+        drawn[family.SECTION] += map(_told, family.draw(context))
     return tuple(
         Section(key, heading, tuple(drawn[key])) for key, heading in SECTIONS.items() if drawn[key]
     )
+
+
+def _told(drawn: Drawn) -> Drawn:
+    """A figure that shows ranges says so in its caption."""
+    if isinstance(drawn, Absent) or drawn.spec.get("usermeta") != many.MARK:
+        return drawn
+    return replace(drawn, caption=f"{drawn.caption} {many.CAPTION.format(name=drawn.name)}")
 
 
 def _json(value: Any) -> Markup:

@@ -5,12 +5,13 @@ Reads results and writes; everything between is pure. The same results give the 
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, UserError
 from stithy.registry import plugins
 from stithy.report import draw, standalone
+from stithy.report.between import Pair
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Figure
 from stithy.report.page import Page, build
@@ -47,9 +48,14 @@ def write_report(run_directory: Path, formats: Iterable[str] = USUAL) -> tuple[P
     return write_report_of(context_of(read_run(run_directory)), formats)
 
 
-def write_report_of(context: Context, formats: Iterable[str] = USUAL) -> tuple[Path, ...]:
-    """The same of a run that is read already. Raises as `write_report` does."""
-    page, where = build(context), context.run.directory
+def write_report_of(
+    context: Context, formats: Iterable[str] = USUAL, pairs: Sequence[Pair] = ()
+) -> tuple[Path, ...]:
+    """The same of a run that is read already, held against others in `pairs`.
+
+    Raises as `write_report` does.
+    """
+    page, where = build(context, pairs), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
     try:
         _write_files(where.report, page, drawings)

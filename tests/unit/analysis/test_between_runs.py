@@ -9,6 +9,7 @@ from stithy.analysis.between_runs import Change, compare_runs, shared, unpaired_
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
+from stithy.report.between import USUAL
 
 
 def window(candidate: str, users: int, block: int, nopm: float, *, valid: bool = True) -> Window:
@@ -85,8 +86,8 @@ def test_invalid_windows_have_no_part() -> None:
         *(window("a", 1, i, v) for i, v in enumerate((200.0, 201.0))),
         window("a", 1, 2, 9.0, valid=False),
     )
-    row = compare_runs(base, other)[0]
-    assert (row.candidate, row.users, row.metric) == ("a", 1, "nopm")
+    row = compare_runs(base, other, USUAL)[0]
+    assert (row.candidate, row.users, str(row.quantity)) == ("a", 1, "nopm")
     assert row.value_other == 200.5
     assert (row.change.base, row.change.other) == (2, 2)
     assert row.change.distinguishable
@@ -97,7 +98,7 @@ def test_only_what_both_runs_have_is_compared() -> None:
     base = Evidence(("a", "b", "c"), (1, 4, 8), ())
     other = Evidence(("c", "a"), (8, 1), ())
     assert shared(base, other) == (("a", "c"), (1, 8))
-    rows = compare_runs(base, other)
+    rows = compare_runs(base, other, USUAL)
     assert len(rows) == 3 * 2 * 2
     assert all(isinstance(row.change, Change) for row in rows)
 
@@ -114,5 +115,5 @@ def test_among_many_rows_without_a_difference_seldom_any_is_told_apart() -> None
             ))
             for _ in range(2)
         ]  # fmt: skip
-        wrong += any(row.change.distinguishable for row in compare_runs(*runs))
+        wrong += any(row.change.distinguishable for row in compare_runs(runs[0], runs[1], USUAL))
     assert wrong / 200 <= 0.075

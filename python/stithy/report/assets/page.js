@@ -5,6 +5,21 @@
   const read = (element) => JSON.parse(element.textContent);
   const config = read(document.getElementById("figure-config"));
 
+  // The rows of a figure come as columns: one value for all, or texts with their places, or a list.
+  function column(of, rows) {
+    if (Array.isArray(of)) return of;
+    return of.texts ? of.at.map((place) => of.texts[place]) : Array(rows).fill(of.all);
+  }
+  function datasets(columns) {
+    const whole = {};
+    for (const [name, { rows, of }] of Object.entries(columns)) {
+      const lists = Object.entries(of).map(([key, each]) => [key, column(each, rows)]);
+      whole[name] = Array.from({ length: rows }, (_, row) =>
+        Object.fromEntries(lists.filter(([, list]) => list[row] !== null).map(([key, list]) => [key, list[row]])));
+    }
+    return whole;
+  }
+
   async function upgrade(figure) {
     const drawing = figure.querySelector(".drawing");
     const still = drawing.firstElementChild;
@@ -12,7 +27,8 @@
     stage.hidden = true;
     drawing.append(stage);
     try {
-      const spec = { ...read(figure.querySelector("script.spec")), config };
+      const { columns, ...spec } = read(figure.querySelector("script.spec"));
+      Object.assign(spec, { config, datasets: datasets(columns) });
       await vegaEmbed(stage, spec, { renderer: "svg", actions: false, ast: true, tooltip: { theme: "custom" } });
       still.remove();
       stage.hidden = false;

@@ -3,7 +3,7 @@
 Drawn are the windows of the level's median block and those with a flag; the table has all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from stithy.report.chart import NUMBERS, WIDTH, Domain, Line, domain_of, limit_l
 from stithy.report.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.many import POINTS_MOST
 from stithy.report.response_limit import MS_PER_S, limit_ms
 from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
@@ -40,12 +41,14 @@ Flagged = tuple[Window, Flag]
 
 def draw(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
-    seconds = _seconds(context)
-    if seconds.is_empty():
-        return [Absent("seconds", "one-second strips", "no window has one-second rows")]
     levels = [_shown(context, users) for users in context.evidence.levels]
     shown = [each for each in levels if each is not None]
-    marked = marks.marks(context, {window.id for each in shown for window in each.windows})
+    drawn = {window.id for each in shown for window in each.windows}
+    # Samples of thousands of windows that nobody sees would take as long as all the rest.
+    seconds = _seconds(context, drawn if len(context.evidence.windows) > POINTS_MOST else None)
+    if seconds.is_empty():
+        return [Absent("seconds", "one-second strips", "no window has one-second rows")]
+    marked = marks.marks(context, drawn)
     figures: list[Drawn] = []
     for each in shown:
         here = seconds.filter(pl.col("users") == each.block.users)
@@ -103,8 +106,11 @@ def _weight(flag: Flag) -> int:
     return 0 if flag.invalidates else 1 if flag is Flag.NOT_STEADY else 2
 
 
-def _seconds(context: Context) -> pl.DataFrame:
-    """Throughput, p95, who waits and device rate by window and second, long form."""
+def _seconds(context: Context, windows: Collection[str] | None) -> pl.DataFrame:
+    """Throughput, p95, who waits and device rate by window and second, long form.
+
+    `windows`: those of which samples are read, None: all.
+    """
     # In the drain no user starts anything: its last, partial second would look like a stall.
     all_types = context.run.seconds.filter(
         (pl.col("transaction") == "all") & (pl.col("phase") != "drain")
@@ -125,17 +131,20 @@ def _seconds(context: Context) -> pl.DataFrame:
     if not (waiting["value"] > 0).any():
         waiting = waiting.clear()  # nobody ever waited, and a strip of zeros tells nothing
     bounds = context.run.window.select("window_id", "candidate", "users", "block")
-    frame = pl.concat([tpm, p95, waiting, _device(context)]).join(
+    frame = pl.concat([tpm, p95, waiting, _device(context, windows)]).join(
         bounds, on="window_id", how="inner"
     )
     return frame.sort("users", "candidate", "block", "quantity", "second")
 
 
-def _device(context: Context) -> pl.DataFrame:
-    """Reads and writes a second of the busiest device; stacked devices see the same operations."""
+def _device(context: Context, windows: Collection[str] | None) -> pl.DataFrame:
+    """Reads and writes a second of the busiest device; stacked devices see the same operations.
+
+    `windows`: whose; None: all.
+    """
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
     begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
-    samples = context.run.samples.of(metrics.BLOCK, rates).filter(pl.col("second") >= 0.5)
+    samples = context.run.samples.of(metrics.BLOCK, rates, windows).filter(pl.col("second") >= 0.5)
     devices = samples.group_by("window_id", "subject", begun).agg(pl.col("value").sum())
     busiest = devices.group_by("window_id", "second").agg(pl.col("value").max())
     return busiest.select("window_id", "second", pl.lit("device").alias("quantity"), "value")

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from stithy.report.other_runs import as_values
 from stithy.report.page import Page
 
 NAME = "json"
@@ -27,6 +28,7 @@ def make(page: Page, drawings: dict[str, str]) -> bytes:
         # `candidates` are their names.
         "candidates_at_level": page.tables["candidates"].frame.to_dicts(),
         **{name: page.tables[name].frame.to_dicts() for name in tables},
+        **({"runs": as_values(page.pairs)} if page.pairs else {}),
     }
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 

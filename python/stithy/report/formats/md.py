@@ -40,6 +40,10 @@ def _parts(page: Page) -> Iterator[str]:
     for name in ("summary", "limited-levels", "search"):
         yield from _captioned(page.tables[name])
     yield escaped(f"{context.footer}.")
+    for text in page.said_of_runs:
+        yield escaped(text)
+    for name in page.tables_of_runs:
+        yield from _captioned(page.tables[name])
     yield from _captioned(_invalid(page.tables["reasons"]))
     yield from _repeat(page)
     yield escaped(provenance(manifest))

@@ -1,0 +1,156 @@
+"""Runs held against each other: which may be, what differs of them, what changed with intervals.
+
+`stithy compare` and `stithy report --compare` tell the same. Runs come one after the other and are
+no blocks: what drifted between them stands in every difference, and nothing here says otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from stithy.analysis.between_runs import Change, Row, compare_runs, shared
+from stithy.errors import UserError
+from stithy.metrics import Quantity
+from stithy.report.context import Context, measures
+from stithy.report.lost import files, left_out
+from stithy.report.wording import DASH, count, measured
+from stithy.results.comparability import (
+    Difference,
+    NotComparable,
+    differences,
+    ignored,
+    require_known,
+)
+from stithy.results.manifest import Manifest
+
+USUAL = (Quantity("nopm"), Quantity("p95"), Quantity("p99"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two runs by the names under which they are told: what is ignored or only told, their rows."""
+
+    base: Context
+    other: Context
+    names: tuple[str, str]
+    ignored: tuple[Difference, ...]
+    told: tuple[Difference, ...]
+    rows: tuple[Row, ...]
+
+
+def pairs(
+    base: Context,
+    others: Sequence[Context],
+    ignore: Sequence[str] = (),
+    quantities: Sequence[Quantity] = USUAL,
+) -> tuple[Pair, ...]:
+    """Each of the others held against the first run.
+
+    Raises NotComparable where a fact differs that the numbers rest on, and is not ignored;
+    UserError where runs have no manifest or nothing in common, or no such fact can be ignored.
+    """
+    manifests = [_manifest(each) for each in (base, *others)]
+    require_known(ignore, manifests)
+    return tuple(_pair(base, each, ignore, quantities) for each in others)
+
+
+def _manifest(context: Context) -> Manifest:
+    if context.manifest is None:
+        problem = "its manifest cannot be read, so nothing tells what it can be compared with"
+        where = str(context.run.directory.root)
+        raise UserError(problem, where=where, remedy="compare a run whose manifest is whole")
+    return context.manifest
+
+
+def _pair(
+    base: Context, other: Context, ignore: Sequence[str], quantities: Sequence[Quantity]
+) -> Pair:
+    roots = [str(each.run.directory.root) for each in (base, other)]
+    names, levels = shared(base.evidence, other.evidence)
+    if not names or not levels:
+        what = "level" if names else "candidate"
+        remedy = f"compare runs of studies with the same {what}s"
+        raise UserError(f"no {what} of {roots[0]} is in it", where=roots[1], remedy=remedy)
+    found = differences(_manifest(base), _manifest(other), names)
+    meant = tuple(each for each in found if ignored(each, ignore))
+    if wrong := [each for each in found if each.needed and each not in meant]:
+        raise NotComparable(roots[1], roots[0], wrong)
+    told = tuple(each for each in found if each not in meant)
+    first, second = (_with(each, quantities) for each in (base, other))
+    rows = compare_runs(first.evidence, second.evidence, quantities)
+    return Pair(first, second, _short(base, other), meant, told, rows)
+
+
+def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
+    """The context, with what stands in no window's row worked out."""
+    known: Mapping[Quantity, object] = context.evidence.measures
+    missing = [each for each in quantities if each not in known]
+    more = measures(context.run, context.evidence, context.sampled, missing)
+    if not more:
+        return context
+    whole = {**context.evidence.measures, **more}
+    return replace(context, evidence=replace(context.evidence, measures=whole))
+
+
+def _short(base: Context, other: Context) -> tuple[str, str]:
+    """The directories' names; the paths where these are the same."""
+    first, second = (each.run.directory.root for each in (base, other))
+    if first.resolve().name != second.resolve().name:
+        return first.resolve().name, second.resolve().name
+    return str(first), str(second)
+
+
+def flaws(context: Context) -> list[str]:
+    """What must be known of a run before its numbers are."""
+    root, manifest = context.run.directory.root, _manifest(context)
+    told, damaged = left_out(context.evidence.windows), files(context)
+    changed = [
+        f"{root}: resumed although something had changed: {text}"
+        for session in manifest.sessions
+        for text in session.changed
+    ]
+    ended = [f"{root}: the run was not finished ({manifest.end})"]
+    return [
+        *([f"{root}: {damaged}; its report says which"] if damaged else []),
+        *([f"{root}: {told}; left out"] if told else []),
+        *(ended if manifest.end != "finished" else []),
+        *changed,
+    ]
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Metric, candidate, level, both values, the change with its interval, and the windows."""
+    base, other = (shown(row.quantity, value) for value in (row.value_base, row.value_other))
+    return (
+        row.quantity.label, row.candidate, str(row.users), base, other,
+        change(row.change), interval(row.change), f"{row.change.base}+{row.change.other}",
+    )  # fmt: skip
+
+
+def shown(quantity: Quantity, value: float | None) -> str:
+    """A value of a metric; a dash where there is none."""
+    if value is None:
+        return DASH
+    return count(value) if quantity.known.unit == "1/min" else measured(value, quantity.known.unit)
+
+
+def change(found: Change) -> str:
+    """The change, or `~` where chance would do as much."""
+    if found.ratio is None:
+        return DASH
+    return as_change(found.ratio) if found.distinguishable else "~"
+
+
+def interval(found: Change) -> str:
+    """From where to where the change lies, or why that is not known."""
+    if found.missing_because is not None:
+        return found.missing_because
+    if min(found.base, found.other) < 2:
+        return "none: 2 windows of each are needed"
+    if found.low is None or found.high is None:
+        return "none: no scatter to tell it from"
+    return f"{as_change(found.low)} to {as_change(found.high)}"
+
+
+def as_change(ratio: float) -> str:
+    """A ratio as a change: `+12.3 %`; beyond tenfold as a factor: `×12`."""
+    return f"×{ratio:.3g}" if ratio >= 10 else f"{(ratio - 1) * 100:+.1f} %"
