@@ -7,6 +7,10 @@ BENCHES := hammer collectors ledger users drives verdicts
 PROOFS := prove resumes null_studies
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
+# Tests with servers and drives, which another test beside them would make late: one at a time.
+MEASURING := tests/e2e tests/real tests/browser
+# So many of the others at a time.
+AT_A_TIME ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -37,7 +41,9 @@ rust-test:
 	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace
 
 python-test:
-	@$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))
+	@code=0; run="$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
+	$$run $(wildcard $(MEASURING)) || code=$$?; \
+	$$run $(foreach each,$(MEASURING),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; exit $$code
 
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
