@@ -7,18 +7,31 @@ its own, which no other role may use.
 
 from dataclasses import dataclass
 
-# Okabe and Ito, "Color Universal Design" (2008), without yellow, which is invisible on white.
+# The hues of Okabe and Ito, "Color Universal Design" (2008), in lightnesses of their own: each stands
+# out from the paper by 3 to 1, and any two differ for every kind of eye and on a grey printer. Found by
+# search under these conditions, which the tests of this module hold them to.
 CANDIDATE_COLOURS = (
-    ("#0072b2", "#4aa8e0"),
-    ("#d55e00", "#f0883e"),
-    ("#009e73", "#2fc79b"),
-    ("#cc79a7", "#e29cc3"),
-    ("#56b4e9", "#a5d8f5"),
-    ("#e69f00", "#f5bf4f"),
-    ("#000001", "#f0f0f1"),
+    ("#144097", "#427ff7"),
+    ("#b85c00", "#f0903c"),
+    ("#1aa291", "#b2ffdb"),
+    ("#551442", "#bb2b76"),
+    ("#8776ce", "#aa91cd"),
+    ("#6f4a06", "#9b721c"),
+    ("#006f85", "#8ddefd"),
+    ("#000001", "#b7b7b7"),
 )
-MARKERS = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left")
-DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 1), (1, 3), (10, 4))
+# Vega's names, and their outlines around (0, 0) for the signs beside a candidate's name.
+MARKERS = {
+    "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z",
+    "square": "M-3.6 -3.6h7.2v7.2h-7.2Z",
+    "triangle-up": "M0 -4.6L4.8 3.6H-4.8Z",
+    "diamond": "M0 -5.4L4.2 0L0 5.4L-4.2 0Z",
+    "cross": "M-4.8 -1.7h3.1v-3.1h3.4v3.1h3.1v3.4h-3.1v3.1h-3.4v-3.1h-3.1Z",
+    "triangle-down": "M0 4.6L4.8 -3.6H-4.8Z",
+    "triangle-left": "M-4.6 0L3.6 -4.8V4.8Z",
+    "triangle-right": "M4.6 0L-3.6 -4.8V4.8Z",
+}
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 1), (1, 3), (10, 4), (10, 3, 2, 2, 2, 3))
 
 INK = ("#1b1f24", "#e6e9ed")
 MUTED = ("#5b6470", "#a3adb8")
@@ -27,24 +40,24 @@ AXIS = ("#a9b0b9", "#5c6672")
 PAPER = ("#fdfdfe", "#15181c")
 MARK = ("#8a6d1f", "#d8b65a")
 
-# Stacked shares: dark where the machine works, pale where it does nothing.
+# Stacked shares: pale where the machine does nothing, and there alone.
 STATE_COLOURS = {
     "user": ("#33658a", "#5b9bc9"),
-    "system": ("#86bbd8", "#a9d4ea"),
-    "other": ("#9a8fb8", "#b8addb"),
+    "system": ("#5897be", "#a9d4ea"),
+    "other": ("#8f83ae", "#b8addb"),
     "iowait": ("#c8553d", "#e88368"),
     "idle": ("#e8eaee", "#2a2f36"),
 }
 WAIT_COLOURS = {
-    "CPU": ("#d5dae1", "#3a424d"),
+    "CPU": ("#8a929c", "#6b7480"),
     "IO": ("#c8553c", "#e88368"),
     "LWLock": ("#33658b", "#5b9bc9"),
     "Lock": ("#7a4f9a", "#b08ad0"),
     "BufferPin": ("#588b6e", "#7fc49c"),
     "IPC": ("#a9829b", "#d3a9c4"),
-    "Client": ("#d9a441", "#efc46c"),
-    "Timeout": ("#7d8597", "#aab2c5"),
-    "Extension": ("#86bbd7", "#a9d4ea"),
+    "Client": ("#b07c14", "#efc46c"),
+    "Timeout": ("#4b5563", "#aab2c5"),
+    "Extension": ("#4f90b8", "#a9d4ea"),
 }
 # Filled cells that carry a letter: pale in the light and deep in the dark, so that INK stands out.
 LIMIT_COLOURS = {
@@ -85,17 +98,24 @@ class Style:
     marker: str
     dash: tuple[int, ...]
 
+    @property
+    def outline(self) -> str:
+        """The marker as the path of an SVG."""
+        return MARKERS[self.marker]
+
 
 def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
-    """The style of each candidate by its place in the study; colours repeat with other dashes."""
-    return {
-        name: Style(
-            CANDIDATE_COLOURS[index % len(CANDIDATE_COLOURS)][0],
-            MARKERS[index % len(MARKERS)],
-            DASHES[(index + index // len(CANDIDATE_COLOURS)) % len(DASHES)],
-        )
-        for index, name in enumerate(candidates)
-    }
+    """The style of each candidate by its place in the study.
+
+    Where colours repeat, each comes with another marker and another dash: a point has no dash.
+    """
+    markers = tuple(MARKERS)
+    found = {}
+    for index, name in enumerate(candidates):
+        turn, place = divmod(index, len(CANDIDATE_COLOURS))
+        look = (place + turn) % len(markers)
+        found[name] = Style(CANDIDATE_COLOURS[place][0], markers[look], DASHES[look])
+    return found
 
 
 def roles() -> tuple[tuple[str, str], ...]:
