@@ -14,7 +14,7 @@ AT_A_TIME ?= 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test setup check lint rust-test python-test golden bench prove lock
+.PHONY: help demo test setup browser check lint rust-test python-test golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -26,6 +26,9 @@ test: setup lint rust-test python-test ## every check and test, Rust and Python
 
 setup: ## install what is missing, build the programs, make .venv
 	@tools/setup
+
+browser: ## that, and what tests look at reports with: Chromium and axe-core
+	@tools/setup browser
 
 check: setup lint ## lint, types and style, in about a minute
 	@$(PYTHON) -m pytest tests/tidy

@@ -84,7 +84,17 @@ def missing_drive() -> str | None:
     return None
 
 
+def missing_browser() -> str | None:
+    """Chromium, and axe-core to judge what it shows."""
+    from support import axe, browser
+
+    if browser.program() is None:
+        return "no Chromium: run `make browser`"
+    return None if axe.script() else "axe-core is not installed: run `make browser`"
+
+
 PROBES: dict[str, Callable[[], str | None]] = {
+    "browser": missing_browser,
     "cgroup": missing_cgroup,
     "drive": missing_drive,
     "postgresql": missing_postgresql,

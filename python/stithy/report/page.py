@@ -50,6 +50,11 @@ from stithy.report.tables import PageTable
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "template"
+FIGURE_FILES = (
+    ("SVG", "svg"), ("PNG", "png"), ("Vega-Lite", "vl.json"),
+    ("CSV", "csv"), ("Parquet", "parquet"),
+)  # fmt: skip
+"""Each figure's files beside the page: what they are, and their endings."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +137,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
     """The page as HTML; `drawings` are the figures' SVG by name."""
     styles = _fonts() + _asset("page.css") + "\n@media screen and (prefers-color-scheme: dark){\n"
     styles += palette.css_rules() + "\n}"
-    script = _asset("page.js")
+    script = _asset("figure.js") + _asset("page.js")
     library = draw.library()
     numbers = {figure.name: number for number, figure in enumerate(page.figures, start=1)}
     return _template().render(
@@ -142,6 +147,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         load=page.context.load,
         tables=page.tables,
         numbers=numbers,
+        figure_files=FIGURE_FILES,
         drawings={name: Markup(svg) for name, svg in drawings.items()},
         specs={figure.name: _json(slim(figure.spec)) for figure in page.figures},
         config=_json(draw.themed({})["config"]),

@@ -7,9 +7,9 @@ its own, which no other role may use.
 
 from dataclasses import dataclass
 
-# The hues of Okabe and Ito, "Color Universal Design" (2008), in lightnesses of their own: each stands
-# out from the paper by 3 to 1, and any two differ for every kind of eye and on a grey printer. Found by
-# search under these conditions, which the tests of this module hold them to.
+# The hues of Okabe and Ito, "Color Universal Design" (2008), in lightnesses of their own: each
+# stands out from the paper by 3 to 1, and any two differ for every kind of eye and on a grey
+# printer. Found by search under these conditions, which the tests of this module hold them to.
 CANDIDATE_COLOURS = (
     ("#144097", "#427ff7"),
     ("#b85c00", "#f0903c"),

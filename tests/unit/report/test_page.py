@@ -150,7 +150,7 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
 
 def test_numbers_of_the_titles_are_in_the_files(run: RunDirectory, page: PrintedPage) -> None:
     """In the figure's own data, or as the ratio kept with the title."""
-    from stithy.report.wording import count, percent, times
+    from stithy.report.wording import count, duration, percent, times
 
     titles = pl.read_parquet(run.report / "tables" / "titles.parquet").to_dicts()
     assert len(titles) == page.count("figure")
@@ -160,7 +160,9 @@ def test_numbers_of_the_titles_are_in_the_files(run: RunDirectory, page: Printed
         for column in data.get_columns():
             if column.dtype.is_numeric():
                 stored += column.drop_nulls().to_list()
-        written = {say(value).split()[0] for value in stored for say in (count, percent, times)}
+        written = {
+            say(value).split()[0] for value in stored for say in (count, percent, times, duration)
+        }
         written |= {"95th", "5"} | {str(users) for users in (1, 4, 13)}
         for number in re.findall(r"\d[\d,.]*(?:th)?", row["title"]):
             assert number.rstrip(".,") in written, (row["title"], number)
@@ -195,8 +197,19 @@ def test_the_page_has_the_parts_in_their_order(page: PrintedPage) -> None:
         "answer", "compared", "throughput", "response", "limits", "machine", "storage", "database",
         "seconds", "certainty", "validity", "method", "repeat", "environment",
     ]  # fmt: skip
-    links = [a["href"] for tag, a in page.elements if tag == "a" and a.get("href", "") != "#answer"]
-    assert links == [f"#{each}" for each in ids[1:]]
+    links = [a["href"] or "" for tag, a in page.elements if tag == "a" and "href" in a]
+    inside = [each for each in links if each.startswith("#") and each != "#answer"]
+    assert inside == [f"#{each}" for each in ids[1:]]
+
+
+def test_the_files_of_a_figure_are_where_its_links_lead(
+    run: RunDirectory, page: PrintedPage
+) -> None:
+    """Beside the page; from elsewhere nothing is linked."""
+    links = [a["href"] or "" for tag, a in page.elements if tag == "a" and "href" in a]
+    files = [each for each in links if not each.startswith("#")]
+    assert len(files) == 5 * page.count("figure")
+    assert [each for each in files if not (run.page.parent / each).is_file()] == []
 
 
 def test_the_sentence_on_where_the_workload_comes_from_is_there(html: str) -> None:

@@ -1,0 +1,76 @@
+"""The page by itself: asks for nothing, complains of nothing, and can be read without scripts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.browser import Browser, Look, Tab, tab
+from support.looking import enliven
+
+pytestmark = pytest.mark.needs_browser
+
+
+@pytest.fixture(scope="module")
+def plain(browser: Browser, usual: Path) -> Iterator[Tab]:
+    """The usual page in a browser without JavaScript, on a telephone."""
+    with tab(browser, Look(width=390, scripts=False)) as opened:
+        opened.open(usual)
+        yield opened
+
+
+def test_no_request_leaves_the_page_and_nothing_is_complained_of(live: Tab, usual: Path) -> None:
+    """Every figure became interactive; only the page itself and what lies in it was loaded."""
+    states = live.ask("[...document.querySelectorAll('figure.figure')].map(f => f.dataset.state)")
+    assert set(states) == {"live"}
+    assert live.complaints == []
+    asked = [each for each in live.requests if not each.startswith("data:")]
+    assert asked == [usual.as_uri()]
+
+
+def test_names_with_markup_are_letters_in_interactive_figures_too(
+    browser: Browser, crowd: Path
+) -> None:
+    """In the drawing, in the buttons, and under the mouse."""
+    with tab(browser, Look()) as page:
+        page.open(crowd)
+        enliven(page)
+        assert page.ask("document.querySelectorAll('main b').length") == 0
+        assert page.complaints == []
+        names = page.ask("[...document.querySelectorAll('.legend button')].map(b => b.innerText)")
+        assert '"<b>é 😀' in names
+
+
+def test_without_scripts_every_figure_is_there(plain: Tab) -> None:
+    """Drawn, with its words, and nothing that would do nothing."""
+    drawings = plain.ask("""[...document.querySelectorAll(".drawing > svg")].map(drawing =>
+        [drawing.getBoundingClientRect().width, drawing.querySelectorAll("text").length])""")
+    assert len(drawings) >= 15
+    assert all(width > 300 and texts > 3 for width, texts in drawings)
+    assert plain.ask("document.querySelectorAll('figure.figure button').length") == 0
+    assert plain.complaints == []
+
+
+def test_without_scripts_every_table_can_be_reached(plain: Tab) -> None:
+    """What is folded unfolds by itself; what is wide can be scrolled by keyboard."""
+    folded = plain.ask("document.querySelectorAll('details').length")
+    assert folded > 15
+    assert plain.ask("document.querySelectorAll('details > summary').length") == folded
+    boxes = plain.ask("""[...document.querySelectorAll("table")].map(table =>
+        table.closest(".scroll")?.tabIndex)""")
+    assert set(boxes) == {0}
+
+
+def test_without_scripts_the_contents_lead_somewhere(plain: Tab) -> None:
+    """Each link has its place on the page."""
+    lost = plain.ask("""[...document.querySelectorAll("a[href^='#']")]
+        .filter(link => !document.querySelector(link.hash)).map(link => link.hash)""")
+    assert lost == []
+
+
+def test_the_words_of_a_figures_files_are_those_beside_the_page(plain: Tab) -> None:
+    """Links lead into the folder of the report, and nowhere else."""
+    links = plain.ask("""[...document.querySelectorAll("a")].map(link =>
+        link.getAttribute("href")).filter(each => !each.startsWith("#"))""")
+    assert links
+    assert all(each.startswith("report/figures/") for each in links)

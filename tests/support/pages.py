@@ -1,0 +1,37 @@
+"""The pages that are looked at in a browser, of runs with as much as runs can have."""
+
+from pathlib import Path
+
+from stithy.report import draw
+from stithy.report.context import context_of
+from stithy.report.page import build, render
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run, window_id
+from support.sample_thresholds import thresholds
+
+USUAL = Shape(
+    users=(1, 4),
+    repeat=4,
+    duration_s=10,
+    changes={window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detected"}},
+    drives={"disk": 0.0},
+    ledger=True,
+    thresholds=thresholds(),
+)
+CROWD = Shape(
+    question="Which of these ten ways to keep a database is the right one for a thousand users?",
+    candidates=(*(f"candidate-{n}" for n in range(8)), "a-name-without-any-end-" * 3, '"<b>é 😀'),
+    users=(1, 4),
+    ramp_up_s=1,
+    duration_s=4,
+)
+
+
+def write_page(root: Path, shape: Shape) -> Path:
+    """The page of such a run, and nothing else of its report."""
+    build_run(root, shape)
+    made = build(context_of(read_run(root)))
+    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in made.figures}
+    page = root / "report.html"
+    page.write_text(render(made, drawings), encoding="utf-8")
+    return page
