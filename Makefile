@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
-BENCHES := hammer collectors ledger users drives verdicts
+BENCHES := hammer collectors ledger users drives verdicts report
 PROOFS := prove resumes null_studies
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
@@ -54,7 +54,7 @@ golden: setup ## accept help, errors, plans, figures' words, reference pages; re
 prove: setup ## prove for hours that drives are disks (root), killed runs resume, verdicts hold
 	@code=0; for each in $(PROOFS); do nice -n 5 $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
-bench: setup ## measure the hammer, collectors, a ledger, many users, emulated drives, and verdicts
+bench: setup ## measure hammer, collectors, a ledger, many users, drives, verdicts and the report
 	@code=0; for each in $(BENCHES); do $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 lock: ## pin the newest allowed versions again (needs uv)

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
@@ -18,6 +19,9 @@ from stithy.results.manifest import SCHEMA_VERSION, Manifest
 from stithy.results.pieces import VERSION_KEY
 from stithy.results.tables import Table
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 def write_table(path: Path, table: Table, rows: Iterable[object]) -> None:
     """Write `rows` (mappings or dataclasses) as the Parquet file `path`, durably and at once.
@@ -27,10 +31,15 @@ def write_table(path: Path, table: Table, rows: Iterable[object]) -> None:
     Raises ValueError for rows that are not as declared (see `frames.frame_of`), and
     InfrastructureError where the file system refuses.
     """
+    write_durably(path, table_bytes(table, frame_of(table, rows)))
+
+
+def table_bytes(table: Table, frame: "pl.DataFrame") -> bytes:
+    """The file of a table whose frame is as declared."""
     buffer = io.BytesIO()
     told = {**describe(table), VERSION_KEY: str(SCHEMA_VERSION), seal.PARQUET_KEY: seal.BLANK}
-    frame_of(table, rows).write_parquet(buffer, metadata=told)
-    write_durably(path, seal.sealed(buffer.getvalue()))
+    frame.write_parquet(buffer, metadata=told)
+    return seal.sealed(buffer.getvalue())
 
 
 def describe(table: Table) -> dict[str, str]:
