@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-Damage = Callable[[Path], None]
+Damage = Callable[[Path], object]
 FLIPS = 3
 
 

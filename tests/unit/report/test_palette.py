@@ -112,7 +112,8 @@ def test_marks_stand_out_from_the_paper(scheme: int) -> None:
     """3 to 1 for every candidate and every part of a bar; only idleness is pale on purpose."""
     parts = {**palette.STATE_COLOURS, **palette.WAIT_COLOURS, "other wait": palette.OTHER_WAIT}
     del parts["idle"]
-    marks = {**parts, "mark": palette.MARK, **dict(enumerate(palette.CANDIDATE_COLOURS))}
+    candidates = {f"candidate {n}": pair for n, pair in enumerate(palette.CANDIDATE_COLOURS)}
+    marks = {**parts, "mark": palette.MARK, **candidates}
     pale = {
         name: pair
         for name, pair in marks.items()
