@@ -51,7 +51,7 @@ def test_every_figure_is_named_described_and_has_its_data(live: Tab) -> None:
     """A heading, words for those who do not see it, and a table."""
     figures = live.ask("""[...document.querySelectorAll("figure.figure")].map(figure => ({
         heading: figure.querySelector("h3").innerText,
-        words: figure.querySelector(".drawing").getAttribute("aria-label"),
+        words: figure.querySelector("[role=img]").getAttribute("aria-label"),
         table: figure.querySelector("details").innerText,
     }))""")
     assert len(figures) >= 15

@@ -154,6 +154,8 @@ def test_every_figure_with_an_axis_of_numbers_can_be_zoomed(live: Tab) -> None:
             find("+").click();
             await new Promise(requestAnimationFrame);
             if (shape() === before) failed.push(figure.id);
+            find("Zoom").click();
+            while (!find("+").hidden) await new Promise(requestAnimationFrame);
         }
         return failed;
     })()""")
