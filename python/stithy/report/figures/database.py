@@ -142,7 +142,8 @@ def _waits(context: Context) -> Drawn:
         title=title,
         caption="Mean number of active sessions by what they wait for, sampled once a second; CPU "
         "stands for sessions that wait for nothing. Valid windows only. The types are the "
-        "server's own; short waits are seen as often as they last.",
+        "server's own; short waits are seen as often as they last. A wait ends when its session is "
+        "on a CPU again: where the server's CPUs are busy, part of it is the queue for these.",
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
         "each number of virtual users, one chart for each candidate.",
         footer=context.footer,
