@@ -4,10 +4,11 @@ import re
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from support.captured import DATA
-from support.sample_run import build_run
+from support.sample_run import Shape, build_run
 
 
 def test_every_python_example_runs_on_a_run_directory(
@@ -24,3 +25,17 @@ def test_every_python_example_runs_on_a_run_directory(
         exec(example, {})
         assert capsys.readouterr().out
     assert len(examples) == 2
+
+
+def test_the_sql_example_tells_every_window(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With DuckDB itself, in the order that the example asks for."""
+    page = (root / "docs" / "how-to" / "read-the-results.md").read_text()
+    build_run(tmp_path / "runs" / "demo", Shape(users=(1, 4), duration_s=2, series=False))
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    with duckdb.connect() as connection:
+        rows = connection.execute(example).fetchall()
+    levels = [("disk", 1), ("memory", 1), ("disk", 4), ("memory", 4)]
+    assert [tuple(row[:2]) for row in rows] == levels
