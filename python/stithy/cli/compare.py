@@ -98,7 +98,11 @@ def _as_text(pair: "Pair") -> str:
     lines = [
         *(f"differs, and is ignored: {each}" for each in pair.ignored),
         *(f"differs, and may: {each}" for each in pair.told),
-        *(text for context in (pair.base, pair.other) for text in flaws(context)),
+        *(
+            text
+            for each in (pair.base, pair.other)
+            for text in flaws(each, str(each.run.directory.root))
+        ),
     ]
     header = ("metric", "candidate", "users", *pair.names, "change", "95 % interval", "n")
     rows = [cells(row) for row in pair.rows]

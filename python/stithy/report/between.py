@@ -11,6 +11,7 @@ from stithy.analysis.between_runs import Change, Row, compare_runs, shared
 from stithy.errors import UserError
 from stithy.metrics import Quantity
 from stithy.report.context import Context, measures
+from stithy.report.letters import seen, shortened
 from stithy.report.lost import files, left_out
 from stithy.report.wording import DASH, count, measured
 from stithy.results.comparability import (
@@ -50,7 +51,11 @@ def pairs(
     """
     manifests = [_manifest(each) for each in (base, *others)]
     require_known(ignore, manifests)
-    return tuple(_pair(base, each, ignore, quantities) for each in others)
+    own, *names = _names((base, *others))
+    return tuple(
+        _pair(base, each, (own, name), ignore, quantities)
+        for each, name in zip(others, names, strict=True)
+    )
 
 
 def _manifest(context: Context) -> Manifest:
@@ -62,22 +67,26 @@ def _manifest(context: Context) -> Manifest:
 
 
 def _pair(
-    base: Context, other: Context, ignore: Sequence[str], quantities: Sequence[Quantity]
+    base: Context,
+    other: Context,
+    names: tuple[str, str],
+    ignore: Sequence[str],
+    quantities: Sequence[Quantity],
 ) -> Pair:
     roots = [str(each.run.directory.root) for each in (base, other)]
-    names, levels = shared(base.evidence, other.evidence)
-    if not names or not levels:
-        what = "level" if names else "candidate"
+    candidates, levels = shared(base.evidence, other.evidence)
+    if not candidates or not levels:
+        what = "level" if candidates else "candidate"
         remedy = f"compare runs of studies with the same {what}s"
         raise UserError(f"no {what} of {roots[0]} is in it", where=roots[1], remedy=remedy)
-    found = differences(_manifest(base), _manifest(other), names)
+    found = differences(_manifest(base), _manifest(other), candidates)
     meant = tuple(each for each in found if ignored(each, ignore))
     if wrong := [each for each in found if each.needed and each not in meant]:
         raise NotComparable(roots[1], roots[0], wrong)
     told = tuple(each for each in found if each not in meant)
     first, second = (_with(each, quantities) for each in (base, other))
     rows = compare_runs(first.evidence, second.evidence, quantities)
-    return Pair(first, second, _short(base, other), meant, told, rows)
+    return Pair(first, second, names, meant, told, rows)
 
 
 def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
@@ -91,27 +100,33 @@ def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
     return replace(context, evidence=replace(context.evidence, measures=whole))
 
 
-def _short(base: Context, other: Context) -> tuple[str, str]:
-    """The directories' names; the paths where these are the same."""
-    first, second = (each.run.directory.root for each in (base, other))
-    if first.resolve().name != second.resolve().name:
-        return first.resolve().name, second.resolve().name
-    return str(first), str(second)
+NAME_MOST = 60
+"""Own: letters of a name, so that a table's heading leaves room for the others."""
 
 
-def flaws(context: Context) -> list[str]:
-    """What must be known of a run before its numbers are."""
-    root, manifest = context.run.directory.root, _manifest(context)
+def _names(contexts: Sequence[Context]) -> list[str]:
+    """Each directory's name; its path where another of them has the same name."""
+    roots = [each.run.directory.root for each in contexts]
+    names = [shortened(root.resolve().name, NAME_MOST) for root in roots]
+    return [
+        name if names.count(name) == 1 else seen(str(root))
+        for name, root in zip(names, roots, strict=True)
+    ]
+
+
+def flaws(context: Context, who: str) -> list[str]:
+    """What must be known of a run before its numbers are; `who` is what it is called."""
+    manifest = _manifest(context)
     told, damaged = left_out(context.evidence.windows), files(context)
     changed = [
-        f"{root}: resumed although something had changed: {text}"
+        f"{who}: resumed although something had changed: {text}"
         for session in manifest.sessions
         for text in session.changed
     ]
-    ended = [f"{root}: the run was not finished ({manifest.end})"]
+    ended = [f"{who}: the run was not finished ({manifest.end})"]
     return [
-        *([f"{root}: {damaged}; its report says which"] if damaged else []),
-        *([f"{root}: {told}; left out"] if told else []),
+        *([f"{who}: {damaged}; its report says which"] if damaged else []),
+        *([f"{who}: {told}; left out"] if told else []),
         *(ended if manifest.end != "finished" else []),
         *changed,
     ]

@@ -4,6 +4,7 @@ Made only where a person names other runs. The base is the run that the report i
 +10 % is that the other run did a tenth more.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +19,7 @@ from stithy.report.compose import Drawing, Rows, Spec, above, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.palette import AXIS
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, plural
+from stithy.report.wording import listing
 
 CAUTION = (
     "The runs were made one after the other. What changed on the machine between them stands in "
@@ -35,20 +36,22 @@ def drawn(pairs: Sequence[Pair]) -> tuple[Drawn, ...]:
 def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What must be known before the numbers: who is compared, what differs, what was left out."""
     told = [CAUTION]
+    if pairs:
+        told += [f"{text}." for text in flaws(pairs[0].base, pairs[0].names[0])]
     for pair in pairs:
         base, other = pair.names
         told.append(f"{_headline(pair)} Changes are those of {other} to {base}.")
         for text, found in (("Ignored on request", pair.ignored), ("Differs, and may", pair.told)):
             if found:
                 told.append(f"{text}: {'; '.join(map(str, found))}.")
-        told += [f"{text}." for each in (pair.base, pair.other) for text in flaws(each)]
+        told += [f"{text}." for text in flaws(pair.other, other)]
     return (*told, RULE)
 
 
 RULE = (
     "Told apart is what chance alone would give in at most 5 of 100 such comparisons, all rows of "
-    "a run taken together (Welch, adjusted by Holm). Intervals are of each row by itself, from "
-    "valid windows alone."
+    "a run taken together (Welch, adjusted by Holm). Not distinguishable does not mean equal. "
+    "Intervals are of each row by itself, from valid windows alone."
 )
 
 
@@ -56,19 +59,52 @@ def _headline(pair: Pair) -> str:
     """How many of the changes are told apart from chance, and the largest of them."""
     base, other = pair.names
     known = [row for row in pair.rows if row.change.ratio is not None]
+    if not known:
+        return f"No value is known of both {base} and {other}."
+    both = f"that {base} and {other} both have"
+    if len(known) == 1:
+        return f"The only value {both} {_alone(known[0])}."
+    open_ones = sum(row.change.chance_share is None for row in known)
+    if open_ones == len(known):
+        return f"Of {len(known)} values {both}, none can be told apart: {NO_SCATTER}."
+    told = f"Of {len(known)} values {both}, {_apart(known)}."
+    if open_ones:
+        told += f" {open_ones} of them cannot be told apart: {NO_SCATTER}."
+    return told
+
+
+NO_SCATTER = "that takes two valid windows of each run, and scatter among them"
+
+
+def _alone(row: Row) -> str:
+    """What is known of a single change."""
+    if row.change.chance_share is None:
+        return f"cannot be told apart: {NO_SCATTER}"
+    if not row.change.distinguishable:
+        return "is not distinguishable"
+    return f"differs by more than chance explains: {_told(row)}"
+
+
+def _apart(known: Sequence[Row]) -> str:
+    """How many differ by more than chance explains, and which of them by most."""
     apart = [row for row in known if row.change.distinguishable]
     if not apart:
-        return (
-            f"Of {plural(len(known), 'value')} that {base} and {other} both have, none is "
-            "distinguishable."
-        )
-    largest = max(apart, key=lambda row: max(row.change.ratio or 1, 1 / (row.change.ratio or 1)))
-    return (
-        f"Of {plural(len(known), 'value')} that {base} and {other} both have, {len(apart)} "
-        f"{'differs' if len(apart) == 1 else 'differ'} by more than chance explains; most changed "
-        f"{largest.quantity.noun} of {largest.candidate} at level {largest.users}: "
-        f"{as_change(largest.change.ratio or 1)} ({interval(largest.change)})."
-    )
+        return "none is distinguishable"
+    largest = _told(max(apart, key=_size))
+    if len(apart) == 1:
+        return f"1 differs by more than chance explains: {largest}"
+    return f"{len(apart)} differ by more than chance explains, most of all {largest}"
+
+
+def _told(row: Row) -> str:
+    """A change with what it is of, and its interval."""
+    change = f"{as_change(row.change.ratio or 1)} (95 % interval {interval(row.change)})"
+    return f"{row.quantity.noun} of {row.candidate} at level {row.users}, {change}"
+
+
+def _size(row: Row) -> float:
+    """How far from 1 a ratio is, up or down."""
+    return abs(math.log(row.change.ratio or 1))
 
 
 def tables(pairs: Sequence[Pair]) -> tuple[PageTable, ...]:
@@ -79,14 +115,16 @@ def tables(pairs: Sequence[Pair]) -> tuple[PageTable, ...]:
 def _table(name: str, pair: Pair) -> PageTable:
     base, other = pair.names
     rows = [_row(each) for each in pair.rows]
-    shows = (
+    shows: tuple[Show, ...] = (
         Show("metric", "Metric"), Show("candidate", "Candidate"), Show("users", "Level", "count"),
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
         Show("windows_base", "n", "count"), Show("windows_other", "n of the other", "count"),
         Show("chance_share", "As much by chance", "chance"),
-        Show("distinguishable", "Told apart", "truth"), Show("because", "Why not known"),
+        Show("distinguishable", "Told apart", "truth"),
     )  # fmt: skip
+    if any(row["because"] for row in rows):
+        shows += (Show("because", "Why not known"),)
     return PageTable(name, f"{other} against {base}", shows, pl.DataFrame(rows, schema=_SCHEMA))
 
 
@@ -107,7 +145,8 @@ def _row(row: Row) -> dict[str, Any]:
         "told_other": shown(row.quantity, row.value_other),
         "ratio": found.ratio, "low": found.low, "high": found.high, "windows_base": found.base,
         "windows_other": found.other, "chance_share": found.chance_share,
-        "distinguishable": found.distinguishable, "because": found.missing_because,
+        "distinguishable": None if found.chance_share is None else found.distinguishable,
+        "because": found.missing_because,
     }  # fmt: skip
 
 
@@ -118,7 +157,7 @@ def _figure(pair: Pair, number: int) -> Drawn:
             "metric": row.quantity.label, "candidate": row.candidate, "users": row.users,
             "place": f"{row.candidate}, {row.users}", "ratio": row.change.ratio,
             "low": row.change.low, "high": row.change.high,
-            "apart": "told apart" if row.change.distinguishable else "not distinguishable",
+            "apart": _verdict(row),
         }
         for row in pair.rows
         if row.change.ratio is not None
@@ -144,6 +183,12 @@ def _figure(pair: Pair, number: int) -> Drawn:
         spec=drawing.spec(above(charts)),
         table=_table(name, pair),
     )
+
+
+def _verdict(row: Row) -> str:
+    if row.change.chance_share is None:
+        return "cannot be told apart"
+    return "told apart" if row.change.distinguishable else "not distinguishable"
 
 
 def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
@@ -173,8 +218,8 @@ def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
     if spans:
         bar = alt.Chart(drawing.add(spans)).mark_rule(strokeWidth=2)
         layers.append(unit(bar.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)))
-    for wanted, filled in (("told apart", True), ("not distinguishable", False)):
-        chosen = [row for row in rows if row["apart"] == wanted]
+    for filled in (True, False):
+        chosen = [row for row in rows if (row["apart"] == "told apart") is filled]
         if chosen:
             point = alt.Chart(drawing.add(chosen)).mark_point(filled=filled, size=70, opacity=1)
             layers.append(unit(point.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)))

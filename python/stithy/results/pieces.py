@@ -156,6 +156,8 @@ def impossible(frame: "pl.DataFrame", table: Table) -> str | None:
             return f"null where none may be: {column.name}"
         if column.kind == "real" and not values.is_finite().all():
             return f"not a number, or infinite: {column.name}"
+        if column.name == "users" and (values < 1).any():
+            return "a level below 1: users"
     return None
 
 

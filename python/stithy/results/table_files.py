@@ -57,7 +57,8 @@ def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
             return None
         scan = pl.scan_parquet(list(paths), glob=False, include_file_paths=_FILE)
         frame = scan.select(*wanted, _FILE).collect()
-    except (Damaged, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    # Polars takes no path that is not UTF-8, and says so by a TypeError.
+    except (Damaged, OSError, TypeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     whole = frame.drop(_FILE)
     if whole.schema != wanted or impossible(whole, table) or _is_misplaced(frame, table, paths):

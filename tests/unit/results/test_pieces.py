@@ -67,6 +67,8 @@ CHANGES: list[tuple[str, Change]] = [
     ("null where none may be: users", _with("users", None, pl.Int64())),
     (NO_NUMBER, _with("tpm", float("nan"))),
     (NO_NUMBER, _with("tpm", float("-inf"))),
+    ("a level below 1: users", _with("users", 0, pl.Int64())),
+    ("a level below 1: users", _with("users", -4, pl.Int64())),
     ("2 rows instead of one", lambda frame: pl.concat([frame, frame])),
     ("0 rows instead of one", lambda frame: frame.clear()),
     (f"rows of another window than {NAME}", _with("window_id", "w-other-u1-b0")),

@@ -1,0 +1,76 @@
+"""Runs held against each other: what each is called, and what is said of one before its numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import UserError
+from stithy.metrics import Quantity
+from stithy.report.between import NAME_MOST, flaws, pairs
+from stithy.report.context import Context, context_of
+from stithy.results.comparability import NotComparable
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+NOPM = (Quantity("nopm"),)
+
+
+def built(path: Path, **shape: object) -> Context:
+    """A short run there, read."""
+    usual = {"users": (1,), "duration_s": 2, "series": False, **shape}
+    return context_of(read_run(build_run(path, Shape(**usual)).root))  # type: ignore[arg-type]  # fields of Shape
+
+
+def names(*contexts: Context) -> list[tuple[str, str]]:
+    """What the runs of each pair are called."""
+    base, *others = contexts
+    return [each.names for each in pairs(base, others, (), NOPM)]
+
+
+def test_a_run_is_called_by_its_directory_and_by_its_path_where_that_is_no_name(
+    tmp_path: Path,
+) -> None:
+    """Also where only others share it: each run has one name in all that is told."""
+    one, two, three = (built(tmp_path / name) for name in ("one", "a/run", "b/run"))
+    assert names(one, two) == [("one", "run")]
+    apart = [str(tmp_path / name) for name in ("a/run", "b/run")]
+    assert names(one, two, three) == [("one", apart[0]), ("one", apart[1])]
+
+
+def test_a_name_of_any_letters_and_length_fits_a_heading(tmp_path: Path) -> None:
+    """Letters that act are told by their numbers, bytes that are no letters too."""
+    long = built(tmp_path / ("x" * 200))
+    odd = built(tmp_path / b"a\x1bb\xff".decode("utf-8", "surrogateescape"))
+    ((first, second),) = names(long, odd)
+    assert len(first) == NAME_MOST
+    assert second == "a[U+001B]b[U+DCFF]"
+
+
+def test_flaws_call_the_run_as_they_are_told(tmp_path: Path) -> None:
+    """A whole run has none."""
+    assert flaws(built(tmp_path / "whole"), "it") == []
+    short = built(tmp_path / "short", end="interrupted")
+    assert flaws(short, "it") == ["it: the run was not finished (interrupted)"]
+
+
+def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(tmp_path: Path) -> None:
+    """With the fact that differs; what is ignored must be a fact of one of them."""
+    one, two = built(tmp_path / "one"), built(tmp_path / "two")
+    other = built(tmp_path / "other", duration_s=3)
+    with pytest.raises(NotComparable, match="duration_s") as caught:
+        pairs(one, [two, other], (), NOPM)
+    assert [each.remedy for each in caught.value.parts()] == ["--ignore duration_s"]
+    (_, pair) = pairs(one, [two, other], ["duration_s"], NOPM)
+    assert [str(each) for each in pair.ignored] == ["duration_s: 2 and 3"]
+    with pytest.raises(UserError, match="duration"):
+        pairs(one, [two], ["duration"], NOPM)
+
+
+def test_a_run_without_its_manifest_is_compared_with_nothing(tmp_path: Path) -> None:
+    """Whichever of the two it is."""
+    whole, lost = built(tmp_path / "whole"), built(tmp_path / "lost")
+    (tmp_path / "lost" / "manifest.json").unlink()
+    lost = context_of(read_run(tmp_path / "lost"))
+    for base, other in ((whole, lost), (lost, whole)):
+        with pytest.raises(UserError, match="nothing tells what it can be compared with"):
+            pairs(base, [other], (), NOPM)
