@@ -7,6 +7,8 @@ so nothing becomes invalid by it; but a reader must know.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from math import factorial
 from statistics import median
 from typing import Any
@@ -128,16 +130,18 @@ def order_chance(values: Sequence[float]) -> float:
     return float(min(1.0, 2 * sum(counts[: as_clear + 1]) / factorial(n)))
 
 
-def _inversions(n: int) -> list[int]:
+@cache
+def _inversions(n: int) -> tuple[int, ...]:
     """How many orders of n values have 0, 1, 2, … inversions."""
     counts = [1]
     for size in range(2, n + 1):
-        longer = [0] * (len(counts) + size - 1)
-        for inversions, count in enumerate(counts):
-            for more in range(size):
-                longer[inversions + more] += count
-        counts = longer
-    return counts
+        # The n-th value adds 0 to n - 1 inversions: a sum of as many neighbours.
+        sums = [0, *accumulate(counts)]
+        last = len(counts)
+        counts = [
+            sums[min(k + 1, last)] - sums[max(0, k + 1 - size)] for k in range(last + size - 1)
+        ]
+    return tuple(counts)
 
 
 def _usual(rows: Sequence[Row], gauge: Gauge) -> tuple[float, float | None] | None:

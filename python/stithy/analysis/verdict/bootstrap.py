@@ -18,5 +18,6 @@ def bootstrap_interval(logs: Sequence[float], seed: int) -> tuple[float, float] 
     if len(logs) < 2:
         return None
     draw, count = random.Random(f"bootstrap {seed}"), len(logs)
-    means = sorted(math.fsum(draw.choices(logs, k=count)) / count for _ in range(BOOTSTRAPS))
+    drawn = draw.choices(logs, k=count * BOOTSTRAPS)
+    means = sorted(math.fsum(drawn[i : i + count]) / count for i in range(0, len(drawn), count))
     return means[round(0.025 * BOOTSTRAPS)], means[round(0.975 * BOOTSTRAPS) - 1]
