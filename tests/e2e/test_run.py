@@ -3,9 +3,11 @@
 import os
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,6 +15,7 @@ import pytest
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from support.html_page import page_text
+from support.plain_log import buckets
 from support.running import (
     PATIENCE_S,
     Stithy,
@@ -39,6 +42,23 @@ def program_of(pid: int) -> str:
     return os.readlink(f"/proc/{pid}/exe")
 
 
+def times_in_table(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
+    """How often which response time was measured, by type and microseconds."""
+    table = pl.read_parquet(RunDirectory(out).window(row["window_id"]).table("histograms"))
+    rows = table.filter(pl.col("kind") == "response").iter_rows(named=True)
+    return {(each["transaction"], round(each["lowest_s"] * 1e6)): each["count"] for each in rows}
+
+
+def times_in_log(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
+    """The same as another reader finds it in the hammer's own log."""
+    stem = RunDirectory(out).window(row["window_id"]).hlog_stem
+    found: Counter[tuple[str, int]] = Counter()
+    for each in buckets(stem.with_name(f"{stem.name}.response.hlog")):
+        if row["measure_from_s"] - 0.001 <= each.at_s < row["measure_to_s"] - 0.001:
+            found[each.tag, each.low_us] += each.count
+    return dict(found)
+
+
 def test_a_small_study_goes_from_its_file_to_its_report(
     stithy: Stithy, place: Path, disk_place: Path
 ) -> None:
@@ -62,6 +82,7 @@ def test_a_small_study_goes_from_its_file_to_its_report(
         assert row["new_orders"] > 0
         grown = row["order_numbers_after"] - row["order_numbers_before"]
         assert grown == row["new_orders_acknowledged"]
+        assert times_in_table(out, row) == times_in_log(out, row) != {}
     assert manifest(out)["end"] == "finished"
     assert left_by(out) == []
     assert stithy.registered() == []
