@@ -16,6 +16,8 @@ from stithy.analysis.verdict.chance import holm
 from stithy.analysis.verdict.decide import WRONG_SHARE
 from stithy.metrics import ALL, Quantity
 
+WHOSE = ("the base", "the other run")
+
 ROUNDING = 1e-12
 """Own: logarithms of equal numbers scatter by no more than this."""
 
@@ -112,8 +114,7 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float]) -> Change:
     """
     counts = (len(base), len(other))
     if not base or not other:
-        where = "the base" if not base else "the other run"
-        return _none(*counts, f"{where} has no valid window")
+        return _none(*counts, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
     if min(*base, *other) <= 0:
         return _none(*counts, "a window completed nothing")
     a, b = [math.log(each) for each in base], [math.log(each) for each in other]
@@ -142,9 +143,14 @@ def _degrees(share_a: float, share_b: float, count_a: int, count_b: int) -> int:
 
 def _row(base: Evidence, other: Evidence, candidate: str, users: int, quantity: Quantity) -> Row:
     values = [_values(each, candidate, users, quantity) for each in (base, other)]
+    change = unpaired_ratio(*values)
+    for evidence, known, whose in zip((base, other), values, WHOSE, strict=True):
+        if not known and evidence.valid_at(candidate, users):
+            change = replace(change, missing_because=f"no valid window of {whose} tells it")
+            break
     return Row(
         candidate, users, quantity, base.level_of(candidate, users, quantity),
-        other.level_of(candidate, users, quantity), unpaired_ratio(*values),
+        other.level_of(candidate, users, quantity), change,
     )  # fmt: skip
 
 

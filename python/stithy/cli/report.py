@@ -115,7 +115,8 @@ IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})
 
 
 def _open(page: Path) -> None:
-    # The person's own browser, and no process of ours: nothing waits for it or depends on it.
+    # The person's own browser, and no process of ours: nothing depends on it. It is not waited for,
+    # but for a program in BROWSER that Python does not know: its exit code tells whether it opened.
     import webbrowser
 
     try:
@@ -125,7 +126,7 @@ def _open(page: Path) -> None:
     except webbrowser.Error:
         opened = False
     if not opened:
-        say(f"not opened, as there is no web browser here: {page}")
+        say(f"not opened, as no web browser here opens windows: {page}")
 
 
 COMMAND = report

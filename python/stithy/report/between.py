@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from stithy.analysis.between_runs import Change, Row, compare_runs, shared
 from stithy.errors import UserError
-from stithy.metrics import Quantity
+from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.letters import seen, shortened
 from stithy.report.lost import files, left_out
@@ -47,15 +47,24 @@ def pairs(
     """Each of the others held against the first run.
 
     Raises NotComparable where a fact differs that the numbers rest on, and is not ignored;
-    UserError where runs have no manifest or nothing in common, or no such fact can be ignored.
+    UserError where runs have no manifest or nothing in common, no such fact can be ignored, or the
+    base has no such transaction type.
     """
     manifests = [_manifest(each) for each in (base, *others)]
     require_known(ignore, manifests)
+    _require_told(base, quantities)
     own, *names = _names((base, *others))
     return tuple(
         _pair(base, each, (own, name), ignore, quantities)
         for each, name in zip(others, names, strict=True)
     )
+
+
+def _require_told(base: Context, quantities: Sequence[Quantity]) -> None:
+    types = base.run.transactions["transaction"].unique().sort().to_list()
+    for each in quantities:
+        if types and (problem := check(each, types)) is not None:
+            raise UserError(problem.what, where=str(each), remedy=problem.right)
 
 
 def _manifest(context: Context) -> Manifest:

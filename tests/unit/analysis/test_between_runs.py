@@ -93,6 +93,15 @@ def test_invalid_windows_have_no_part() -> None:
     assert row.change.distinguishable
 
 
+def test_valid_windows_that_do_not_tell_a_metric_are_not_called_invalid() -> None:
+    """Throughput is known of them, response times are not."""
+    one = evidence(window("a", 1, 0, 10.0), window("a", 1, 1, 12.0), levels=(1,))
+    nopm, p95, _ = compare_runs(one, one, USUAL)[::2]
+    assert (nopm.change.base, nopm.change.missing_because) == (2, None)
+    told = "no valid window of the base tells it"
+    assert (p95.change.base, p95.change.missing_because) == (0, told)
+
+
 def test_only_what_both_runs_have_is_compared() -> None:
     """In the order of the base."""
     base = Evidence(("a", "b", "c"), (1, 4, 8), ())

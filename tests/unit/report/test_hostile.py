@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,6 +18,8 @@ import pytest
 
 from stithy.cli.app import run as stithy
 from stithy.registry import plugins
+from stithy.report import draw
+from stithy.report.between import pairs
 from stithy.report.context import context_of
 from stithy.report.junit import junit_xml
 from stithy.report.letters import seen
@@ -136,6 +139,28 @@ def test_nothing_of_a_name_steers_a_terminal(
     shown = "".join(capsys.readouterr())
     assert shown
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+
+
+@pytest.mark.parametrize(("kind", "name"), PAIRS, ids=[kind for kind, _ in PAIRS])
+def test_a_run_of_such_a_name_is_told_beside_another(tmp_path: Path, kind: str, name: str) -> None:
+    """Its directory, what weakens it and what differs are texts, in every format and drawing."""
+    base = build_run(tmp_path / "plain", replace(shape_of(name), end="finished")).root
+    folder = tmp_path / name
+    changed = {"isolation": f"{name} {MESSAGE}"[:70]}
+    other = build_run(folder, replace(shape_of(name), load=changed, seed=2)).root
+    contexts = [context_of(read_run(root)) for root in (base, other)]
+    page = build(contexts[0], pairs(contexts[0], contexts[1:], ["isolation"]))
+    told = [figure for figure in page.figures if figure.name == "runs-1"]
+    ElementTree.fromstring(draw.svg(told[0].spec, "runs-1"))
+    parser = _Elements()
+    parser.feed(render(page, dict.fromkeys((each.name for each in page.figures), "")))
+    assert [a for tag, a in parser.found if tag == "script" and "type" not in a] == [{}, {}]
+    assert not {tag for tag, _ in parser.found} & {"img", "label", "iframe", "object"}
+    assert not [a for _, a in parser.found for key in a if key.startswith("on")]
+    md = plugins("format")["md"].make(page, {}).decode()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b\u202e]", md)
+    answer = json.loads(plugins("format")["json"].make(page, {}))
+    assert answer["runs"][0]["other"] == " ".join(seen(name).split()), kind
 
 
 def test_all_of_them_at_once_are_drawn_and_printed(tmp_path: Path) -> None:
