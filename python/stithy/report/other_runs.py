@@ -220,7 +220,8 @@ def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
         layers.append(unit(bar.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)))
     for filled in (True, False):
         chosen = [row for row in rows if (row["apart"] == "told apart") is filled]
-        if chosen:
+        # The legend takes its marks from the filled ones, even where there are none.
+        if chosen or filled:
             point = alt.Chart(drawing.add(chosen)).mark_point(filled=filled, size=70, opacity=1)
             layers.append(unit(point.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)))
     return layer(layers, width=WIDTH - 200, height=max(60, 22 * len(places)))

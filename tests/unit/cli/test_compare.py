@@ -143,3 +143,39 @@ def test_runs_without_a_valid_window_support_no_comparison(tmp_path: Path) -> No
     one = build(tmp_path / "one", repeat=1)
     two = build(tmp_path / "two", repeat=1, changes=invalid)
     assert run(["compare", one, two]) == 5
+
+
+def test_any_metric_that_a_question_may_ask_about_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Instead of the usual three, in the order in which they are named."""
+    one, two = build(tmp_path / "one"), build(tmp_path / "two", seed=2)
+    words = ["--metric", "p99 of payment", "--metric", "tpm"]
+    assert run(["compare", one, two, *words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["comparisons"][0]["rows"]
+    assert list(dict.fromkeys(row["metric"] for row in rows)) == ["p99 of payment", "tpm"]
+    assert len(rows) == 2 * 2 * 2
+    run(["compare", one, two, *words])
+    shown = capsys.readouterr().out
+    assert "p99 of payment" in shown
+    assert "NOPM" not in shown
+
+
+@pytest.mark.parametrize(
+    ("metric", "part"),
+    [
+        ("nopn", "nopm"),
+        ("p99 of paymnt", "unknown transaction type `paymnt`"),
+        ("nopm of payment", "not told of a transaction type"),
+        ("", "--metric"),
+    ],
+)
+def test_what_is_no_metric_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], metric: str, part: str
+) -> None:
+    """Exit code 2, with what would be right, and no number shown."""
+    one = build(tmp_path / "one", users=(1,), repeat=1)
+    assert run(["compare", one, one, "--metric", metric]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert part in err

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from stithy.metrics import Quantity
-from stithy.report import other_runs
+from stithy.report import draw, other_runs
 from stithy.report.between import USUAL, pairs
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Absent, Figure
@@ -225,6 +225,8 @@ def test_without_an_interval_nothing_is_yes_or_no(build: Build) -> None:
         row["apart"] for data in figure.spec["datasets"].values() for row in data if "apart" in row
     }
     assert verdicts == {"cannot be told apart"}
+    for look in found[0].base.styles.values():
+        assert f'fill="{look.colour}"' in draw.svg(figure.spec, "runs-1"), "its legend has no mark"
 
 
 def test_where_no_value_is_known_of_both_there_is_no_figure(build: Build) -> None:
