@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from stithy.results.manifest import CostFacts, LimitFacts, Manifest
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.pieces import manifest_of
 from stithy.run.executor import execute
 from support.faked_run import FakedRun
-from support.running import manifest
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def test_limit_and_costs_of_the_study_are_told(tmp_path: Path) -> None:
     load = {"limit": "p99 of payment ≤ 72 ms"}
     faked = FakedRun(tmp_path, load=load, costs={"b": "1200.50 EUR"})
     faked.run()
-    told = Manifest.model_validate(manifest(faked.out))
+    told = manifest_of(RunDirectory(faked.out).manifest)
     assert told.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
     assert [each.cost for each in told.candidates] == [
         None, CostFacts(amount=1200.5, currency="EUR"),
@@ -32,7 +33,7 @@ def test_a_second_name_of_a_candidate_costs_what_it_costs(tmp_path: Path) -> Non
     """In a null study both are one thing."""
     faked = FakedRun(tmp_path, costs={"a": "7 EUR", "b": "8 EUR"})
     execute(faked.start(null=True))
-    told = Manifest.model_validate(manifest(faked.out))
+    told = manifest_of(RunDirectory(faked.out).manifest)
     assert {each.name: each.cost for each in told.candidates} == {
         name: CostFacts(amount=7, currency="EUR") for name in ("a", "a-again")
     }

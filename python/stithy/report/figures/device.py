@@ -53,12 +53,12 @@ LATENCY = _Family(
     "weighted by its operations. Logarithmic axis.", 1000.0,
 )  # fmt: skip
 SLOWEST = _Family(
-    "device-latency-p99", "99th percentile of latency of the emulated drive",
+    "device-latency-p99", "99th percentile of latency of the drive",
     Axis("99th percentile of latency (ms)", log=True), "duration",
     "99th percentile of the time that an operation took in the emulated drive, by its own log of "
     "every request; the way through the kernel is not in it. Lines join the median windows. "
     "Logarithmic axis.", 1000.0,
-    absent="the kernel tells only mean times of a device; an emulated drive logs each request",
+    absent="the kernel tells only mean times of a device",
 )  # fmt: skip
 QUEUE = _Family(
     "device-queue", "queue length of the device", Axis("Requests that wait or are served"), "rate",

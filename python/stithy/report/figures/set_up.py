@@ -223,9 +223,11 @@ def _table(whole: SetUp) -> PageTable:
         for lane in whole.lanes
         for part in lane.parts
     ]  # fmt: skip
-    shows = (
+    shows = [
         Show("candidate", "candidate"), Show("server", "server"), Show("roles", "on the volume"),
         Show("filesystem", "file system"), Show("storage", "storage"),
-        Show("details", "of the storage"), Show("emulated", "emulated", "truth"),
-    )  # fmt: skip
-    return PageTable(NAME, "The set-up", shows, pl.DataFrame(rows))
+        Show("details", "of the storage"),
+    ]  # fmt: skip
+    if any(row["emulated"] for row in rows):
+        shows.append(Show("emulated", "emulated", "truth"))
+    return PageTable(NAME, "The set-up", tuple(shows), pl.DataFrame(rows))
