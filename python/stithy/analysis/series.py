@@ -6,9 +6,8 @@ from itertools import chain
 
 import polars as pl
 
-from stithy.results.tables import STOPPED, UNANSWERED
-
-Frames = Mapping[str, pl.DataFrame]
+from stithy.results.frames import empty_frame
+from stithy.results.tables import SERIES, STOPPED, UNANSWERED
 
 HALF_SAMPLE_S = 0.5
 """Own: a sample covers the second before its time stamp; it counts where its middle lies."""
@@ -18,11 +17,15 @@ HALF_SAMPLE_S = 0.5
 class Sampled:
     """What is kept of the samples of all windows, which of a large study are too many to keep.
 
-    `means`: as `means` gives them. `weighted`: as `weighted_means`, of every metric that has a
-    weight, with `collector` and `metric`. `seen`: by `window_id` in how many `seconds` there is any
-    sample, and `steal_share`. `ended`: `window_id`, `collector`, `missing_because` of collectors
-    that died or had no answer. `checkpoints`: `window_id`, `metric`, `value`, `at_s` of what the
-    database tells of them, each value when it was told first. `any_rows`: whether anybody looked.
+    `means`: `window_id`, `candidate`, `users`, `block`, `collector`, `subject`, `metric`, `unit`,
+    `mean`, `maximum`, `samples`; missing samples are left out, and a metric without any has no row.
+    The mean is arithmetic: right for rates and shares, not for latencies. `weighted`: `collector`,
+    `metric`, `window_id`, `candidate`, `users`, `block`, `subject`, `mean` of every metric that has
+    a weight: each second counts by its operations, one without any has no latency. `seen`: by
+    `window_id` in how many `seconds` there is any sample, and `steal_share`. `ended`: `window_id`,
+    `collector`, `missing_because` of collectors that died or had no answer. `checkpoints`:
+    `window_id`, `metric`, `value`, `at_s` of what the database tells of them, each value when it
+    was told first. `any_rows`: whether anybody looked.
     """
 
     means: pl.DataFrame
@@ -44,7 +47,7 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
     those of `window`.
     Own: the same as of all parts at once.
     """
-    nothing = pl.DataFrame(schema=_SERIES)
+    nothing = empty_frame(SERIES)
     # One part after the other: all at once would be what is to be avoided.
     kept = [_kept(part, windows, weights) for part in chain([nothing], parts)]
     return Sampled(
@@ -71,7 +74,7 @@ def _kept(part: pl.DataFrame, windows: pl.DataFrame, weights: Weights) -> Sample
         _by_itself(each)
         for each in (
             _named(_plain_means(known), of_run).select(_MEANS),
-            _named(_all_weighted(known, weights), of_run).select(list(_WEIGHTED)),
+            _named(_all_weighted(known, weights), of_run).select(_WEIGHTED),
             _named(_seen(known), of_run).select("window_id", "seconds", "steal_share"),
             ends.select("window_id", "collector", "missing_because").unique(),
             _of_checkpoints(part),
@@ -144,7 +147,7 @@ def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
 
 
 def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
-    """`weighted_means` of every metric that has a weight."""
+    """Means of every metric that has a weight: total time over total operations."""
     rows = [(collector, metric, weight) for (collector, metric), weight in weights.items()]
     names = dict.fromkeys(("collector", "metric", "weight"), pl.String)
     pairs = pl.DataFrame(rows, schema=names, orient="row")
@@ -165,93 +168,7 @@ def _all_weighted(known: pl.DataFrame, weights: Weights) -> pl.DataFrame:
     )
 
 
-def measured(frames: Frames) -> pl.DataFrame:
-    """The samples whose second lies in their window's measurement, with candidate and users.
-
-    Shapes: columns of `series` plus `candidate`, `users`, `block`. Empty without windows or series.
-    Own: see `HALF_SAMPLE_S`.
-    """
-    series, windows = frames.get("series"), frames.get("window")
-    if series is None or windows is None or series.is_empty() or windows.is_empty():
-        return pl.DataFrame(schema=_MEASURED)
-    bounds = windows.select(
-        "window_id", "candidate", "users", "block", "measure_from_s", "measure_to_s"
-    )
-    middle = pl.col("at_s") - HALF_SAMPLE_S
-    return (
-        series.join(bounds, on="window_id", how="inner", maintain_order="left")
-        .filter((middle >= pl.col("measure_from_s")) & (middle < pl.col("measure_to_s")))
-        .select(list(_MEASURED))
-    )
-
-
-_MEASURED: dict[str, pl.DataType | type[pl.DataType]] = {
-    "window_id": pl.String,
-    "candidate": pl.String,
-    "users": pl.Int64,
-    "block": pl.Int64,
-    "at_s": pl.Float64,
-    "second": pl.Float64,
-    "collector": pl.String,
-    "subject": pl.String,
-    "metric": pl.String,
-    "unit": pl.String,
-    "value": pl.Float64,
-}
-
-
-_SERIES: dict[str, pl.DataType | type[pl.DataType]] = {
-    **{name: _MEASURED[name] for name in ("window_id", "at_s", "second", "collector", "subject")},
-    **{name: _MEASURED[name] for name in ("metric", "unit", "value")},
-    "missing_because": pl.String,
-}
 _OF_MEANS = ["window_id", "candidate", "users", "block", "collector", "subject", "metric", "unit"]
-_OF_WEIGHTED = ["window_id", "candidate", "users", "block", "subject"]
-_WEIGHTED: dict[str, pl.DataType | type[pl.DataType]] = {
-    "collector": pl.String,
-    "metric": pl.String,
-    **{name: _MEASURED[name] for name in _OF_WEIGHTED},
-    "mean": pl.Float64,
-}
-
-
 _MEANS = [*_OF_MEANS, "mean", "maximum", "samples"]
-
-
-def means(samples: pl.DataFrame) -> pl.DataFrame:
-    """Mean of every metric over each window's measurement; missing samples are left out.
-
-    Shapes: `window_id`, `candidate`, `users`, `block`, `collector`, `subject`, `metric`, `unit`,
-    `mean`, `maximum`, `samples`. A metric without any sample has no row.
-    Own: the arithmetic mean; right for rates and shares, not for latencies (see `weighted_means`).
-    """
-    return (
-        samples.filter(pl.col("value").is_not_null())
-        .group_by(_OF_MEANS, maintain_order=True)
-        .agg(
-            pl.col("value").mean().alias("mean"),
-            pl.col("value").max().alias("maximum"),
-            pl.len().alias("samples"),
-        )
-        .sort(_OF_MEANS)
-    )
-
-
-def weighted_means(
-    samples: pl.DataFrame, collector: str, value_metric: str, weight_metric: str
-) -> pl.DataFrame:
-    """Mean of a latency over each window, every second weighted by its number of operations.
-
-    Shapes: `window_id`, `candidate`, `users`, `block`, `subject`, `mean`. Seconds without
-    operations have no latency and no weight.
-    Own: total time over total operations.
-    """
-    keys = [*_OF_WEIGHTED, "at_s"]
-    chosen = samples.filter(pl.col("collector") == collector)
-    value = chosen.filter(pl.col("metric") == value_metric).select(*keys, "value")
-    weight = chosen.filter(pl.col("metric") == weight_metric).select(
-        *keys, pl.col("value").alias("weight")
-    )
-    joined = value.join(weight, on=keys, how="inner").drop_nulls().filter(pl.col("weight") > 0)
-    mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
-    return joined.group_by(_OF_WEIGHTED).agg(mean.alias("mean")).sort(_OF_WEIGHTED)
+_OF_WEIGHTED = ["window_id", "candidate", "users", "block", "subject"]
+_WEIGHTED = ["collector", "metric", *_OF_WEIGHTED, "mean"]

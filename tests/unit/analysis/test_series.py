@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from stithy.analysis.series import means, measured, sampled, weighted_means
+from stithy.analysis.series import Sampled, sampled
 from stithy.results.tables import STOPPED
 
 WINDOWS = pl.DataFrame(
@@ -28,43 +28,48 @@ def _series(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _measured(*rows: tuple[float, str, float | None]) -> pl.DataFrame:
-    return measured({"series": _series(*rows), "window": WINDOWS})
+WEIGHTS = {("block", "latency"): "rate"}
+
+
+def _kept(*rows: tuple[float, str, float | None]) -> Sampled:
+    return sampled([_series(*rows)], WINDOWS, WEIGHTS)
 
 
 def test_a_sample_counts_where_the_middle_of_its_second_lies() -> None:
     """A sample covers the second before its time stamp."""
-    kept = _measured((100.4, "q", 1.0), (100.5, "q", 2.0), (103.4, "q", 3.0), (103.5, "q", 4.0))
-    assert kept["value"].to_list() == [2.0, 3.0]
+    kept = _kept((100.4, "q", 1.0), (100.5, "r", 2.0), (103.4, "s", 3.0), (103.5, "t", 4.0)).means
+    assert kept["mean"].to_list() == [2.0, 3.0]
 
 
 def test_missing_samples_are_left_out_and_never_zero() -> None:
     """The mean is over the samples there are, and says how many."""
-    row = means(_measured((101.0, "q", 4.0), (102.0, "q", None), (103.0, "q", 8.0))).to_dicts()[0]
+    row = _kept((101.0, "q", 4.0), (102.0, "q", None), (103.0, "q", 8.0)).means.to_dicts()[0]
     assert (row["mean"], row["maximum"], row["samples"]) == (6.0, 8.0, 2)
 
 
 def test_a_metric_without_samples_has_no_row() -> None:
     """Nothing measured is nothing said."""
-    assert means(_measured((101.0, "q", None))).is_empty()
+    assert _kept((101.0, "q", None)).means.is_empty()
 
 
 def test_latencies_are_weighted_by_operations() -> None:
     """Nine slow operations and one quick one: total time over total operations."""
-    samples = _measured(
+    kept = _kept(
         (101.0, "rate", 9.0), (101.0, "latency", 0.010),
         (102.0, "rate", 1.0), (102.0, "latency", 0.001),
         (103.0, "rate", 0.0), (103.0, "latency", None),
     )  # fmt: skip
-    row = weighted_means(samples, "block", "latency", "rate").to_dicts()[0]
+    row = kept.weighted.to_dicts()[0]
     assert row["mean"] == pytest.approx((9 * 0.010 + 1 * 0.001) / 10)
 
 
 def test_without_series_or_windows_there_is_an_empty_frame() -> None:
     """Partial runs give empty frames with the usual columns."""
-    for frames in ({}, {"series": _series()}, {"window": WINDOWS}):
-        assert measured(frames).is_empty()
-        assert means(measured(frames)).is_empty()
+    none, some = WINDOWS.clear(), _series((101.0, "q", 1.0))
+    for parts, windows in (([], none), ([], WINDOWS), ([some.clear()], WINDOWS), ([some], none)):
+        kept = sampled(parts, windows, WEIGHTS)
+        assert kept.means.is_empty()
+        assert kept.weighted.is_empty()
 
 
 def test_what_is_kept_of_parts_is_that_of_the_whole() -> None:
@@ -73,9 +78,8 @@ def test_what_is_kept_of_parts_is_that_of_the_whole() -> None:
     one = _series(*rows, (102.0, "latency", 0.2))
     other = one.with_columns(pl.lit("v").alias("window_id"), (pl.col("value") * 2).alias("value"))
     windows = pl.concat([WINDOWS, WINDOWS.with_columns(pl.lit("v").alias("window_id"))])
-    weights = {("block", "latency"): "rate"}
-    parts = sampled([other, one], windows, weights)
-    whole = sampled([pl.concat([one, other])], windows, weights)
+    parts = sampled([other, one], windows, WEIGHTS)
+    whole = sampled([pl.concat([one, other])], windows, WEIGHTS)
     for name in ("means", "weighted", "seen", "ended"):
         assert getattr(parts, name).equals(getattr(whole, name)), name
     kept = parts.weighted.row(0, named=True)
