@@ -24,7 +24,11 @@ STANDARD: Any = "ua-1"
 PIXELS_PER_INCH = 2 * 96
 """Of a figure's image: twice what a drawing has, by the definition of a CSS pixel."""
 
+REMEMBERED = 10
+"""After so many other documents typst-py lets Typst forget what it knows of one."""
+
 _SIZE = re.compile(r'<svg[^>]* width="([\d.]+)"[^>]* height="([\d.]+)"')
+_NOTHING = b"#set page(width: 1pt, height: 1pt, margin: 0pt)"
 _PROBE = b'#set document(title: "t")\n#set text(font: "Inter")\n#sys.inputs.report'
 
 
@@ -52,6 +56,7 @@ def png(title: str, drawing: str, footer: str) -> bytes:
         sys_inputs={"report": _json(figure)},
     )
     assert isinstance(image, bytes)  # its page is as high as the figure
+    _forget()
     return image
 
 
@@ -104,6 +109,15 @@ def _is_in_a_font(letter: str) -> bool:
     except typst.TypstError:
         return False
     return True
+
+
+def _forget() -> None:
+    """Let go what Typst remembers of a figure: of dozens it would be hundreds of megabytes.
+
+    It keeps what the last ten documents needed; these take a millisecond each.
+    """
+    for _ in range(REMEMBERED + 1):
+        _compiler().compile(_NOTHING, format="png")
 
 
 @cache

@@ -1,5 +1,8 @@
 """Setting in print: what no font has is told by its number, and pages can be looked at."""
 
+import subprocess
+import sys
+
 from stithy.report.reading import Grid, Heading, Paragraph, Run
 from stithy.report.typeset import images, pdf, png, printable
 from support.pdf_text import text_of
@@ -51,3 +54,30 @@ def test_a_title_with_code_stays_a_title() -> None:
     """Whatever it holds; what would be read or would end the making does neither."""
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="10"></svg>'
     assert png('#read("/etc/hostname") #panic() $x', svg, "*a* @b 😀").startswith(b"\x89PNG")
+
+
+def test_what_is_set_is_not_kept_in_memory() -> None:
+    """Of a study with dozens of figures it would be hundreds of megabytes."""
+    ended = subprocess.run([sys.executable, "-c", _MANY], check=True, capture_output=True)
+    assert int(ended.stdout) < 20e6  # 51 MB where Typst keeps what it set
+
+
+_MANY = """
+from pathlib import Path
+from resource import getpagesize
+from stithy.report.typeset import png
+
+def drawing(number):
+    dots = (f'<path d="M{at},{number}h2v3h-2Z" fill="#{at + number:06x}"/>' for at in range(2000))
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="400">{"".join(dots)}</svg>'
+
+def held():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * getpagesize()
+
+for number in range(3):
+    png("title", drawing(number), "footer")
+before = held()
+for number in range(3, 11):
+    png("title", drawing(number), "footer")
+print(held() - before)
+"""
