@@ -62,7 +62,7 @@ def test_the_mouse_over_a_window_is_told_its_values(page: Tab) -> None:
     page.point(*_middle(page, f"{MARKS}[0]"))
     drawn(page)
     told = page.ask("document.querySelector('#vg-tooltip-element.visible')?.innerText ?? ''")
-    for word in ("candidate", "memory", "users", "NOPM", "block", "window"):
+    for word in ("candidate", "disk", "users", "NOPM", "block", "window"):
         assert word in told
 
 

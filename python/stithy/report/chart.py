@@ -203,11 +203,15 @@ APART = 0.04
 
 
 def _apart(context: Context, rows: Rows) -> Rows:
-    """The rows with `x`, where each candidate stands beside its level."""
+    """The rows with `x`, where each candidate stands beside its level; one candidate's together.
+
+    So they are drawn in the legend's order, and neighbours in the drawing look alike.
+    """
     names = context.evidence.candidates
     step = min(APART, 0.25 / len(names))
     shift = {name: step * (index - (len(names) - 1) / 2) for index, name in enumerate(names)}
-    return [{**row, "x": row["users"] * 2 ** shift[row["candidate"]]} for row in rows]
+    ordered = sorted(rows, key=lambda row: names.index(row["candidate"]))
+    return [{**row, "x": row["users"] * 2 ** shift[row["candidate"]]} for row in ordered]
 
 
 def _bars(drawing: Drawing, rows: Rows, x: alt.X, channels: dict[str, Any]) -> list[Spec]:

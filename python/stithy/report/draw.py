@@ -11,6 +11,7 @@ from typing import Any
 
 import vl_convert
 
+from stithy.report.compact import compact
 from stithy.report.theme import config
 
 FONTS = Path(__file__).parent / "assets" / "fonts"
@@ -73,7 +74,8 @@ def tidy(drawing: str, prefix: str) -> str:
         drawing,
     )
     drawing = _NOISE.sub("", drawing)
-    return _RECTANGLES.sub(lambda match: _ONE_COLOUR.sub(_joined, match[0]), drawing)
+    drawing = _RECTANGLES.sub(lambda match: _ONE_COLOUR.sub(_joined, match[0]), drawing)
+    return compact(drawing)
 
 
 def _joined(match: re.Match[str]) -> str:

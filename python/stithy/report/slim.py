@@ -1,18 +1,70 @@
-"""A figure's specification as the page carries it: its rows as columns, a fraction of their bytes.
+"""A figure's specification as the page carries it, in a fraction of its bytes.
 
-The page's script makes rows of them again; a value that a row does not have is null, and left out.
+Its rows stand as columns, and what it holds more than once stands there once. The page's script
+makes all of it again; a value that a row does not have is null, and left out.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Row = Mapping[str, Any]
 
 
+REPEATED = "&"
+"""The key of what stands for a repeated part: its value is the part's place in `repeated`."""
+
+WORTH_IT = 30
+"""Own: parts with fewer letters are not worth a place of their own."""
+
+
 def slim(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The specification with `columns` in the place of `datasets`."""
+    """The specification with `columns` in the place of `datasets`, and the parts it repeats.
+
+    Shapes: `repeated` is a list of parts; `{"&": place}` stands for one wherever it is, in parts as
+    well.
+    """
     rest = {key: value for key, value in spec.items() if key != "datasets"}
-    return {**rest, "columns": {name: _columns(rows) for name, rows in spec["datasets"].items()}}
+    columns = {name: _columns(rows) for name, rows in spec["datasets"].items()}
+    return _once({**rest, "columns": columns})
+
+
+def _once(document: Mapping[str, Any]) -> dict[str, Any]:
+    texts = Counter(text for value in document.values() for text in _parts(value))
+    many = {text for text, times in texts.items() if times > 1 and len(text) >= WORTH_IT}
+    places: dict[str, int] = {}
+    repeated: list[Any] = []
+
+    def told(value: Any) -> Any:
+        if not isinstance(value, dict | list | tuple):
+            return value
+        if (text := _text(value)) not in many:
+            return inner(value)
+        if text not in places:
+            places[text] = len(repeated)
+            repeated.append(None)
+            repeated[places[text]] = inner(value)
+        return {REPEATED: places[text]}
+
+    def inner(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: told(each) for key, each in value.items()}
+        return [told(each) for each in value]
+
+    return {**{key: told(value) for key, value in document.items()}, "repeated": repeated}
+
+
+def _parts(value: Any) -> Iterator[str]:
+    """Each object and list within a value, and itself, as text."""
+    if isinstance(value, dict | list | tuple):
+        yield _text(value)
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _parts(each)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _columns(rows: Sequence[Row]) -> dict[str, Any]:
