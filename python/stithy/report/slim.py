@@ -6,7 +6,8 @@ makes all of it again; a value that a row does not have is null, and left out.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -32,27 +33,33 @@ def slim(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _once(document: Mapping[str, Any]) -> dict[str, Any]:
     texts = Counter(text for value in document.values() for text in _parts(value))
-    many = {text for text, times in texts.items() if times > 1 and len(text) >= WORTH_IT}
-    places: dict[str, int] = {}
-    repeated: list[Any] = []
+    parts = _Parts({text for text, times in texts.items() if times > 1 and len(text) >= WORTH_IT})
+    told = {key: parts.told(value) for key, value in document.items()}
+    return {**told, "repeated": parts.repeated}
 
-    def told(value: Any) -> Any:
-        if not isinstance(value, dict | list | tuple):
-            return value
-        if (text := _text(value)) not in many:
-            return inner(value)
-        if text not in places:
-            places[text] = len(repeated)
-            repeated.append(None)
-            repeated[places[text]] = inner(value)
-        return {REPEATED: places[text]}
 
-    def inner(value: Any) -> Any:
+@dataclass(frozen=True)
+class _Parts:
+    """What a specification holds more than once: `many` as text, `repeated` each part once."""
+
+    many: Set[str]
+    repeated: list[Any] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def told(self, value: Any) -> Any:
+        """The value, or what stands for it."""
+        if not isinstance(value, dict | list | tuple) or (text := _text(value)) not in self.many:
+            return self._within(value)
+        if text not in self.places:
+            self.places[text] = len(self.repeated)
+            self.repeated.append(None)  # its place, before those of the parts within it
+            self.repeated[self.places[text]] = self._within(value)
+        return {REPEATED: self.places[text]}
+
+    def _within(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: told(each) for key, each in value.items()}
-        return [told(each) for each in value]
-
-    return {**{key: told(value) for key, value in document.items()}, "repeated": repeated}
+            return {key: self.told(each) for key, each in value.items()}
+        return [self.told(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _parts(value: Any) -> Iterator[str]:
