@@ -179,7 +179,10 @@ Scale = Annotated[
 
 
 def format_duration(seconds: float) -> str:
-    """A duration for people: `850 µs`, `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 10 min`."""
+    """A duration for people: `850 µs`, `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 10 min`, `-12 µs`."""
+    if seconds < 0:
+        text = format_duration(-seconds)
+        return text if text.startswith("0 ") else f"-{text}"
     if 0 < seconds < 1e-3:
         return f"{seconds * 1e6:.0f} µs"
     if 0 < seconds < 1:

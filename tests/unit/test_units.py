@@ -77,6 +77,9 @@ def test_a_number_too_large_for_a_float_is_refused() -> None:
         (125, "2 min 5 s"),
         (120, "2 min"),
         (4200, "1 h 10 min"),
+        (-12e-6, "-12 µs"),
+        (-3e-7, "0 µs"),
+        (-0.25, "-250 ms"),
     ],
 )
 def test_a_duration_is_shown_in_the_unit_that_fits(seconds: float, expected: str) -> None:

@@ -15,6 +15,12 @@ from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.wording import plural
 
+DRIVES_OFF = (
+    Flag.DRIVE_LATE, Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_SLOWED, Flag.DRIVE_A_LITTLE_SLOWED,
+    Flag.DRIVE_WRITES_SLOWED,
+)  # fmt: skip
+"""What says that an emulated drive did not take the times of its profile."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -48,9 +54,10 @@ def answer(context: Context, found: Sequence[Finding]) -> Answer:
 
 
 def _support(context: Context) -> Iterator[str]:
-    if (emulated := drives.sentence(context.manifest)) is not None:
-        yield emulated
     windows = context.evidence.windows
+    off = any(_has(window, flag) for window in windows for flag in DRIVES_OFF)
+    if (emulated := drives.sentence(context.manifest, off=off)) is not None:
+        yield emulated
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):
         yield "The only window is valid." if valid == 1 else f"All {valid} windows are valid."

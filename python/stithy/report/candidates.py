@@ -65,11 +65,11 @@ def note(context: Context, told: PageTable) -> str | None:
     parts = [_limit_note(context)]
     if sources:
         words = {
-            "drive": "an emulated drive tells its own times",
-            "kernel": "those of others are the kernel's, its queue included",
+            "drive": "of an emulated drive what it took itself, without the way through the kernel",
+            "kernel": "of other devices the kernel's, its queue included",
         }
         devices = "; ".join(words[each] for each in sources)
-        parts.append(f"Device latency: {devices}; of several the slowest is told.")
+        parts.append(f"Device latency: {devices}; of several devices the slowest is told.")
     if frame["cost_per_nopm"].count():
         parts.append(
             "Cost per NOPM is the cost that the study gives divided by the NOPM beside it."

@@ -122,6 +122,11 @@ class Context:
         """One of what a level counts: `user`, or in an open loop `connection`."""
         return driving.level_unit(self.load)
 
+    @property
+    def level_plural(self) -> str:
+        """Many of what a level counts: `users`, or in an open loop `connections`."""
+        return f"{self.level_unit}s"
+
     def level(self, number: int) -> str:
         """A level as people say it: `1 user`, `32 connections`."""
         return plural(number, self.level_unit)
@@ -241,11 +246,6 @@ def _asked(question: QuestionFacts | None) -> Asked:
         margin_share=question.margin_share,
         blocks_most=question.blocks_most,
     )
-
-
-def frames(run: Run) -> Mapping[str, pl.DataFrame]:
-    """The frames of a run by the names of their tables, all samples among them."""
-    return {**_tables(run), "series": run.series}
 
 
 def _tables(run: Run) -> Mapping[str, pl.DataFrame]:

@@ -26,14 +26,19 @@ def footer(manifest: Manifest | None) -> str:
     return f"EMULATED drives: {', '.join(told)}" if told else ""
 
 
-def sentence(manifest: Manifest | None) -> str | None:
-    """The same for the top of the page; None where nothing is emulated."""
+def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
+    """The same for the top of the page; None where nothing is emulated.
+
+    `off`: there are windows in which a drive was late or slower than described.
+    """
     told = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
     if not told:
         return None
+    who, text = "they", "are emulated drives: they take the times that their profiles describe"
     if len(told) == 1:
-        return f"{told[0]} is an emulated drive: it takes the times that its profile describes."
-    return f"{listing(told)} are emulated drives: they take the times that their profiles describe."
+        who, text = "it", "is an emulated drive: it takes the times that its profile describes"
+    but = f", but for what is told under Validity, where {who} took longer" if off else ""
+    return f"{listing(told)} {text}{but}."
 
 
 def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:

@@ -1,5 +1,6 @@
 """The manifest as tables of facts: candidates, configuration, environment."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -152,9 +153,12 @@ def _fields(model: BaseModel, leave: frozenset[str] | set[str] = frozenset()) ->
 def _pairs(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> Iterator[Pair]:
     """Facts as (name, value), nested ones with the names of what holds them.
 
-    `verbatim` keeps the names as they are: those of settings are the server's, not ours.
+    `verbatim` keeps the names as they are: those of settings are the server's, not ours. A remark
+    that nobody made is left out.
     """
     for name, value in facts.items():
+        if value is None and name.endswith(_REMARKS):
+            continue
         shown_name = name if verbatim else _words(name)
         label = f"{prefix}: {shown_name}" if prefix else shown_name
         if isinstance(value, Fact):
@@ -169,10 +173,18 @@ def _pairs(prefix: str, facts: Mapping[str, Any], *, verbatim: bool = False) -> 
             yield label, _text(name, value)
 
 
+_REMARKS = ("because", "note")
+
+_UNIT = re.compile(r"_(bytes|per_s|s)(?=$|_max$|_min$)")
+"""The unit of a value, last in its name but for what may follow it."""
+
+
+_SAID = {"master": "loaded the master copy"}
+"""Names that say too little by themselves."""
+
+
 def _words(name: str) -> str:
-    for unit in ("_bytes", "_per_s", "_s"):
-        name = name.removesuffix(unit)
-    return name.replace("_", " ")
+    return _SAID.get(name) or _UNIT.sub("", name).replace("_", " ")
 
 
 def _text(name: str, value: Any) -> str:
@@ -182,11 +194,12 @@ def _text(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(_text(name, each) for each in value) or "none"
-    if name.endswith("_bytes") and isinstance(value, int | float):
+    if not isinstance(value, int | float):
+        return str(value)
+    unit = _UNIT.search(name)
+    if unit is None:
+        return str(value)
+    if unit[1] == "bytes":
         size, exact = format_size(value), f"{value:,} B"
         return size if size == exact else f"{size} ({exact})"
-    if name.endswith("_per_s") and isinstance(value, int | float):
-        return format_rate(value)
-    if name.endswith("_s") and isinstance(value, int | float):
-        return duration(value)
-    return str(value)
+    return format_rate(value) if unit[1] == "per_s" else duration(value)

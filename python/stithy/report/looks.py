@@ -32,7 +32,8 @@ def _why(context: Context) -> str:
         return _missing(context, there)
     flag, count = flags.most_common(1)[0]
     windows = plural(len(there), "window")
-    return f': {len(invalid)} of {windows} there are invalid, {count} of them by "{flag}"'
+    verb = "is" if len(invalid) == 1 else "are"
+    return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them by "{flag}"'
 
 
 def _missing(context: Context, windows: Sequence[Window]) -> str:
@@ -73,13 +74,14 @@ def _pair(facts: QuestionFacts) -> str:
 
 def _blocks(context: Context, facts: QuestionFacts) -> str:
     at_level = [window for window in context.evidence.windows if window.users == facts.users]
-    measured = plural(len({window.block for window in at_level}), "block")
+    blocks = len({window.block for window in at_level})
+    measured = f"{plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
     again = len({window.block for window in at_level if window.attempt})
     if again:
         measured += f", {again} of them once more"
     if facts.blocks_least == facts.blocks_most:
-        return f"The study fixes the number of blocks there; {measured} were measured."
+        return f"The study fixes the number of blocks there; {measured}."
     return (
-        f"Blocks were measured there until it was decided, at least {facts.blocks_least} and at "
-        f"most {facts.blocks_most}: {measured}."
+        f"Blocks are measured there until it is decided, at least {facts.blocks_least} and at most "
+        f"{facts.blocks_most}; {measured}."
     )

@@ -16,12 +16,18 @@ from stithy.report.tables import PageTable, Show
 
 Row = Mapping[str, Any]
 
+WORDS = (
+    "NOPM: committed new orders per minute. p95: 95th percentile of response time over all "
+    "transactions."
+)
+"""What the shortest names in these tables mean."""
+
 
 def summary(context: Context) -> PageTable:
     """For each user count: NOPM of each candidate, its ratio to the first, and p95."""
     evidence = context.evidence
     first, *others = evidence.candidates or ("",)
-    shows = [Show("users", "Users", "count")]
+    shows = [Show("users", context.level_plural.capitalize(), "count")]
     shows += [Show(f"nopm:{name}", f"NOPM {name}", "count") for name in evidence.candidates]
     for name in others:
         shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
@@ -33,7 +39,8 @@ def summary(context: Context) -> PageTable:
     types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | {"users": pl.Int64}
     return PageTable(
         "summary",
-        "New orders per minute, their ratio, and 95th percentile of response time by user count",
+        "New orders per minute, their ratio, and 95th percentile of response time by "
+        f"number of {context.level_plural}",
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )
@@ -148,46 +155,6 @@ def driver(context: Context) -> PageTable:
         ),
         frame,
     )  # fmt: skip
-
-
-def reasons(context: Context) -> PageTable:
-    """What is wrong with windows, or must be known of them; equal notes share a row."""
-    grouped: dict[tuple[bool, str, str], list[str]] = {}
-    for window in context.evidence.windows:
-        for reason in window.reasons:
-            key = (not reason.invalidates, reason.sentence, reason.advice)
-            grouped.setdefault(key, []).append(window.id)
-    rows = [
-        {
-            "weight": "note" if is_note else "invalid", "sentence": sentence, "advice": advice,
-            "windows": _named(ids, len(context.evidence.windows)), "count": len(ids),
-            "window_ids": ", ".join(ids),
-        }
-        for (is_note, sentence, advice), ids in sorted(grouped.items(), key=lambda item: item[0][0])
-    ]  # fmt: skip
-    return PageTable(
-        "reasons",
-        "What makes windows invalid, and what must be known of them",
-        (
-            Show("weight", "Weight"), Show("sentence", "What was seen"), Show("advice", "Advice"),
-            Show("windows", "Windows"),
-        ),
-        pl.DataFrame(
-            rows,
-            schema={
-                "weight": pl.String, "sentence": pl.String, "advice": pl.String,
-                "windows": pl.String, "count": pl.Int64, "window_ids": pl.String,
-            },
-        ),
-    )  # fmt: skip
-
-
-def _named(ids: list[str], windows: int) -> str:
-    """The windows in few words: a handful by name, many by number."""
-    if len(ids) == windows and windows > 1:
-        return f"all {windows}"
-    shown = "\n".join(ids[:4])
-    return shown if len(ids) <= 4 else f"{shown}\nand {len(ids) - 4} more"
 
 
 PROOF = (

@@ -83,7 +83,7 @@ def _hammer(manifest: Manifest) -> Box:
     drives = any(each.drives for each in manifest.candidates)
     beside = ("with the drives",) if bound and drives else ()
     cpus = "on the other CPUs" if bound else "on any CPU"
-    return Box("hammer", (*_levels(load), _loop(load), *beside, cpus))
+    return Box("hammer (load driver)", (*_levels(load), _loop(load), *beside, cpus))
 
 
 def _levels(load: LoadFacts) -> tuple[str, ...]:

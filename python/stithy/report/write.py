@@ -4,24 +4,24 @@ Reads results and writes; everything between is pure. The same results give the 
 """
 
 import json
-import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, UserError
 from stithy.registry import plugins
 from stithy.report import draw, standalone
 from stithy.report.between import Pair
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page, build
 from stithy.report.standalone import Words
 from stithy.report.typeset import png
-from stithy.results.files import write_durably
-from stithy.results.read import read_run
+from stithy.results.files import alone, replaced, write_durably
 from stithy.suggest import closest
 
 USUAL = ("html",)
+FOLDERS = ("figures", "tables")
 
 
 def formats_named(text: str) -> tuple[str, ...]:
@@ -39,50 +39,52 @@ def formats_named(text: str) -> tuple[str, ...]:
     return names
 
 
-def write_report(run_directory: Path, formats: Iterable[str] = USUAL) -> tuple[Path, ...]:
-    """Write the report of a run in these formats, and `report/`; returns the reports' paths.
-
-    Raises UserError where `run_directory` holds no run, InfrastructureError where the report cannot
-    be written. Missing or damaged pieces of the results are told in the report, not raised.
-    """
-    return write_report_of(context_of(read_run(run_directory)), formats)
-
-
 def write_report_of(
     context: Context, formats: Iterable[str] = USUAL, pairs: Sequence[Pair] = ()
 ) -> tuple[Path, ...]:
-    """The same of a run that is read already, held against others in `pairs`.
+    """Write the report of a run in these formats, and `report/`; returns the reports' paths.
 
-    Raises as `write_report` does.
+    `pairs` hold the run against others. What an earlier report left is replaced once all of the new
+    one is there, and by one process at a time. Missing or damaged pieces of the results are told in
+    the report, not raised. Raises InfrastructureError where the report cannot be written.
     """
     page, where = build(context, pairs), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
+    made = {name: plugins("format")[name].make(page, drawings) for name in formats}
+    with _told(where.report), alone(where.report):
+        with replaced(where.report, FOLDERS) as folder:
+            _write_files(folder, page, drawings)
+        for name, content in made.items():
+            write_durably(where.report_as(name), content)
+    return tuple(where.report_as(name) for name in made)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """What the file system refuses, told with what would mend it."""
     try:
-        _write_files(where.report, page, drawings)
-    except OSError as error:
+        yield
+    except (OSError, InfrastructureError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        said = cause.strerror if isinstance(cause, OSError) else None
+        in_the_way = isinstance(cause, FileExistsError | NotADirectoryError | IsADirectoryError)
         raise InfrastructureError(
-            f"the report cannot be written: {error.strerror or error}",
-            where=str(error.filename or where.report),
-            remedy="make room there, or make the run directory writable",
+            f"the report cannot be written: {said or error}",
+            where=error.where if isinstance(error, InfrastructureError) else str(folder),
+            remedy="move away what lies there"
+            if in_the_way
+            else "make room there, or make the run directory writable",
         ) from error
-    written = []
-    for name in formats:
-        path = where.report_as(name)
-        write_durably(path, plugins("format")[name].make(page, drawings))
-        written.append(path)
-    return tuple(written)
 
 
 def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
-    """All figures and tables as files; what an earlier report left there goes away."""
-    for name in ("figures", "tables"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-        (folder / name).mkdir(parents=True)
+    """All figures and tables as files, in the folders of `FOLDERS` below `folder`."""
+    figures, tables = (folder / name for name in FOLDERS)
     for figure in page.figures:
-        figure.table.write(folder / "figures")
-        _write_figure(folder / "figures", page, figure, drawings[figure.name])
+        figure.table.write(figures)
+        _write_figure(figures, page, figure, drawings[figure.name])
     for table in (*page.tables.values(), *page.facts):
-        table.write(folder / "tables")
+        table.write(tables)
 
 
 def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> None:

@@ -1,12 +1,14 @@
 """Files of a run directory reach the disk whole or not at all.
 
 A file is written beside its place, synced, renamed into it, and the directory synced: a crash
-leaves the old file or the new one, never a half.
+leaves the old file or the new one, never a half. Folders are replaced whole in the same way.
 """
 
+import fcntl
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stithy.errors import InfrastructureError
@@ -49,6 +51,45 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold a folder, made where it is missing, against others who do the same: they wait.
+
+    Raises OSError. Where a file system knows no locks nobody waits.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def replaced(parent: Path, names: Sequence[str]) -> Iterator[Path]:
+    """A place to fill folders of these names, which take those of `parent` once all are filled.
+
+    Whoever fails or is stopped on the way leaves the old ones. Raises OSError.
+    """
+    new, old = parent / ".new", parent / ".old"
+    for each in (new, old):
+        shutil.rmtree(each, ignore_errors=True)  # of who was killed
+    try:
+        for name in names:
+            (new / name).mkdir(parents=True)
+        yield new
+        old.mkdir()
+        for name in names:
+            with suppress(FileNotFoundError):
+                (parent / name).rename(old / name)
+            (new / name).rename(parent / name)
+    finally:
+        for each in (new, old):
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def _write_and_sync(path: Path, pieces: Iterable[bytes]) -> None:

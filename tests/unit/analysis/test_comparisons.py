@@ -9,8 +9,8 @@ from stithy.analysis.evidence import Evidence, gather
 from stithy.analysis.findings import question
 from stithy.analysis.verdict.decide import Call, decide
 from stithy.metrics import NOPM, P95
-from stithy.report.context import frames
 from stithy.results.read import read_run
+from support.reported import frames
 from support.sample_run import Shape, build_run, window_id
 
 DONE = 1000.0

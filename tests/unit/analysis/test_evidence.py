@@ -8,9 +8,9 @@ import pytest
 
 from stithy.analysis.evidence import Evidence, gather
 from stithy.metrics import NOPM, parse_quantity
-from stithy.report.context import frames
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED
+from support.reported import frames
 from support.sample_run import Shape, build_run, window_id
 
 

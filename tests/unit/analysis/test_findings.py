@@ -18,8 +18,9 @@ from stithy.analysis.findings import (
     limits_of,
 )
 from stithy.metrics import NOPM, P95
-from stithy.report.context import context_of, frames
+from stithy.report.context import context_of
 from stithy.results.read import read_run
+from support.reported import frames
 from support.sample_run import Shape, build_run, window_id
 
 

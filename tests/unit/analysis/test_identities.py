@@ -9,9 +9,9 @@ import pytest
 from stithy.analysis.evidence import Window, gather
 from stithy.analysis.identities import Identity, check
 from stithy.registry import plugins
-from stithy.report.context import frames
 from stithy.results.read import read_run
 from stithy.workload.workload import Workload
+from support.reported import frames
 from support.sample_run import Shape, build_run, window_id
 
 WORKLOAD: Workload = plugins("workload")["order-entry"].WORKLOAD

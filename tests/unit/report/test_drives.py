@@ -39,13 +39,23 @@ def test_the_answer_and_the_method_tell_what_is_emulated_and_assumed(emulated: P
     """At the top, and with the names of the assumed numbers at the end."""
     assert (
         "disk (sample-ssd at scale 1/8) is an emulated drive: it takes the times that its profile "
-        "describes." in emulated.answer.support
+        "describes, but for what is told under Validity, where it took longer."
+        in emulated.answer.support
     )
     text = html(emulated)
     assert "Assumed are write and flush; its other numbers name their source." in text
     assert "It is a scale model of 1/8" in text
     assert "The drive profile sample-ssd" in text
     assert "<b>no</b>" not in text
+
+
+def test_drives_that_took_their_times_are_told_without_a_but(tmp_path: Path) -> None:
+    """One on time, and two; what is claimed of them is never more than was seen."""
+    (one,) = [each for each in page_of(tmp_path / "one", disk=0.0).answer.support if "emul" in each]
+    assert one.endswith("it takes the times that its profile describes.")
+    both = page_of(tmp_path / "both", disk=0.0, memory=0.02).answer.support[0]
+    assert "are emulated drives: they take the times that their profiles describe, but" in both
+    assert both.endswith("told under Validity, where they took longer.")
 
 
 def test_the_candidates_are_shown_with_their_drives(emulated: Page) -> None:

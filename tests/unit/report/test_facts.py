@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stithy.report import facts
-from stithy.results.manifest import CostFacts
+from stithy.results.manifest import CostFacts, Manifest
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 
@@ -31,3 +31,21 @@ def test_what_a_candidate_costs_is_told_and_no_more_than_the_study_says(tmp_path
     [row] = [row for row in frame.iter_rows(named=True) if row["fact"] == "cost"]
     assert row["value:disk"] == "1,200 EUR"
     assert row["value:memory"] is None
+
+
+def test_a_rate_has_its_unit_and_a_remark_that_nobody_made_no_row(tmp_path: Path) -> None:
+    """What the driver can do, as an example; why a run ended is told where there is a reason."""
+    build_run(tmp_path, Shape(users=(1,)))
+    manifest = read_run(tmp_path).manifest
+    assert manifest is not None
+    told = _told(manifest)
+    assert told["calibration of the driver: rate max"] == "12,000/s"
+    assert [fact for fact in told if fact.endswith(("because", "note"))] == []
+    broken = manifest.model_copy(update={"end": "failed", "end_because": "the server died"})
+    assert _told(broken)["end because"] == "the server died"
+
+
+def _told(manifest: Manifest) -> dict[str, str]:
+    """All facts that do not belong to a candidate."""
+    named = [each for each in facts.tables(manifest) if "value" in each.frame.columns]
+    return {fact: value for each in named for fact, value in each.frame.iter_rows()}

@@ -25,12 +25,12 @@ from stithy.report.junit import junit_xml
 from stithy.report.letters import seen
 from stithy.report.page import build, render
 from stithy.report.thresholds import judged
-from stithy.report.write import write_report
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES
 from stithy.results.write import write_table
 from support.openmetrics import read
 from support.pdf_text import text_of
+from support.reported import write_report
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 

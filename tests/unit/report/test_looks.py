@@ -83,8 +83,8 @@ def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:
     context = _context(tmp_path / "declared", 5)
     assert asked(context) == (
         "The primary question is that of new orders per minute at 4 users, of memory against "
-        "disk, beyond a margin of 2 %. Blocks were measured there until it was decided, at least "
-        "4 and at most 20: 5 blocks."
+        "disk, beyond a margin of 2 %. Blocks are measured there until it is decided, at least 4 "
+        "and at most 20; 5 blocks were measured."
     )
     loose = QUESTION.model_copy(
         update={"candidates": None, "blocks_least": 2, "blocks_most": 2, "derived": ("metric",)}

@@ -14,10 +14,10 @@ from stithy.report import draw
 from stithy.report.context import context_of
 from stithy.report.letters import seen
 from stithy.report.page import build, render
-from stithy.report.write import write_report
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.html_page import PrintedPage, PrintedTable, read_page
+from support.reported import write_report
 from support.sample_run import Shape, build_run, window_id
 
 HOSTILE = "<script>alert(1)</script>\"'&{{ 7 * 7 }}\u202e😀</style>--><!--"
@@ -185,7 +185,7 @@ def test_every_figure_has_title_words_and_data(run: RunDirectory, page: PrintedP
 def test_invalid_windows_are_told_on_top_and_explained_below(page: PrintedPage) -> None:
     """A person who reads only the top knows that something is wrong."""
     assert "1 of 6 windows is invalid: it supports no claim" in page.classed("flaws")
-    (reasons,) = [table for table in page.tables if table.name == "reasons"]
+    (reasons,) = [table for table in page.tables if table.name == "reasons-gathered"]
     assert reasons.rows[0][0][0] == "invalid"
     assert "deadlock detected" in reasons.rows[0][1][0]
 

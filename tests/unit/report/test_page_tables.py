@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from stithy.report.context import context_of
+from stithy.report.page import build
 from stithy.report.page_tables import conditions, windows
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
@@ -26,3 +27,16 @@ def test_every_window_tells_whether_it_was_steady(tmp_path: Path) -> None:
     frame = windows(context_of(read_run(tmp_path / "short"))).frame
     assert frame["steady"].to_list() == [None, None]
     assert set(frame["steady_unknown_because"]) == {"it is shorter than 15 s"}
+
+
+def test_levels_of_an_open_loop_are_connections(tmp_path: Path) -> None:
+    """Nobody reads of users where a rate was asked for."""
+    rate = {"rate_per_s": 500.0, "pace": "rate"}
+    build_run(tmp_path, Shape(users=(16, 64), load=rate))
+    made = build(context_of(read_run(tmp_path)))
+    summary = made.tables["summary"]
+    assert summary.columns[0].heading == "Connections"
+    assert summary.caption.endswith("by number of connections")
+    for figure in made.figures:
+        assert "virtual users" not in figure.description, figure.name
+        assert "users" not in [show.heading for show in figure.table.columns], figure.name

@@ -1,12 +1,14 @@
 """Writing the report: the formats that were asked for, with images that are always the same."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from stithy.errors import UserError
-from stithy.report.write import formats_named, write_report
+from stithy.errors import InfrastructureError, UserError
+from stithy.report.write import formats_named
+from support.reported import write_report
 from support.sample_run import Shape, build_run
 
 SHORT = Shape(users=(1,), duration_s=3, series=False)
@@ -51,3 +53,38 @@ def test_images_are_always_the_same(tmp_path: Path) -> None:
     assert first.startswith(b"\x89PNG")
     write_report(tmp_path, ())
     assert image.read_bytes() == first
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_report_that_is_not_finished_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    """A disk that fills up, or a person who stops it, in the middle of the figures."""
+    build_run(tmp_path, SHORT)
+    write_report(tmp_path, ("md",))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def failing(*_: object) -> bytes:
+        raise failure
+
+    monkeypatch.setattr("stithy.report.write.png", failing)
+    expected = InfrastructureError if isinstance(failure, OSError) else KeyboardInterrupt
+    with pytest.raises(expected):
+        write_report(tmp_path, ("md",))
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_reports_at_the_same_time_are_one_after_the_other(tmp_path: Path) -> None:
+    """Two of them; what is there in the end is whole."""
+    build_run(tmp_path, SHORT)
+    alone = {path.name for path in _written(tmp_path)}
+    with ThreadPoolExecutor(2) as both:
+        made = [both.submit(write_report, tmp_path, ("md",)) for _ in range(2)]
+    assert [each.result() for each in made] == [(tmp_path / "report.md",)] * 2
+    assert {path.name for path in (tmp_path / "report").rglob("*") if path.is_file()} == alone
+
+
+def _written(root: Path) -> list[Path]:
+    write_report(root, ())
+    return [path for path in (root / "report").rglob("*") if path.is_file()]

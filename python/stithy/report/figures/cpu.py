@@ -35,15 +35,15 @@ def draw(context: Context) -> list[Drawn]:
             title=title,
             caption="Mean share of all CPUs of the host in each state during the measurement of "
             "the valid windows; the driver, the server and everything else on the host together.",
-            description=f"{title}. Stacked bars of CPU states, one bar for each number of virtual "
-            "users, one chart for each candidate.",
+            description=f"{title}. Stacked bars of CPU states, one bar for each number of "
+            f"{context.level_plural}, one chart for each candidate.",
             footer=context.footer,
             spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
             table=PageTable(
                 "cpu-by-users",
                 "Share of CPU time by state",
                 (
-                    Show("users", "users", "count"), Show("candidate", "candidate"),
+                    Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
                     Show("part", "state"), Show("value", "share of all CPUs", "share"),
                 ),
                 pl.DataFrame(rows).select("users", "candidate", "part", "value"),

@@ -91,15 +91,15 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         title=title.text,
         ratio=title.ratio,
         caption=curve.caption + bars_told(points),
-        description=f"{title.text}. Line chart of {curve.noun} against virtual users, one line "
-        "for each candidate.",
+        description=f"{title.text}. Line chart of {curve.noun} against "
+        f"{context.level_name.lower()}, one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(by_users(context, drawing, Axis(curve.axis), panel)),
         table=PageTable(
             curve.name,
             curve.axis,
             (
-                Show("users", "users", "count"), Show("candidate", "candidate"),
+                Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
                 Show("block", "block", "count"), Show("value", curve.axis, "rate"),
                 Show("note", "window"),
             ),
@@ -145,14 +145,14 @@ def _waits(context: Context) -> Drawn:
         "server's own; short waits are seen as often as they last. A wait ends when its session is "
         "on a CPU again: where the server's CPUs are busy, part of it is the queue for these.",
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
-        "each number of virtual users, one chart for each candidate.",
+        f"each number of {context.level_plural}, one chart for each candidate.",
         footer=context.footer,
         spec=drawing.spec(bars_by_users(context, drawing, rows, stack)),
         table=PageTable(
             "waits-by-users",
             "Mean number of active sessions by what they wait for",
             (
-                Show("users", "users", "count"), Show("candidate", "candidate"),
+                Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
                 Show("part", "waits for"), Show("value", "sessions", "rate"),
             ),
             frame,

@@ -27,12 +27,14 @@ OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 class _Family:
     """One figure of several panels with a common vertical axis; `scale` from data to drawing.
 
-    `limits`: by panel, what a drive profile calls its limit, which has the unit `divisor`.
+    `of_one`: the noun where it is of one kind of operation, with its name. `limits`: by panel, what
+    a drive profile calls its limit, which has the unit `divisor`.
     `absent`: why there is none where no panel has rows.
     """
 
     name: str
     noun: str
+    of_one: str
     axis: Axis
     kind: str
     caption: str
@@ -43,17 +45,20 @@ class _Family:
 
 
 RATE = _Family(
-    "device-rate", "operations per second of the device", Axis("Operations per second"), "rate",
+    "device-rate", "operations per second of the device", "{} per second on the device",
+    Axis("Operations per second"), "rate",
     "Completed operations per second of each block device under the volumes, mean over the window.",
     limits={"reads": "read_iops", "writes": "write_iops", "both": "total_iops"},
 )  # fmt: skip
 LATENCY = _Family(
-    "device-latency", "mean latency of the device", Axis("Mean latency (ms)", log=True), "duration",
+    "device-latency", "mean latency of the device", "mean latency of {} on the device",
+    Axis("Mean latency (ms)", log=True), "duration",
     "Mean time of an operation on the device, queueing in the kernel included, every second "
     "weighted by its operations. Logarithmic axis.", 1000.0,
 )  # fmt: skip
 SLOWEST = _Family(
     "device-latency-p99", "99th percentile of latency of the drive",
+    "99th percentile of latency of {} in the emulated drive",
     Axis("99th percentile of latency (ms)", log=True), "duration",
     "99th percentile of the time that an operation took in the emulated drive, by its own log of "
     "every request; the way through the kernel is not in it. Lines join the median windows. "
@@ -61,11 +66,13 @@ SLOWEST = _Family(
     absent="the kernel tells only mean times of a device",
 )  # fmt: skip
 QUEUE = _Family(
-    "device-queue", "queue length of the device", Axis("Requests that wait or are served"), "rate",
+    "device-queue", "queue length of the device", "queue length of the device",
+    Axis("Requests that wait or are served"), "rate",
     "Mean number of requests that waited for the device or were served by it.",
 )  # fmt: skip
 BYTES = _Family(
-    "device-bytes", "megabytes per second of the device", Axis("MB per second"), "rate",
+    "device-bytes", "megabytes per second of the device",
+    "megabytes per second of {} on the device", Axis("MB per second"), "rate",
     "Megabytes (10⁶ bytes) per second, mean over the window.",
     limits={
         "reads": "read_bytes_per_s", "writes": "write_bytes_per_s", "both": "total_bytes_per_s",
@@ -74,7 +81,7 @@ BYTES = _Family(
 )  # fmt: skip
 USE = _Family(
     "device-use", "share of time that the device was busy",
-    Axis("Share of time busy", format=PERCENT), "share",
+    "share of time that the device was busy", Axis("Share of time busy", format=PERCENT), "share",
     "Share of time with at least one operation under way. A device that serves many operations at "
     "once may have head-room left at 100 %.",
 )  # fmt: skip
@@ -151,12 +158,19 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
         + bars_told(rows)
         + device_limits.told(context, list(family.limits.values()))
         + _without(context, family, rows),
-        description=f"{title.text}. Line charts against virtual users, one for each kind of "
-        f"operation ({', '.join(filled)}), one line for each candidate.",
+        description=f"{title.text}. {_charted(context, filled)}, one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(_charts(context, drawing, family, filled)),
-        table=_table(family, rows),
+        table=_table(context, family, rows),
     )
+
+
+def _charted(context: Context, panels: Panels) -> str:
+    """What is drawn, in words."""
+    against = f"against {context.level_name.lower()}"
+    if len(panels) == 1:
+        return f"Line chart {against}"
+    return f"Line charts {against}, one for each kind of operation ({', '.join(panels)})"
 
 
 def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels) -> Spec:
@@ -188,7 +202,7 @@ def _limits(context: Context, family: _Family, panel: str, everything: Rows) -> 
 
 def _title(context: Context, family: _Family, panels: Panels) -> Title:
     operation, rows = max(panels.items(), key=lambda item: max(r["value"] for r in item[1]))
-    noun = family.noun + (f" ({operation})" if len(panels) > 1 else "")
+    noun = family.of_one.format(operation)
     return compare_title(context, _lines(family, rows), rows, noun, shown=SHOW[family.kind])
 
 
@@ -225,12 +239,12 @@ def _scaled(rows: Rows, family: _Family) -> Rows:
     return [{**row, "value": row["value"] * family.scale} for row in positive]
 
 
-def _table(family: _Family, rows: Rows) -> PageTable:
+def _table(context: Context, family: _Family, rows: Rows) -> PageTable:
     return PageTable(
         family.name,
-        family.caption,
+        f"{family.noun[0].upper()}{family.noun[1:]}",
         (
-            Show("operation", "operation"), Show("users", "users", "count"),
+            Show("operation", "operation"), Show("users", context.level_plural, "count"),
             Show("candidate", "candidate"), Show("device", "device"),
             Show("block", "block", "count"), Show("value", family.noun, family.kind),
         ),

@@ -46,15 +46,16 @@ def _one(context: Context, metric: Quantity) -> Drawn:
         title=title,
         caption=f"{_capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
         f"paired by block, logarithmic axis. {_certainty(rows)} At the line of 1 both do the same.",
-        description=f"{title}. Points of the ratio to {first} against virtual users, one mark "
-        "for each other candidate, with a reference line at 1.",
+        description=f"{title}. Points of the ratio to {first} against "
+        f"{context.level_name.lower()}, one mark for each other candidate, with a "
+        "reference line at 1.",
         footer=context.footer,
         spec=drawing.spec(_chart(context, metric, drawing, rows)),
         table=PageTable(
             name,
             f"Ratio of {metric.noun} to {first}",
             (
-                Show("users", "users", "count"), Show("candidate", "candidate"),
+                Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
                 Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
                 Show("high", "to (95 %)", "ratio"), Show("pairs", "blocks", "count"),
             ),

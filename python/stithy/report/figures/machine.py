@@ -127,15 +127,15 @@ def _figure(
         name=name,
         title=title,
         caption=caption + bars_told(rows),
-        description=f"{title}. Line charts against virtual users ({', '.join(panels)}), one line "
-        "for each candidate.",
+        description=f"{title}. Line charts against {context.level_name.lower()} "
+        f"({', '.join(panels)}), one line for each candidate.",
         footer=context.footer,
         spec=drawing.spec(grid(charts, len(charts))),
         table=PageTable(
             name,
             title,
             (
-                Show("what", "what"), Show("users", "users", "count"),
+                Show("what", "what"), Show("users", context.level_plural, "count"),
                 Show("candidate", "candidate"), Show("block", "block", "count"),
                 Show("value", axis.title if kind == "share" else "memory", kind),
             ),

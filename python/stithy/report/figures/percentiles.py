@@ -83,7 +83,7 @@ def draw(context: Context) -> list[Drawn]:
             "candidate. Both axes are logarithmic; the horizontal one is stretched towards 100 %.",
             footer=context.footer,
             spec=drawing.spec(_charts(context, drawing, drawn, lines)),
-            table=_table(lines),
+            table=_table(context, lines),
         )
     ]
 
@@ -258,7 +258,7 @@ def _rows(lines: list[_Line]) -> Rows:
     ]  # fmt: skip
 
 
-def _table(lines: list[_Line]) -> PageTable:
+def _table(context: Context, lines: list[_Line]) -> PageTable:
     rows = [
         {
             "users": line.users, "candidate": line.candidate, "what": line.what,
@@ -272,7 +272,7 @@ def _table(lines: list[_Line]) -> PageTable:
         NAME,
         "Response times by percentile",
         (
-            Show("users", "users", "count"), Show("candidate", "candidate"),
+            Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
             Show("what", "what"), Show("share", "share of transactions", "exact share"),
             Show("value", "took at most", "duration"), Show("beyond", "values beyond", "count"),
             Show("values", "of", "count"),

@@ -43,11 +43,14 @@ def _together(context: Context) -> Drawn:
         caption="Response time over all transaction types, from the moment a user meant to act to "
         "the answer, retries and waiting included. Logarithmic axis."
         f"{told(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
-        description=f"{title.text}. Three line charts of response time against virtual users: "
-        "median, 95th and 99th percentile, one line for each candidate.",
+        description=f"{title.text}. Three line charts of response time against "
+        f"{context.level_name.lower()}: median, 95th and 99th percentile, one line for "
+        "each candidate.",
         footer=context.footer,
         spec=drawing.spec(_row(context, drawing, "", series, height=270, last=True)),
-        table=_table("response-by-users", "Response time by percentile", rows, "percentile"),
+        table=_table(
+            context, "response-by-users", "Response time by percentile", rows, "percentile"
+        ),
     )
 
 
@@ -72,13 +75,14 @@ def _by_transaction(context: Context) -> Drawn:
         title=title,
         caption="Median, 95th and 99th percentile of each transaction type; the charts of a row "
         f"share a logarithmic axis.{told(context, tuple(kinds), tuple(PERCENTILES))}",
-        description=f"{title}. Grid of line charts of response time against virtual users: one row "
-        f"for each transaction type ({', '.join(kinds)}), one column for each percentile.",
+        description=f"{title}. Grid of line charts of response time against "
+        f"{context.level_name.lower()}: one row for each transaction type "
+        f"({', '.join(kinds)}), one column for each percentile.",
         footer=context.footer,
         spec=drawing.spec(above(charts)),
         table=_table(
-            "response-by-transaction", "Response time by transaction type", rows, "transaction",
-            "percentile",
+            context, "response-by-transaction", "Response time by transaction type", rows,
+            "transaction", "percentile",
         ),
     )  # fmt: skip
 
@@ -141,13 +145,13 @@ def _ms(rows: Rows) -> Rows:
     return [{**row, "value": row["value"] * MS_PER_S} for row in rows if row["value"] > 0]
 
 
-def _table(name: str, caption: str, rows: Rows, *groups: str) -> PageTable:
+def _table(context: Context, name: str, caption: str, rows: Rows, *groups: str) -> PageTable:
     return PageTable(
         name,
         caption,
         (
             *(Show(group, group) for group in groups),
-            Show("users", "users", "count"), Show("candidate", "candidate"),
+            Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("value", "response time", "duration"),
             Show("note", "window"),
         ),

@@ -39,7 +39,7 @@ MEASURES = (
         "All completed transactions per minute, the specified rollbacks included.",
     ),
     _Measure(
-        "tpm-per-user", "tpm", "transactions per minute and user", "TPM of each user", True,
+        "tpm-per-user", "tpm", "transactions per minute per user", "TPM of each user", True,
         "Transactions per minute divided by the number of users: level while nothing is shared, "
         "falling once users wait for each other.",
     ),
@@ -72,20 +72,21 @@ def _one(context: Context, measure: _Measure) -> Drawn:
         ratio=title.ratio,
         caption=f"{measure.caption} Points are windows, lines join the levels; hollow points are "
         f"invalid windows and support no claim.{bars_told(points)}",
-        description=f"{title.text}. Line chart of {measure.noun} against virtual users, one line "
-        f"for each candidate: {', '.join(context.evidence.candidates)}.",
+        description=f"{title.text}. Line chart of {measure.noun} against "
+        f"{context.level_name.lower()}, one line for each candidate: "
+        f"{', '.join(context.evidence.candidates)}.",
         footer=context.footer,
         spec=drawing.spec(chart),
-        table=_table(measure, points),
+        table=_table(context, measure, points),
     )
 
 
-def _table(measure: _Measure, points: Rows) -> PageTable:
+def _table(context: Context, measure: _Measure, points: Rows) -> PageTable:
     return PageTable(
         measure.name,
         measure.axis,
         (
-            Show("users", "users", "count"), Show("candidate", "candidate"),
+            Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
             Show("block", "block", "count"), Show("value", measure.axis, "rate"),
             Show("note", "window"),
         ),

@@ -8,6 +8,7 @@ import polars as pl
 from stithy.report import candidates
 from stithy.report.markdown import bullets, code, escaped, table
 from stithy.report.page import Page
+from stithy.report.page_tables import WORDS
 from stithy.report.provenance import provenance
 from stithy.report.tables import PageTable
 
@@ -30,6 +31,8 @@ def _parts(page: Page) -> Iterator[str]:
         yield "What weakens the answer (Validity is a part of the whole report, `report.html`):"
         yield bullets(page.answer.flawed)
     if page.answer.others:
+        # Two lists with nothing between them would be one, and findings weaken nothing.
+        yield "What else was found:"
         yield bullets(page.answer.others)
     if page.answer.support:
         yield escaped(" ".join(page.answer.support))
@@ -37,6 +40,7 @@ def _parts(page: Page) -> Iterator[str]:
     yield from _captioned(page.tables["candidates"])
     if (told := candidates.note(context, page.tables["candidates"])) is not None:
         yield escaped(told)
+    yield WORDS
     for name in ("summary", "limited-levels", "search"):
         yield from _captioned(page.tables[name])
     yield escaped(f"{context.footer}.")
@@ -44,7 +48,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield escaped(text)
     for name in page.tables_of_runs:
         yield from _captioned(page.tables[name])
-    yield from _captioned(_invalid(page.tables["reasons"]))
+    yield from _captioned(_invalid(page.tables["reasons-gathered"]))
     yield from _repeat(page)
     yield escaped(provenance(manifest))
 

@@ -146,9 +146,17 @@ def _ratio(ratio: float) -> str:
 def _interval(finding: Comparison, turned: _Turned) -> str:
     if turned.bounds is None:
         return "no interval"
-    low, high = turned.bounds
+    low, high = _alike_written(turned.bounds)
     blocks = plural(finding.effect.pairs, "block")
     return (
-        f"ratio of {turned.more} to {turned.less} between {_ratio(low)} and {_ratio(high)} "
+        f"ratio of {turned.more} to {turned.less} between {low} and {high} "
         f"(95 % interval, {blocks})"
     )
+
+
+def _alike_written(bounds: Bounds) -> tuple[str, str]:
+    """Both ends with as many decimals: those that the one nearer to 1 needs to be told from it."""
+    near = any(abs(bound - 1) < CLOSE_SHARE for bound in bounds)
+    decimals = 3 if near else 2 if bounds[0] < 2 else 1
+    low, high = (f"{bound:.{decimals}f}" if bound < 10 else times(bound) for bound in bounds)
+    return low, high

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from stithy.analysis.steady.windows import steadiness_of_windows
-from stithy.report.context import frames
 from stithy.results.read import read_run
+from support.reported import frames
 from support.sample_run import Shape, build_run, window_id
 
 LONG = Shape(users=(13,), duration_s=40, series=False)

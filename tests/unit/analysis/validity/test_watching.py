@@ -7,9 +7,9 @@ import pytest
 
 from stithy.analysis.evidence import Window, gather
 from stithy.analysis.validity.flags import Flag
-from stithy.report.context import frames
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED, UNANSWERED
+from support.reported import frames
 from support.sample_run import Shape, build_run
 
 OF_20_S = 20.0

@@ -52,3 +52,13 @@ def test_thresholds_are_in_it(tmp_path: Path) -> None:
     written = _summary(tmp_path, shape)
     assert "Thresholds of the study" in written
     assert "| ✗ not met | disk.nopm\\_at\\_4 \\>= 5000 |" in written
+
+
+def test_what_weakens_the_answer_and_what_was_found_are_two_lists(tmp_path: Path) -> None:
+    """With nothing between them they would be one, and a finding would weaken the answer."""
+    bad = {window_id("disk", 1, 0): {"errors": 1, "error_text": "deadlock detected"}}
+    written = _summary(tmp_path, Shape(users=(1, 4), duration_s=3, series=False, changes=bad))
+    weakens, found = written.index("What weakens the answer"), written.index("What else was found")
+    assert "\n- " in written[weakens:found]
+    assert "\n- " in written[found : written.index("The candidates at")]
+    assert "NOPM: committed new orders per minute." in written

@@ -83,7 +83,7 @@ def test_a_verdict_names_who_is_better_with_ratio_and_interval(
         f"as {other} ("
     )
     assert said.endswith(
-        f"; ratio of {name} to {other} between 1.60 and 2.5 (95 % interval, 6 blocks)."
+        f"; ratio of {name} to {other} between 1.60 and 2.50 (95 % interval, 6 blocks)."
     )
 
 
@@ -113,7 +113,7 @@ def test_what_blocks_cannot_tell_is_undecided_with_its_interval() -> None:
     assert said == (
         "At 13 users, it is undecided which of disk and memory is better: the new orders per "
         "minute of memory and disk were 1,300 and 1,000; ratio of memory to disk between 0.900 "
-        "and 1.90 (95 % interval, 6 blocks); why not."
+        "and 1.900 (95 % interval, 6 blocks); why not."
     )
 
 

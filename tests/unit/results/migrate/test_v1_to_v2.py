@@ -6,13 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.report.write import write_report
 from stithy.results import migrate
 from stithy.results.frames import schema
 from stithy.results.manifest import SCHEMA_VERSION
 from stithy.results.migrate import v1_to_v2
 from stithy.results.read import Run, read_run
 from stithy.results.tables import HISTOGRAMS, TABLES
+from support.reported import write_report
 
 
 @pytest.fixture

@@ -1,0 +1,24 @@
+"""Run directories read as tests want them: their report as files, their tables as frames."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from stithy.report.context import context_of
+from stithy.report.write import USUAL, write_report_of
+from stithy.results.read import Run, read_run
+
+
+def write_report(root: Path, formats: Iterable[str] = USUAL) -> tuple[Path, ...]:
+    """Write the report of the run in `root`, as `stithy report` does; returns its files."""
+    return write_report_of(context_of(read_run(root)), formats)
+
+
+def frames(run: Run) -> Mapping[str, pl.DataFrame]:
+    """The frames of a run by the names of their tables, all samples among them."""
+    names = (
+        "window", "transactions", "seconds", "conditions", "drives", "ledger", "ledger_findings",
+        "surroundings", "restores", "canary", "series",
+    )  # fmt: skip
+    return {name: getattr(run, name) for name in names}
