@@ -10,8 +10,22 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from stithy.results.bounds import (
+    AtLeastOne,
+    Count,
+    Level,
+    Moment,
+    Percent,
+    Positive,
+    PositiveSpan,
+    Rate,
+    Seed,
+    Share,
+    Span,
+    beyond,
+)
 from stithy.thresholds import Threshold
 
 SCHEMA_VERSION = 2
@@ -26,9 +40,9 @@ Scalar = str | int | float | bool | None
 
 
 class _Facts(BaseModel):
-    """Facts are frozen, and a key that is not known is an error."""
+    """Facts are frozen; a key that is not known is an error, and so is what no number is."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Fact(_Facts):
@@ -37,6 +51,15 @@ class Fact(_Facts):
     value: Scalar | tuple[Scalar, ...] | dict[str, Scalar]
     missing_because: str | None = None
 
+
+def _possible(environment: dict[str, Fact]) -> dict[str, Fact]:
+    wrong = beyond({name: fact.value for name, fact in environment.items()})
+    if wrong is not None:
+        raise ValueError(wrong)
+    return environment
+
+
+Fingerprint = Annotated[dict[str, Fact], AfterValidator(_possible)]
 
 Environment = Mapping[str, Fact]
 """The environment fingerprint by name of the fact; see hosts/facts.py."""
@@ -56,22 +79,22 @@ class DriveFacts(_Facts):
     title: str
     profile: str
     assumed: tuple[str, ...]
-    scale: float
-    size_bytes: int
-    sector_bytes: int
+    scale: Positive
+    size_bytes: AtLeastOne
+    sector_bytes: AtLeastOne
     filesystem: str
     mount_options: str
     backing: str
-    seed: int
+    seed: Seed
     transport: str
-    transport_s: float
-    spin_s: float
+    transport_s: Span
+    spin_s: Span
 
 
 class CostFacts(_Facts):
     """What a candidate costs, as the study says it."""
 
-    amount: float
+    amount: Positive
     currency: str
 
 
@@ -89,7 +112,7 @@ class CandidateFacts(_Facts):
     memory_backed: bool | None = None
     master: bool = False
     drives: tuple[DriveFacts, ...] = ()
-    environment: dict[str, Fact] = Field(default_factory=dict)
+    environment: Fingerprint = Field(default_factory=dict)
 
 
 class DatabaseFacts(_Facts):
@@ -104,13 +127,13 @@ class DatabaseFacts(_Facts):
     server_version: str | None = None
     effective_settings: dict[str, str] | None = None
     missing_because: str | None = None
-    cpus: tuple[int, ...] | None = None
+    cpus: tuple[Count, ...] | None = None
 
 
 class MemoryFacts(_Facts):
     """The memory limit: what was asked, and whether the machine enforced it."""
 
-    limit_bytes: int
+    limit_bytes: AtLeastOne
     enforced: bool | None
     note: str | None = None
 
@@ -119,9 +142,9 @@ class WorkloadFacts(_Facts):
     """The workload and its size."""
 
     name: str
-    warehouses: int
-    data_compressible_percent: int | None = None
-    data_duplicate_percent: int = 0
+    warehouses: AtLeastOne
+    data_compressible_percent: Percent | None = None
+    data_duplicate_percent: Percent = 0
 
 
 class LoadFacts(_Facts):
@@ -130,22 +153,22 @@ class LoadFacts(_Facts):
     `connections` None is one for each user, `users_per_warehouse` None binds nobody.
     """
 
-    users: tuple[int, ...]
+    users: tuple[Level, ...]
     pace: str
-    think_s: float | None = None
-    rate_per_s: float | None = None
+    think_s: Span | None = None
+    rate_per_s: Positive | None = None
     arrivals: str | None = None
-    connections: int | None = None
-    users_per_warehouse: int | None = None
-    touch_percent: int = 100
+    connections: Level | None = None
+    users_per_warehouse: Level | None = None
+    touch_percent: Percent = 100
     profile: str = "specification"
-    ramp_up_s: float
-    duration_s: float
-    repeat: int | None
+    ramp_up_s: Span
+    duration_s: PositiveSpan
+    repeat: AtLeastOne | None
     checkpoint: bool
     procedures: bool
     isolation: str
-    error_limit: int
+    error_limit: Count
     ledger: bool = False
 
 
@@ -157,10 +180,10 @@ class CalibrationFacts(_Facts):
     more of them were not tried.
     """
 
-    connections: int | None = None
-    rate_per_s_max: float | None = None
-    think_s: float | None = None
-    users_max: int | None = None
+    connections: Count | None = None
+    rate_per_s_max: Rate | None = None
+    think_s: Span | None = None
+    users_max: Count | None = None
     users_limit_reached: bool | None = None
     missing_because: str | None = None
 
@@ -173,12 +196,12 @@ class QuestionFacts(_Facts):
     study did not declare.
     """
 
-    users: int
+    users: Level
     metric: str
-    margin_share: float
+    margin_share: Share
     candidates: tuple[str, str] | None = None
-    blocks_least: int
-    blocks_most: int
+    blocks_least: AtLeastOne
+    blocks_most: AtLeastOne
     derived: tuple[str, ...] = ()
 
 
@@ -187,7 +210,7 @@ class LimitFacts(_Facts):
 
     percentile: str
     transaction: str
-    limit_s: float
+    limit_s: PositiveSpan
 
 
 class SearchFacts(LimitFacts):
@@ -197,9 +220,9 @@ class SearchFacts(LimitFacts):
     other levels, and which candidate serves more was the question.
     """
 
-    users_least: int
-    users_most: int
-    listed: tuple[int, ...] = ()
+    users_least: Level
+    users_most: Level
+    listed: tuple[Level, ...] = ()
     alone: bool = False
 
 
@@ -235,8 +258,8 @@ class SessionFacts(_Facts):
     `master_kept`: it used the master copy of an earlier session, which was proven to be as it was.
     """
 
-    started_at_s: float
-    ended_at_s: float | None = None
+    started_at_s: Moment
+    ended_at_s: Moment | None = None
     boot_id: str
     changed: tuple[str, ...] = ()
     master_kept: bool = False
@@ -253,7 +276,7 @@ class Manifest(_Facts):
     question: str
     study_file: str
     study_sha256: str
-    seed: int
+    seed: Seed
     comparability_key: str
     comparability: dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]
     workload: WorkloadFacts
@@ -264,10 +287,10 @@ class Manifest(_Facts):
     database: DatabaseFacts
     memory: MemoryFacts
     calibration: CalibrationFacts | None = None
-    environment: dict[str, Fact] = Field(default_factory=dict)
+    environment: Fingerprint = Field(default_factory=dict)
     sessions: tuple[SessionFacts, ...] = ()
-    started_at_s: float
-    ended_at_s: float | None = None
+    started_at_s: Moment
+    ended_at_s: Moment | None = None
     end: End = "running"
     end_because: str | None = None
 

@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from stithy.errors import UserError
 from stithy.results import migrate, seal
 from stithy.results.frames import schema
@@ -70,8 +72,8 @@ def manifest_of(path: Path) -> Manifest:
         raise Damaged(CHANGED)
     try:
         return Manifest.model_validate(migrate.manifest(document, version))
-    except ValueError as error:
-        raise Damaged(_first_line(error)) from error
+    except ValidationError as error:
+        raise Damaged(_impossible_fact(error)) from error
 
 
 def window_of(path: Path) -> str | None:
@@ -168,6 +170,16 @@ def _strange(frame: "pl.DataFrame", table: Table, window_id: str) -> str | None:
     if table.name == WINDOW.name and frame.height != 1:
         return f"{frame.height} rows instead of one"
     return None
+
+
+def _impossible_fact(error: ValidationError) -> str:
+    """The first key of a manifest that is not as declared, and what is wrong with it."""
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(each) for each in first["loc"])
+    told = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    if first["type"] in ("missing", "extra_forbidden", "value_error"):
+        return told
+    return f"{told}, and not {repr(first['input'])[:40]}"
 
 
 def _first_line(error: BaseException) -> str:

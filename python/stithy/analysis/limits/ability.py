@@ -38,7 +38,7 @@ def ability(profile: str, scale: float) -> Ability | None:
     channels = 1 if "disk" in told else told.get("channels")
     return Ability(
         {name: value / scale for name, value in known.items()},
-        channels if isinstance(channels, int) else None,
+        channels if isinstance(channels, int) and channels > 0 else None,
     )
 
 
