@@ -6,25 +6,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.sample_run import Shape, build_run, window_id
+from support.fixed_run import FIXED
+from support.sample_run import build_run
 
-SHAPE = Shape(
-    users=(1, 4), duration_s=3, repeat=2, logs=True, ledger=True, drives={"disk": 0.0},
-    changes={window_id("memory", 4, 1): {"errors": 1, "error_text": "deadlock detected"}},
-)  # fmt: skip
-
-HERE = {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "0", "POLARS_MAX_THREADS": "1"}
+HERE = {
+    "TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "0", "POLARS_MAX_THREADS": "1",
+    "RAYON_NUM_THREADS": "1",
+}  # fmt: skip
 ELSEWHERE = {
     "TZ": "Asia/Kathmandu", "LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8",
-    "PYTHONHASHSEED": "4711", "POLARS_MAX_THREADS": "4", "COLUMNS": "40", "NO_COLOR": "1",
+    "PYTHONHASHSEED": "4711", "POLARS_MAX_THREADS": "4", "RAYON_NUM_THREADS": "5",
+    "COLUMNS": "40", "NO_COLOR": "1",
 }  # fmt: skip
 
 
 def _reported(
-    root: Path, cwd: Path, environment: dict[str, str], project: Path
+    root: Path, cwd: Path, environment: dict[str, str], project: Path, on: tuple[str, ...] = ()
 ) -> dict[str, bytes]:
-    """All files of a report that a process of its own made there, by name."""
-    command = [sys.executable, "-m", "stithy", "report", str(root), "--format", "html,pdf,md,json"]
+    """All files of a report that a process of its own made there, by name; `on`: begun by this."""
+    stithy = [*on, sys.executable, "-m", "stithy"]
+    command = [*stithy, "report", str(root), "--format", "html,pdf,md,json"]
     known = {**os.environ, **environment, "PYTHONPATH": str(project / "python")}
     subprocess.run(command, cwd=cwd, env=known, check=True, capture_output=True)
     made = [root / "report", *root.glob("report.*")]
@@ -35,10 +36,11 @@ def _reported(
 def test_two_processes_make_the_same_report_of_copies_in_two_places(
     tmp_path: Path, root: Path
 ) -> None:
-    """With another time zone, locale, hash seed, number of threads and current directory."""
-    first = build_run(tmp_path / "run", SHAPE).root
+    """With another time zone, locale, hash seed, number of CPUs and threads, and directory."""
+    first = build_run(tmp_path / "run", FIXED).root
     second = Path(shutil.copytree(first, tmp_path / "some" / "other place" / "run"))
-    here = _reported(first, Path("/"), HERE, root)
+    one_cpu = ("taskset", "--cpu-list", str(min(os.sched_getaffinity(0))))
+    here = _reported(first, Path("/"), HERE, root, one_cpu)
     there = _reported(second, tmp_path, ELSEWHERE, root)
     assert here.keys() == there.keys()
     assert len(here) > 100

@@ -1,4 +1,4 @@
-"""The report as text: the summary in Markdown, and what the PDF says."""
+"""The report as text: the summary in Markdown, the page, and what the PDF says."""
 
 from pathlib import Path
 
@@ -7,9 +7,10 @@ import pytest
 from stithy.registry import plugins
 from stithy.report import draw
 from stithy.report.context import context_of
-from stithy.report.page import Page, build
+from stithy.report.page import Page, build, render
 from stithy.results.read import read_run
 from support import golden
+from support.fingerprints import words_of_page
 from support.pdf_text import text_of
 from support.sample_run import Shape, build_run, window_id
 
@@ -29,6 +30,12 @@ def test_the_summary_in_markdown_is_the_one_accepted(page: Page, accept_golden: 
     """What stands in a pull request or a ticket."""
     text = plugins("format")["md"].make(page, {}).decode()
     golden.same(HERE / "disk-and-memory.md", text, accept_golden)
+
+
+def test_the_page_is_the_one_accepted(page: Page, accept_golden: bool) -> None:
+    """Its elements and words; what is drawn, and the styles and scripts, are files of their own."""
+    html = render(page, dict.fromkeys((figure.name for figure in page.figures), ""))
+    golden.same(HERE / "disk-and-memory.html", words_of_page(html), accept_golden)
 
 
 def test_the_words_of_the_pdf_are_those_accepted(page: Page, accept_golden: bool) -> None:
