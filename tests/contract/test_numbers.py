@@ -1,7 +1,7 @@
-"""Every number that a figure or a sentence tells follows from the files, worked out another way.
+"""Every number that a figure shows follows from the run's files, worked out another way.
 
-Each figure family and each kind of sentence has a check here, or says in `ELSEWHERE` which test
-reads the files a second time for it: a new one without either fails.
+Each family has a check here, or says in `ELSEWHERE` which test reads the files a second time for
+it: a new one without either fails. What figures and sentences say is in `test_numbers_said`.
 """
 
 import math
@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from stithy.analysis.findings import findings
 from stithy.registry import plugins
-from stithy.report.answer import main_findings, sentences
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Figure
 from stithy.results.read import read_run
@@ -214,13 +212,11 @@ FIGURES: Mapping[str, Callable[[Path, Figures], None]] = {
 }
 
 ELSEWHERE: Mapping[str, str] = {
-    "figure heat": "tests/unit/report/figures/test_heat.py",
-    "figure forest": "tests/unit/report/figures/test_forest.py",
-    "figure set-up": "tests/unit/report/figures/test_set_up.py",
-    "figure percentiles": "tests/unit/report/figures/test_percentiles.py",
-    "figure limits": "tests/unit/report/figures/test_limits.py",
-    "sentence limits": "tests/unit/report/figures/test_limits.py",
-    "sentence served": "tests/unit/report/sentences/test_served.py",
+    "heat": "tests/unit/report/figures/test_heat.py",
+    "forest": "tests/unit/report/figures/test_forest.py",
+    "set-up": "tests/unit/report/figures/test_set_up.py",
+    "percentiles": "tests/unit/report/figures/test_percentiles.py",
+    "limits": "tests/unit/report/figures/test_limits.py",
 }
 """What is checked by a test of its own."""
 
@@ -234,77 +230,7 @@ def test_the_numbers_of_a_figure_follow_from_the_files(
     FIGURES[name](root, {each.name: each for each in drawn if isinstance(each, Figure)})
 
 
-def _comparison(root: Path, said: tuple[str, ...]) -> None:
-    """The primary question is asked at the highest level, of two blocks a verdict needs more."""
-    nopm = {
-        name: fmean(n for (n,) in rows(root, f"SELECT nopm FROM win WHERE users = {TOP} AND candidate = '{name}'"))  # noqa: E501 one query
-        for name in SHAPE.candidates
-    }  # fmt: skip
-    sentence = next(each for each in said if "against" in each)
-    assert f"{nopm['memory']:,.0f} against {nopm['disk']:,.0f}" in sentence
-    assert f"memory completed {_paired(root, 'nopm', TOP):.1f} times" in sentence
-
-
-def _growth(root: Path, said: tuple[str, ...]) -> None:
-    sentence = next(each for each in said if each.startswith("From "))
-    for name in SHAPE.candidates:
-        low, high = (
-            fmean(
-                n
-                for (n,) in rows(
-                    root,
-                    "SELECT nopm FROM win WHERE errors = 0 AND "
-                    f"users = {users} AND candidate = '{name}'",
-                )
-            )
-            for users in (min(SHAPE.users), TOP)
-        )
-        factor = f"{high / low:.1f}" if high / low >= 2 else f"{high / low:.2f}"
-        assert f"{name} grew {factor} times" in sentence
-
-
-def _alone(root: Path, said: tuple[str, ...]) -> None:
-    alone = build_run(root.parent / "alone", Shape(candidates=("disk",), users=(4,))).root
-    [(nopm, p95_s)] = rows(
-        alone,
-        "SELECT w.nopm, t.response_p95_s FROM win w JOIN transactions t ON "
-        "w.window_id = t.window_id WHERE t.transaction = 'all'",
-    )
-    sentence = main_findings(context_of(read_run(alone)))[0]
-    assert f"disk completed {nopm:,.0f} new orders per minute" in sentence
-    assert f"{p95_s * 1000:.3g} ms" in sentence.replace("\N{NO-BREAK SPACE}", " ")
-
-
-def _nothing(root: Path, said: tuple[str, ...]) -> None:
-    every = {window_id("disk", 4, 0): {"errors": 1}}
-    none = build_run(
-        root.parent / "none", Shape(candidates=("disk",), users=(4,), changes=every)
-    ).root
-    assert rows(none, "SELECT COUNT(*) FROM win WHERE errors = 0") == [(0,)]
-    assert "gives no answer" in main_findings(context_of(read_run(none)))[0]
-
-
-SENTENCES: Mapping[str, Callable[[Path, tuple[str, ...]], None]] = {
-    "comparison": _comparison,
-    "growth": _growth,
-    "alone": _alone,
-    "nothing": _nothing,
-}
-
-
-@pytest.mark.parametrize("name", SENTENCES)
-def test_the_numbers_of_a_sentence_follow_from_the_files(
-    name: str, root: Path, context: Context
-) -> None:
-    """As they are said, rounded."""
-    found = findings(context.evidence, context.limited)
-    SENTENCES[name](root, sentences(found, context.level_unit))
-
-
-def test_every_figure_and_sentence_is_checked_by_another_way() -> None:
+def test_every_figure_is_checked_by_another_way() -> None:
     """Whoever adds one, adds its check."""
-    needed = {f"figure {name}" for name in plugins("figure")}
-    needed |= {f"sentence {name}" for name in plugins("sentence")}
-    checked = {f"figure {name}" for name in FIGURES} | {f"sentence {name}" for name in SENTENCES}
-    assert needed == checked | ELSEWHERE.keys()
+    assert set(plugins("figure")) == FIGURES.keys() | ELSEWHERE.keys()
     assert [path for path in ELSEWHERE.values() if not (ROOT / path).exists()] == []

@@ -1,11 +1,17 @@
-"""Numbers worked out of a run's Parquet files by plain SQL, without anything of Stithy."""
+"""Numbers worked out of a run's Parquet files by DuckDB, without anything of Stithy."""
 
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+import duckdb
 
 Row = tuple[Any, ...]
+
+OF_WINDOWS = {
+    "win": "window", "transactions": "transactions", "seconds": "seconds", "series": "series",
+    "ledger": "ledger", "drives": "drives", "window_conditions": "conditions",
+}  # fmt: skip
+OF_RUN = {"restores": "restores", "canaries": "canary", "run_conditions": "conditions"}
 
 MEASURED = (
     "SELECT w.window_id, w.candidate, w.users, w.block, s.collector, s.subject, s.metric, s.at_s, "
@@ -14,14 +20,23 @@ MEASURED = (
 )
 """The samples of the measurements; each covers the second before its time."""
 
+ANSWERED = (
+    "SELECT w.candidate, w.users, w.block, w.errors AS failed, t.* EXCLUDE (errors) "
+    "FROM transactions t JOIN win w ON t.window_id = w.window_id"
+)
+"""The response times of each window by transaction type."""
+
 
 def rows(root: Path, query: str) -> list[Row]:
-    """The answer over the tables `win` (of windows), `transactions`, `seconds`, `series`, and
-    `measured`, the samples of the measurements.
+    """The answer over the tables `win` (of windows), `transactions`, `seconds`, `series`, `drives`,
+    `ledger`, `window_conditions`, those of the run `restores`, `canaries` and `run_conditions`;
+    `measured`, the samples of the measurements, and `answered`, transactions with their window.
     """
-    context = pl.SQLContext(eager=True)
-    names = {"win": "window", "transactions": "transactions", "seconds": "seconds"}
-    for name, file in {**names, "series": "series"}.items():
-        context.register(name, pl.read_parquet(root / "windows" / "*" / f"{file}.parquet"))
-    context.register("measured", context.execute(MEASURED))
-    return list(context.execute(query).iter_rows())
+    with duckdb.connect(config={"threads": 1}) as connection:
+        for names, folder in ((OF_WINDOWS, "windows/*"), (OF_RUN, "tables")):
+            for name, file in names.items():
+                files = f"read_parquet('{root}/{folder}/{file}.parquet')"
+                connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {files}")
+        for name, view in (("measured", MEASURED), ("answered", ANSWERED)):
+            connection.execute(f"CREATE VIEW {name} AS {view}")
+        return connection.execute(query).fetchall()
