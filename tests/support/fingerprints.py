@@ -32,15 +32,23 @@ def rounded(text: str) -> str:
 
 
 def words_of_page(html: str) -> str:
-    """A page without what is drawn, set or run; a row of a table is a line."""
+    """A page without what is drawn, set or run; a row of a table is a line.
+
+    Printed numbers stay as they are; those behind them are rounded.
+    """
     for pattern, instead in LEFT_OUT:
         html = pattern.sub(instead, html)
     html = re.sub(r"\n(?=<t[dh])|(?<=</t[dh]>)\n(?=</tr>)", "", html)
-    lines = (line.rstrip() for line in rounded(html).splitlines())
+    html = re.sub(r' data-value="[^"]*"', lambda found: rounded(found[0]), html)
+    lines = (line.rstrip() for line in html.splitlines())
     return "\n".join(line for line in lines if line) + "\n"
 
 
 def _of_text(content: bytes) -> tuple[str, str]:
+    return content.decode(), ""
+
+
+def _of_numbers(content: bytes) -> tuple[str, str]:
     return rounded(content.decode()), ""
 
 
@@ -77,7 +85,7 @@ def _of_png(content: bytes) -> tuple[str, str]:
 
 
 KINDS: Mapping[str, Callable[[bytes], tuple[str, str]]] = {
-    ".html": _of_page, ".pdf": _of_pdf, ".md": _of_text, ".json": _of_text, ".svg": _of_text,
+    ".html": _of_page, ".pdf": _of_pdf, ".md": _of_text, ".json": _of_numbers, ".svg": _of_text,
     ".csv": _of_csv, ".parquet": _of_parquet, ".png": _of_png,
 }  # fmt: skip
 """By the end of a name: what of the content counts, and what is told beside its digest."""
