@@ -1,6 +1,6 @@
 //! The program as others see it: a job in, lines out, an exit code.
 
-#[path = "../../hammer/tests/support/mod.rs"]
+#[path = "../../hammer/tests/hammer/support/mod.rs"]
 mod support;
 
 use std::io::{BufRead, BufReader, Write};

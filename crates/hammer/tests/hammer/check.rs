@@ -1,13 +1,11 @@
 //! Verifying the consistency conditions on a real PostgreSQL: each can fail, and says where.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{self, jobs};
 use stithy_hammer::client::postgresql::Target;
 use stithy_hammer::workload::order_entry::conditions::CONDITIONS;
 use stithy_wire::Message;
-use support::jobs;
 use tokio_postgres::Client;
 
 /// A damage, and exactly those conditions that it breaks.

@@ -1,7 +1,5 @@
 //! Over TLS everything works as without, and each way in which it can fail has a message of its own.
 
-mod support;
-
 use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
@@ -10,10 +8,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use crate::support::{self, jobs, Instance};
 use stithy_hammer::client::postgresql::{Session, Target};
 use stithy_hammer::error::HammerError;
 use stithy_wire::{Job, Message};
-use support::{jobs, Instance};
 
 /// The name that certificates are for.
 const NAME: &str = "db.test";

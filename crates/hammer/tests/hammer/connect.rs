@@ -1,7 +1,6 @@
 //! Each way in which a connection can fail has a message of its own.
 
-mod support;
-
+use crate::support;
 use stithy_hammer::client::postgresql::Target;
 use stithy_hammer::error::HammerError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The user of every test.
@@ -22,10 +22,8 @@ pub const USER: &str = "stithy";
 /// Its password.
 pub const PASSWORD: &str = "anvil";
 
-/// The database that [`Instance::loaded_database`] copies.
-const LOADED: &str = "loaded";
-
-static SHARED: Mutex<Weak<Instance>> = Mutex::new(Weak::new());
+static SHARED: OnceLock<Instance> = OnceLock::new();
+static KEPT: OnceLock<Instance> = OnceLock::new();
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
 /// One running PostgreSQL server and its directory.
@@ -38,18 +36,25 @@ pub struct Instance {
     /// Those of servers that were started after a crash.
     guards_again: Mutex<Vec<Child>>,
     settings: Vec<String>,
-    /// Whether the database [`LOADED`] was made.
-    loaded: Mutex<bool>,
+    /// Of how many warehouses there are databases that [`Instance::loaded_database`] copies.
+    loaded: Mutex<Vec<u32>>,
 }
 
-/// The instance that the tests of one program share; each takes a database of its own.
-pub fn shared() -> Arc<Instance> {
-    let mut weak = SHARED
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    weak.upgrade().unwrap_or_else(|| {
-        let instance = Arc::new(Instance::start(&[]));
-        *weak = Arc::downgrade(&instance);
+/// The instance that the tests of one program share; each takes a database of its own. Its guard
+/// removes it when the program ends.
+pub fn shared() -> &'static Instance {
+    SHARED.get_or_init(|| Instance::start(&[]))
+}
+
+/// A stopped instance with one loaded warehouse: every other one begins with its files, so that a
+/// program of tests makes and loads them once.
+fn kept() -> &'static Instance {
+    KEPT.get_or_init(|| {
+        // Without a log of the rows there is less to copy.
+        let settings = ["wal_level=minimal", "max_wal_senders=0"];
+        let instance = Instance::start_on(initialise, &settings);
+        instance.load(1);
+        instance.stop("fast");
         instance
     })
 }
@@ -58,10 +63,18 @@ impl Instance {
     /// Starts an instance of one's own, with further `settings` (`name=value`); for tests that
     /// stop it or need other settings.
     pub fn start(settings: &[&str]) -> Self {
+        let kept = kept();
+        let instance = Self::start_on(|_, directory, owner| kept.copy(directory, owner), settings);
+        lock(&instance.loaded).push(1);
+        instance
+    }
+
+    /// Starts one on the files that `make` puts into its directory.
+    fn start_on(make: impl FnOnce(&Path, &Path, Option<(u32, u32)>), settings: &[&str]) -> Self {
         let binaries = find_binaries();
         let owner = unprivileged_owner();
         let directory = make_directory(owner);
-        initialise(&binaries, &directory, owner);
+        make(&binaries, &directory, owner);
         let guard = spawn_server(&binaries, &directory, owner, settings);
         let instance = Instance {
             binaries,
@@ -70,7 +83,7 @@ impl Instance {
             guard,
             guards_again: Mutex::default(),
             settings: settings.iter().map(|each| each.to_string()).collect(),
-            loaded: Mutex::new(false),
+            loaded: Mutex::default(),
         };
         instance.wait_ready();
         instance
@@ -94,23 +107,37 @@ impl Instance {
         self.url(&name)
     }
 
-    /// Makes a new database that holds order entry with one warehouse, and gives its URL. It is
-    /// loaded once, by two loaders from the seed 42, and then copied.
+    /// Makes a new database that holds order entry with one warehouse, and gives its URL.
     pub fn loaded_database(&self) -> String {
-        let mut loaded = self
-            .loaded
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if !std::mem::replace(&mut *loaded, true) {
-            self.sql("postgres", &format!("CREATE DATABASE {LOADED}"));
-            jobs::done_elsewhere(jobs::prepare(&self.url(LOADED), 1, 2));
-        }
+        self.loaded_database_of(1)
+    }
+
+    /// The same with more warehouses. Each size is loaded once, by two loaders from the seed 42, and
+    /// then copied.
+    pub fn loaded_database_of(&self, warehouses: u32) -> String {
+        self.load(warehouses);
         let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
-        self.sql(
-            "postgres",
-            &format!("CREATE DATABASE {name} TEMPLATE {LOADED}"),
-        );
+        let copied = format!("CREATE DATABASE {name} TEMPLATE loaded_{warehouses}");
+        self.sql("postgres", &copied);
         self.url(&name)
+    }
+
+    fn load(&self, warehouses: u32) {
+        let mut loaded = lock(&self.loaded);
+        if !loaded.contains(&warehouses) {
+            let name = format!("loaded_{warehouses}");
+            self.sql("postgres", &format!("CREATE DATABASE {name}"));
+            jobs::done_elsewhere(jobs::prepare(&self.url(&name), warehouses, 2));
+            loaded.push(warehouses);
+        }
+    }
+
+    /// Copies the files of this instance, which is stopped, into another one's directory.
+    fn copy(&self, directory: &Path, owner: Option<(u32, u32)>) {
+        let mut command = as_owner(Path::new("cp"), owner);
+        command.arg("-a").arg(self.directory.join("data"));
+        let copied = command.arg(directory).status();
+        assert!(copied.is_ok_and(|status| status.success()), "cp copies");
     }
 
     /// Removes a database of [`Instance::new_database`] before the instance goes.
@@ -155,9 +182,13 @@ impl Instance {
 
     /// Stops the server as a crash would, leaving its files.
     pub fn crash(&self) {
+        self.stop("immediate");
+    }
+
+    fn stop(&self, mode: &str) {
         let mut command = as_owner(&self.binaries.join("pg_ctl"), self.owner);
         command.arg("-D").arg(self.directory.join("data"));
-        command.args(["stop", "-m", "immediate"]);
+        command.args(["stop", "-m", mode]);
         let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
 
@@ -165,12 +196,7 @@ impl Instance {
     pub fn start_again(&self) {
         let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
         let guard = spawn_server(&self.binaries, &self.directory, self.owner, &settings);
-        let mut guards = self
-            .guards_again
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        guards.push(guard);
-        drop(guards);
+        lock(&self.guards_again).push(guard);
         self.wait_ready();
     }
 
@@ -211,6 +237,11 @@ impl Drop for Instance {
         }
         let _ = fs::remove_dir_all(&self.directory);
     }
+}
+
+/// Also where a test that held it has failed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The database's name in a URL of [`Instance::url`].

@@ -1,17 +1,10 @@
 //! Finding the driver's highest rate on a real PostgreSQL.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "outside #[test] functions too: a test that cannot go on fails"
-)]
-
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use crate::support::{self, jobs};
 use stithy_wire::{CalibrateSummary, Job, Message};
-use support::jobs;
 
 /// The search ends, everything tried is told, and the answers are the highest that were on time. How
 /// high they are depends on the machine and is not tested.

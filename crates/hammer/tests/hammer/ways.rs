@@ -1,12 +1,6 @@
 //! Procedures and plain SQL do the same: the same transactions leave the same rows in every table.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "outside #[test] functions too: a test that cannot go on fails"
-)]
-
-mod support;
-
+use crate::support::{self, jobs, Instance};
 use stithy_hammer::client::postgresql::{Session, Target};
 use stithy_hammer::workload::order_entry::habit::{Habit, Reach};
 use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
@@ -15,7 +9,6 @@ use stithy_hammer::workload::order_entry::random::NurandConstants;
 use stithy_hammer::workload::order_entry::way::Way;
 use stithy_measure::Outcome;
 use stithy_wire::Profile;
-use support::{jobs, Instance};
 
 const WAREHOUSES: u32 = 2;
 const TABLES: &str = "warehouse district customer history new_order orders order_line item stock";
@@ -92,17 +85,14 @@ fn fingerprints(instance: &Instance, url: &str) -> Vec<String> {
 #[tokio::test]
 async fn procedures_and_plain_sql_leave_the_same_rows() {
     let instance = support::shared();
-    let (first, second) = (instance.new_database(), instance.new_database());
-    for url in [&first, &second] {
-        jobs::done(&jobs::prepare(url, WAREHOUSES, 2)).await;
-    }
-
+    let copy = || instance.loaded_database_of(WAREHOUSES);
+    let (first, second) = (copy(), copy());
     let outcomes = act(&first, true).await;
     assert_eq!(outcomes, act(&second, false).await);
     assert!(outcomes.contains(&Outcome::RolledBack));
     assert_eq!(
-        fingerprints(&instance, &first),
-        fingerprints(&instance, &second)
+        fingerprints(instance, &first),
+        fingerprints(instance, &second)
     );
     let check = jobs::check(&second, WAREHOUSES, false, false);
     assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
@@ -114,8 +104,7 @@ async fn procedures_and_plain_sql_leave_the_same_rows() {
 #[tokio::test]
 async fn an_item_ordered_three_times_is_taken_three_times() {
     let instance = support::shared();
-    let url = instance.new_database();
-    jobs::done(&jobs::prepare(&url, 1, 2)).await;
+    let url = instance.loaded_database();
     instance.sql_at(&url, "UPDATE stock SET s_quantity = 15 WHERE s_i_id = 77");
     let target = Target::parse(&url).unwrap();
     let mut session = Session::open(&target, &[]).await.unwrap();

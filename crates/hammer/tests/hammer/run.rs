@@ -1,22 +1,11 @@
 //! Running load on a real PostgreSQL: what was acknowledged is there, and nothing else.
 
-#![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
-
-mod support;
-
+use crate::support::{self, jobs};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::stop_pair;
 use stithy_wire::{
     Arrivals, Isolation, Job, Message, OrderNumbers, Pace, Phase, RunJob, RunSummary, Second,
 };
-use support::jobs;
-
-/// A loaded database of its own on the shared instance.
-async fn loaded(instance: &support::Instance, warehouses: u32) -> String {
-    let url = instance.new_database();
-    jobs::done(&jobs::prepare(&url, warehouses, 2)).await;
-    url
-}
 
 /// Runs to the summary; `seen` is shown every message as it comes.
 async fn run(job: RunJob, seen: impl FnMut(&Message)) -> (Vec<Second>, RunSummary) {
@@ -61,7 +50,7 @@ async fn assert_all_conditions_hold(url: &str, warehouses: u32) {
 #[tokio::test]
 async fn a_run_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
-    let url = loaded(&instance, 2).await;
+    let url = instance.loaded_database_of(2);
     let (_, summary) = run(jobs::run(&url, 2, 6, 3.0), |_| ()).await;
     assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
     for transaction in &summary.transactions {
@@ -80,7 +69,7 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
 #[tokio::test]
 async fn a_run_of_plain_sql_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
-    let url = loaded(&instance, 2).await;
+    let url = instance.loaded_database_of(2);
     let job = RunJob {
         procedures: false,
         ..jobs::run(&url, 2, 6, 3.0)
@@ -97,7 +86,7 @@ async fn a_run_of_plain_sql_leaves_exactly_what_it_acknowledged() {
 #[tokio::test]
 async fn the_seconds_of_a_run_add_up_to_its_summary() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let (seconds, summary) = run(jobs::run(&url, 1, 4, 3.0), |_| ()).await;
     let numbers: Vec<u64> = seconds.iter().map(|second| second.second).collect();
     assert_eq!((0..numbers.len() as u64).collect::<Vec<_>>(), numbers);
@@ -117,7 +106,7 @@ async fn the_seconds_of_a_run_add_up_to_its_summary() {
 #[tokio::test]
 async fn conflicts_of_repeatable_read_are_retried_and_counted() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     for procedures in [true, false] {
         let job = RunJob {
             isolation: Isolation::RepeatableRead,
@@ -137,11 +126,11 @@ async fn conflicts_of_repeatable_read_are_retried_and_counted() {
 #[tokio::test]
 async fn seconds_are_told_while_the_database_stands_still() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let mut locking = None;
     let (seconds, summary) = run(jobs::run(&url, 1, 4, 5.0), |message| {
         if matches!(message, Message::Second(second) if second.second == 0) {
-            let (instance, url) = (instance.clone(), url.clone());
+            let url = url.clone();
             let sql = "BEGIN; LOCK TABLE district; SELECT pg_sleep(2.5); COMMIT";
             locking = Some(std::thread::spawn(move || instance.sql_at(&url, sql)));
         }
@@ -167,7 +156,7 @@ async fn seconds_are_told_while_the_database_stands_still() {
 #[tokio::test]
 async fn a_server_that_dies_ends_the_run_with_an_incomplete_summary() {
     let instance = support::Instance::start(&[]);
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let job = RunJob {
         error_limit: 100,
         ..jobs::run(&url, 1, 4, 60.0)
@@ -200,7 +189,7 @@ async fn a_server_that_dies_ends_the_run_with_an_incomplete_summary() {
 #[tokio::test]
 async fn orders_in_doubt_are_found_or_proven_absent() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let job = RunJob {
         error_limit: 100,
         ..jobs::run(&url, 1, 8, 3.0)
@@ -227,7 +216,7 @@ async fn orders_in_doubt_are_found_or_proven_absent() {
 #[tokio::test]
 async fn a_request_to_stop_ends_in_an_incomplete_summary() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let (stopper, stop) = stop_pair();
     let job = Job::Run(jobs::run(&url, 1, 4, 600.0));
     let (messages, result) = jobs::outcome(&job, stop, |message| {
@@ -260,7 +249,7 @@ async fn a_request_to_stop_before_the_first_transaction_is_a_failure() {
 #[tokio::test]
 async fn errors_past_the_limit_end_the_run_and_are_shown() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     instance.sql_at(
         &url,
         "ALTER TABLE history ADD CONSTRAINT full_up CHECK (h_c_id = 0) NOT VALID",
@@ -290,7 +279,7 @@ async fn refused(job: RunJob) -> HammerError {
 #[tokio::test]
 async fn jobs_that_cannot_be_right_are_refused() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let error = refused(jobs::run(&url, 1, 500, 1.0)).await;
     assert_eq!(("too-many-connections", 3), (error.code, error.exit()));
     assert!(error.remedy.contains("max_connections"), "{error}");
@@ -342,7 +331,7 @@ async fn jobs_that_cannot_be_right_are_refused() {
 #[tokio::test]
 async fn the_interval_logs_hold_every_transaction() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let folder = std::env::temp_dir().join(format!("stithy-run-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let hlog_stem = Some(folder.join("window").display().to_string());
@@ -373,7 +362,7 @@ async fn the_interval_logs_hold_every_transaction() {
 #[tokio::test]
 async fn a_warm_up_reads_and_changes_nothing() {
     let instance = support::shared();
-    let url = loaded(&instance, 1).await;
+    let url = instance.loaded_database();
     let state = "SELECT string_agg(relname || pg_relation_size(oid), ',' ORDER BY relname), \
          (SELECT sum(d_next_o_id) FROM district) FROM pg_class WHERE relkind = 'r'";
     let before = instance.sql_at(&url, state);

@@ -1,11 +1,9 @@
 //! Loading a real PostgreSQL: what it holds afterwards, and what loading refuses.
 
-mod support;
-
+use crate::support::{self, jobs};
 use stithy_hammer::client::postgresql::Target;
 use stithy_hammer::stop::stop_pair;
 use stithy_wire::{DataShape, Job, Message, PrepareJob, PrepareSummary};
-use support::jobs;
 
 async fn load(job: &Job) -> PrepareSummary {
     match jobs::done(job).await.pop() {
@@ -72,7 +70,7 @@ async fn any_number_of_loaders_gives_the_same_rows() {
     for (loaders, seed) in [(1, 5), (2, 5), (7, 5), (2, 6)] {
         let url = instance.new_database();
         load(&jobs::prepare_with(&url, 1, loaders, seed)).await;
-        seen.push(fingerprint(&instance, &url));
+        seen.push(fingerprint(instance, &url));
         instance.drop_database(&url);
     }
     assert_eq!(seen[0], seen[1]);

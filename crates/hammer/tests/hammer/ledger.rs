@@ -1,22 +1,15 @@
 //! The ledger of a run on a real PostgreSQL: what was acknowledged is found, and what is gone is named.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "outside #[test] functions too: a test that cannot go on fails"
-)]
-
-mod support;
-
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::support::{self, jobs, Instance};
 use stithy_hammer::stop::stop_pair;
 use stithy_hammer::workload::order_entry::ledger::format::{Deal, Stage};
 use stithy_hammer::workload::order_entry::ledger::read::{outcomes, read};
 use stithy_wire::{
     Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary,
 };
-use support::{jobs, Instance};
 
 /// A ledger's place that is removed with its file.
 struct Place(PathBuf);

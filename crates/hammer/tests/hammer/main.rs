@@ -1,0 +1,18 @@
+//! The hammer on a real PostgreSQL: one program of tests, so that all share a server and what was
+//! loaded into it. What measures time is in the program `stalls`, where nothing runs beside it.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "outside #[test] functions too: a test that cannot go on fails"
+)]
+
+mod calibrate;
+mod check;
+mod connect;
+mod ledger;
+mod pace;
+mod prepare;
+mod run;
+mod support;
+mod tls;
+mod ways;
