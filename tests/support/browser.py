@@ -80,6 +80,12 @@ class Browser:
                 result: Message = answer["result"]
                 return result
 
+    def tell(self, method: str, session: str, **parameters: Any) -> None:
+        """Ask without waiting for the answer, which nobody reads."""
+        self._number += 1
+        asked = {"id": self._number, "method": method, "params": parameters, "sessionId": session}
+        _write(self._ask, json.dumps(asked).encode() + b"\0")
+
     def next_message(self) -> Message:
         """The next answer or event; an event is told to its tab first."""
         while b"\0" not in self._unread:
@@ -149,6 +155,9 @@ class Tab:
             case "Runtime.consoleAPICalled" if values["type"] in ("error", "warning", "assert"):
                 said = [str(each.get("value", each.get("description"))) for each in values["args"]]
                 self.complaints.append(" ".join(said))
+            case "Page.javascriptDialogOpening":
+                self.complaints.append(f"a dialog: {values['message']}")
+                self.browser.tell("Page.handleJavaScriptDialog", self.session, accept=False)
             case "Log.entryAdded":
                 self.complaints.append(values["entry"]["text"])
             case "Network.requestWillBeSent":

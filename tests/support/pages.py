@@ -30,6 +30,11 @@ CROWD = Shape(
 def write_page(root: Path, shape: Shape) -> Path:
     """The page of such a run, and nothing else of its report."""
     build_run(root, shape)
+    return page_of(root)
+
+
+def page_of(root: Path) -> Path:
+    """The page of the run that lies there."""
     made = build(context_of(read_run(root)))
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in made.figures}
     page = root / "report.html"
