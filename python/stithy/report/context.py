@@ -29,6 +29,7 @@ from stithy.results.read import Run
 from stithy.search import Limit, Search
 from stithy.thresholds import Measured
 from stithy.units import format_size
+from stithy.workload.words import NULL
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Context:
     @property
     def label(self) -> str | None:
         """What must stand beside every number of this run; None where nothing must."""
-        labels = [driving.label(self.load), _NULL if self.is_null else None]
+        labels = [driving.label(self.load), NULL if self.is_null else None]
         return "; ".join(each for each in labels if each) or None
 
     @property
@@ -170,9 +171,6 @@ class Context:
             return ""
         there = self.manifest.environment.get("cpus")
         return f"server on {len(cpus)} of {there.value if there else '?'} CPUs"
-
-
-_NULL = "NULL STUDY: both names are one candidate, on one volume"
 
 
 def context_of(run: Run) -> Context:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from stithy.errors import InvalidMeasurement
 from stithy.report.context import Context
+from stithy.workload.words import EMULATED
 
 
 @dataclass(frozen=True)
@@ -50,5 +51,5 @@ def note_of(context: Context, candidate: str) -> str:
     """What must stand beside every number of a candidate; empty where nothing must."""
     known = context.manifest.candidates if context.manifest else ()
     emulated = any(each.name == candidate and each.drives for each in known)
-    parts = (context.label, "EMULATED drive" if emulated else None)
+    parts = (context.label, EMULATED if emulated else None)
     return "; ".join(part for part in parts if part)

@@ -3,8 +3,8 @@
 An observer must not fail and must not take long; the run does not wait for a person.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from stithy.plan.steps import Step, WindowPlan
 
@@ -14,12 +14,14 @@ class RunStarted:
     """Everything was checked; the steps begin. `time_s` is what the plan expects.
 
     `time_s_undecided`: the same if every block is needed; None where all of them are anyway.
+    `notes`: by candidate what must stand beside every number of it, where anything must.
     """
 
     directory: str
     steps: int
     time_s: float
     time_s_undecided: float | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

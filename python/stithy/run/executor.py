@@ -25,6 +25,7 @@ from stithy.run.further import Adviser
 from stithy.run.ledger import warn_of_sharing
 from stithy.run.loading import check, prepare, snapshot
 from stithy.run.manifest import ManifestFile
+from stithy.run.notes import notes_of
 from stithy.run.register import read_registered
 from stithy.run.restore import restore_step
 from stithy.run.stop import interrupted
@@ -102,7 +103,8 @@ def _write_end(
 def _started(context: Context, question: Question, forecast: Forecast) -> RunStarted:
     steps = context.steps
     times = _both(forecast, question, steps)
-    return RunStarted(str(context.directory.root), len(steps), *times)
+    notes = notes_of(context.file.study, context.plan)
+    return RunStarted(str(context.directory.root), len(steps), *times, notes=notes)
 
 
 def _do_steps(

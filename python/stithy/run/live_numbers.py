@@ -50,6 +50,7 @@ class _State:
     """What the events have told so far."""
 
     directory: Path | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
     steps: int | None = None
     step: StepStarted | None = None
     step_began_s: float = 0.0
@@ -90,6 +91,7 @@ class LiveNumbers:
         match event:
             case RunStarted():
                 state.directory, state.steps = Path(event.directory), event.steps
+                state.notes = event.notes
             case StepStarted():
                 state.step, state.steps = event, event.steps
                 state.step_began_s = self._clock.monotonic_s()
@@ -140,7 +142,7 @@ class LiveNumbers:
                 "left_undecided_s": self._left_s(step.left_s_undecided),
             }
             which = {"step": step.step.id, "kind": step.step.kind}
-            labels = {**run, **which, "candidate": step.step.candidate or ""}
+            labels = {**run, **which, **self._whose(step.step.candidate or "")}
             yield family(("run", "step"), RUN["step"]), Point(step.number, labels)
         for name, value in values.items():
             if value is not None:
@@ -156,7 +158,7 @@ class LiveNumbers:
         if (second := self._state.second) is not None:
             window = second.window
             labels = {
-                **self._labels(), "window": window.id, "candidate": window.candidate,
+                **self._labels(), "window": window.id, **self._whose(window.candidate),
                 "users": str(window.users), "block": str(window.block), "phase": second.phase,
             }  # fmt: skip
             whole_s = window.ramp_up_s + window.duration_s
@@ -167,6 +169,11 @@ class LiveNumbers:
         elif (progress := self._state.progress) is not None and progress.total > 0:
             labels = {**self._labels(), "stage": progress.stage}
             yield _now("progress_share", min(1.0, progress.done / progress.total), labels)
+
+    def _whose(self, candidate: str) -> dict[str, str]:
+        """The candidate, with what must stand beside its numbers where anything must."""
+        note = self._state.notes.get(candidate)
+        return {"candidate": candidate, **({"note": note} if note else {})}
 
     def _labels(self) -> dict[str, str]:
         directory = self._state.directory

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from stithy.units import format_duration, format_rate, format_size
 
 HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specification"
-"""What every output says of such a run."""
+NULL = "NULL STUDY: both names are one candidate, on one volume"
+EMULATED = "EMULATED drive"
+"""What every output says of such a run, and of such a candidate."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ DASHBOARD = "docs/grafana/stithy.json"
 PAGE = "docs/how-to/use-other-tools.md"
 WINDOW = WindowPlan("w-disk-u4-b0", "disk", 4, 0, 0, 5.0, 20.0, 1, checkpoint=True)
 STEP = Step(WINDOW.id, "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
-BEGUN = (RunStarted("runs/x", 17, 250.0), StepStarted(STEP, 7, 17, 88.0, 200.0))
+NOTES = {"disk": "EMULATED drive"}
+BEGUN = (RunStarted("runs/x", 17, 250.0, notes=NOTES), StepStarted(STEP, 7, 17, 88.0, 200.0))
 MOMENTS: tuple[tuple[Event, ...], ...] = (
     (*BEGUN, SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123), Looked("b", 4, decided=True)),
     (*BEGUN, Progress("loading", 1, 4)),

@@ -70,6 +70,24 @@ def test_a_window_under_way_tells_its_last_second() -> None:
     }  # fmt: skip
 
 
+def test_what_is_emulated_says_so_beside_each_of_its_numbers() -> None:
+    """With the label that exports have; a candidate of which nothing must be said has none."""
+    for notes, expected in (({"disk": "EMULATED drive"}, "EMULATED drive"), ({"other": "x"}, None)):
+        numbers = LiveNumbers(FakeClock(), none_invalid)
+        for event in (
+            RunStarted("runs/x", 17, 250.0, notes=notes),
+            StepStarted(STEP, 7, 17, 88.0),
+            SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123),
+        ):
+            numbers.show(event)
+        families = read(numbers.text())
+        of_it = [name for name in families if name.startswith("stithy_now_")]
+        assert len(of_it) == 3
+        for name in (*of_it, "stithy_run_step"):
+            [(labels, _, _)] = families[name].samples
+            assert labels.get("note") == expected
+
+
 def test_the_time_left_goes_down_and_never_below_nothing() -> None:
     """A step that takes longer than expected leaves no less than 0."""
     clock = FakeClock()
