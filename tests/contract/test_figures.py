@@ -10,17 +10,26 @@ from stithy.registry import plugins
 from stithy.report import metrics
 from stithy.report.context import Context, context_of
 from stithy.report.figure import SECTIONS, Absent, Figure
+from stithy.results.manifest import CostFacts, LimitFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 
 FAMILIES = plugins("figure")
+LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
+COSTS = {name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")}
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
-    """A run with everything."""
+    """A run with everything: limit, costs, enough blocks for a verdict, a changed machine."""
     root = tmp_path_factory.mktemp("full")
-    build_run(root, Shape(repeat=2, logs=True, drives={"disk": 0.0}))
+    odd = dict.fromkeys(
+        (window_id(name, 4, 0) for name in ("disk", "memory")), {"one_rounds_per_s": 90_000.0}
+    )
+    build_run(
+        root,
+        Shape(repeat=4, logs=True, drives={"disk": 0.0}, limit=LIMIT, costs=COSTS, canaries=odd),
+    )
     return context_of(read_run(root))
 
 
@@ -29,7 +38,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run without windows."""
     root = tmp_path_factory.mktemp("empty")
     gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
-    build_run(root, Shape(users=(1,), left_out=gone))
+    build_run(root, Shape(users=(1,), left_out=gone, limit=LIMIT, costs=COSTS))
     return context_of(read_run(root))
 
 
@@ -71,9 +80,11 @@ def test_no_two_figures_share_a_name(full: Context) -> None:
 def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> None:
     """Vega evaluates expressions; a name there would be code."""
     name = "datum.evil"
-    build_run(
-        tmp_path, Shape(candidates=("disk", name), users=(1, 4), logs=True, drives={"disk": 0.0})
-    )
+    shape = Shape(
+        candidates=("disk", name), users=(1, 4), repeat=4, logs=True, drives={"disk": 0.0},
+        limit=LIMIT, costs=dict.fromkeys(("disk", name), COSTS["disk"]),
+    )  # fmt: skip
+    build_run(tmp_path, shape)
     context = context_of(read_run(tmp_path))
     for family in FAMILIES.values():
         for figure in family.draw(context):

@@ -217,6 +217,11 @@ ELSEWHERE: Mapping[str, str] = {
     "set-up": "tests/unit/report/figures/test_set_up.py",
     "percentiles": "tests/unit/report/figures/test_percentiles.py",
     "limits": "tests/unit/report/figures/test_limits.py",
+    "blocks": "tests/unit/report/figures/test_blocks.py",
+    "response-throughput": "tests/unit/report/figures/test_response_throughput.py",
+    "within": "tests/unit/report/figures/test_within.py",
+    "canary": "tests/unit/report/figures/test_canary.py",
+    "cost": "tests/unit/report/figures/test_cost.py",
 }
 """What is checked by a test of its own."""
 

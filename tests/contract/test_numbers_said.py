@@ -275,6 +275,19 @@ def _slowest_type(root: Path) -> list[float]:
     return [TOP, *(level_time_s(root, "p95", TOP, name, "delivery") for name in SHAPE.candidates)]
 
 
+def _most(root: Path) -> list[float]:
+    """Of each candidate the level with most orders, and the response time of the headline there."""
+    return [
+        number
+        for name in SHAPE.candidates
+        for users in (max(SHAPE.users, key=lambda users: level_mean(root, "nopm", users, name)),)
+        for number in (
+            level_mean(root, "nopm", users, name), users,
+            level_time_s(root, "p95", users, name, "new-order"),
+        )
+    ]  # fmt: skip
+
+
 def _level(collector: str, metric: str, subject: str = "") -> Expected:
     """The mean of a metric at the highest level, of each candidate."""
     what = f"collector = '{collector}' AND metric = '{metric}' AND subject = '{subject}'"
@@ -336,6 +349,7 @@ TITLES: Mapping[str, Expected] = {
     "nopm-ratio": _nopm_ratio,
     "response-by-users": _ratio(_of_p95, "disk"),
     "response-by-transaction": _slowest_type,
+    "response-throughput": _most,
     "limits": lambda root: [TOP],
     "cpu-by-users": _level("cpu", "idle_share"),
     "pressure-by-users": _level("pressure", "some_share", "io"),
@@ -379,8 +393,9 @@ CAPTIONS: Mapping[str, Expected] = {
 }
 """Of those with numbers; the forest plot's counts what its own data do not draw."""
 
-ELSEWHERE = {"heat", "percentiles"}
-"""Families that need latency logs: `tests/unit/report/figures` reads these a second time."""
+ELSEWHERE = {"heat", "percentiles", "blocks", "within", "cost", "canary"}
+"""Families that need latency logs, more blocks, a limit, costs or a machine that changed:
+`tests/unit/report/figures` has such runs, and reads their files a second time."""
 
 
 @pytest.mark.parametrize("name", TITLES)

@@ -56,6 +56,17 @@ but once (2.4 %), and the median read took 36 to 48 µs, up to 27 % off, with th
 
 
 @dataclass(frozen=True)
+class Usual:
+    """What is usual of a figure: its median, and by which share of it a value may be off.
+
+    `allowed_share` is None with fewer than `LEAST` values.
+    """
+
+    middle: float
+    allowed_share: float | None
+
+
+@dataclass(frozen=True)
 class Off:
     """A figure that is off: by which share of the median, and by how much that is allowed."""
 
@@ -98,7 +109,7 @@ def judged(rows: Sequence[Row]) -> tuple[Canary, ...]:
     Source: docs/explanation/method.md, "The machine stays the same".
     """
     ordered = sorted(rows, key=lambda row: row["at_s"])
-    usual = {gauge.column: _usual(ordered, gauge) for gauge in GAUGES}
+    usual = {gauge.column: usual_of(ordered, gauge) for gauge in GAUGES}
     return tuple(_judged(row, usual) for row in ordered)
 
 
@@ -144,30 +155,29 @@ def _inversions(n: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _usual(rows: Sequence[Row], gauge: Gauge) -> tuple[float, float | None] | None:
-    """Median of a figure and by how much a value may be off, as a share; None where it is unknown.
+def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
+    """What is usual of a figure by all canaries; None where none of them has it.
 
-    The share is None with too few of them.
+    Source: docs/explanation/method.md, "The machine stays the same".
     """
     values = [row[gauge.column] for row in rows if row[gauge.column] is not None]
     if not values or not (middle := median(values)):
         return None
     if len(values) < LEAST:
-        return middle, None
+        return Usual(middle, None)
     deviation = median(abs(value / middle - 1) for value in values)
-    return middle, max(DEVIATIONS * deviation, gauge.floor_share)
+    return Usual(middle, max(DEVIATIONS * deviation, gauge.floor_share))
 
 
-def _judged(row: Row, usual: Mapping[str, tuple[float, float | None] | None]) -> Canary:
+def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Canary:
     shares, off = {}, []
     for gauge in GAUGES:
         value, known = row[gauge.column], usual[gauge.column]
         if value is None or known is None:
             continue
-        middle, allowed_share = known
-        share = shares[gauge.column] = value / middle - 1
-        if allowed_share is not None and abs(share) > allowed_share:
-            off.append(Off(gauge, share, allowed_share))
+        share = shares[gauge.column] = value / known.middle - 1
+        if known.allowed_share is not None and abs(share) > known.allowed_share:
+            off.append(Off(gauge, share, known.allowed_share))
     return Canary(row, shares, tuple(off))
 
 

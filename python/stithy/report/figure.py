@@ -1,7 +1,8 @@
 """What a figure is: a finding as title, a drawing, and the data behind it; nothing may be left out.
 
 A figure family is one module in `figures/` with `NAME`, `ORDER` (its place on the page), `SECTION`
-(one of `SECTIONS`) and `draw(context)`, which returns figures, or absences with their reasons.
+(one of `SECTIONS`) and `draw(context)`, which returns figures, or absences with their reasons; and
+nothing at all where the study does not ask for it, or where the page says it in a sentence.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ SECTIONS = {
     "storage": "The storage devices",
     "database": "Inside the database",
     "seconds": "Second by second",
+    "certainty": "How sure this is",
 }
 
 

@@ -6,7 +6,7 @@ Pure: `write` reads the results before and writes afterwards. The same results g
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,19 @@ class Section:
     drawn: tuple[Drawn, ...]
 
 
+Sections = tuple[Section, ...]
+
+CERTAINTY = "certainty"
+"""The section of figures that stand between the tables of verdicts, after all results."""
+
+
 @dataclass(frozen=True)
 class Page:
     """Everything that the template prints."""
 
     context: Context
     answer: answer.Answer
-    sections: tuple[Section, ...]
+    sections: Sections
     tables: dict[str, PageTable]
     facts: tuple[PageTable, ...]
     pairs: tuple[Pair, ...] = ()
@@ -89,6 +95,16 @@ class Page:
         return tuple(each.name for each in other_runs.tables(self.pairs))
 
     @property
+    def results(self) -> Sections:
+        """The sections between the answer and how sure it is."""
+        return tuple(each for each in self.sections if each.key not in ("answer", CERTAINTY))
+
+    @property
+    def certainty(self) -> Mapping[str, Drawn]:
+        """What is drawn of how sure the answer is, by name."""
+        return {each.name: each for s in self.sections if s.key == CERTAINTY for each in s.drawn}
+
+    @property
     def figures(self) -> list[Figure]:
         """All figures, in the order of the page."""
         return [each for s in self.sections for each in s.drawn if isinstance(each, Figure)]
@@ -102,7 +118,7 @@ def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
     """The page's content from a run's evidence; `pairs` hold it against other runs."""
     sections = _sections(context)
     if pairs:
-        sections += (Section("runs", "Compared with other runs", other_runs.drawn(pairs)),)
+        sections = _before_certainty(sections, other_runs.drawn(pairs))
     found = findings(context.evidence, context.limited)
     absent = [
         (f"figure: {each.would_show}", each.because)
@@ -176,7 +192,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
     )
 
 
-def _sections(context: Context) -> tuple[Section, ...]:
+def _sections(context: Context) -> Sections:
     families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
     drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
     for family in families:
@@ -184,6 +200,13 @@ def _sections(context: Context) -> tuple[Section, ...]:
     return tuple(
         Section(key, heading, tuple(drawn[key])) for key, heading in SECTIONS.items() if drawn[key]
     )
+
+
+def _before_certainty(sections: Sections, drawn: tuple[Drawn, ...]) -> Sections:
+    """With the section of other runs after all results: figures are numbered as they stand."""
+    results = (each for each in sections if each.key != CERTAINTY)
+    certainty = (each for each in sections if each.key == CERTAINTY)
+    return (*results, Section("runs", "Compared with other runs", drawn), *certainty)
 
 
 def _told(drawn: Drawn) -> Drawn:

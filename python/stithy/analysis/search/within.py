@@ -7,7 +7,8 @@ in between.
 from dataclasses import dataclass
 
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.search.served import capacity_of
+from stithy.analysis.search.bracket import Trial
+from stithy.analysis.search.served import capacity_of, trials
 from stithy.search import Limit, Search
 
 
@@ -53,6 +54,17 @@ def within(evidence: Evidence, candidate: str, limit: Limit) -> Within:
     if not_at is not None:
         return Within(None, not_at, missing_because=f"at {not_at:,} it is beyond the limit")
     return Within(None, missing_because=found.because or "no window tells of it")
+
+
+def tried(evidence: Evidence, candidate: str, limit: Limit) -> tuple[Trial, ...]:
+    """What the windows of a candidate say of a limit, level by level, upwards.
+
+    Edge cases: as `trials` has them; nothing where the run has no window yet.
+    Own: what `within` rests on.
+    """
+    if not evidence.levels:
+        return ()
+    return trials(evidence, candidate, _search(evidence, limit))
 
 
 def _search(evidence: Evidence, limit: Limit) -> Search:

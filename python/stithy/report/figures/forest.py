@@ -10,10 +10,10 @@ import polars as pl
 
 from stithy.analysis.comparisons import Compared, comparisons, descriptive
 from stithy.analysis.findings import question
-from stithy.analysis.verdict.decide import Call
 from stithy.metrics import NOPM, P95, Quantity
 from stithy.report import palette, ratios
 from stithy.report.chart import WIDTH, candidate_scale
+from stithy.report.claims import claimed, why_none
 from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
@@ -56,7 +56,7 @@ def draw(context: Context) -> list[Drawn]:
     if len(context.evidence.candidates) > 1:
         answered = question(context.evidence)
     if answered is None:
-        return [Absent(NAME, "all comparisons with their intervals", _why_none(context))]
+        return [Absent(NAME, "all comparisons with their intervals", why_none(context))]
     chosen = _chosen(context, answered)
     drawing, title = Drawing(), _title(context, answered)
     return [
@@ -72,14 +72,6 @@ def draw(context: Context) -> list[Drawn]:
             table=_table(context, chosen),
         )
     ]
-
-
-def _why_none(context: Context) -> str:
-    if len(context.evidence.candidates) < 2:
-        return "there is no second candidate"
-    if context.evidence.asked.by_search:
-        return "a search has no intervals"
-    return "no block has valid windows of two candidates"
 
 
 def _chosen(context: Context, answered: Compared) -> _Chosen:
@@ -122,18 +114,7 @@ def _turn(answered: Compared, each: Compared) -> tuple[Any, ...]:
 
 def _title(context: Context, answered: Compared) -> str:
     """The answer in few words, never beyond the verdict."""
-    of = f"{answered.metric.label} at {context.level(answered.users)}"
-    both = f"{answered.a} and {answered.b}"
-    call, margin = answered.verdict.call, exactly(answered.verdict.margin_share)
-    told = {
-        Call.BETTER: f"{answered.b} is better than {answered.a}",
-        Call.WORSE: f"{answered.a} is better than {answered.b}",
-        Call.HIGHER: f"{answered.b} has more than {answered.a}",
-        Call.LOWER: f"{answered.a} has more than {answered.b}",
-        Call.EQUIVALENT: f"{both} are equivalent within {margin}",
-        Call.NEGLIGIBLE: f"{both} differ by less than {margin}",
-    }
-    return f"{of}: {told.get(call, f'undecided between {both}')}"
+    return f"{answered.metric.label} at {context.level(answered.users)}: {claimed(answered)}"
 
 
 def _names(context: Context, each: Compared) -> str:

@@ -1,0 +1,269 @@
+"""How the verdict came about: the ratio of every block, and what was known of it at each look."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.comparisons import Compared, pairs_of
+from stithy.analysis.findings import question
+from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+from stithy.analysis.verdict.course import Stage, course, decided_from
+from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.report import palette, ratios
+from stithy.report.chart import WIDTH, candidate_scale
+from stithy.report.claims import claimed, why_none
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import exactly, finely, plural
+
+NAME = "blocks"
+ORDER = 80
+SECTION = "certainty"
+
+ROOM = 1.5
+"""Own: how many times farther than the farthest block an interval is drawn; then it is cut."""
+
+AFTER = 0.16
+"""Own: so far beside its last block stands what was known after it; else they hide each other."""
+
+BLOCKS_LABELLED = 40
+"""Own: with more blocks the axis has a number at the looks alone."""
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure where blocks decide something; else why not."""
+    answered = question(context.evidence) if len(context.evidence.candidates) > 1 else None
+    shows = "how the verdict came about, block by block"
+    if answered is None:
+        return [Absent("verdict-by-block", shows, why_none(context))]
+    if answered.effect.pairs < BLOCKS_LEAST:
+        blocks = plural(answered.effect.pairs, "block")
+        because = f"of {blocks} no verdict is looked for, at least {BLOCKS_LEAST} are needed"
+        return [Absent("verdict-by-block", shows, because)]
+    stages = _stages(context, answered)
+    title = _title(stages, answered)
+    drawing = Drawing()
+    return [
+        Figure(
+            name="verdict-by-block",
+            title=title,
+            caption=f"{_caption(context, answered)} {_why(stages)}",
+            description=f"{title}. Chart of the ratio of {answered.b} to {answered.a} against the "
+            f"number of blocks: a dot for each of {len(stages)} blocks, and at "
+            f"{plural(_looks(stages), 'look')} the mean so far with its interval, between the two "
+            "lines of the boundary.",
+            footer=context.footer,
+            spec=drawing.spec(_chart(context, drawing, answered, _rows(stages))),
+            table=_table(stages),
+        )
+    ]  # fmt: skip
+
+
+def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
+    evidence = context.evidence
+    return course(
+        answered.effect.logs,
+        answered.verdict.margin_share,
+        evidence.asked.blocks_most,
+        better=answered.metric.known.better,
+        among=pairs_of(evidence),
+    )
+
+
+def _looks(stages: Sequence[Stage]) -> int:
+    return sum(stage.is_look for stage in stages)
+
+
+def _title(stages: Sequence[Stage], answered: Compared) -> str:
+    """When it was decided, and how; never beyond the verdict."""
+    found, blocks = decided_from(stages), len(stages)
+    if found is None:
+        return f"After {blocks} blocks it is {claimed(answered)}"
+    when = f"{blocks} blocks" if found.blocks == blocks else f"{found.blocks} of {blocks} blocks"
+    return f"Decided by {when}: {claimed(answered)}"
+
+
+def _caption(context: Context, answered: Compared) -> str:
+    margin, pairs = exactly(answered.verdict.margin_share), pairs_of(context.evidence)
+    chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
+    return (
+        f"Ratio of {answered.b} to {answered.a} in {answered.metric.noun} at "
+        f"{context.level(answered.users)}, logarithmic axis. Dots are single blocks; marks with "
+        "bars are the mean of all blocks so far with its interval, at each look: between looks "
+        "nothing is decided. A mean beyond the broken lines, the boundary of the sequential test"
+        f"{chosen}, is a difference; an interval within the band, the margin of {margin}, is "
+        "equivalence."
+    )
+
+
+def _why(stages: Sequence[Stage]) -> str:
+    """What ended it, or what is still in the way, in numbers."""
+    found = decided_from(stages)
+    stage = found or stages[-1]
+    at = f"At {stage.blocks} blocks the mean was {finely(math.exp(stage.mean))}"
+    low, high = _ends(stage)
+    if found is not None and stage.verdict.call in DIFFERENT:
+        return f"{at}, beyond the boundary of {finely(_boundary(stage))}."
+    interval = f"the interval {finely(low or 0.0)} to {finely(high or 0.0)}"
+    if found is not None:
+        return f"{at} and {interval}, within the margin."
+    return (
+        f"{at}, not beyond the boundary of {finely(_boundary(stage))}, and {interval}, not within "
+        "the margin."
+    )
+
+
+def _boundary(stage: Stage) -> float:
+    """The line on the side of the mean, as a ratio."""
+    return _factor(math.copysign(stage.boundary or 0.0, stage.mean))
+
+
+def _ends(stage: Stage) -> tuple[float | None, float | None]:
+    if stage.known is None:
+        return None, None
+    return _factor(stage.known.low), _factor(stage.known.high)
+
+
+def _factor(log: float) -> float:
+    """A log ratio as a ratio; what no number can hold is the largest or the smallest there is."""
+    return math.exp(min(max(log, -700.0), 700.0))
+
+
+def _rows(stages: Sequence[Stage]) -> Rows:
+    return [
+        {
+            "blocks": stage.blocks, "block_ratio": _factor(stage.last),
+            "value": _factor(stage.mean), "low": _ends(stage)[0], "high": _ends(stage)[1],
+            "boundary_low": None if stage.boundary is None else _factor(-stage.boundary),
+            "boundary_high": None if stage.boundary is None else _factor(stage.boundary),
+            "look": stage.is_look, "verdict": stage.verdict.call.value if stage.is_look else None,
+        }
+        for stage in stages
+    ]  # fmt: skip
+
+
+def _chart(context: Context, drawing: Drawing, answered: Compared, rows: Rows) -> Spec:
+    looks = [
+        {**row, "candidate": answered.b, "after": row["blocks"] + AFTER}
+        for row in rows
+        if row["look"]
+    ]
+    ends = _domain(rows, answered.verdict.margin_share)
+    x, after = _blocks_axis(rows, looks, "blocks"), _blocks_axis(rows, looks, "after")
+    y = alt.Y(
+        "value:Q", title=f"Ratio of {answered.metric.label}",
+        scale=alt.Scale(type="log", domain=list(ends), nice=False),
+        axis=alt.Axis(values=ratios.ticks(ends), format=",~f", grid=False),
+    )  # fmt: skip
+    layers = [
+        *_ground(answered, drawing, y), *_bounds(drawing, looks, after, y),
+        _dots(drawing, rows, x, y), *_marks(context, drawing, looks, after, y),
+    ]  # fmt: skip
+    return layer(layers, width=WIDTH, height=240)
+
+
+def _blocks_axis(rows: Rows, looks: Rows, field: str) -> alt.X:
+    """Blocks from the first to the last, by themselves or with what was known after them."""
+    return alt.X(
+        f"{field}:Q", title="Blocks so far",
+        scale=alt.Scale(domain=[0.5, len(rows) + 0.5 + AFTER], nice=False),
+        axis=alt.Axis(
+            values=[row["blocks"] for row in (rows if len(rows) <= BLOCKS_LABELLED else looks)],
+            format="d", grid=False, labelOverlap="greedy",
+        ),
+    )  # fmt: skip
+
+
+def _domain(rows: Rows, margin_share: float) -> ratios.Domain:
+    """All blocks and means, and intervals as far as `ROOM` allows."""
+    near = ratios.domain((row[key] for row in rows for key in ("block_ratio", "value")), 1.0)
+    far = (
+        min(max(row[key], near[0] / ROOM), near[1] * ROOM)
+        for row in rows
+        if row["look"]
+        for key in ("low", "high", "boundary_low", "boundary_high")
+    )
+    return ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.02)
+
+
+def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
+    """The band of the margin and the line of 1."""
+    margin = 1 + answered.verdict.margin_share
+    band = alt.Chart(drawing.add([{"value": 1 / margin, "to": margin}]))
+    one = alt.Chart(drawing.add([{"value": 1.0}]))
+    return [
+        unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2="to:Q")),
+        unit(one.mark_rule(color=palette.AXIS[0], strokeWidth=1.5).encode(y=y)),
+    ]
+
+
+def _bounds(drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+    """The boundary on both sides, named at its first look."""
+    layers = []
+    look: dict[str, Any] = {"color": palette.MARK[0], "clip": True}
+    for side in ("boundary_low", "boundary_high"):
+        some = [{"after": row["after"], "value": row[side]} for row in looks]
+        chart = alt.Chart(drawing.add(some))
+        # A single look makes no line, so each has a mark of its own, too.
+        line = chart.mark_line(strokeDash=[6, 4], strokeWidth=1.5, **look)
+        ends = chart.mark_tick(orient="horizontal", thickness=1.5, size=26, **look)
+        layers += [unit(line.encode(x=x, y=y)), unit(ends.encode(x=x, y=y))]
+    named = [{**some[0], "text": "boundary"}]
+    text = alt.Chart(drawing.add(named)).mark_text(align="right", dx=-18, baseline="middle", **look)
+    return [*layers, unit(text.encode(x=x, y=y, text="text:N"))]
+
+
+def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
+    dots = [{"blocks": row["blocks"], "value": row["block_ratio"]} for row in rows]
+    tips = [
+        alt.Tooltip("blocks:Q", title="block"),
+        alt.Tooltip("value:Q", title="its ratio", format=".4f"),
+    ]
+    chart = alt.Chart(drawing.add(dots))
+    points = chart.mark_point(filled=True, size=28, opacity=1, color=palette.MUTED[0])
+    return unit(points.encode(x=x, y=y, tooltip=tips))
+
+
+def _marks(context: Context, drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+    """The means at the looks with their intervals, in the look of the candidate they are of."""
+    colour = alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=None)
+    shape = alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=None)
+    tips = [
+        alt.Tooltip("blocks:Q", title="blocks"),
+        *(alt.Tooltip(f"{key}:Q", title=words, format=".4f") for key, words in _TOLD.items()),
+        alt.Tooltip("verdict:N", title="verdict"),
+    ]
+    chart = alt.Chart(drawing.add(looks))
+    bars = chart.mark_rule(strokeWidth=3, clip=True)
+    points = chart.mark_point(filled=True, size=130, opacity=1)
+    return [
+        unit(bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)),
+        unit(points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)),
+    ]
+
+
+_TOLD = {"value": "mean ratio", "low": "from", "high": "to", "boundary_high": "boundary"}
+
+
+def _table(stages: Sequence[Stage]) -> PageTable:
+    shows = (
+        Show("blocks", "blocks so far", "count"),
+        Show("block_ratio", "ratio of the last", "fine ratio"),
+        Show("value", "mean ratio", "fine ratio"), Show("low", "from", "fine ratio"),
+        Show("high", "to (95 %)", "fine ratio"),
+        Show("boundary_low", "boundary below", "fine ratio"),
+        Show("boundary_high", "above", "fine ratio"),
+        Show("look", "look", "truth"), Show("verdict", "verdict"),
+    )  # fmt: skip
+    schema: dict[str, Any] = {
+        "blocks": pl.Int64, "block_ratio": pl.Float64, "value": pl.Float64, "low": pl.Float64,
+        "high": pl.Float64, "boundary_low": pl.Float64, "boundary_high": pl.Float64,
+        "look": pl.Boolean, "verdict": pl.String,
+    }  # fmt: skip
+    frame = pl.DataFrame(_rows(stages), schema=schema)
+    return PageTable("verdict-by-block", "The verdict, block by block", shows, frame)

@@ -1,0 +1,145 @@
+"""The machine over the run, by its canaries: drawn where it did not stay what it was."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends, usual_of
+from stithy.report import palette
+from stithy.report.chart import WIDTH
+from stithy.report.compose import Drawing, Rows, Spec, beside, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import listing, percent, plural
+
+NAME = "canary"
+ORDER = 90
+SECTION = "certainty"
+
+SIGNED = "+.0%"
+LEAST_DRAWN_SHARE = 0.05
+"""Own: a vertical axis shows no less than that around the median, so that noise looks like it."""
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure where canaries are off or drift; nothing where a sentence says it all."""
+    canaries = context.evidence.canaries
+    known = [canary for canary in canaries if canary.shares]
+    if len(known) < LEAST:
+        because = f"there {_are(len(known))}, at least {LEAST} are needed"
+        return [Absent("canaries", "whether the machine stayed the same", because)]
+    clear = {trend.gauge.column for trend in _clear(canaries)}
+    if not clear and not any(canary.off for canary in canaries):
+        return []
+    title = _title(canaries)
+    rows = _rows(canaries)
+    drawing = Drawing()
+    return [
+        Figure(
+            name="canaries",
+            title=title,
+            caption="What the canary before each block did, as a difference from the median of "
+            "all: rounds of work of one CPU and of all, where more is faster, and the median time "
+            "of a read, where more is slower. Large marks are further off than the band, which is "
+            "three times the median deviation or the least that counts.",
+            description=f"{title}. Three charts against the time since the first canary, each with "
+            "a mark for each block and a band for what is usual.",
+            footer=context.footer,
+            spec=drawing.spec(_charts(drawing, canaries, rows)),
+            table=_table(rows),
+        )
+    ]
+
+
+def _are(known: int) -> str:
+    return f"{'is' if known == 1 else 'are'} {plural(known, 'canary', 'canaries')} with numbers"
+
+
+def _clear(canaries: Sequence[Canary]) -> list[Trend]:
+    return [trend for trend in trends([each.row for each in canaries]) if trend.clear]
+
+
+def _title(canaries: Sequence[Canary]) -> str:
+    """How many blocks met another machine, and what drifted."""
+    odd = sum(bool(canary.off) for canary in canaries)
+    parts = []
+    if odd:
+        parts.append(f"{odd} of {plural(len(canaries), 'block')} met a machine unlike its usual")
+    if clear := _clear(canaries):
+        told = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
+        parts.append(f"over the run {listing(told)} drifted")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _rows(canaries: Sequence[Canary]) -> Rows:
+    """A row for each figure that is known of a canary, by time."""
+    first_s = min(canary.row["at_s"] for canary in canaries)
+    rows = []
+    for canary in canaries:
+        off = {each.gauge.column for each in canary.off}
+        for gauge in GAUGES:
+            if gauge.column in canary.shares:
+                rows.append({
+                    "users": canary.row["users"], "block": canary.row["block"],
+                    "minutes": (canary.row["at_s"] - first_s) / 60, "gauge": gauge.what,
+                    "value": canary.shares[gauge.column], "measured": canary.row[gauge.column],
+                    "off": gauge.column in off,
+                })  # fmt: skip
+    return rows
+
+
+def _charts(drawing: Drawing, canaries: Sequence[Canary], rows: Rows) -> Spec:
+    known = [gauge for gauge in GAUGES if any(row["gauge"] == gauge.what for row in rows)]
+    width = (WIDTH + 20) // len(known) - 50
+    return beside([_chart(drawing, canaries, rows, gauge, width) for gauge in known])
+
+
+def _chart(
+    drawing: Drawing, canaries: Sequence[Canary], rows: Rows, gauge: Gauge, width: int
+) -> Spec:
+    mine = [row for row in rows if row["gauge"] == gauge.what]
+    usual = usual_of([canary.row for canary in canaries], gauge)
+    allowed = (usual.allowed_share if usual else None) or gauge.floor_share
+    most = max(LEAST_DRAWN_SHARE, allowed, *(abs(row["value"]) for row in mine)) * 1.15
+    last = max(row["minutes"] for row in mine) or 1.0
+    x = alt.X(
+        "minutes:Q", title="Minutes", scale=alt.Scale(domain=[0, last], nice=False, padding=6),
+        axis=alt.Axis(grid=False, tickCount=5),
+    )  # fmt: skip
+    y = alt.Y(
+        "value:Q", title="Off the median" if gauge is GAUGES[0] else None,
+        scale=alt.Scale(domain=[-most, most], nice=False),
+        axis=alt.Axis(format=SIGNED, tickCount=5),
+    )  # fmt: skip
+    band = alt.Chart(drawing.add([{"value": -allowed, "to": allowed}]))
+    layers = [unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2="to:Q"))]
+    tips = [
+        alt.Tooltip("users:Q"), alt.Tooltip("block:Q"),
+        alt.Tooltip("value:Q", title="off", format="+.1%"),
+        alt.Tooltip("measured:Q", title="measured", format=",.4~g"),
+    ]  # fmt: skip
+    for is_off, colour, size in ((False, palette.MUTED[0], 30), (True, palette.MARK[0], 110)):
+        some = [row for row in mine if row["off"] is is_off]
+        if some:
+            points = alt.Chart(drawing.add(some)).mark_point(
+                filled=True, size=size, opacity=1, color=colour
+            )
+            layers.append(unit(points.encode(x=x, y=y, tooltip=tips)))
+    return layer(layers, width=width, height=150, title=_capital(gauge.what))
+
+
+def _capital(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _table(rows: Rows) -> PageTable:
+    shows = (
+        Show("users", "users", "count"), Show("block", "block", "count"),
+        Show("minutes", "minutes", "rate"), Show("gauge", "what"),
+        Show("value", "off the median", "signed share"), Show("measured", "measured", "rate"),
+        Show("off", "off", "truth"),
+    )  # fmt: skip
+    return PageTable("canaries", "The machine before each block", shows, pl.DataFrame(rows))

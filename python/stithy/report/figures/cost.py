@@ -1,0 +1,195 @@
+"""What candidates cost against what they do, where the study says what they cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.money import Money
+from stithy.report import palette
+from stithy.report.chart import NUMBERS, WIDTH, Axis, candidate_channels, domain_of, value_axis
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.spans import spans
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import listing, rate
+
+NAME = "cost"
+ORDER = 14
+SECTION = "throughput"
+
+ROOM = 1.05
+"""Own: so that no mark stands on the edge."""
+
+NAMED_MOST = 3
+"""Own: a title tells of so many candidates; of more the one with least and the one with most."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a candidate costs, and what it did at the level that is told of."""
+
+    candidate: str
+    cost: Money
+    nopm: float
+
+    @property
+    def each(self) -> float:
+        """Cost of each new order per minute."""
+        return self.cost.amount / self.nopm
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure of candidates whose cost the study gives; nothing where it gives none."""
+    costs = _costs(context)
+    if not costs:
+        return []
+    places, users = _places(context, costs), context.level_told
+    if len(places) < 2 or users is None:
+        because = "fewer than two candidates have both a cost and a valid window"
+        return [Absent("cost", "throughput against cost", because)]
+    title = f"Cost per NOPM at {context.level(users)}: {_told(places)}"
+    points = _points(context, users, places)
+    drawing = Drawing()
+    return [
+        Figure(
+            name="cost",
+            title=title,
+            caption=f"New orders per minute at {context.level(users)} against the cost that the "
+            "study gives of each candidate; both axes begin at zero. The broken line is where the "
+            f"cost of a NOPM is that of {_best(places).candidate}, the least; below it each costs "
+            f"more.{_bars_told(points)} What the cost holds is the study's own matter.",
+            description=f"{title}. Chart of throughput against cost with a mark for each candidate "
+            "and a line from zero through the one whose throughput costs least.",
+            footer=context.footer,
+            spec=drawing.spec(_chart(context, drawing, places, points)),
+            table=_table(places, points),
+        )
+    ]
+
+
+def _costs(context: Context) -> dict[str, Money]:
+    known = context.manifest.candidates if context.manifest else ()
+    return {
+        each.name: Money(each.cost.amount, each.cost.currency)
+        for each in known
+        if each.cost is not None
+    }
+
+
+def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
+    users = context.level_told
+    found = []
+    for name, cost in costs.items():
+        nopm = context.evidence.level_value(name, users, "nopm") if users is not None else None
+        if nopm:
+            found.append(_Place(name, cost, nopm))
+    return found
+
+
+def _best(places: Sequence[_Place]) -> _Place:
+    return min(places, key=lambda place: place.each)
+
+
+def _told(places: Sequence[_Place]) -> str:
+    """The cost of each NOPM, the least first."""
+    ordered = sorted(places, key=lambda place: place.each)
+    shown = ordered if len(ordered) <= NAMED_MOST else [ordered[0], ordered[-1]]
+    each = [f"{rate(place.each)} {place.cost.currency} on {place.candidate}" for place in shown]
+    return f"{listing(each)}{', on the others between' if len(shown) < len(ordered) else ''}"
+
+
+def _points(context: Context, users: int, places: Sequence[_Place]) -> Rows:
+    """The windows of the level, at the cost of their candidate."""
+    amounts = {place.candidate: place.cost.amount for place in places}
+    return [
+        {
+            "candidate": window.candidate, "users": users, "block": window.block,
+            "cost": amounts[window.candidate], "value": nopm, "valid": window.valid,
+        }
+        for window in context.evidence.windows
+        if window.users == users and window.candidate in amounts
+        and (nopm := window.value("nopm")) is not None
+    ]  # fmt: skip
+
+
+def _bars_told(points: Rows) -> str:
+    if not spans(points, log=False):
+        return ""
+    return " Bars are plain 95 % t intervals of the mean over the blocks."
+
+
+def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points: Rows) -> Spec:
+    marks = [
+        {"candidate": place.candidate, "cost": place.cost.amount, "value": place.nopm,
+         "each": place.each}
+        for place in places
+    ]  # fmt: skip
+    bars = [
+        {**span, "cost": place.cost.amount}
+        for span in spans(points, log=False)
+        for place in places
+        if place.candidate == span["candidate"]
+    ]
+    ends = domain_of([{"value": place.cost.amount * ROOM} for place in places], log=False)
+    tops = [
+        *({"value": place.nopm * ROOM} for place in places),
+        *({"value": bar["high"]} for bar in bars),
+    ]
+    y = value_axis(Axis("New orders per minute (NOPM)"), domain_of(tops, log=False))
+    x = alt.X(
+        "cost:Q", title=f"Cost ({places[0].cost.currency})",
+        scale=alt.Scale(domain=list(ends), nice=False), axis=alt.Axis(format=NUMBERS, tickCount=6),
+    )  # fmt: skip
+    layers = [_equal(drawing, _best(places), ends[1], x, y)]
+    channels = candidate_channels(context)
+    channels.pop("strokeDash")
+    if bars:
+        rules = alt.Chart(drawing.add(bars)).mark_rule(strokeWidth=2)
+        spanned = rules.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=channels["color"])
+        layers.append(unit(spanned))
+    tips = [
+        alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),
+        alt.Tooltip("value:Q", title="NOPM", format=",.0f"),
+        alt.Tooltip("each:Q", title="cost per NOPM", format=",.4~g"),
+    ]  # fmt: skip
+    shown = alt.Chart(drawing.add(marks)).mark_point(filled=True, size=130, opacity=1)
+    layers.append(unit(shown.encode(x=x, y=y, tooltip=tips, **channels)))
+    return layer(layers, width=WIDTH, height=240)
+
+
+def _equal(drawing: Drawing, best: _Place, most: float, x: alt.X, y: alt.Y) -> Spec:
+    """The line from zero on which a NOPM costs as much as with the best."""
+    line: list[dict[str, Any]] = [
+        {"cost": 0.0, "value": 0.0}, {"cost": most, "value": most / best.each}
+    ]  # fmt: skip
+    mark = alt.Chart(drawing.add(line)).mark_line(
+        color=palette.MARK[0], strokeDash=[6, 4], strokeWidth=1.5, clip=True
+    )
+    return unit(mark.encode(x=x, y=y))
+
+
+def _table(places: Sequence[_Place], points: Rows) -> PageTable:
+    windows = {
+        place.candidate: sum(
+            point["valid"] for point in points if point["candidate"] == place.candidate
+        )
+        for place in places
+    }
+    rows = [
+        {
+            "candidate": place.candidate, "cost": place.cost.amount,
+            "currency": place.cost.currency, "value": place.nopm, "each": place.each,
+            "windows": windows[place.candidate],
+        }
+        for place in places
+    ]  # fmt: skip
+    shows = (
+        Show("candidate", "candidate"), Show("cost", f"cost, {places[0].cost.currency}", "rate"),
+        Show("value", "NOPM", "count"), Show("each", "cost per NOPM", "rate"),
+        Show("windows", "valid windows", "count"),
+    )  # fmt: skip
+    return PageTable("cost", "Throughput against cost", shows, pl.DataFrame(rows))

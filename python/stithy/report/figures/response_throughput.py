@@ -1,0 +1,334 @@
+"""Response time against throughput: what a level costs those who wait, and where more do less."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.search.within import within
+from stithy.metrics import ALL, Quantity
+from stithy.registry import plugins
+from stithy.report import palette
+from stithy.report.chart import (
+    HEIGHT,
+    NUMBERS,
+    WIDTH,
+    Axis,
+    candidate_channels,
+    domain_of,
+    limit_lines,
+    note,
+    picked,
+    value_axis,
+)
+from stithy.report.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.many import POINTS_MOST, extremes
+from stithy.report.response_limit import MS_PER_S, limit_ms, told
+from stithy.report.spans import spans
+from stithy.report.tables import PageTable, Show
+from stithy.report.wording import count, duration, listing
+
+NAME = "response-throughput"
+ORDER = 22
+SECTION = "response"
+
+LEVEL = "all valid ones"
+"""In place of what is noted of a window, in the row of a level."""
+
+CANDIDATES_LABELLED = 3
+"""Own: of more candidates only the ends of a line have their level written beside them."""
+
+NAMED_MOST = 3
+"""Own: a title tells of so many candidates; of more the one with least and the one with most."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a candidate stands at a level: orders a minute and response time, seconds."""
+
+    candidate: str
+    users: int
+    nopm: float
+    response_s: float
+
+
+def draw(context: Context) -> list[Drawn]:
+    """One figure where throughput is free and has two levels; else why not."""
+    shows = "response time against throughput"
+    if (because := _why_none(context)) is not None:
+        return [Absent(NAME, shows, because)]
+    quantity = _quantity(context)
+    places = list(_places(context, quantity))
+    points = list(_points(context, quantity))
+    title = _title(context, quantity, places)
+    drawing = Drawing()
+    return [
+        Figure(
+            name=NAME,
+            title=title,
+            caption=f"{_capital(quantity.noun)} against new orders per minute, each level a mark "
+            "with its number beside it; a line joins the levels of a candidate from the lowest up. "
+            "The lower and further right, the better; where a line bends back, more users were "
+            "served less. Small marks are windows, hollow ones are invalid. Logarithmic vertical "
+            f"axis.{_limit_told(context, quantity)}{_bars_told(points)}",
+            description=f"{title}. Line chart of response time against throughput, one line for "
+            f"each candidate through its levels: {', '.join(context.evidence.candidates)}.",
+            footer=context.footer,
+            spec=drawing.spec(_chart(context, drawing, quantity, places, points)),
+            table=_table(quantity, places, points),
+        )
+    ]
+
+
+def _why_none(context: Context) -> str | None:
+    if context.is_open:
+        return "at a rate the throughput is what was asked for"
+    quantity = _quantity(context)
+    levels = [(place.candidate, place.users) for place in _places(context, quantity)]
+    if not levels:
+        return "no valid window has both"
+    if len(levels) == len({candidate for candidate, _ in levels}):
+        return "no candidate has valid windows at two levels"
+    return None
+
+
+def _quantity(context: Context) -> Quantity:
+    """What the limit is of, else the 95th percentile of the workload's headline transaction."""
+    if context.limit is not None:
+        return context.limit.quantity
+    name = context.manifest.workload.name if context.manifest else None
+    known = plugins("workload").get(name) if name else None
+    return Quantity("p95", known.WORKLOAD.headline if known else ALL)
+
+
+def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
+    """By candidate, from its lowest level up; levels without valid windows are left out."""
+    evidence = context.evidence
+    for name in evidence.candidates:
+        for users in evidence.levels:
+            nopm = evidence.level_value(name, users, "nopm")
+            response_s = evidence.level_of(name, users, quantity)
+            if nopm and response_s:
+                yield _Place(name, users, nopm, response_s)
+
+
+def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
+    """Every window that has both."""
+    for window in context.evidence.windows:
+        nopm = window.value("nopm")
+        response_s = window.value(quantity.known.column, quantity.of or ALL)
+        if nopm and response_s:
+            yield {
+                "users": window.users, "candidate": window.candidate, "block": window.block,
+                "nopm": nopm, "value": response_s, "valid": window.valid,
+                "note": note(window.reasons),
+            }  # fmt: skip
+
+
+def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
+    """What was reached within the limit; without one, the most and what it cost."""
+    if context.limit is not None and (best := list(_within(context, places))):
+        each = [
+            f"{count(place.nopm)} on {place.candidate} ({context.level(place.users)})"
+            for place in _few(best)
+        ]
+        return (
+            f"New orders per minute with {context.limit.text}: {listing(each)}{_rest(each, best)}"
+        )
+    names = dict.fromkeys(place.candidate for place in places)
+    best = [
+        max((place for place in places if place.candidate == name), key=lambda place: place.nopm)
+        for name in names
+    ]
+    each = [
+        f"{count(place.nopm)} on {place.candidate} at {context.level(place.users)}, with "
+        f"{duration(place.response_s)}"
+        for place in _few(best)
+    ]
+    told = f"{'; '.join(each)}{_rest(each, best)}"
+    return f"Most new orders per minute, and their {quantity.label}: {told}"
+
+
+def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
+    """The level up to which each candidate obeys the limit, where there is one."""
+    limit = context.limit
+    assert limit is not None  # asked by the caller
+    for name in context.evidence.candidates:
+        users = within(context.evidence, name, limit).users
+        yield from (each for each in places if (each.candidate, each.users) == (name, users))
+
+
+def _few(best: list[_Place]) -> list[_Place]:
+    """Those that a title names."""
+    if len(best) <= NAMED_MOST:
+        return best
+    ordered = sorted(best, key=lambda place: place.nopm)
+    return [ordered[0], ordered[-1]]
+
+
+def _rest(each: list[str], best: list[_Place]) -> str:
+    return ", on the others between" if len(best) > len(each) else ""
+
+
+def _capital(noun: str) -> str:
+    return f"{noun[0].upper()}{noun[1:]}"
+
+
+def _limit_told(context: Context, quantity: Quantity) -> str:
+    return told(context, (quantity.of or ALL,), (quantity.metric,))
+
+
+def _bars_told(points: Rows) -> str:
+    if not _spans(points, "value"):
+        return ""
+    return (
+        " Bars are plain 95 % t intervals of the mean over the blocks, of response times of the "
+        "geometric mean, and decide nothing."
+    )
+
+
+def _spans(points: Rows, key: str) -> Rows:
+    """The intervals of one of the two values."""
+    return spans([{**point, "value": point[key]} for point in points], log=key == "value")
+
+
+def _chart(
+    context: Context, drawing: Drawing, quantity: Quantity, places: list[_Place], points: Rows
+) -> Spec:
+    kind = quantity.of or ALL
+    shown = [{**point, "value": point["value"] * MS_PER_S} for point in points]
+    levels = [
+        {
+            "users": place.users, "candidate": place.candidate, "nopm": place.nopm,
+            "value": place.response_s * MS_PER_S,
+        }
+        for place in places
+    ]  # fmt: skip
+    limits = limit_ms(context, kind, quantity.metric)
+    ends = [{"value": each[end]} for each in _spans(shown, "value") for end in ("low", "high")]
+    drawn = [*shown, *levels, *ends, *({"value": each.value} for each in limits)]
+    y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
+    x = _orders_axis(shown)
+    channels = candidate_channels(context)
+    dash = channels.pop("strokeDash")
+    line = alt.Chart(drawing.add(levels)).mark_line(strokeWidth=2)
+    joined = line.encode(
+        x=x, y=y, color=channels["color"], strokeDash=dash, order="users:Q", opacity=picked()
+    )
+    layers = [
+        *limit_lines(drawing, y, limits), unit(joined),
+        *_bars(drawing, shown, levels, x, y, channels),
+        *_windows(drawing, shown, x, y, channels), *_levels(drawing, levels, x, y, channels),
+        _numbers(context, drawing, levels, x, y),
+    ]  # fmt: skip
+    return layer(layers, width=WIDTH, height=HEIGHT + 20)
+
+
+def _orders_axis(shown: Rows) -> alt.X:
+    domain = domain_of([{"value": row["nopm"]} for row in shown], log=False)
+    return alt.X(
+        "nopm:Q", title="New orders per minute (NOPM)",
+        scale=alt.Scale(domain=list(domain), nice=False),
+        axis=alt.Axis(format=NUMBERS, tickCount=6),
+    )  # fmt: skip
+
+
+def _bars(
+    drawing: Drawing, shown: Rows, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
+) -> list[Spec]:
+    """A cross of both intervals at each level."""
+    places = {(row["users"], row["candidate"]): row for row in levels}
+    layers = []
+    for key, other in (("value", "nopm"), ("nopm", "value")):
+        rows = [
+            {**span, other: places[span["users"], span["candidate"]][other]}
+            for span in _spans(shown, key)
+            if (span["users"], span["candidate"]) in places
+        ]
+        if rows:
+            bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
+            ends: dict[str, Any] = (
+                {"x": x, "y": alt.Y("low:Q"), "y2": "high:Q"}
+                if key == "value"
+                else {"x": alt.X("low:Q"), "x2": "high:Q", "y": y}
+            )
+            layers.append(unit(bars.encode(color=channels["color"], opacity=picked(), **ends)))
+    return layers
+
+
+def _windows(
+    drawing: Drawing, shown: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
+) -> list[Spec]:
+    """The windows as small marks; of too many the ends of each level."""
+    if len(shown) > POINTS_MOST:
+        drawing.thinned = True
+    layers = []
+    hollow = {"filled": False, "fill": palette.PAPER[0], "size": 60, "strokeWidth": 1.5}
+    for is_valid, look in ((True, {"filled": True, "size": 24}), (False, hollow)):
+        rows: Rows = [row for row in shown if row["valid"] is is_valid]
+        rows = [dict(row) for row in extremes(rows)] if len(shown) > POINTS_MOST else rows
+        if rows:
+            chart = alt.Chart(drawing.add(_plain(rows))).mark_point(**look)
+            tips = [*_tips(), alt.Tooltip("block:Q"), alt.Tooltip("note:N", title="window")]
+            marks = chart.encode(x=x, y=y, tooltip=tips, **channels, opacity=picked())
+            layers.append(unit(marks))
+    return layers
+
+
+def _plain(rows: Rows) -> Rows:
+    return [{key: value for key, value in row.items() if key != "valid"} for row in rows]
+
+
+def _levels(
+    drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y, channels: dict[str, Any]
+) -> list[Spec]:
+    chart = alt.Chart(drawing.add(levels)).mark_point(filled=True, size=95)
+    marks = unit(chart.encode(x=x, y=y, tooltip=_tips(), **channels, opacity=picked()))
+    return [drawing.followed(marks)]
+
+
+def _tips() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
+        alt.Tooltip("nopm:Q", title="NOPM", format=",.0f"),
+        alt.Tooltip("value:Q", title="response time (ms)", format=",.4~g"),
+    ]  # fmt: skip
+
+
+def _numbers(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y) -> Spec:
+    """The level beside its mark; of many candidates those of each line's ends."""
+    rows = levels
+    if len(context.evidence.candidates) > CANDIDATES_LABELLED:
+        ends = {
+            name: {min(mine), max(mine)}
+            for name in context.evidence.candidates
+            if (mine := [row["users"] for row in levels if row["candidate"] == name])
+        }
+        rows = [row for row in levels if row["users"] in ends[row["candidate"]]]
+    texts = alt.Chart(drawing.add(rows)).mark_text(dx=9, dy=9, align="left", baseline="middle")
+    return unit(texts.encode(x=x, y=y, text=alt.Text("users:Q", format="d"), opacity=picked()))
+
+
+def _table(quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:
+    """Each level as it is told, then every window of it."""
+    levels: Rows = [
+        {
+            "users": place.users, "candidate": place.candidate, "block": None,
+            "nopm": place.nopm, "value": place.response_s, "valid": True, "note": LEVEL,
+        }
+        for place in places
+    ]  # fmt: skip
+    return PageTable(
+        NAME,
+        "Response time against throughput",
+        (
+            Show("users", "users", "count"), Show("candidate", "candidate"),
+            Show("block", "block", "count"), Show("nopm", "NOPM", "rate"),
+            Show("value", quantity.label, "duration"), Show("note", "window"),
+        ),
+        pl.DataFrame([*levels, *points], infer_schema_length=None),
+    )  # fmt: skip
