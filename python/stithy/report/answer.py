@@ -8,7 +8,9 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.findings import MAIN, Finding, findings
+from stithy.analysis.standing import standing
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.registry import plugins
 from stithy.report import canaries, caps, drives, head_room, ledgers, lost, resumed, searches
 from stithy.report.context import Context
@@ -78,6 +80,8 @@ def _support(context: Context) -> Iterator[str]:
 
 def _flaws(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
+    if (told := _null_that_differs(context)) is not None:
+        yield told
     yield from ledgers.flaws(context)
     if (told := lost.left_out(windows)) is not None:
         who = "it supports" if sum(not window.valid for window in windows) == 1 else "they support"
@@ -113,6 +117,16 @@ def _flaws(context: Context) -> Iterator[str]:
     room = head_room.sentence(context)
     if room is not None and room.weakens:
         yield room.text
+
+
+def _null_that_differs(context: Context) -> str | None:
+    """What a difference between a candidate and itself is; None without one."""
+    if not context.is_null or standing(context.evidence).progress.verdict.call not in DIFFERENT:
+        return None
+    return (
+        "This is a null study: both names are one candidate, so that the difference is an error of "
+        "the measurement and not of the storage. Trust no study of this machine until it is found."
+    )
 
 
 def _has(window: Window, flag: Flag) -> bool:

@@ -47,17 +47,26 @@ def pairs(
     """Each of the others held against the first run.
 
     Raises NotComparable where a fact differs that the numbers rest on, and is not ignored;
-    UserError where runs have no manifest or nothing in common, no such fact can be ignored, or the
-    base has no such transaction type.
+    UserError where runs have no manifest or nothing in common, or one is the base itself, no such
+    fact can be ignored, or the base has no such transaction type.
     """
     manifests = [_manifest(each) for each in (base, *others)]
     require_known(ignore, manifests)
     _require_told(base, quantities)
+    _require_others(base, others)
     own, *names = _names((base, *others))
     return tuple(
         _pair(base, each, (own, name), ignore, quantities)
         for each, name in zip(others, names, strict=True)
     )
+
+
+def _require_others(base: Context, others: Sequence[Context]) -> None:
+    own = base.run.directory.root.resolve()
+    for each in others:
+        if each.run.directory.root.resolve() == own:
+            where = str(each.run.directory.root)
+            raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
 def _require_told(base: Context, quantities: Sequence[Quantity]) -> None:

@@ -59,17 +59,19 @@ def _levels(context: Context) -> str:
 
 
 def _blocks(context: Context) -> str:
-    """How often each level was measured: `4 at 4 users, 1 at 1 and 2`."""
+    """How often each level was measured: `4 at 4 and 13 users; 1 at 1 user`."""
     most: Counter[int] = Counter()
     for window in context.evidence.windows:
         most[window.users] = max(most[window.users], window.block + 1)
     levels: dict[int, list[str]] = {}
+    many = context.level_plural
     for users in sorted(most):
         levels.setdefault(most[users], []).append(f"{users:,}")
     parts = [
-        f"{blocks} at {listing(users)}" for blocks, users in sorted(levels.items(), reverse=True)
+        f"{blocks} at {listing(users)} {context.level_unit if users == ['1'] else many}"
+        for blocks, users in sorted(levels.items(), reverse=True)
     ]
-    return f"{'; '.join(parts)} {context.level_unit}s" if parts else "none"
+    return "; ".join(parts) or "none"
 
 
 def _windows(context: Context, manifest: Manifest) -> str:
@@ -77,6 +79,6 @@ def _windows(context: Context, manifest: Manifest) -> str:
     valid = sum(window.valid for window in windows)
     load = manifest.load
     return (
-        f"{len(windows)}, of them {valid} valid; each {duration(load.ramp_up_s)} of ramp-up, then "
-        f"{duration(load.duration_s)} measured"
+        f"{len(windows)}, of them {valid or 'none'} valid; each {duration(load.ramp_up_s)} of "
+        f"ramp-up, then {duration(load.duration_s)} measured"
     )

@@ -55,7 +55,7 @@ RULE = (
 )
 
 
-def _headline(pair: Pair) -> str:
+def _headline(pair: Pair, *, whole: bool = True) -> str:
     """How many of the changes are told apart from chance, and the largest of them."""
     base, other = pair.names
     known = [row for row in pair.rows if row.change.ratio is not None]
@@ -68,12 +68,12 @@ def _headline(pair: Pair) -> str:
     if open_ones == len(known):
         return f"Of {len(known)} values {both}, none can be told apart: {NO_SCATTER}."
     told = f"Of {len(known)} values {both}, {_apart(known)}."
-    if open_ones:
-        told += f" {open_ones} of them cannot be told apart: {NO_SCATTER}."
+    if open_ones and whole:
+        told += f" Of {open_ones} of them that is not known: {NO_SCATTER}."
     return told
 
 
-NO_SCATTER = "that takes two valid windows of each run, and scatter among them"
+NO_SCATTER = "it takes two valid windows of each run, and scatter among them"
 
 
 def _alone(row: Row) -> str:
@@ -171,7 +171,8 @@ def _figure(pair: Pair, number: int) -> Drawn:
         for metric in metrics
         if any(row["metric"] == metric for row in rows)
     ]
-    title = _headline(pair).removesuffix(".")
+    # The first sentence; what is not known stands beside it on the page, and in the data.
+    title = _headline(pair, whole=False).removesuffix(".")
     return Figure(
         name=name,
         title=title,

@@ -1,5 +1,6 @@
 """The top of the page: what supports an answer, and what weakens it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +9,7 @@ from stithy.analysis.findings import findings
 from stithy.report.answer import answer
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
+from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 
@@ -36,3 +38,21 @@ def test_windows_that_were_not_steady_are_told_on_top(tmp_path: Path) -> None:
         "1 of 2 windows was not steady; what changed is told under Validity. The numbers count "
         "all the same."
     ) in _flaws(tmp_path)
+
+
+def test_a_null_study_that_finds_a_difference_says_that_it_is_an_error(tmp_path: Path) -> None:
+    """Its headline names a better candidate where there is only one: nobody may take it so."""
+    question = QuestionFacts(
+        users=4, metric="nopm", margin_share=0.02, candidates=("disk", "again"), blocks_least=4,
+        blocks_most=20,
+    )  # fmt: skip
+    shape = Shape(
+        candidates=("disk", "again"), users=(4,), repeat=4, duration_s=2, series=False,
+        primary=question,
+    )  # fmt: skip
+    build_run(tmp_path / "usual", shape)
+    assert not any("null study" in text for text in _flaws(tmp_path / "usual"))
+    build_run(tmp_path / "null", replace(shape, null=True))
+    first = _flaws(tmp_path / "null")[0]
+    assert first.startswith("This is a null study: both names are one candidate")
+    assert "an error of the measurement and not of the storage" in first

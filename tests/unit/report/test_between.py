@@ -53,6 +53,16 @@ def test_flaws_call_the_run_as_they_are_told(tmp_path: Path) -> None:
     assert flaws(short, "it") == ["it: the run was not finished (interrupted)"]
 
 
+def test_a_run_is_not_compared_with_itself(tmp_path: Path) -> None:
+    """By whatever path it is named: all rows would say that nothing changed."""
+    one = built(tmp_path / "one")
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    again = context_of(read_run(tmp_path / "link"))
+    with pytest.raises(UserError, match="this is the run itself") as caught:
+        pairs(one, [again], (), NOPM)
+    assert caught.value.where == str(tmp_path / "link")
+
+
 def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(tmp_path: Path) -> None:
     """With the fact that differs; what is ignored must be a fact of one of them."""
     one, two = built(tmp_path / "one"), built(tmp_path / "two")

@@ -35,7 +35,7 @@ def test_candidates_database_work_and_windows_are_told(tmp_path: Path) -> None:
     assert told["its memory"] == "memory limit 1 GiB, page cache included"
     assert told["workload"] == "order-entry, 10 warehouses"
     assert told["levels"] == "1, 4 and 13 users"
-    assert told["blocks"] == "2 at 4 and 13; 1 at 1 users"
+    assert told["blocks"] == "2 at 4 and 13 users; 1 at 1 user"
     assert told["windows"] == "10, of them 9 valid; each 5 s of ramp-up, then 4 s measured"
     assert told["limit of response time"] == "p95 of all ≤ 500 ms"
 

@@ -174,17 +174,17 @@ ONE = {"candidates": ("disk",), "users": (4,)}
         ),
         (
             {}, {}, 1,
-            "Of 4 values that before and after both have, none can be told apart: that takes two "
+            "Of 4 values that before and after both have, none can be told apart: it takes two "
             "valid windows of each run, and scatter among them.",
         ),
         (
             {}, {w: INVALID[w] for w in list(INVALID)[1:]}, BLOCKS,
-            "1 of them cannot be told apart: that takes two valid windows of each run, and scatter "
+            "Of 1 of them that is not known: it takes two valid windows of each run, and scatter "
             "among them.",
         ),
         (
             ONE, {}, 1,
-            "The only value that before and after both have cannot be told apart: that takes two "
+            "The only value that before and after both have cannot be told apart: it takes two "
             "valid windows of each run, and scatter among them.",
         ),
         (

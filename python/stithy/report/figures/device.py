@@ -81,7 +81,7 @@ BYTES = _Family(
 )  # fmt: skip
 USE = _Family(
     "device-use", "share of time that the device was busy",
-    "share of time that the device was busy", Axis("Share of time busy", format=PERCENT), "share",
+    "share of busy time of the device", Axis("Share of time busy", format=PERCENT), "share",
     "Share of time with at least one operation under way. A device that serves many operations at "
     "once may have head-room left at 100 %.",
 )  # fmt: skip

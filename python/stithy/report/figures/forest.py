@@ -143,8 +143,9 @@ def _caption(context: Context, chosen: _Chosen) -> str:
     if any(_is_cut(each, _domain(chosen.drawn)) for each in chosen.drawn):
         parts.append("A bar that ends at the edge goes on beyond it.")
     if chosen.table_only:
-        more = plural(len(chosen.table_only), "comparison")
-        parts.append(f"{more} without a row here, for want of room or of a ratio, in the data.")
+        left_out = len(chosen.table_only)
+        more = f"{plural(left_out, 'comparison')} more {'has' if left_out == 1 else 'have'}"
+        parts.append(f"{more} no row here, for want of room or of a ratio, but one in the data.")
     return " ".join(parts)
 
 

@@ -6,13 +6,23 @@ from stithy.report.wording import listing, plural, times
 NAME = "growth"
 
 
+DETAILED = 4
+"""Own: of more candidates a sentence tells the least and the most; the table has all."""
+
+
 def say(finding: Growth, unit: str) -> str:
-    """The growth of every candidate, in one sentence."""
-    parts = [f"{name} {_factor(factor)}" for name, factor in finding.factors if factor is not None]
+    """The growth of every candidate, or of many the least and the most, in one sentence."""
+    known = [(name, factor) for name, factor in finding.factors if factor is not None]
+    if len(known) > DETAILED:
+        ordered = sorted(known, key=lambda each: each[1])
+        told = listing([f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])])
+        told += f", of the other {len(known) - 2} by factors between"
+    else:
+        told = listing([f"{name} {_factor(factor)}" for name, factor in known])
     missing = [name for name, factor in finding.factors if factor is None]
     text = (
         f"From {finding.users_from} to {plural(finding.users_to, unit)}, the new orders per "
-        f"minute of {listing(parts)}"
+        f"minute of {told}"
     )
     if missing:
         text += f"; of {listing(missing)} it is not known, for want of valid windows"

@@ -235,6 +235,16 @@ def test_a_single_candidate_is_told_without_comparison() -> None:
     assert "95th" not in _say(Alone("disk", 13, 4593.0, None, 3))
 
 
+def test_growth_of_many_tells_the_least_and_the_most() -> None:
+    """A sentence of twenty-six numbers is read by nobody."""
+    factors = tuple((f"c{number}", 2.0 + number / 10) for number in range(6))
+    said = _say(Growth(1, 4, (*factors, ("tape", None))))
+    assert said == (
+        "From 1 to 4 users, the new orders per minute of c0 grew 2.0 times and c5 grew 2.5 times, "
+        "of the other 4 by factors between; of tape it is not known, for want of valid windows."
+    )
+
+
 def test_growth_names_every_candidate_and_the_unknown_ones() -> None:
     """Growth and decline have their own verbs."""
     said = _say(Growth(1, 13, (("disk", 4.3), ("memory", 0.8), ("tape", None))))
