@@ -13,6 +13,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.plain_log import Bucket, at_most_us, buckets
 from support.sample_run import Shape, build_run, window_id
+from support.worked_out import assert_told
 
 SHAPE = Shape(users=(1, 13), repeat=2, series=False, logs=True)
 
@@ -57,6 +58,17 @@ def test_the_title_tells_the_rarest_percentile_that_all_reach(tmp_path: Path) ->
         found = [b for block in range(2) for b in _measured(run, window_id(name, 13, block))]
         told.append(f"{at_most_us(found, 0.99) / 1000:.3g} ms on {name}")
     assert title == f"At 13 users, 99 % of transactions took at most {told[0]} and {told[1]}"
+
+
+def test_the_caption_tells_how_many_values_the_lines_have(tmp_path: Path) -> None:
+    """The fewest and the most of a line, and how many lie beyond its end."""
+    run = build_run(tmp_path, SHAPE)
+    counts = [
+        sum(b.count for block in range(2) for b in _measured(run, window_id(name, users, block)))
+        for name in SHAPE.candidates
+        for users in SHAPE.users
+    ]
+    assert_told(_figure(context_of(read_run(tmp_path))).caption, [min(counts), max(counts), 10])
 
 
 def test_service_times_are_drawn_where_they_differ(tmp_path: Path) -> None:
