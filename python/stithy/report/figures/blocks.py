@@ -188,7 +188,9 @@ def _domain(rows: Rows, margin_share: float) -> ratios.Domain:
         if row["look"]
         for key in ("low", "high", "boundary_low", "boundary_high")
     )
-    return ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.02)
+    low, high = ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.0)
+    room = (high / low) ** 0.05
+    return low / room, high * room
 
 
 def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:

@@ -1,5 +1,6 @@
 """Response time against throughput: what a level costs those who wait, and where more do less."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,9 @@ from stithy.report.wording import count, duration, listing
 NAME = "response-throughput"
 ORDER = 22
 SECTION = "response"
+
+ON_EACH_OTHER = 0.03
+"""Own: of the horizontal axis; two numbers that are nearer cannot be read."""
 
 LEVEL = "all valid ones"
 """In place of what is noted of a window, in the row of a level."""
@@ -300,7 +304,10 @@ def _tips() -> list[alt.Tooltip]:
 
 
 def _numbers(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.Y) -> Spec:
-    """The level beside its mark; of many candidates those of each line's ends."""
+    """The level beside its mark, once where marks lie on each other.
+
+    Of many candidates those of each line's ends.
+    """
     rows = levels
     if len(context.evidence.candidates) > CANDIDATES_LABELLED:
         ends = {
@@ -309,8 +316,24 @@ def _numbers(context: Context, drawing: Drawing, levels: Rows, x: alt.X, y: alt.
             if (mine := [row["users"] for row in levels if row["candidate"] == name])
         }
         rows = [row for row in levels if row["users"] in ends[row["candidate"]]]
-    texts = alt.Chart(drawing.add(rows)).mark_text(dx=9, dy=9, align="left", baseline="middle")
+    texts = alt.Chart(drawing.add(_apart(rows))).mark_text(
+        dx=9, dy=9, align="left", baseline="middle"
+    )
     return unit(texts.encode(x=x, y=y, text=alt.Text("users:Q", format="d"), opacity=picked()))
+
+
+def _apart(rows: Rows) -> Rows:
+    """The first of those that would be written on each other."""
+    most = max(row["nopm"] for row in rows)
+    kept: Rows = []
+    for row in rows:
+        if not any(
+            abs(row["nopm"] - each["nopm"]) < ON_EACH_OTHER * most
+            and abs(math.log(row["value"] / each["value"])) < 2 * ON_EACH_OTHER
+            for each in kept
+        ):
+            kept.append(row)
+    return kept
 
 
 def _table(quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:

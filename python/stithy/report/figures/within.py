@@ -30,7 +30,7 @@ NAME_LETTERS = 24
 """Own: of longer names beginning and end are drawn; the data have them whole."""
 
 NAMED_MOST = 4
-"""Own: a title tells of so many candidates; of more the one with fewest and the one with most."""
+"""Own: a title tells each of so many candidates; of more the range."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +79,19 @@ def _title(context: Context, limit: Limit, rows: Sequence[_Row]) -> str:
     unit_name = f"{context.level_unit}s"
     if not known:
         return f"No measured number of {unit_name} is within {limit.text}"
-    shown = known
-    if len(known) > NAMED_MOST:
-        ordered = sorted(known, key=lambda row: row.served.users or 0)
-        shown = [ordered[0], ordered[-1]]
-    between = ", on the others between" if len(shown) < len(known) else ""
-    each = [f"{_number(row.served)} on {row.candidate}" for row in shown]
+    head = f"{unit_name.capitalize()} within {limit.text}"
+    if len(rows) > NAMED_MOST:
+        return f"{head}: {_range([row.served for row in known])}"
+    each = [f"{_number(row.served)} on {row.candidate}" for row in known]
     none = [row.candidate for row in rows if row.served.users is None]
-    told = f", none of {listing(none)}" if none and len(rows) <= NAMED_MOST else ""
-    return f"{unit_name.capitalize()} within {limit.text}: {listing(each)}{between}{told}"
+    return f"{head}: {listing(each)}{f', no level of {listing(none)}' if none else ''}"
+
+
+def _range(served: Sequence[Within]) -> str:
+    """`from 4 to at least 13, by candidate`, `4 on each candidate`."""
+    ordered = sorted(served, key=lambda each: (each.users or 0, each.at_least))
+    low, high = _number(ordered[0]), _number(ordered[-1])
+    return f"{low} on each candidate" if low == high else f"from {low} to {high}, by candidate"
 
 
 def _number(served: Within) -> str:

@@ -76,12 +76,12 @@ def test_marks_are_filled_where_the_limit_is_obeyed_and_hollow_where_it_is_not(
     assert "a cross where no valid window tells" in found.caption
 
 
-def test_many_candidates_are_named_by_their_ends(tmp_path: Path) -> None:
+def test_of_many_candidates_the_title_tells_the_range(tmp_path: Path) -> None:
     """Each has its row all the same."""
     names = tuple(f"candidate-number-{index}-of-a-long-list-of-ten" for index in range(10))
-    shape = Shape(candidates=names, users=(1, 4), duration_s=4, series=False, limit=LIMIT)
+    shape = Shape(candidates=names, users=(1, 4, 8), duration_s=4, series=False, limit=LIMIT)
     found = figure(tmp_path, shape)
-    assert ", on the others between" in found.title
+    assert found.title.endswith(": from 4 to at least 8, by candidate")
     assert found.table.frame["candidate"].n_unique() == 10
     assert found.spec["height"] == 300
 
