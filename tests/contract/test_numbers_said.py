@@ -394,8 +394,8 @@ CAPTIONS: Mapping[str, Expected] = {
 """Of those with numbers; the forest plot's counts what its own data do not draw."""
 
 ELSEWHERE = {"heat", "percentiles", "blocks", "within", "cost", "canary"}
-"""Families that need latency logs, more blocks, a limit, costs or a machine that changed:
-`tests/unit/report/figures` has such runs, and reads their files a second time."""
+"""Families that need latency logs, which `tests/unit/report/figures` reads a second time; or more
+blocks, a limit, costs or a machine that changed, of which `test_numbers_asked` has a run."""
 
 
 @pytest.mark.parametrize("name", TITLES)
