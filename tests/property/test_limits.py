@@ -27,7 +27,7 @@ def sights(draw: st.DrawFn) -> Sight:
         sessions(draw(st.integers(1, 90)), **groups), Cpus(4, draw(share)), Cpus(2, draw(share)),
         (Device("vda", draw(share), draw(some), draw(some)),),
         tuple(Reached("data", "bandwidth", each) for each in draw(st.lists(share, max_size=2))),
-        draw(st.booleans()), io_waited_share=draw(share), stalled_share=draw(share),
+        draw(st.booleans()), stalled_share=draw(share),
     )  # fmt: skip
 
 

@@ -18,10 +18,17 @@ def sight(**changes: Any) -> Sight:
     usual = Sight(
         window_id="w", places=4, is_open=False, paced=False, under_way=4.0, head_room=LITTLE,
         sessions=sessions(cpu=1.6, device=0.8, log=0.8, locks=0.4), host=Cpus(4, 0.4),
-        server=Cpus(2, 0.5), devices=(Device("vda", 0.3, 2.0, 0.8),), io_waited_share=0.6,
+        server=Cpus(2, 0.5), devices=disk(0.45, 2.0, 0.8),
         stalled_share=0.0,
     )  # fmt: skip
     return replace(usual, **changes)
+
+
+def disk(
+    used_share: float = 0.95, under_way: float = 8.0, reads_under_way: float = 2.5
+) -> tuple[Device, ...]:
+    """One device, nearly always in use."""
+    return (Device("vda", used_share, under_way, reads_under_way),)
 
 
 EVENTS = {

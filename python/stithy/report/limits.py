@@ -16,7 +16,7 @@ def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited
     manifest = run.manifest
     bound = manifest.database.cpus if manifest else None
     tables = Tables(
-        sampled, run.seconds, _cpus(manifest),
+        sampled, run.seconds, run.surroundings, _cpus(manifest),
         None if bound is None else len(bound),
         frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
         _abilities(manifest),

@@ -13,13 +13,11 @@ from stithy.report import caps
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
-from support.sample_sight import sessions, sight
+from support.sample_sight import disk, sessions, sight
 
 CAPPED = judge(sight(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
 FULL = judge(sight(server=Cpus(1, 0.95)))
-ALONE = judge(
-    sight(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), io_waited_share=0.9)
-)
+ALONE = judge(sight(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), devices=disk()))
 LATE = judge(sight(late="the hammer was late"))
 
 

@@ -9,7 +9,7 @@ from stithy.report import limit_tables
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
-from support.sample_sight import sessions, sight
+from support.sample_sight import disk, sessions, sight
 
 
 def _context(root: Path, shape: Shape) -> Context:
@@ -20,7 +20,7 @@ def _context(root: Path, shape: Shape) -> Context:
 def test_each_window_has_a_row_with_what_was_seen(tmp_path: Path) -> None:
     """What limited, what else held, and how much storage had of it at most."""
     context = _context(tmp_path, Shape(users=(4,)))
-    full = sight(server=Cpus(1, 0.95), sessions=sessions(log=2.4, cpu=1.0), io_waited_share=0.8)
+    full = sight(server=Cpus(1, 0.95), sessions=sessions(log=2.4, cpu=1.0), devices=disk(0.8))
     first = context.evidence.windows[0].id
     context.__dict__["limited"] = {first: replace(judge(full), window_id=first)}
     table = limit_tables.windows(context)

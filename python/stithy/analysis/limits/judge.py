@@ -4,7 +4,7 @@ Where no rule that could speak holds, a rule that could not may have: then it is
 Where all spoke, several limits have a part and none of them half.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -87,8 +87,16 @@ def judge(sight: Sight) -> Limited:
     """
     found = [(rule, rule.judge(sight)) for rule in rules().values()]
     judged = _ordered(_judged(rule, answer) for rule, answer in found if answer is not None)
-    by = next((each for each in judged if each.holds), None)
-    return Limited(sight.window_id, by, judged, sight.storage_share)
+    return Limited(sight.window_id, _tightest(judged), judged, sight.storage_share)
+
+
+def _tightest(judged: Sequence[Judged]) -> Judged | None:
+    """The first that holds, or the one that holds to which it yields; None where none does."""
+    held = [each for each in judged if each.holds]
+    if not held:
+        return None
+    before = getattr(rules()[held[0].rule], "YIELDS_TO", ())
+    return next((each for each in held if each.rule in before), held[0])
 
 
 def _judged(rule: ModuleType, answer: Answer) -> Judged:

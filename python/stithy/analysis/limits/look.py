@@ -18,7 +18,7 @@ from stithy.analysis.limits.waits import GROUPS, group_of
 from stithy.analysis.series import Sampled
 from stithy.analysis.validity.flags import Flag
 
-COLLECTORS = ("cpu", "block", "database", "drive", "pressure")
+COLLECTORS = ("cpu", "block", "database", "drive")
 EVENTS = "waiting_backends_by_event"
 
 Abilities = Mapping[tuple[str, str], Ability]
@@ -34,11 +34,12 @@ class Tables:
 
     `cpus`: how many the host has, `server_cpus` how
     many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
-    are.
+    are. `surroundings`: the table of that name.
     """
 
     sampled: Sampled
     seconds: pl.DataFrame
+    surroundings: pl.DataFrame
     cpus: int | None
     server_cpus: int | None
     emulated: frozenset[str]
@@ -54,6 +55,7 @@ def sights(evidence: Evidence, tables: Tables) -> tuple[Sight, ...]:
     values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
     stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
     growth, ends = _growth(evidence), _ends(tables.sampled.ended)
+    others = _others_cpus(tables.surroundings)
 
     def sight(window: Window) -> Sight:
         mine = values.get(window.id, {})
@@ -69,8 +71,7 @@ def sights(evidence: Evidence, tables: Tables) -> tuple[Sight, ...]:
             drives=tuple(_reached(window, mine, tables.abilities)),
             emulated=window.candidate in tables.emulated,
             late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
-            io_waited_share=mine.get(("pressure", "io", "some_share")),
-            stalled_share=stalled.get(window.id),
+            stalled_share=stalled.get(window.id), others_cpus=others.get(window.id),
             growth=growth.get((window.candidate, window.users)),
             unseen=_unseen(window, there, tables, ends),
         )  # fmt: skip
@@ -89,9 +90,13 @@ def _rate_per_s(window: Window) -> float | None:
 
 
 def _under_way(window: Window) -> float | None:
-    """Little's law: transactions a second times their mean response time."""
-    rate_per_s, response_s = _rate_per_s(window), window.value("response_mean_s")
-    return None if rate_per_s is None or response_s is None else rate_per_s * response_s
+    """Little's law: transactions a second times their mean response time.
+
+    In an open loop the time that they were served: who waits for a connection is nowhere yet.
+    """
+    what = "service_mean_s" if window.row["pace"] == "rate" else "response_mean_s"
+    rate_per_s, mean_s = _rate_per_s(window), window.value(what)
+    return None if rate_per_s is None or mean_s is None else rate_per_s * mean_s
 
 
 def _pool_waiting(window: Window) -> float | None:
@@ -123,6 +128,12 @@ def _growth(evidence: Evidence) -> dict[tuple[str, int], Growth]:
             share = (most / tpm - 1) / (more / users - 1)
             found[name, users] = Growth(more, most / tpm, share)
     return found
+
+
+def _others_cpus(surroundings: pl.DataFrame) -> dict[str, float]:
+    """How many CPUs programs used that are not of the run, by window."""
+    rows = surroundings.select("window_id", "others_cpu_s", "span_s").iter_rows()
+    return {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
 
 
 _LATE = (Flag.DRIVER_LATE,)

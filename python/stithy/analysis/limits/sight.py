@@ -76,11 +76,12 @@ class Sight:
     """One window.
 
     `places`: users of a closed loop, connections of an open one: how many can be under way.
-    `under_way`: transactions under way, by Little's law. `pool_waiting`: of these, those that wait
-    for a connection; None where each user has its own. `unserved_share`: of the transactions due in
-    an open loop. `drives`: of emulated drives. `late`: what the driver, `slowed` what the emulation
-    did wrong, in words. `io_waited_share`: of the time in which any task of the
-    host waited for a block device. `stalled_share`: throughput lost to stalls in checkpoints.
+    `under_way`: transactions under way, by Little's law; of an open loop those that are served.
+    `pool_waiting`: of these, those that wait for a connection; None where each user has its own.
+    `unserved_share`: of the transactions due in an open loop. `drives`: of emulated drives. `late`:
+    what the driver, `slowed` what the emulation did wrong, in words. `stalled_share`: throughput
+    lost to stalls in checkpoints. `others_cpus`: how many CPUs programs used that are not of the
+    run; None where nobody counted.
     """
 
     window_id: str
@@ -99,8 +100,8 @@ class Sight:
     emulated: bool = False
     late: str | None = None
     slowed: str | None = None
-    io_waited_share: float | None = None
     stalled_share: float | None = None
+    others_cpus: float | None = None
     growth: Growth | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
 
@@ -117,7 +118,7 @@ class Sight:
     def part(self, group: str) -> float | None:
         """Share of the users' time in sessions of a group; None where they were seen too seldom.
 
-        Waits for storage are at most as long as any task waited for a block device. A server is
+        Waits for storage are at most as long as its devices had a request under way. A server is
         asked by a session of its own, which needs a CPU: with few of them the others are seen
         waiting more often than they wait.
         Own: sessions at any moment over those who could have one.
@@ -142,29 +143,50 @@ class Sight:
         return 1.0 if self.sessions is None else (self.sessions.looks * self.places) ** -0.5
 
     @property
+    def devices_used_share(self) -> float | None:
+        """At most this share of the time had a request under way; None where no device told it.
+
+        Own: pressure stall information would be no bound. It is a mean over the CPUs by how busy
+        they are: other work on another CPU makes the waits on one of two look half as long.
+        """
+        known = [each.used_share for each in self.devices if each.used_share is not None]
+        return min(1.0, sum(known)) if known else None
+
+    @property
     def _true_share(self) -> float:
         """How much of the waits for storage that were seen can be true."""
-        if self.sessions is None or self.io_waited_share is None or not self.devices:
+        if self.sessions is None or self.devices_used_share is None:
             return 1.0
         seen = sum(self.sessions.by_group.get(group, 0.0) for group in STORAGE) / self.places
-        return min(1.0, self.io_waited_share / seen) if seen else 1.0
+        return min(1.0, self.devices_used_share / seen) if seen else 1.0
 
     @property
     def storage_share(self) -> float | None:
         """At most this share of the users' time went to storage; None where nothing tells it.
 
-        Own: waits of sessions for data and log; where too few were seen, the time in which any task
-        waited for a device, and what users did not pause.
+        Own: waits of sessions for data and log, and of those who queue behind them; where too few
+        were seen, the time in which a device was in use, and what users did not pause.
         """
         data, log, paused = self.part("device"), self.part("log"), self.pause_share
         most = [] if paused is None else [1 - paused]
         if data is not None and log is not None:
-            most.append(min(1.0, data + log))
-        elif self.io_waited_share is not None and self.devices:
-            most.append(self.io_waited_share)
+            most.append(min(1.0, self._with_queues(data + log, paused or 0.0)))
+        elif self.devices_used_share is not None:
+            most.append(self.devices_used_share)
         elif not paused:
             return None
         return min(most) if most else None
+
+    def _with_queues(self, share: float, paused: float) -> float:
+        """A share of the users' time with storage, and of waits for who was with storage then.
+
+        Who waits for a lock may wait for the storage of its holder, but only while a session waits
+        for storage. Who waits for a connection waits for all that the others do with theirs.
+        """
+        locks = self.part("locks")
+        share += (1.0 if locks is None else locks) * min(1.0, share * self.places)
+        served = 1 - paused - (self.pool_waiting or 0.0) / self.places
+        return share * (1 - paused) / served if served > 0 else 1.0
 
     @property
     def why_no_sessions(self) -> str:

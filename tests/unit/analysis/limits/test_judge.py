@@ -1,18 +1,33 @@
 """All rules on one window: the tightest bound, what else holds, and what could not be told."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
 from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, judge, rules
-from stithy.analysis.limits.sight import Cpus
-from support.sample_sight import sessions, sight
+from stithy.analysis.limits.sight import Cpus, Reached
+from support.sample_sight import disk, sessions, sight
 
 
 def test_the_tightest_bound_limits_and_the_others_come_after() -> None:
     """A full CPU, while sessions wait for the log for most of their time."""
-    found = judge(sight(server=Cpus(2, 0.95), sessions=sessions(log=2.6), io_waited_share=0.9))
+    found = judge(sight(server=Cpus(2, 0.95), sessions=sessions(log=2.6), devices=disk()))
     assert found.kind == "server-cpu"
     assert [each.rule for each in found.also] == ["log"]
     assert found.by is not None
     assert found.by.share == 0.95
+
+
+def test_waits_for_a_device_that_does_all_it_can_are_waits_for_its_rate() -> None:
+    """However long they are; a device that could do more is slow, and no more."""
+    waiting = sight(emulated=True, sessions=sessions(device=3.9), devices=disk(1.0))
+    full = judge(replace(waiting, drives=(Reached("data", "reads a second", 0.85),)))
+    assert full.kind == "device-rate"
+    assert [each.rule for each in full.also] == ["device-latency"]
+    free = judge(replace(waiting, drives=(Reached("data", "reads a second", 0.75),)))
+    assert free.kind == "device-latency"
 
 
 def test_several_limits_that_all_have_a_part_are_told_as_such() -> None:
@@ -39,7 +54,7 @@ def test_a_rule_that_could_not_speak_does_not_hide_one_that_holds() -> None:
 def test_a_window_of_which_nothing_was_watched_is_not_determined() -> None:
     """No rule takes what is missing for 0."""
     blind = sight(
-        sessions=None, host=None, server=None, devices=(), io_waited_share=None,
+        sessions=None, host=None, server=None, devices=(),
         stalled_share=None, head_room=HeadRoom(None, None, None),
         unseen=dict.fromkeys(("cpu", "block", "database"), "nobody looked"),
     )  # fmt: skip
@@ -82,6 +97,29 @@ def test_users_who_spend_a_fifth_of_their_time_with_storage_leave_it_a_part() ->
     assert found.kind == "users"
     assert found.storage_share == 0.2
     assert found.is_storage_result
+
+
+def test_who_waits_for_a_connection_waits_for_the_storage_of_the_others() -> None:
+    """Two of 32 have one and are nearly always at the log: quicker flushes help."""
+    pooled = sight(
+        places=32, under_way=32.0, pool_waiting=30.0, server=Cpus(1, 0.1),
+        sessions=sessions(log=1.8, cpu=0.2), devices=disk(),
+    )  # fmt: skip
+    found = judge(pooled)
+    assert found.kind == "pool"
+    assert found.storage_share == pytest.approx(0.9)
+    assert found.is_storage_result
+
+
+def test_who_waits_for_a_lock_may_wait_for_the_storage_of_its_holder() -> None:
+    """But no longer than any session was seen to wait for storage."""
+    held: dict[str, Any] = {"places": 24, "under_way": 24.0, "server": Cpus(1, 0.1)}
+    slow = judge(sight(**held, sessions=sessions(locks=21.6, log=1.2, cpu=0.2)))
+    assert slow.kind == "locks"
+    assert slow.storage_share == pytest.approx(0.95)
+    quick = judge(sight(**held, sessions=sessions(locks=21.6, log=0.048, cpu=1.2)))
+    assert quick.storage_share == pytest.approx(0.002 + 0.9 * 0.048)
+    assert not quick.is_storage_result
 
 
 def test_every_rule_has_all_that_the_report_says_of_it() -> None:

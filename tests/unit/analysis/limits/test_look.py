@@ -22,7 +22,7 @@ def _sight(context: Context, window: str, **more: object) -> Sight:
     known: dict[str, object] = {
         "cpus": 2, "server_cpus": None, "emulated": frozenset(), "abilities": {}, **more,
     }  # fmt: skip
-    tables = Tables(context.sampled, run.seconds, **known)  # type: ignore[arg-type]  # as above
+    tables = Tables(context.sampled, run.seconds, run.surroundings, **known)  # type: ignore[arg-type]  # as above
     found = {each.window_id: each for each in sights(context.evidence, tables)}
     return found[window]
 
@@ -98,6 +98,15 @@ def test_cpus_work_where_they_are_neither_idle_nor_waiting(tmp_path: Path) -> No
     assert _sight(context, DISK, cpus=None).host is None
 
 
+def test_other_programs_are_told_with_the_cpus_that_they_used(tmp_path: Path) -> None:
+    """Where nobody counted them it is not known."""
+    context = _context(tmp_path)
+    row = context.run.surroundings.row(by_predicate=pl.col("window_id") == DISK, named=True)
+    assert _sight(context, DISK).others_cpus == pytest.approx(row["others_cpu_s"] / row["span_s"])
+    context.run.directory.window(DISK).table("surroundings").unlink()
+    assert _sight(_context_again(tmp_path), DISK).others_cpus is None
+
+
 def test_growth_is_that_to_the_next_level(tmp_path: Path) -> None:
     """From 4 to 13 users; the highest level has none."""
     context = _context(tmp_path)
@@ -139,6 +148,9 @@ def test_an_open_loop_has_as_many_places_as_connections(tmp_path: Path) -> None:
     seen = _sight(context, DISK)
     done = pl.read_parquet(context.run.directory.window(DISK).table("window"))["transactions"][0]
     assert (seen.is_open, seen.places) == (True, 3)
+    types = pl.read_parquet(context.run.directory.window(DISK).table("transactions"))
+    service_s = types.filter(pl.col("transaction") == "all")["service_mean_s"][0]
+    assert seen.under_way == pytest.approx(done / 20 * service_s)
     assert seen.unserved_share == pytest.approx(500 / (500 + done))
 
 

@@ -1,10 +1,13 @@
 """Rules about resources that fill: CPUs, and what a device can do in a second."""
 
+from types import ModuleType
+from typing import Any
+
 import pytest
 
 from stithy.analysis.limits.rules import device_rate, host_cpu, server_cpu
 from stithy.analysis.limits.sight import Cpus, Device, Reached
-from support.sample_sight import sight
+from support.sample_sight import sessions, sight
 
 
 def test_busy_cpus_of_the_server_are_told_with_their_use() -> None:
@@ -28,6 +31,27 @@ def test_cpus_of_the_host_need_samples() -> None:
     """Missing is not idle."""
     assert host_cpu.judge(sight(host=Cpus(4, 0.93))).share == 0.93
     assert host_cpu.judge(sight(host=None, unseen={"cpu": "no samples"})).because == "no samples"
+
+
+@pytest.mark.parametrize("rule", [server_cpu, host_cpu])
+def test_cpus_that_others_fill_limit_only_where_sessions_want_them(rule: ModuleType) -> None:
+    """Who waits for the log is woken at once, whatever nicer programs fill the CPU meanwhile."""
+    full: dict[str, Any] = {"server": Cpus(2, 0.95), "host": Cpus(2, 0.95), "others_cpus": 0.7}
+    waiting = rule.judge(sight(**full, sessions=sessions(log=3.5, cpu=0.5)))
+    assert waiting.share is None
+    assert waiting.because.endswith("busy 95 % of the time, up to 35 % with other programs")
+    working = rule.judge(sight(**full, sessions=sessions(cpu=3.5, log=0.5)))
+    assert working.share == 0.95
+    assert rule.judge(sight(**full, sessions=None)).share is None
+
+
+@pytest.mark.parametrize("rule", [server_cpu, host_cpu])
+def test_a_little_work_of_others_changes_nothing(rule: ModuleType) -> None:
+    """CPUs that the run fills by itself are full."""
+    full: dict[str, Any] = {"server": Cpus(2, 0.95), "host": Cpus(2, 0.95), "others_cpus": 0.2}
+    answer = rule.judge(sight(**full, sessions=sessions(log=3.5, cpu=0.5)))
+    assert answer.share == 0.95
+    assert answer.says.endswith("busy 95 % of the time")
 
 
 def test_an_emulated_drive_is_held_against_its_profile() -> None:

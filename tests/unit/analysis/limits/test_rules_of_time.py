@@ -15,7 +15,7 @@ from stithy.analysis.limits.rules import (
     users,
 )
 from stithy.analysis.limits.sight import Cpus, Device, Growth, Sight
-from support.sample_sight import sessions, sight
+from support.sample_sight import disk, sessions, sight
 
 
 def _share(answer: Answer | None) -> float:
@@ -63,6 +63,12 @@ def test_a_server_without_cpus_of_its_own_works_for_no_more_users_than_were_seen
     assert _share(users.judge(shared)) == pytest.approx(1.0 / 4)
 
 
+def test_the_work_of_other_programs_is_not_the_users() -> None:
+    """A CPU that others fill works for no user."""
+    beside = sight(places=1, under_way=1.0, server=Cpus(1, 0.95), others_cpus=0.8)
+    assert _share(users.judge(beside)) == pytest.approx(0.15)
+
+
 def test_an_open_loop_that_is_served_does_what_was_asked() -> None:
     """Its rate is the limit; where transactions pile up it is not."""
     assert _share(users.judge(sight(is_open=True, unserved_share=0.002))) == pytest.approx(0.998)
@@ -85,40 +91,41 @@ def test_users_are_not_judged_by_what_was_not_seen(seen: Sight, missing: str) ->
 
 def test_waits_for_data_are_a_share_of_all_users() -> None:
     """Two and a half of four wait: 62 %; just under a half is a near miss."""
-    waiting = sight(sessions=sessions(device=2.5, cpu=1.0), io_waited_share=0.95, devices=_disk())
+    waiting = sight(sessions=sessions(device=2.5, cpu=1.0), devices=disk())
     assert _share(device_latency.judge(waiting)) == pytest.approx(0.625)
-    less = sight(sessions=sessions(device=1.96, cpu=1.0), io_waited_share=0.95, devices=_disk())
+    less = sight(sessions=sessions(device=1.96, cpu=1.0), devices=disk())
     assert _share(device_latency.judge(less)) < device_latency.HOLDS_FROM
-
-
-def _disk(under_way: float = 8.0) -> tuple[Device, ...]:
-    return (Device("vda", 0.9, under_way, 2.5),)
 
 
 def test_waits_that_are_not_on_the_device_are_not_its_latency() -> None:
     """Sessions wait for reads, and the device has hardly any under way: it is memory, or a CPU."""
-    cached = sight(
-        sessions=sessions(device=3.0), devices=_disk(under_way=0.2), io_waited_share=0.95
-    )
+    cached = sight(sessions=sessions(device=3.0), devices=disk(under_way=0.2))
     assert _share(device_latency.judge(cached)) == pytest.approx(0.05)
 
 
-def test_sessions_cannot_wait_longer_for_storage_than_any_task_did() -> None:
+def test_sessions_cannot_wait_longer_for_storage_than_it_was_in_use() -> None:
     """A server with one CPU is asked by a session that needs it, so the others seem to wait."""
-    seen = sight(sessions=sessions(device=1.6, log=2.0), io_waited_share=0.27, devices=_disk())
+    seen = sight(sessions=sessions(device=1.6, log=2.0), devices=disk(0.27))
     assert _share(device_latency.judge(seen)) == pytest.approx(0.27 * 1.6 / 3.6)
     assert _share(log.judge(seen)) == pytest.approx(0.27 * 2.0 / 3.6)
 
 
-def test_without_block_devices_pressure_says_nothing_of_waits() -> None:
-    """Storage over a network need not be counted by the kernel as waiting for a block device."""
-    remote = sight(sessions=sessions(device=3.0), devices=(), io_waited_share=0.01)
+def test_devices_of_several_roles_are_in_use_one_after_the_other_at_most() -> None:
+    """Log and data on drives of their own: a session waits for the one, then for the other."""
+    two = (Device("data", 0.3, 1.0, 0.5), Device("log", 0.6, 1.0, 0.0))
+    seen = sight(sessions=sessions(device=1.0, log=3.0), devices=two)
+    assert _share(log.judge(seen)) == pytest.approx(0.9 * 3.0 / 4.0)
+
+
+def test_waits_for_storage_without_a_block_device_are_believed() -> None:
+    """The kernel does not count storage over a network."""
+    remote = sight(sessions=sessions(device=3.0), devices=())
     assert _share(device_latency.judge(remote)) == pytest.approx(0.75)
 
 
 def test_reads_of_the_device_tell_where_sessions_were_not_sampled() -> None:
     """Sessions wait for each of their reads."""
-    blind = sight(sessions=None, devices=_disk(), io_waited_share=0.8)
+    blind = sight(sessions=None, devices=disk())
     assert _share(device_latency.judge(blind)) == pytest.approx(2.5 / 4)
     nothing = device_latency.judge(sight(sessions=None, devices=()))
     assert nothing.because == "sessions of the database were not sampled"
@@ -126,15 +133,15 @@ def test_reads_of_the_device_tell_where_sessions_were_not_sampled() -> None:
 
 def test_waits_for_the_log_are_a_share_of_all_users() -> None:
     """Three of four wait for the commit log."""
-    assert _share(log.judge(sight(sessions=sessions(log=3.0), io_waited_share=0.9))) == 0.75
-    assert _share(log.judge(sight(sessions=sessions(log=1.9), io_waited_share=0.9))) < 0.5
+    assert _share(log.judge(sight(sessions=sessions(log=3.0), devices=disk()))) == 0.75
+    assert _share(log.judge(sight(sessions=sessions(log=1.9), devices=disk()))) < 0.5
 
 
 def test_little_waiting_for_any_storage_is_little_waiting_for_the_log() -> None:
     """Also where sessions were looked at too seldom to tell what they waited for."""
-    few = sight(places=1, sessions=sessions(looks=3, log=0.9), io_waited_share=0.3)
+    few = sight(places=1, sessions=sessions(looks=3, log=0.9), devices=disk(0.3))
     assert _share(log.judge(few)) == pytest.approx(0.3)
-    more = sight(places=1, sessions=sessions(looks=3, log=0.9), io_waited_share=0.7)
+    more = sight(places=1, sessions=sessions(looks=3, log=0.9), devices=disk(0.7))
     assert log.judge(more).because == "3 looks at sessions are too few for a share of their time"
 
 

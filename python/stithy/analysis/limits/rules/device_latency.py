@@ -11,6 +11,8 @@ TOLD = "{share} of the users' time"
 MEASURE = "waits for reads and writes of data files, as a share of the users' time"
 HOLDS_FROM = HALF
 IS_STORAGE = True
+YIELDS_TO = ("device-rate",)
+"""Who queues for a device that does all it can waits for its rate, not for its answers."""
 
 
 def judge(sight: Sight) -> Answer:
@@ -33,8 +35,8 @@ def _by_counters(sight: Sight, device: Device | None) -> Answer:
     if device is None or device.reads_under_way is None:
         return unknown(sight.why_no_sessions)
     share = min(1.0, device.reads_under_way / sight.places)
-    if sight.io_waited_share is not None:
-        share = min(share, sight.io_waited_share)
+    if sight.devices_used_share is not None:
+        share = min(share, sight.devices_used_share)
     return Answer(share, f"reads of the device took {percent(share)} of the users' time")
 
 

@@ -1,6 +1,7 @@
 """All CPUs of the host: those of server, driver, emulated drives and everything else."""
 
-from stithy.analysis.limits.rule import NEARLY_FULL, Answer, percent, unknown
+from stithy.analysis.limits.full import judge_cpus
+from stithy.analysis.limits.rule import NEARLY_FULL, Answer, unknown
 from stithy.analysis.limits.sight import Sight
 
 NAME = "host-cpu"
@@ -21,5 +22,4 @@ def judge(sight: Sight) -> Answer:
     """
     if sight.host is None:
         return unknown(sight.unseen.get("cpu", "the CPUs were not sampled"))
-    share = sight.host.used_share
-    return Answer(share, f"the host's CPUs were busy {percent(share)} of the time")
+    return judge_cpus(sight, sight.host, "the host's CPUs were")

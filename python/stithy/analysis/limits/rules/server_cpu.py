@@ -1,6 +1,7 @@
 """The CPUs that the database server is bound to."""
 
-from stithy.analysis.limits.rule import NEARLY_FULL, Answer, percent, unknown
+from stithy.analysis.limits.full import judge_cpus
+from stithy.analysis.limits.rule import NEARLY_FULL, Answer, unknown
 from stithy.analysis.limits.sight import Sight
 
 NAME = "server-cpu"
@@ -21,7 +22,5 @@ def judge(sight: Sight) -> Answer | None:
     if sight.server is not None:
         many = sight.server.count > 1
         who = "the server's CPUs were" if many else "the server's CPU was"
-        return Answer(
-            sight.server.used_share, f"{who} busy {percent(sight.server.used_share)} of the time"
-        )
+        return judge_cpus(sight, sight.server, who)
     return unknown(sight.unseen["cpu"]) if "cpu" in sight.unseen else None

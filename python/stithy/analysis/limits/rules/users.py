@@ -57,7 +57,7 @@ def _asked(sight: Sight) -> Answer:
 
 
 def _own_work(sight: Sight) -> float | None:
-    """Share of the users' time in which the server worked for them on a CPU."""
+    """Share of the users' time in which the server worked for them on a CPU, at least."""
     if sight.server is not None:
         busy = sight.server.used_share * sight.server.count
     elif sight.host is not None and (part := sight.part("cpu")) is not None:
@@ -65,6 +65,7 @@ def _own_work(sight: Sight) -> float | None:
         busy = min(sight.host.used_share * sight.host.count, part * sight.places)
     else:
         return None
+    busy = max(0.0, busy - (sight.others_cpus or 0.0))
     under_way = sight.places if sight.under_way is None else sight.under_way
     return min(1.0, busy / sight.places, under_way / sight.places)
 
