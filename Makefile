@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 CODE := python tests tools benches
 # All of them are run, whatever target one misses; the exit code is that of the last that failed.
 BENCHES := hammer collectors ledger users drives verdicts report
-PROOFS := prove resumes null_studies
+PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
 # Tests with servers and drives, which another test beside them would make late: one at a time.
@@ -51,7 +51,7 @@ python-test:
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
 
-prove: setup ## prove for hours that drives are disks (root), killed runs resume, verdicts hold
+prove: setup ## prove for hours that drives are disks (root), killed runs resume, verdicts and limits hold
 	@code=0; for each in $(PROOFS); do nice -n 5 $(PYTHON) benches/$$each.py || code=$$?; done; exit $$code
 
 bench: setup ## measure hammer, collectors, a ledger, many users, drives, verdicts and the report

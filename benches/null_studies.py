@@ -15,10 +15,8 @@ killed and started again, the proof does what is missing. The runs themselves st
 `verdicts.py` that happens to 4 of 100 such proofs if 1.5 % of verdicts are wrong.
 """
 
-import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -34,10 +32,8 @@ from stithy.analysis.verdict.decide import DIFFERENT, Call
 from stithy.exits import Exit
 from stithy.report.context import context_of
 from stithy.results.read import read_run
-from stithy.wire.find import DRIVE, HAMMER, find_program
+from studies import PLACE, fingerprint, stithy
 
-ROOT = Path(__file__).resolve().parent.parent
-PLACE = ROOT / "target" / "prove"
 FOLDER = Path("/var/tmp/stithy-null-studies")
 """For databases; what a killed proof left there is removed by the next."""
 
@@ -80,7 +76,7 @@ def main(words: Sequence[str]) -> int:
             print(f"another proof goes on in {FOLDER}: wait for its end")
             return Exit.PRECONDITION
         clean()
-        name = f"null-studies-{fingerprint()}"
+        name = f"null-studies-{fingerprint(__file__)}"
         book = Book(PLACE / f"{name}.jsonl")
         for seed in book.missing(PROOF, studies):
             done = measured(seed, PLACE / name / str(seed))
@@ -92,15 +88,6 @@ def main(words: Sequence[str]) -> int:
     if studies >= STUDIES:
         keep("null-studies", {"study": STUDY, "drives": DRIVES}, {"parts": parts})
     return told(parts)
-
-
-def fingerprint() -> str:
-    """What all is proven by and of: the programs and this proof."""
-    sources = sorted((ROOT / "python/stithy").rglob("*.py"))
-    digest = hashlib.sha256()
-    for path in [find_program(DRIVE), find_program(HAMMER), Path(__file__), *sources]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def storage(seed: int) -> str:
@@ -115,20 +102,9 @@ def study_text(seed: int) -> str:
     return STUDY.format(seed=seed, candidate=on, users=USERS)
 
 
-def stithy(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """A command of Stithy, with a state directory of its own."""
-    environment = {
-        **os.environ,
-        "STITHY_STATE": str(FOLDER / "state"),
-        "PYTHONPATH": str(ROOT / "python"),
-    }
-    command = [sys.executable, "-m", "stithy", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
-
-
 def clean() -> None:
     """Remove what a study left; nothing where it came to its end."""
-    stithy("clean")
+    stithy(FOLDER, "clean")
 
 
 def measured(seed: int, out: Path) -> Done:
@@ -139,7 +115,7 @@ def measured(seed: int, out: Path) -> Done:
     study.write_text(study_text(seed))
     about: Seen = {"storage": storage(seed), "load_before": os.getloadavg()[0]}
     began_s = time.monotonic()
-    ended = stithy("run", "--null", study, "--out", out)
+    ended = stithy(FOLDER, "run", "--null", study, "--out", out)
     about |= {"took_s": time.monotonic() - began_s, "load_after": os.getloadavg()[0]}
     if ended.returncode not in (Exit.OK, Exit.INVALID):
         failed = {"failed": ended.stderr[-2000:], "code": ended.returncode}
