@@ -159,10 +159,10 @@ CASES = (
     ),
     Case(
         "device-rate",
-        "caps of 120 requests and of 3 MB a second under the same server; a disk with one arm",
+        "caps of 120 requests and of 5 MB a second under the same server; a disk with one arm",
         {
             "requests": Drive(read_us=2_000, caps={"total_iops": 120}),
-            "bytes": Drive(read_us=2_000, caps={"total_bytes_per_s": 3_000_000}),
+            "bytes": Drive(read_us=2_000, caps={"total_bytes_per_s": 5_000_000}),
             "arm": "generic-7200",
             LIFTED: Drive(read_us=2_000),
         },
