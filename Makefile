@@ -7,7 +7,7 @@ BENCHES := hammer collectors ledger users drives verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
-# Tests with servers and drives, which another test beside them would make late: one at a time.
+# Tests that measure, which another test beside them would make late: one at a time.
 MEASURING := tests/e2e tests/real tests/browser
 # So many of the others at a time.
 AT_A_TIME ?= 2

@@ -5,10 +5,8 @@ that is missing the test is skipped with the reason, or fails if `--require` nam
 """
 
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +15,15 @@ import pytest
 from hypothesis import settings
 
 from capabilities import NOBODY, PROBES, missing
+from support.places import DISK, a_place
+from support.running import Stithy
 
 settings.register_profile("stithy", deadline=None)  # on a busy machine any test may be slow
 settings.load_profile("stithy")
 
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "needs_"
+UNMEASURED = ROOT / "tests/unmeasured"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,6 +54,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if unknown := sorted(_required(config) - PROBES.keys()):
         known = ", ".join(PROBES)
         raise pytest.UsageError(f"--require: unknown {', '.join(unknown)}: known are {known}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole programs come first: where two tests go at a time nobody waits for a last long one."""
+    items.sort(key=lambda item: UNMEASURED not in item.path.parents)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -107,15 +113,25 @@ def root() -> Path:
 
 
 @pytest.fixture
-def disk_place() -> Iterator[Path]:
-    """A directory on a disk, where the machine has one; pytest's own may lie in memory.
+def place() -> Iterator[Path]:
+    """A directory that the server's user can reach; pytest's own are closed to others."""
+    with a_place() as path:
+        yield path
 
-    Other users may enter it; pytest's own are closed to them.
-    """
-    path = Path(tempfile.mkdtemp(prefix="stithy-test-", dir="/var/tmp"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+
+@pytest.fixture
+def disk_place() -> Iterator[Path]:
+    """The same on a disk, where the machine has one; pytest's own may lie in memory."""
+    with a_place(DISK) as path:
+        yield path
+
+
+@pytest.fixture
+def stithy(place: Path) -> Iterator[Stithy]:
+    """`stithy` with a state directory of its own; used before `place` is removed."""
+    program = Stithy(place / "state")
+    yield program
+    program.end()
 
 
 @dataclass(frozen=True)

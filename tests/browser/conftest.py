@@ -39,6 +39,15 @@ def live(browser: Browser, usual: Path) -> Iterator[Tab]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def crowded(browser: Browser, crowd: Path) -> Iterator[Tab]:
+    """The page of ten candidates likewise."""
+    with tab(browser, Look()) as opened:
+        opened.open(crowd)
+        enliven(opened)
+        yield opened
+
+
 @pytest.fixture
 def pictures(pytestconfig: pytest.Config) -> Path | None:
     """Where pictures are wanted, None where they are not."""

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from support.browser import Browser, Look, Tab, tab
-from support.looking import enliven
 
 pytestmark = pytest.mark.needs_browser
 
@@ -28,17 +27,12 @@ def test_no_request_leaves_the_page_and_nothing_is_complained_of(live: Tab, usua
     assert asked == [usual.as_uri()]
 
 
-def test_names_with_markup_are_letters_in_interactive_figures_too(
-    browser: Browser, crowd: Path
-) -> None:
+def test_names_with_markup_are_letters_in_interactive_figures_too(crowded: Tab) -> None:
     """In the drawing, in the buttons, and under the mouse."""
-    with tab(browser, Look()) as page:
-        page.open(crowd)
-        enliven(page)
-        assert page.ask("document.querySelectorAll('main b').length") == 0
-        assert page.complaints == []
-        names = page.ask("[...document.querySelectorAll('.legend button')].map(b => b.innerText)")
-        assert '"<b>é 😀' in names
+    assert crowded.ask("document.querySelectorAll('main b').length") == 0
+    assert crowded.complaints == []
+    names = crowded.ask("[...document.querySelectorAll('.legend button')].map(b => b.innerText)")
+    assert '"<b>é 😀' in names
 
 
 def test_without_scripts_every_figure_is_there(plain: Tab) -> None:

@@ -140,6 +140,7 @@ def test_the_wheel_scrolls_the_page_until_a_figure_is_to_be_zoomed(page: Tab) ->
 
 def test_every_figure_with_an_axis_of_numbers_can_be_zoomed(live: Tab) -> None:
     """Also grids of charts, which zoom together."""
+    drawn(live)
     failed = live.ask("""(async () => {
         const failed = [];
         for (const figure of document.querySelectorAll("figure.figure")) {

@@ -1,12 +1,11 @@
 """Nothing sticks out, overlaps or is cut off at any width, in light and dark."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.browser import Browser, Look, Tab, tab
-from support.looking import LOOKS, enliven, looked_at
+from support.browser import Look, Tab
+from support.looking import LOOKS, looked_at
 
 pytestmark = pytest.mark.needs_browser
 
@@ -36,15 +35,6 @@ CUT = """[...document.querySelectorAll(".drawing > svg, .stage svg")].flatMap(dr
             || box.top < whole.top - 2 || box.bottom > whole.bottom + 2);
     }).map(text => `${drawing.closest("figure").id}: ${text.textContent}`);
 })"""
-
-
-@pytest.fixture(scope="module")
-def crowded(browser: Browser, crowd: Path) -> Iterator[Tab]:
-    """The page of ten candidates with every figure interactive."""
-    with tab(browser, Look()) as opened:
-        opened.open(crowd)
-        enliven(opened)
-        yield opened
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)

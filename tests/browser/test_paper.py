@@ -2,13 +2,12 @@
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
 
-from support.browser import Browser, Look, Tab, tab
-from support.looking import enliven, looked_at
+from support.browser import Look, Tab
+from support.looking import looked_at
 
 pytestmark = pytest.mark.needs_browser
 
@@ -16,15 +15,14 @@ A4_WIDTH_PX = round((210 - 2 * 14) / 25.4 * 96)
 """What is left of A4 between the page's margins, in pixels of the page."""
 
 
-@pytest.fixture(scope="module", params=["usual", "crowd"])
-def printed(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Tab]:
+@pytest.fixture(scope="module", params=["live", "crowded"])
+def printed(request: pytest.FixtureRequest) -> Iterator[Tab]:
     """Both pages, live and dark on the screen, and now looked at as they go to paper."""
-    page: Path = request.getfixturevalue(request.param)
-    with tab(browser, Look(dark=True)) as opened:
-        opened.open(page)
-        enliven(opened)
-        looked_at(opened, Look(width=A4_WIDTH_PX, dark=True, media="print"))
-        yield opened
+    page: Tab = request.getfixturevalue(request.param)
+    looked_at(page, Look(dark=True))
+    looked_at(page, Look(width=A4_WIDTH_PX, dark=True, media="print"))
+    yield page
+    looked_at(page, Look())
 
 
 def test_paper_is_light(printed: Tab) -> None:

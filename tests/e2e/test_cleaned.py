@@ -29,11 +29,11 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
     dead, live = place / "dead", place / "live"
     study = write_study(place / "dead.yaml", {"a": place / "a"}, users=[1])
     process = stithy.start("run", study, "--out", dead)
+    study = write_study(place / "live.yaml", {"b": place / "b"}, users=[1])
+    beside = stithy.start("run", study, "--out", live)
     wait_for(lambda: entries(dead, "making", kind="shared-memory"), process)
     process.kill()
     process.communicate()
-    study = write_study(place / "live.yaml", {"b": place / "b"}, users=[1])
-    beside = stithy.start("run", study, "--out", live)
     wait_for(lambda: entries(live, "making", kind="shared-memory"), beside)
     (place / "theirs").mkdir()
     (place / "theirs/precious").touch()

@@ -1,4 +1,4 @@
-"""Studies on emulated drives, from nothing to a report, and from a kill back to nothing."""
+"""Studies on emulated drives, from nothing to a report, and from a kill to the end."""
 
 import os
 import signal
@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.drives import places
 from stithy.drives.program import find
 from stithy.exits import Exit
 from stithy.results.hlog import read_hlog
@@ -40,18 +39,6 @@ def roles(backing: Path) -> str:
     )
 
 
-def nothing_is_left(state: Path) -> None:
-    """No drive and no entry of a run; mounts are among what `left_by` looks for."""
-    assert places.all_folders() == []
-    assert not list((state / "runs").glob("*.jsonl"))
-
-
-@pytest.fixture(autouse=True)
-def own_state(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The drives that this process looks for are those of the test's own runs."""
-    monkeypatch.setenv("STITHY_STATE", str(place / "state"))
-
-
 def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
     stithy: Stithy, place: Path
 ) -> None:
@@ -74,7 +61,8 @@ def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
     assert "EMULATED drives: one = generic-nvme" in page_text(RunDirectory(out).page)
     assert left_by(out) == []
     assert list((place / "images").iterdir()) == []
-    nothing_is_left(place / "state")
+    assert stithy.drives() == []
+    assert stithy.registered() == []
 
 
 def assert_measured(out: Path, drives: Mapping[str, list[str]]) -> None:
@@ -95,36 +83,14 @@ def assert_measured(out: Path, drives: Mapping[str, list[str]]) -> None:
     assert restores["identical"].all()
 
 
-MOMENTS = ("drive", "mount", "tree", "window")
-
-
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_a_run_on_drives_that_is_killed_can_be_cleaned(
-    stithy: Stithy, place: Path, moment: str
-) -> None:
-    """While the drive comes up, while its file system does, while loading, and in a window."""
-    study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,), duration="30 s")
-    out = place / "out"
-    running = stithy.start("run", study, "--out", out)
-    if moment == "window":
-        wait_for(lambda: _began(out), running)
-    else:
-        wait_for(lambda: [e for e in entries(out, "making") if e.facts["kind"] == moment], running)
-    os.kill(running.pid, signal.SIGKILL)
-    running.communicate()
-    cleaned = stithy.run("clean")
-    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
-    assert left_by(out) == []
-    nothing_is_left(place / "state")
-
-
-RESUMED: dict[str, Callable[[Path], object]] = {
-    "its master copy had not been finished": lambda out: entries(out, "drives-unpaced"),
-    "its master copy is gone: what it lay on was removed, or is made anew": lambda out: (
-        seconds_measured(out, "w-a-u2-b0") >= 1
-    ),
+NOT_FINISHED = "its master copy had not been finished"
+GONE = "its master copy is gone: what it lay on was removed, or is made anew"
+RESUMED: dict[str, tuple[tuple[int, ...], Callable[[Path], object]]] = {
+    NOT_FINISHED: ((1,), lambda out: entries(out, "drives-unpaced")),
+    GONE: ((1, 2), lambda out: seconds_measured(out, "w-a-u2-b0") >= 1),
 }
-"""Moments of a kill: while the database is loaded, and in the second window; by what is told."""
+"""Levels, and the moment of the kill: while the database is loaded, and in the second window; by
+what is told."""
 
 
 @pytest.mark.parametrize("because", RESUMED)
@@ -132,10 +98,11 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
     stithy: Stithy, place: Path, because: str
 ) -> None:
     """Those that were up go with what they held; the logs of both sessions are kept."""
-    study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1, 2), duration="3 s")
+    users, is_the_moment = RESUMED[because]
+    study = write_study(place / "s.yaml", {"a": PLAIN}, users=users)
     out = place / "out"
     running = stithy.start("run", study, "--out", out)
-    wait_for(lambda: RESUMED[because](out), running)
+    wait_for(lambda: is_the_moment(out), running)
     assert not cpus_of_drives(out) & set(manifest(out)["database"]["cpus"] or ())
     os.kill(running.pid, signal.SIGKILL)
     running.communicate()
@@ -152,7 +119,8 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
     assert read_hlog(first)
     assert read_hlog(first.parent / "session-2" / first.name)
     assert left_by(out) == []
-    nothing_is_left(place / "state")
+    assert stithy.drives() == []
+    assert stithy.registered() == []
 
 
 def cpus_of_drives(out: Path) -> set[int]:
@@ -162,35 +130,3 @@ def cpus_of_drives(out: Path) -> set[int]:
     found = [program for folder in folders if (program := find(folder))]
     assert found
     return set().union(*(os.sched_getaffinity(each.pid) for each in found))
-
-
-def _began(out: Path) -> bool:
-    """Whether users work in any window."""
-    windows = RunDirectory(out).windows
-    names = [each.name for each in windows.iterdir()] if windows.is_dir() else []
-    return any(seconds_measured(out, name) for name in names)
-
-
-def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
-    stithy: Stithy, place: Path
-) -> None:
-    """I/O errors instead of a hung machine; the message names the candidate."""
-    study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1,), duration="8 s")
-    out = place / "out"
-    running = stithy.start("run", study, "--out", out)
-    wait_for(lambda: _began(out), running)
-    for pid in _drive_programs():
-        os.kill(pid, signal.SIGKILL)
-    _, told = running.communicate(timeout=120)
-    assert running.returncode != 0, told
-    assert left_by(out) == []
-    nothing_is_left(place / "state")
-
-
-def _drive_programs() -> list[int]:
-    """The programs of this test's own runs."""
-    from stithy.drives.program import find
-
-    found = [find(folder) for folder in places.all_folders()]
-    assert found
-    return [each.pid for each in found if each is not None]

@@ -1,7 +1,5 @@
 """Real windows into which somebody meddles, each in another way: each is told, and no other."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from stithy.secrets import Secret
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.hammer import NOBODY, Driven, Hammer, RunRequest, Watch
+from support.places import a_place
 from support.running import entries, left_by, write_study
 
 pytestmark = [pytest.mark.needs_postgresql, pytest.mark.needs_cgroup]
@@ -83,27 +82,25 @@ def widen(out: Path) -> None:
 @pytest.fixture(scope="module")
 def meddled() -> Iterator[Context]:
     """A run whose windows were meddled with, but for the first."""
-    place = Path(tempfile.mkdtemp(prefix="stithy-test-"))
-    place.chmod(0o755)
-    out = place / "out"
-    with pytest.MonkeyPatch.context() as patch:
 
-        def fall(url: Secret) -> None:
-            def sample(self: Cpu) -> None:
-                raise RuntimeError("it fell")
+    def fall(url: Secret) -> None:
+        def sample(self: Cpu) -> None:
+            raise RuntimeError("it fell")
 
-            patch.setattr(Cpu, "sample", sample)
+        patch.setattr(Cpu, "sample", sample)
 
+    with a_place() as place, pytest.MonkeyPatch.context() as patch:
+        out = place / "out"
         deeds = {2: commit, 3: skip_an_order, 4: lambda url: widen(out), 5: fall}
         patch.setenv("STITHY_STATE", str(place / "state"))
         patch.setattr(Meddler, "deeds", deeds, raising=False)
         study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1, 2, 3, 4, 5])
         tools = Tools(hammer=lambda runner, cpus: lambda url: Meddler(runner, url))
         outcome = execute(start_run(study, out, Stop(), lambda event: None, tools))
-    assert outcome.error is None
-    assert left_by(out) == []
-    yield context_of(read_run(out))
-    shutil.rmtree(place)
+        patch.undo()
+        assert outcome.error is None
+        assert left_by(out) == []
+        yield context_of(read_run(out))
 
 
 def window(context: Context, users: int) -> Window:

@@ -24,19 +24,16 @@ from support.running import (
 
 pytestmark = pytest.mark.needs_postgresql
 
-LOAD = {
-    "repeat": "",
-    "find": "max users with p95 of new-order ≤ 12 ms",
-    "find_within": "[1, 4]",
-}
+FIND = "max users with p95 of new-order ≤ 12 ms"
 LIMIT_S = 0.012
 NAMES = ("a", "b")
 
 
-def study(place: Path) -> Path:
-    """Two directories, windows of a second, at most four users."""
+def study(place: Path, most: int) -> Path:
+    """Two directories, windows of a second, at most so many users."""
     candidates = {name: place / name for name in NAMES}
-    return write_study(place / "study.yaml", candidates, users=None, duration="1 s", load=LOAD)
+    load = {"repeat": "", "find": FIND, "find_within": f"[1, {most}]"}
+    return write_study(place / "study.yaml", candidates, users=None, duration="1 s", load=load)
 
 
 def p95_s(out: Path, window_id: str) -> float | None:
@@ -68,7 +65,7 @@ def holds_what_its_windows_say(out: Path) -> None:
 def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) -> None:
     """On a busy machine no window may be valid: then it says that, and the exit code is 5."""
     out = place / "out"
-    ended = stithy.run("run", study(place), "--out", out)
+    ended = stithy.run("run", study(place, 4), "--out", out)
     assert ended.returncode in (Exit.OK, Exit.INVALID), ended.stderr
     holds_what_its_windows_say(out)
     assert "a search with" in ended.stdout
@@ -82,7 +79,7 @@ def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) ->
 def test_a_search_that_was_killed_goes_on(stithy: Stithy, place: Path) -> None:
     """Inside a window that it had tried: what was measured is kept, the rest is searched for."""
     out = place / "out"
-    process = stithy.start("run", study(place), "--out", out)
+    process = stithy.start("run", study(place, 2), "--out", out)
     wait_for(lambda: _is_in_a_second_window(out), process)
     process.kill()
     process.communicate()

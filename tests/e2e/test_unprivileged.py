@@ -1,6 +1,5 @@
 """Without any rights everything works but the memory limit, and that is said."""
 
-import json
 import os
 from pathlib import Path
 
@@ -31,21 +30,3 @@ def test_a_user_without_rights_gets_a_report(place: Path, unprivileged: Unprivil
     assert left_by(place / "out") == []
     assert stithy.registered() == []
     assert not (place / "a").exists()
-
-
-def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
-    place: Path, unprivileged: Unprivileged, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also with a folder on the PATH that is closed; nothing is a bug, and nothing is made."""
-    closed = place / "closed"
-    closed.mkdir(mode=0o700 if os.geteuid() == 0 else 0o000)
-    monkeypatch.setenv("PATH", f"{closed}/bin:{os.environ['PATH']}")
-    stithy = Stithy(place / "state", prefix=unprivileged.stithy())
-    told = stithy.run("doctor", "--json")
-    assert told.returncode == 3, told.stderr
-    assert "root" in [each["what"] for each in json.loads(told.stdout)["demo"]["lacks"]]
-    written = stithy.run("new", "-", "--short", "--warehouses", "1")
-    assert written.returncode == 0, written.stderr
-    study = place / "study.yaml"
-    study.write_text(written.stdout)
-    assert stithy.run("plan", study).returncode == 0

@@ -8,6 +8,7 @@ from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.hosts.runner import LocalRunner
+from stithy.registry import plugins
 from stithy.run.context import Context
 from stithy.run.deciding import Judge
 from stithy.run.equip import Tools
@@ -18,6 +19,14 @@ from stithy.run.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from support.running import write_study
+
+
+def load_plugins() -> None:
+    """What a run loads on its way, for those who fork before it: it is loaded once, and not each
+    time.
+    """
+    for family in ("provider", "engine", "workload", "collector", "scenario"):
+        plugins(family)
 
 
 @dataclass

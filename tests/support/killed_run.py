@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fakes.clock import FakeClock
 from stithy.run.clean import clean
-from support.faked_run import FakedRun
+from support.faked_run import FakedRun, load_plugins
 from support.running import left_by
 
 EVERYTHING = {"calibrate": "true", "ledger": "true"}
@@ -46,6 +46,7 @@ def killed_at(root: Path, fatal: int) -> bool:
 
 def main(directory: Path) -> None:
     """Kill earlier and later until a run comes to its end."""
+    load_plugins()
     found = []
     for fatal in range(1, 1000):
         root = directory / str(fatal)

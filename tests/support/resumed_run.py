@@ -23,7 +23,7 @@ from fakes.clock import FakeClock
 from stithy.results.layout import RunDirectory
 from stithy.run.deciding import Standing
 from stithy.run.journal import Entry, read_journal
-from support.faked_run import FakedRun
+from support.faked_run import FakedRun, load_plugins
 from support.killed_run import DeadlyClock
 from support.more_windows import two_more
 
@@ -212,6 +212,7 @@ def broken(out: Path) -> int:
 
 def main(directory: Path, seed: int, kills: int) -> None:
     """Draw the moments, kill and resume at each."""
+    load_plugins()
     os.environ["STITHY_STATE"] = str(directory / "whole-state")
     (directory / "whole").mkdir()
     readings, lines = whole(directory / "whole")

@@ -15,6 +15,7 @@ import polars as pl
 
 from stithy.database.engines.postgresql.shared_memory import is_gone
 from stithy.drives.filesystems import is_mounted
+from stithy.drives.places import ENTRY
 from stithy.hosts.processes import pids_inside, pids_of_run
 from stithy.results.layout import RunDirectory
 from stithy.run.journal import Entry, read_journal
@@ -99,11 +100,13 @@ class Stithy:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def end(self) -> None:
-        """End what a failed test left running, and clean."""
+        """End what a failed test left running, and clean where anything is left."""
         for process in self.started:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
             process.communicate()
+        if not self.registered() and not self.drives():
+            return
         subprocess.run(
             [sys.executable, "-m", "stithy", "clean"],
             capture_output=True,
@@ -113,6 +116,10 @@ class Stithy:
     def registered(self) -> list[Path]:
         """Runs that the register still holds."""
         return sorted((self.state / "runs").glob("*.jsonl"))
+
+    def drives(self) -> list[Path]:
+        """Folders of drives that the register still holds."""
+        return sorted(entry.parent for entry in (self.state / "drives").glob(f"*/{ENTRY}"))
 
 
 def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str]) -> Any:
@@ -144,6 +151,13 @@ def seconds_measured(out: Path, window_id: str) -> int:
     except OSError:
         return 0
     return sum('"message":"second"' in line.replace(" ", "") for line in text.splitlines())
+
+
+def measures(out: Path) -> bool:
+    """Whether users work, or worked, in any window."""
+    windows = RunDirectory(out).windows
+    names = [each.name for each in windows.iterdir()] if windows.is_dir() else []
+    return any(seconds_measured(out, name) for name in names)
 
 
 def window_row(out: Path, window_id: str) -> dict[str, Any]:

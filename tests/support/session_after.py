@@ -1,9 +1,10 @@
 """Kills a run at a step, changes what it left, resumes it, and tells what the next session did.
 
 A program of its own: it forks, and so must have no threads when it does. Every session but the last
-is killed at the beginning of a step. Prints what the last one did as JSON: what `Session` holds.
+is killed at the beginning of a step. Each line of standard input is a JSON list of words, and for
+each comes a line of JSON with what the last session did: what `Session` holds.
 
-Usage: session_after.py DIRECTORY USERS STEP [CHANGE STEP]... CHANGE
+Words: DIRECTORY USERS STEP [CHANGE STEP]... CHANGE
 """
 
 import json
@@ -16,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from stithy.run.events import Event, Note, StepStarted
-from support.faked_run import FakedRun
+from support.faked_run import FakedRun, load_plugins
 from support.resumed_run import in_child
 
 
@@ -122,8 +123,8 @@ def told(root: Path, run: FakedRun) -> Session:
     )
 
 
-def main(root: Path, words: list[str]) -> None:
-    """Kill at each step in turn, then resume."""
+def tell(root: Path, words: list[str]) -> int:
+    """Kill at each step in turn, then resume, and print what came of it."""
     (root / "state").mkdir()
     os.environ["STITHY_STATE"] = str(root / "state")
     users, first, *rest = int(words[0]), *words[1:]
@@ -136,7 +137,9 @@ def main(root: Path, words: list[str]) -> None:
         CHANGES[change](root)
         assert in_child(partial(_resumed, faked(step))) is None
     CHANGES[rest[-1]](root)
-    json.dump(asdict(told(root, faked())), sys.stdout)
+    sys.stdout.write(json.dumps(asdict(told(root, faked()))) + "\n")
+    sys.stdout.flush()
+    return 0
 
 
 def _ran(run: FakedRun) -> int:
@@ -149,5 +152,13 @@ def _resumed(run: FakedRun) -> int:
     return 0
 
 
+def main() -> None:
+    """Each line in a child, whose surroundings and threads are its own."""
+    load_plugins()
+    for line in sys.stdin:
+        directory, *words = json.loads(line)
+        in_child(partial(tell, Path(directory), words))
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main()
