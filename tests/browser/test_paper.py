@@ -66,3 +66,14 @@ def test_the_paper_has_what_the_page_says(printed: Tab) -> None:
     for number in range(1, count + 1):
         assert f"Figure {number} " in text
     assert "is not a TPC benchmark" in text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_no_number_is_broken_in_two(printed: Tab) -> None:
+    """In tables of up to eleven columns; those of more are smaller and wrap where they must."""
+    broken = printed.ask("""[...document.querySelectorAll("td.number")].filter(cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const lines = new Set([...range.getClientRects()].map(each => Math.round(each.top)));
+        return cell.checkVisibility() && cell.parentElement.children.length < 12 && lines.size > 1;
+    }).map(cell => cell.innerText)""")
+    assert broken == []
