@@ -5,10 +5,14 @@ from pathlib import Path
 from stithy.report import draw
 from stithy.report.context import context_of
 from stithy.report.page import build, render
+from stithy.results.manifest import CostFacts, LimitFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
+LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
+COST = CostFacts(amount=300.0, currency="EUR")
+NAMES = (*(f"candidate-{n}" for n in range(8)), "a-name-without-any-end-" * 3, '"<b>é 😀')
 USUAL = Shape(
     users=(1, 4),
     repeat=4,
@@ -17,13 +21,18 @@ USUAL = Shape(
     drives={"disk": 0.0},
     ledger=True,
     thresholds=thresholds(),
+    limit=LIMIT,
+    costs={"disk": COST, "memory": CostFacts(amount=1200.0, currency="EUR")},
+    canaries={window_id(name, 4, 1): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")},
 )
 CROWD = Shape(
     question="Which of these ten ways to keep a database is the right one for a thousand users?",
-    candidates=(*(f"candidate-{n}" for n in range(8)), "a-name-without-any-end-" * 3, '"<b>é 😀'),
+    candidates=NAMES,
     users=(1, 4),
     ramp_up_s=1,
     duration_s=4,
+    limit=LIMIT,
+    costs=dict.fromkeys(NAMES, COST),
 )
 
 
