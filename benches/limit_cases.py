@@ -149,8 +149,8 @@ CASES = (
     ),
     Case(
         "device-latency",
-        "reads of 20 ms under a server with a quarter of the memory that its data would take",
-        {"slow": Drive(read_us=20_000), LIFTED: Drive(read_us=2_000)},
+        "reads of 10 ms under a server with a quarter of the memory that its data would take",
+        {"slow": Drive(read_us=10_000), LIFTED: Drive(read_us=2_000)},
         {"slow": ("device-latency",)},
         {"users": [4]},
         warehouses=2,

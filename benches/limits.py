@@ -80,7 +80,7 @@ def main(words: Sequence[str]) -> int:
         shutil.rmtree(FOLDER)
         shutil.rmtree(MEMORY, ignore_errors=True)
     if not is_quick and len(cases) == len(CASES):
-        keep("limits", {"cases": CASES}, {"parts": parts})
+        keep("limits", {"cases": CASES, "times": LONG}, {"parts": parts})
     return told(parts)
 
 

@@ -4,12 +4,13 @@ from stithy.analysis.limits.rule import HALF, NEARLY_FULL, Answer, percent, unkn
 from stithy.analysis.limits.sight import Cpus, Sight
 
 
-def judge_cpus(sight: Sight, cpus: Cpus, told: str) -> Answer:
+def judge_cpus(sight: Sight, cpus: Cpus, told: str, wanted: float | None) -> Answer:
     """How busy these CPUs were; `told` says whose they are, as "the server's CPU was".
 
-    Others' work may fill CPUs that the users hardly want: the server is woken at once and goes
-    back to its waits. So CPUs that are full only with it limit where sessions are seen to want
-    them, and else nobody can tell.
+    `wanted`: the share of the users' time that was for these CPUs, waits for them included; None
+    where it is not known. Others' work may fill CPUs that the users hardly want: the server is
+    woken at once and goes back to its waits. So CPUs that are full only with it limit where users
+    want them for half of their time, and else nobody can tell.
     Source: the utilisation law. Own: others are taken to have worked on these CPUs alone.
     """
     used = cpus.used_share
@@ -18,5 +19,4 @@ def judge_cpus(sight: Sight, cpus: Cpus, told: str) -> Answer:
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
         return Answer(used, told)
     told += f", up to {percent(others)} with other programs"
-    part = sight.part("cpu")
-    return Answer(used, told) if part is not None and part >= HALF else unknown(told)
+    return Answer(used, told) if wanted is not None and wanted >= HALF else unknown(told)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.rule import HALF
-from stithy.analysis.limits.waits import DEVICE, LOG
+from stithy.analysis.limits.waits import DEVICE, LOCKS, LOG
 
 STORAGE = (DEVICE, LOG)
 """The groups of waits that are for storage."""
@@ -187,6 +187,19 @@ class Sight:
         share += (1.0 if locks is None else locks) * min(1.0, share * self.places)
         served = 1 - paused - (self.pool_waiting or 0.0) / self.places
         return share * (1 - paused) / served if served > 0 else 1.0
+
+    @property
+    def rest_share(self) -> float | None:
+        """Share of the users' time that was neither pause nor wait; None where waits are not known.
+
+        Own: then server or driver work for them, or wait for a CPU.
+        """
+        waits = [self.part(group) for group in (*STORAGE, LOCKS)]
+        known = [each for each in waits if each is not None]
+        if self.pause_share is None or len(known) < len(waits):
+            return None
+        rest = 1 - self.pause_share - (self.pool_waiting or 0.0) / self.places - sum(known)
+        return max(0.0, rest)
 
     @property
     def why_no_sessions(self) -> str:

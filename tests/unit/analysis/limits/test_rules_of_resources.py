@@ -7,7 +7,7 @@ import pytest
 
 from stithy.analysis.limits.rules import device_rate, host_cpu, server_cpu
 from stithy.analysis.limits.sight import Cpus, Device, Reached
-from support.sample_sight import sessions, sight
+from support.sample_sight import disk, sessions, sight
 
 
 def test_busy_cpus_of_the_server_are_told_with_their_use() -> None:
@@ -37,12 +37,21 @@ def test_cpus_of_the_host_need_samples() -> None:
 def test_cpus_that_others_fill_limit_only_where_sessions_want_them(rule: ModuleType) -> None:
     """Who waits for the log is woken at once, whatever nicer programs fill the CPU meanwhile."""
     full: dict[str, Any] = {"server": Cpus(2, 0.95), "host": Cpus(2, 0.95), "others_cpus": 0.7}
-    waiting = rule.judge(sight(**full, sessions=sessions(log=3.5, cpu=0.5)))
+    waiting = rule.judge(sight(**full, sessions=sessions(log=3.5, cpu=0.5), devices=disk()))
     assert waiting.share is None
     assert waiting.because.endswith("busy 95 % of the time, up to 35 % with other programs")
     working = rule.judge(sight(**full, sessions=sessions(cpu=3.5, log=0.5)))
     assert working.share == 0.95
     assert rule.judge(sight(**full, sessions=None)).share is None
+
+
+def test_users_who_neither_pause_nor_wait_want_the_cpus_of_the_host() -> None:
+    """Also where few are seen in the server, because the driver waits for a CPU itself."""
+    full: dict[str, Any] = {"host": Cpus(2, 1.0), "others_cpus": 1.2}
+    starved = sight(**full, sessions=sessions(cpu=0.4, locks=0.3))
+    assert host_cpu.judge(starved).share == 1.0
+    pausing = sight(**full, paced=True, under_way=0.4, sessions=sessions(cpu=0.4))
+    assert host_cpu.judge(pausing).share is None
 
 
 @pytest.mark.parametrize("rule", [server_cpu, host_cpu])

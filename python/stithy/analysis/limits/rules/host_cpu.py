@@ -22,4 +22,4 @@ def judge(sight: Sight) -> Answer:
     """
     if sight.host is None:
         return unknown(sight.unseen.get("cpu", "the CPUs were not sampled"))
-    return judge_cpus(sight, sight.host, "the host's CPUs were")
+    return judge_cpus(sight, sight.host, "the host's CPUs were", sight.rest_share)

@@ -22,5 +22,5 @@ def judge(sight: Sight) -> Answer | None:
     if sight.server is not None:
         many = sight.server.count > 1
         who = "the server's CPUs were" if many else "the server's CPU was"
-        return judge_cpus(sight, sight.server, who)
+        return judge_cpus(sight, sight.server, who, sight.part("cpu"))
     return unknown(sight.unseen["cpu"]) if "cpu" in sight.unseen else None
