@@ -64,9 +64,10 @@ def note(context: Context, told: PageTable) -> str | None:
     sources = [each for each in ("drive", "kernel") if each in frame["device_source"].to_list()]
     parts = [_limit_note(context)]
     if sources:
+        other = "of other devices " if len(sources) > 1 else ""
         words = {
             "drive": "of an emulated drive what it took itself, without the way through the kernel",
-            "kernel": "of other devices the kernel's, its queue included",
+            "kernel": f"{other}that which the kernel counts, its queue included",
         }
         devices = "; ".join(words[each] for each in sources)
         parts.append(f"Device latency: {devices}; of several devices the slowest is told.")
@@ -136,7 +137,7 @@ def _row(
     cost = _cost(context, name)
     nopm = values["nopm"]
     missing = [*_gaps(here, name, users, values), *device.missing]
-    if context.limit and served and served.missing_because:
+    if served and served.missing_because and served.not_at is None:
         missing.append(f"users within the limit ({served.missing_because})")
     if cost is None and _has_costs(context):
         missing.append("cost (the study gives none)")
@@ -170,9 +171,9 @@ def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | No
 
 
 def _within(served: Within) -> str | None:
-    """`at least 13`, `4, not 13`; None where nothing is known."""
+    """`at least 13`, `4, not 13`, `not 4`; None where nothing is known."""
     if served.users is None:
-        return None
+        return None if served.not_at is None else f"not {count(served.not_at)}"
     if served.not_at is not None:
         return f"{count(served.users)}, not {count(served.not_at)}"
     because = f" ({served.open_because})" if served.open_because else ""

@@ -73,6 +73,17 @@ def test_whom_a_candidate_serves_is_told_with_the_next_level_or_as_at_least(
     assert "Users within 100 ms" in [show.heading for show in found.columns]
 
 
+def test_a_candidate_beyond_the_limit_everywhere_says_where_it_begins(tmp_path: Path) -> None:
+    """That is known, and no dash; how many users fewer it would serve is not."""
+    found = told(tmp_path, Shape(limit=LIMIT.model_copy(update={"limit_s": 0.02})))
+    assert row(found, "disk")["within_shown"] == "not 1"
+    assert row(found, "disk")["within_users"] is None
+    said = note(context_of(read_run(tmp_path)), found)
+    assert said is not None
+    assert "users within the limit (" not in said
+    assert "Device latency: that which the kernel counts, its queue included" in said
+
+
 def test_without_a_limit_no_users_are_told_and_the_note_says_why(tmp_path: Path) -> None:
     """No limit is made up."""
     found = told(tmp_path, Shape())
