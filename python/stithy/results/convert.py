@@ -12,7 +12,6 @@ from typing import Any
 from stithy.metrics import ALL
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.wire.messages import (
-    AnyMessage,
     Condition,
     ConnectionCounts,
     Deal,
@@ -24,7 +23,6 @@ from stithy.wire.messages import (
     Second,
     Touched,
     TransactionTotal,
-    parse_message,
 )
 
 Row = dict[str, Any]
@@ -59,12 +57,6 @@ def read_latencies(hlog_stem: Path) -> Latencies:
 def _read_if_there(stem: Path, kind: str) -> tuple[Interval, ...]:
     path = stem.with_name(f"{stem.name}.{kind}.hlog")
     return tuple(read_hlog(path)) if path.exists() else ()
-
-
-def read_messages(raw_output: Path) -> list[AnyMessage]:
-    """The messages of a raw output; the last line of a program that died is left out if cut."""
-    lines = raw_output.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
-    return [parse_message(line) for line in lines if line.endswith("\n") and line.strip()]
 
 
 def transaction_rows(window_id: str, summary: RunSummary, latencies: Latencies) -> list[Row]:

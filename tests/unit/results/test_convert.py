@@ -8,7 +8,6 @@ from stithy.results.convert import (
     Latencies,
     condition_rows,
     read_latencies,
-    read_messages,
     second_rows,
     transaction_rows,
     window_numbers,
@@ -16,7 +15,7 @@ from stithy.results.convert import (
 from stithy.results.frames import frame_of
 from stithy.results.hlog import Histogram, Interval
 from stithy.results.tables import CONDITIONS, SECONDS, TRANSACTIONS, WINDOW
-from stithy.wire.messages import Condition, RunSummary, Second, parse_message
+from stithy.wire.messages import Condition, RunSummary, Second
 
 HAMMER = Path(__file__).resolve().parents[2] / "data" / "hammer"
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
@@ -138,14 +137,6 @@ def test_conditions_say_when_they_were_verified() -> None:
     frame = frame_of(CONDITIONS, rows)
     assert frame["window_id"].to_list() == ["w-1", None]
     assert frame["holds"].to_list() == [False, False]
-
-
-def test_the_output_of_a_program_that_died_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    """The last line was cut."""
-    whole = parse_message(example("started")).model_dump_json()
-    path = tmp_path / "hammer.jsonl"
-    path.write_text(f"{whole}\n{whole[:20]}")
-    assert [message.message for message in read_messages(path)] == ["started"]
 
 
 def test_the_logs_of_a_real_run_say_what_its_summary_says() -> None:
