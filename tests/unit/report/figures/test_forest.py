@@ -116,7 +116,7 @@ def test_many_candidates_at_many_levels_fit_on_a_screen(tmp_path: Path) -> None:
     assert len(rows(found)) <= ROWS_MOST
     frame = found.table.frame
     assert frame["drawn"].sum() == len(rows(found))
-    assert f"{frame.height - len(rows(found))} comparisons without a row here" in found.caption
+    assert f"{frame.height - len(rows(found))} comparisons more have no row here" in found.caption
     assert frame.filter(metric="NOPM").height == 1 + 9 * 4
     assert all(len(row["pair"]) <= 23 for row in rows(found))
 
