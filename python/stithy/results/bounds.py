@@ -1,4 +1,4 @@
-"""Which numbers the facts of a manifest can be: one that lies beyond was never a run's.
+"""What the facts of a manifest can be: a number or a metric that none has was never a run's.
 
 A manifest without a digest, as the first runs have it, may hold anything after years on a disk.
 What no run can have had is damage, and is told as such; it is never drawn. Bounds are wide: what a
@@ -8,7 +8,9 @@ later version may ask for is within them.
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
+
+from stithy.metrics import PERCENTILES, find, parse_quantity
 
 COUNT_MOST = 2**63 - 1
 """What a column of a table can hold."""
@@ -54,6 +56,31 @@ PositiveSpan = Annotated[float, Field(gt=0, le=YEARS_S)]
 
 Moment = Annotated[float, Field(ge=0, le=YEAR_9999_S)]
 """A Unix time, seconds."""
+
+
+def _asked(text: str) -> str:
+    parse_quantity(text)
+    return text
+
+
+def known_metric(name: str) -> str:
+    """The name of a metric. Raises ValueError where there is none of this name."""
+    if find(name) is None:
+        raise ValueError(f"there is no metric {name!r:.40}")
+    return name
+
+
+def _percentile(name: str) -> str:
+    if name not in PERCENTILES:
+        raise ValueError(f"there is no percentile {name!r:.40}")
+    return name
+
+
+Asked = Annotated[str, AfterValidator(_asked)]
+"""What a question is about, named as in a study."""
+
+Percentile = Annotated[str, AfterValidator(_percentile)]
+"""A percentile by its name."""
 
 EVERY_MACHINE_HAS = ("cpus", "memory_bytes")
 """Facts of a machine's fingerprint of which every machine has some."""

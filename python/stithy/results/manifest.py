@@ -13,11 +13,13 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from stithy.results.bounds import (
+    Asked,
     AtLeastOne,
     Count,
     Level,
     Moment,
     Percent,
+    Percentile,
     Positive,
     PositiveSpan,
     Rate,
@@ -25,8 +27,9 @@ from stithy.results.bounds import (
     Share,
     Span,
     beyond,
+    known_metric,
 )
-from stithy.thresholds import Threshold
+from stithy.thresholds import Measured, Threshold
 
 SCHEMA_VERSION = 2
 """Version of `manifest.json` and of the tables, told in each of them.
@@ -197,7 +200,7 @@ class QuestionFacts(_Facts):
     """
 
     users: Level
-    metric: str
+    metric: Asked
     margin_share: Share
     candidates: tuple[str, str] | None = None
     blocks_least: AtLeastOne
@@ -208,7 +211,7 @@ class QuestionFacts(_Facts):
 class LimitFacts(_Facts):
     """A limit of response time: of a percentile of a transaction type (or of `all`)."""
 
-    percentile: str
+    percentile: Percentile
     transaction: str
     limit_s: PositiveSpan
 
@@ -246,6 +249,16 @@ class PlanFacts(_Facts):
     master_candidate: str
 
 
+def _judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
+    for each in thresholds:
+        for side in (each.left, each.right):
+            if isinstance(side, Measured):
+                known_metric(side.metric)
+    return thresholds
+
+
+Thresholds = Annotated[tuple[Threshold, ...], AfterValidator(_judgeable)]
+
 End = Literal["running", "finished", "interrupted", "failed"]
 
 
@@ -282,7 +295,7 @@ class Manifest(_Facts):
     workload: WorkloadFacts
     load: LoadFacts
     plan: PlanFacts
-    thresholds: tuple[Threshold, ...] = ()
+    thresholds: Thresholds = ()
     candidates: tuple[CandidateFacts, ...]
     database: DatabaseFacts
     memory: MemoryFacts

@@ -93,6 +93,26 @@ def test_no_number_of_a_manifest_can_be_absurd(old: Path, tmp_path: Path) -> Non
     assert taken == []
 
 
+@pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        (("plan", "question", "metric"), "unknown metric `nopn`: did you mean `nopm`?"),
+        (("plan", "limit", "percentile"), "there is no percentile 'nopn'"),
+        (("plan", "search", "percentile"), "there is no percentile 'nopn'"),
+        (("thresholds", 0, "left", "metric"), "there is no metric 'nopn'"),
+    ],
+    ids=["question", "limit", "search", "threshold"],
+)
+def test_what_is_asked_about_is_something_that_is_measured(
+    old: Path, tmp_path: Path, way: tuple[str | int, ...], told: str
+) -> None:
+    """A letter that turned is told, and ends no report."""
+    document = json.loads((old / "manifest.json").read_text())
+    with pytest.raises(Damaged) as caught:
+        manifest_of(_changed(tmp_path / "manifest.json", document, way, "nopn"))
+    assert told in str(caught.value)
+
+
 COUNTED = (
     ("load", "users", 0),
     ("plan", "question", "users"),
