@@ -189,7 +189,7 @@ def _domain(rows: Rows, margin_share: float) -> ratios.Domain:
         for key in ("low", "high", "boundary_low", "boundary_high")
     )
     low, high = ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.0)
-    room = (high / low) ** 0.05
+    room = (high / low) ** 0.1
     return low / room, high * room
 
 
