@@ -192,14 +192,14 @@ class Sight:
     def rest_share(self) -> float | None:
         """Share of the users' time that was neither pause nor wait; None where waits are not known.
 
-        Own: then server or driver work for them, or wait for a CPU.
+        Own: of what is under way, then server or driver work for it, or wait for a CPU.
         """
         waits = [self.part(group) for group in (*STORAGE, LOCKS)]
         known = [each for each in waits if each is not None]
-        if self.pause_share is None or len(known) < len(waits):
+        if self.under_way is None or len(known) < len(waits):
             return None
-        rest = 1 - self.pause_share - (self.pool_waiting or 0.0) / self.places - sum(known)
-        return max(0.0, rest)
+        busy = (self.under_way - (self.pool_waiting or 0.0)) / self.places
+        return max(0.0, min(1.0, busy) - sum(known))
 
     @property
     def why_no_sessions(self) -> str:

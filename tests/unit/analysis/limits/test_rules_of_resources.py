@@ -50,6 +50,8 @@ def test_users_who_neither_pause_nor_wait_want_the_cpus_of_the_host() -> None:
     full: dict[str, Any] = {"host": Cpus(2, 1.0), "others_cpus": 1.2}
     starved = sight(**full, sessions=sessions(cpu=0.4, locks=0.3))
     assert host_cpu.judge(starved).share == 1.0
+    served = sight(**full, is_open=True, under_way=0.4, sessions=sessions(cpu=0.4))
+    assert host_cpu.judge(served).share is None
     pausing = sight(**full, paced=True, under_way=0.4, sessions=sessions(cpu=0.4))
     assert host_cpu.judge(pausing).share is None
 
