@@ -144,9 +144,7 @@ def candidate_scale(context: Context, attribute: str) -> alt.Scale:
 
 def candidate_channels(context: Context) -> dict[str, Any]:
     """Colour, marker and dash of the candidates, with one legend for all three."""
-    legend = alt.Legend(
-        title=None, orient="top", direction="horizontal", symbolSize=110, symbolStrokeWidth=0
-    )
+    legend = _legend(context, symbolSize=110, symbolStrokeWidth=0)
     return {
         "strokeDash": alt.StrokeDash(
             "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
@@ -158,16 +156,27 @@ def candidate_channels(context: Context) -> dict[str, Any]:
 
 def line_channels(context: Context) -> dict[str, Any]:
     """Colour and dash of the candidates where only lines are drawn, with one legend for both."""
-    legend = alt.Legend(
-        title=None, orient="top", direction="horizontal", symbolType="stroke", symbolSize=450,
-        symbolStrokeWidth=2,
-    )  # fmt: skip
+    legend = _legend(context, symbolType="stroke", symbolSize=450, symbolStrokeWidth=2)
     return {
         "strokeDash": alt.StrokeDash(
             "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
         ),
         "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
     }
+
+
+def _legend(context: Context, **options: Any) -> alt.Legend:
+    """The candidates' names above the figure, in as many rows as its width asks for."""
+    names = context.evidence.candidates
+    widest = max(len(name) for name in names) * LETTER_WIDTH + SYMBOL_WIDTH
+    if widest * len(names) > WIDTH:
+        options["columns"] = max(1, WIDTH // widest)
+    return alt.Legend(title=None, orient="top", direction="horizontal", **options)
+
+
+LETTER_WIDTH = 7
+SYMBOL_WIDTH = 45
+"""Own: of an entry of the legend, pixels: a letter of its size, and the mark with its gaps."""
 
 
 def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
