@@ -98,18 +98,43 @@ def test_what_is_lifted_must_give_more(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_wrong_limit_and_a_failed_study_fail_the_proof(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What is not told does not, and is counted."""
-    untold = done(window(limit="several", says=None, outcome="not told"))
-    assert told([untold]) == 0
+    """Whatever else is right."""
+    right = done(window())
+    assert told([right]) == 0
     wrong = done(window(limit="locks", outcome="wrong"))
-    assert told([untold, wrong]) == 99
+    assert told([right, wrong]) == 99
     printed = capsys.readouterr().out
     assert "windows, wrong: 1" in printed
     assert "limits-log: slow at 4 users: locks (waits)" in printed
     failed = Done(Part("limits-log", 0), False, {"failed": "no room", "code": 4})
-    assert told([wrong, failed]) == 5
+    assert told([right, failed]) == 5
+    assert told([wrong, failed]) == 99
     assert list(lines(failed)) == ["failed with 4"]
     assert list(lines(wrong)) == ["slow at 4 users: wrong, locks: waits"]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        window(limit="several", says=None, outcome="not told"),
+        window(limit="emulation", valid=False, outcome="instrument failed"),
+        window(valid=False),
+    ],
+    ids=["not told", "instrument failed", "right but invalid"],
+)
+def test_a_case_that_no_window_shows_is_no_proof(
+    hidden: limits.Seen, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing wrong was seen, and nothing right."""
+    assert told([done(window()), done(hidden)]) == 5
+    printed = capsys.readouterr().out
+    assert "cases that a window which counts shows: 1" in printed
+    assert "limits-log: no window that counts shows it" in printed
+
+
+def test_an_instrument_that_had_to_fail_is_shown_by_its_failure() -> None:
+    """A late driver makes a window invalid, and that is what the case is for."""
+    assert told([done(window(limit="driver", valid=False))]) == 0
 
 
 def test_the_limit_is_that_of_the_report(tmp_path: Path) -> None:
