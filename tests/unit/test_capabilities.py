@@ -1,5 +1,6 @@
 """The rule that a missing capability is a loud skip, and a failure when it was required."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,11 @@ def _pytest(folder: Path, root: Path, body: str, *options: str) -> str:
     capabilities.write_text(capabilities.read_text() + probe)
     (folder / "test_it.py").write_text(body)
     command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider", *options, "."]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    # What the copy of conftest.py imports beside it stays where it is.
+    paths = os.pathsep.join(str(root / name) for name in ("tests", "python"))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    return ended.stdout
 
 
 def test_a_missing_capability_skips_with_reason_and_remedy(tmp_path: Path, root: Path) -> None:
