@@ -108,9 +108,10 @@ def _range(quantities: Sequence[tuple[str, str]]) -> str:
     return f"{low}{'' if low_unit == high_unit else f' {low_unit}'} to {high} {high_unit}"
 
 
-def _size(quantity: tuple[str, str]) -> float:
+def _size(quantity: tuple[str, str]) -> tuple[float, float]:
+    """Their order; of equal ones, as 1000 ms and 1 s, that of the larger unit comes last."""
     number, unit = quantity
-    return float(number.replace(",", "")) * _SIZES[unit]
+    return float(number.replace(",", "")) * _SIZES[unit], _SIZES[unit]
 
 
 def _row(each: _Seen, windows: str) -> dict[str, object]:
