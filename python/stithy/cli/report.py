@@ -110,22 +110,10 @@ def _pairs(
     return pairs(context, [context_of(read_run(each)) for each in others], ignore, asked)
 
 
-IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})
-"""Browsers that would take the terminal over, which nobody has asked for."""
-
-
 def _open(page: Path) -> None:
-    # The person's own browser, and no process of ours: nothing depends on it. It is not waited for,
-    # but for a program in BROWSER that Python does not know: its exit code tells whether it opened.
-    import webbrowser
+    from stithy.cli.browser import opened
 
-    try:
-        browser = webbrowser.get()
-        graphical = Path(getattr(browser, "name", "")).name not in IN_TERMINAL
-        opened = graphical and browser.open(page.resolve().as_uri())
-    except webbrowser.Error:
-        opened = False
-    if not opened:
+    if not opened(page):
         say(f"not opened, as no web browser here opens windows: {page}")
 
 

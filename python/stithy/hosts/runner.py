@@ -5,6 +5,7 @@ session of their own, so that Ctrl-C reaches Stithy alone, which then ends them 
 """
 
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,6 +137,16 @@ class LocalRunner:
                 where=str(error.filename or command.argv[0]),
                 remedy="install it, or make it readable and executable for this user",
             ) from error
+
+
+def ended_within(process: Running, patience_s: float) -> int | None:
+    """Its exit code, None if it still runs after `patience_s`."""
+    pause = threading.Event()
+    for _ in range(round(patience_s / 0.01)):
+        if (code := process.poll()) is not None:
+            return code
+        pause.wait(0.01)
+    return process.poll()
 
 
 def wrapped(command: Command) -> list[str]:

@@ -24,7 +24,7 @@ from stithy.errors import (
     UserError,
 )
 from stithy.exits import Exit
-from stithy.hosts.runner import Command, Runner, Running
+from stithy.hosts.runner import Command, Runner, Running, ended_within
 from stithy.wire.jobs import AnyJob
 from stithy.wire.messages import (
     AnyMessage,
@@ -70,7 +70,7 @@ def run_program(
         watch = stack.enter_context(watched(program, stop, silence_s))
         _feed(program, job)
         summary = _read(program, raw, watch, on_message or _ignore, errors)
-        code = _wait(program, EXIT_PATIENCE_S)
+        code = ended_within(program, EXIT_PATIENCE_S)
         if summary is None:
             raise _died(argv, watch.killed_because or _end_of(code), errors)
         return summary
@@ -191,16 +191,6 @@ def _close(stream: IO[str]) -> None:
 def _end(program: Running) -> None:
     """SIGINT, patience, SIGKILL."""
     program.send_signal(signal.SIGINT)
-    if _wait(program, EXIT_PATIENCE_S) is None:
+    if ended_within(program, EXIT_PATIENCE_S) is None:
         program.send_signal(signal.SIGKILL)
         program.wait()
-
-
-def _wait(program: Running, patience_s: float) -> int | None:
-    """Its exit code, None if it still runs after `patience_s`."""
-    pause = threading.Event()
-    for _ in range(round(patience_s / 0.01)):
-        if (code := program.poll()) is not None:
-            return code
-        pause.wait(0.01)
-    return program.poll()
