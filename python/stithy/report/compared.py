@@ -54,7 +54,7 @@ def _levels(context: Context) -> str:
     levels = context.evidence.levels
     if not levels:
         return "none"
-    unit = context.level_unit if levels == (1,) else f"{context.level_unit}s"
+    unit = context.level_unit if levels == (1,) else context.level_plural
     return f"{listing([f'{each:,}' for each in levels])} {unit}"
 
 

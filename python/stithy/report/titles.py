@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from stithy.analysis.effect import Effect, paired_ratio
 from stithy.report.context import Context
 from stithy.report.wording import listing, rate, times
 
 Row = Mapping[str, Any]
+Item = TypeVar("Item")
 
 CLOSE_FACTOR = 1.10
 """Own: a title claims no difference below a tenth; the tables have the numbers."""
@@ -20,6 +21,25 @@ class Title:
 
     text: str
     ratio: float | None = None
+
+
+NAMED_MOST = 3
+"""Own: a title tells of so many candidates; of more the one with least and the one with most."""
+
+
+def named(
+    each: Sequence[Item],
+    by: Callable[[Item], float],
+    told: Callable[[Item], str],
+    *,
+    most: int = NAMED_MOST,
+    joined: Callable[[Sequence[str]], str] = listing,
+) -> str:
+    """What is told of each, in their order; of more than `most`, of the least and the most."""
+    if len(each) <= most:
+        return joined([told(one) for one in each])
+    ordered = sorted(each, key=by)
+    return f"{joined([told(ordered[0]), told(ordered[-1])])}, on the others between"
 
 
 def compare_title(

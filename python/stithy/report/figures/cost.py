@@ -15,7 +15,8 @@ from stithy.report.context import Context
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.spans import spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, rate
+from stithy.report.titles import named
+from stithy.report.wording import rate
 
 NAME = "cost"
 ORDER = 14
@@ -23,9 +24,6 @@ SECTION = "throughput"
 
 ROOM = 1.05
 """Own: so that no mark stands on the edge."""
-
-NAMED_MOST = 3
-"""Own: a title tells of so many candidates; of more the one with least and the one with most."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +94,11 @@ def _best(places: Sequence[_Place]) -> _Place:
 
 def _told(places: Sequence[_Place]) -> str:
     """The cost of each NOPM, the least first."""
-    ordered = sorted(places, key=lambda place: place.each)
-    shown = ordered if len(ordered) <= NAMED_MOST else [ordered[0], ordered[-1]]
-    each = [f"{rate(place.each)} {place.cost.currency} on {place.candidate}" for place in shown]
-    return f"{listing(each)}{', on the others between' if len(shown) < len(ordered) else ''}"
+    return named(
+        sorted(places, key=lambda place: place.each),
+        lambda place: place.each,
+        lambda place: f"{rate(place.each)} {place.cost.currency} on {place.candidate}",
+    )
 
 
 def _points(context: Context, users: int, places: Sequence[_Place]) -> Rows:

@@ -23,6 +23,7 @@ from stithy.report.latencies import seconds
 from stithy.report.response_limit import MS_PER_S
 from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
+from stithy.report.titles import named
 from stithy.report.wording import duration, listing, plural
 from stithy.results.hlog import Histogram, merge
 
@@ -129,13 +130,11 @@ def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float:
 def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     """How slow the slowest second was; a description of one block, and no comparison."""
     slowest = {name: panel.slowest_s for name, panel in panels.items()}
-    if len(slowest) > 3:
-        ordered = sorted(slowest, key=slowest.__getitem__)
-        slowest = {name: slowest[name] for name in (ordered[0], ordered[-1])}
-    each = listing([f"{duration(value)} on {name}" for name, value in slowest.items()])
-    more = ", on the others between" if len(slowest) < len(panels) else ""
+    each = named(
+        [*slowest], slowest.__getitem__, lambda name: f"{duration(slowest[name])} on {name}"
+    )
     at = f"At {context.level(block.users)}"
-    return f"{at}, the 95th percentile of the slowest second was {each}{more}"
+    return f"{at}, the 95th percentile of the slowest second was {each}"
 
 
 def _caption(

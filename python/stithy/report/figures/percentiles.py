@@ -30,6 +30,7 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import distribution
 from stithy.report.response_limit import MS_PER_S, limit_ms
 from stithy.report.tables import PageTable, Show
+from stithy.report.titles import named
 from stithy.report.wording import duration, listing
 
 NAME = "percentiles"
@@ -140,12 +141,10 @@ def _title(context: Context, lines: list[_Line]) -> str:
     if len(here) > 1 and _alike(context, here, times_s, name, users):
         ends = listing([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in what {share} took at most"
-    if len(here) > 2:
-        ordered = sorted(times_s.items(), key=lambda item: item[1])
-        times_s = dict((ordered[0], ordered[-1]))
-    each = [f"{duration(time_s)} on {candidate}" for candidate, time_s in times_s.items()]
-    between = ", on the others between" if len(here) > 2 else ""
-    return f"{at}, {share} took at most {listing(each)}{between}"
+    each = named(
+        [*times_s], times_s.__getitem__, lambda one: f"{duration(times_s[one])} on {one}", most=2
+    )
+    return f"{at}, {share} took at most {each}"
 
 
 def _told(here: list[_Line]) -> tuple[str, dict[str, float]]:

@@ -10,8 +10,8 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.response_limit import MS_PER_S, limit_ms, told
 from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import compare_title
-from stithy.report.wording import duration, listing
+from stithy.report.titles import compare_title, named
+from stithy.report.wording import duration
 
 NAME = "response"
 ORDER = 20
@@ -103,14 +103,8 @@ def _slowest(context: Context, kinds: list[str]) -> str:
     here = {(kind, name): s for (users, kind, name), s in times_s.items() if users == highest}
     slowest, _ = max(here, key=lambda key: here[key])
     of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
-    told = sorted(of_it, key=of_it.__getitem__)
-    shown = list(of_it) if len(of_it) < 4 else [told[0], told[-1]]
-    each = listing([f"{duration(of_it[name])} on {name}" for name in shown])
-    between = ", on the others between" if len(shown) < len(of_it) else ""
-    return (
-        f"At {context.level(highest)}, {slowest} takes longest: its 95th percentile is "
-        f"{each}{between}"
-    )
+    each = named([*of_it], of_it.__getitem__, lambda name: f"{duration(of_it[name])} on {name}")
+    return f"At {context.level(highest)}, {slowest} takes longest: its 95th percentile is {each}"
 
 
 def _row(

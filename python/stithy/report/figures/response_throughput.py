@@ -31,7 +31,8 @@ from stithy.report.many import POINTS_MOST, extremes
 from stithy.report.response_limit import MS_PER_S, limit_ms, told
 from stithy.report.spans import spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import count, duration, listing
+from stithy.report.titles import named
+from stithy.report.wording import count, duration
 
 NAME = "response-throughput"
 ORDER = 22
@@ -45,9 +46,6 @@ LEVEL = "all valid ones"
 
 CANDIDATES_LABELLED = 3
 """Own: of more candidates only the ends of a line have their level written beside them."""
-
-NAMED_MOST = 3
-"""Own: a title tells of so many candidates; of more the one with least and the one with most."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +61,10 @@ class _Place:
 def draw(context: Context) -> list[Drawn]:
     """One figure where throughput is free and has two levels; else why not."""
     shows = "response time against throughput"
-    if (because := _why_none(context)) is not None:
-        return [Absent(NAME, shows, because)]
     quantity = _quantity(context)
     places = list(_places(context, quantity))
+    if (because := _why_none(context, places)) is not None:
+        return [Absent(NAME, shows, because)]
     points = list(_points(context, quantity))
     title = _title(context, quantity, places)
     drawing = Drawing()
@@ -88,14 +86,12 @@ def draw(context: Context) -> list[Drawn]:
     ]
 
 
-def _why_none(context: Context) -> str | None:
+def _why_none(context: Context, places: list[_Place]) -> str | None:
     if context.is_open:
         return "at a rate the throughput is what was asked for"
-    quantity = _quantity(context)
-    levels = [(place.candidate, place.users) for place in _places(context, quantity)]
-    if not levels:
+    if not places:
         return "no valid window has both"
-    if len(levels) == len({candidate for candidate, _ in levels}):
+    if len(places) == len({place.candidate for place in places}):
         return "no candidate has valid windows at two levels"
     return None
 
@@ -135,26 +131,29 @@ def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
 
 def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
     """What was reached within the limit; without one, the most and what it cost."""
-    if context.limit is not None and (best := list(_within(context, places))):
-        each = [
-            f"{count(place.nopm)} on {place.candidate} ({context.level(place.users)})"
-            for place in _few(best)
-        ]
-        return (
-            f"New orders per minute with {context.limit.text}: {listing(each)}{_rest(each, best)}"
+    limit = context.limit
+    if limit is not None and (best := list(_within(context, places))):
+        each = named(
+            best,
+            _nopm,
+            lambda at: f"{count(at.nopm)} on {at.candidate} ({context.level(at.users)})",
         )
+        return f"New orders per minute with {limit.text}: {each}"
     names = dict.fromkeys(place.candidate for place in places)
-    best = [
-        max((place for place in places if place.candidate == name), key=lambda place: place.nopm)
-        for name in names
-    ]
-    each = [
-        f"{count(place.nopm)} on {place.candidate} at {context.level(place.users)}, with "
-        f"{duration(place.response_s)}"
-        for place in _few(best)
-    ]
-    told = f"{'; '.join(each)}{_rest(each, best)}"
-    return f"Most new orders per minute, and their {quantity.label}: {told}"
+    each = named(
+        [max((at for at in places if at.candidate == name), key=_nopm) for name in names],
+        _nopm,
+        lambda at: (
+            f"{count(at.nopm)} on {at.candidate} at {context.level(at.users)}, with "
+            f"{duration(at.response_s)}"
+        ),
+        joined="; ".join,
+    )
+    return f"Most new orders per minute, and their {quantity.label}: {each}"
+
+
+def _nopm(place: _Place) -> float:
+    return place.nopm
 
 
 def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
@@ -164,18 +163,6 @@ def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
     for name in context.evidence.candidates:
         users = within(context.evidence, name, limit).users
         yield from (each for each in places if (each.candidate, each.users) == (name, users))
-
-
-def _few(best: list[_Place]) -> list[_Place]:
-    """Those that a title names."""
-    if len(best) <= NAMED_MOST:
-        return best
-    ordered = sorted(best, key=lambda place: place.nopm)
-    return [ordered[0], ordered[-1]]
-
-
-def _rest(each: list[str], best: list[_Place]) -> str:
-    return ", on the others between" if len(best) > len(each) else ""
 
 
 def _capital(noun: str) -> str:

@@ -76,7 +76,7 @@ def draw(context: Context) -> list[Drawn]:
 def _title(context: Context, limit: Limit, rows: Sequence[_Row]) -> str:
     """What each serves, without a claim on who serves more: that is for verdicts and searches."""
     known = [row for row in rows if row.served.users is not None]
-    unit_name = f"{context.level_unit}s"
+    unit_name = context.level_plural
     if not known:
         return f"No measured number of {unit_name} is within {limit.text}"
     head = f"{unit_name.capitalize()} within {limit.text}"
