@@ -7,8 +7,8 @@ import pytest
 
 from stithy.cli.report import report
 from stithy.registry import plugins
-from stithy.report import draw
 from stithy.report.context import context_of
+from stithy.report.drawing import draw
 from stithy.report.page import Page, build
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id

@@ -15,9 +15,9 @@ import pytest
 
 from stithy.analysis.findings import findings
 from stithy.registry import plugins
-from stithy.report.answer import answer, sentences
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Figure
+from stithy.report.parts.answer import answer, sentences
 from stithy.results.manifest import QuestionFacts, SearchFacts
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES

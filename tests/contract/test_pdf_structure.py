@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stithy.registry import plugins
-from stithy.report import draw
 from stithy.report.context import context_of
+from stithy.report.drawing import draw
 from stithy.report.page import Page, build
 from stithy.results.read import read_run
 from support.fixed_run import FIXED

@@ -12,7 +12,7 @@ from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.hosts.runner import Runner
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
-from stithy.run.equip import Tools
+from stithy.run.before.equip import Tools
 from stithy.run.executor import execute
 from stithy.run.start import start_run
 from stithy.run.stop import Stop

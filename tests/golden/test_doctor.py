@@ -10,7 +10,7 @@ from stithy.cli.diagnosis import as_text
 from stithy.drives.measure.needs import FIO
 from stithy.hosts.activity import BusyProcess
 from stithy.needs import Judgement
-from stithy.run.doctor import examine
+from stithy.run.before.doctor import examine
 from support import golden
 
 HERE = Path(__file__).parent / "doctor"

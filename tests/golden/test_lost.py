@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from stithy.report.context import Context, context_of
-from stithy.report.looks import asked
-from stithy.report.lost import pattern
 from stithy.report.page import build
+from stithy.report.parts.looks import asked
+from stithy.report.parts.lost import pattern
 from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
 from support import golden

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from stithy.registry import plugins
-from stithy.report import draw
 from stithy.report.context import context_of
+from stithy.report.drawing import draw
 from stithy.report.page import Page, build, render
 from stithy.results.read import read_run
 from support import golden

@@ -9,13 +9,13 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
+from stithy.run.before.equip import Tools
 from stithy.run.context import Context
-from stithy.run.deciding import Judge
-from stithy.run.equip import Tools
+from stithy.run.deciding.deciding import Judge
+from stithy.run.deciding.further import Adviser
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
-from stithy.run.further import Adviser
-from stithy.run.resume import resumed_run
+from stithy.run.resuming.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from support.running import write_study

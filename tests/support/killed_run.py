@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from fakes.clock import FakeClock
-from stithy.run.clean import clean
+from stithy.run.undoing.clean import clean
 from support.faked_run import FakedRun, load_plugins
 from support.running import left_by
 

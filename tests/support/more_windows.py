@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stithy.plan.further import Further
-from stithy.run.further import SoFar
+from stithy.run.deciding.further import SoFar
 
 ENOUGH = 2
 

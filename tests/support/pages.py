@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from stithy.report import draw
 from stithy.report.context import context_of
+from stithy.report.drawing import draw
 from stithy.report.page import build, render
 from stithy.results.manifest import CostFacts, LimitFacts
 from stithy.results.read import read_run

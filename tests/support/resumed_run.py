@@ -21,7 +21,7 @@ from typing import Any
 
 from fakes.clock import FakeClock
 from stithy.results.layout import RunDirectory
-from stithy.run.deciding import Standing
+from stithy.run.deciding.deciding import Standing
 from stithy.run.journal import Entry, read_journal
 from support.faked_run import FakedRun, load_plugins
 from support.killed_run import DeadlyClock

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stithy.run.executor import ACTIONS
-from stithy.run.undo import WAYS_BACK
+from stithy.run.undoing.undo import WAYS_BACK
 
 TESTS = Path(__file__).resolve().parents[1]
 KILLS = 10

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stithy.results.layout import RunDirectory
-    from stithy.run.further import Adviser
+    from stithy.run.deciding.further import Adviser
 
 
 def advisers() -> "tuple[Adviser, ...]":
     """All of them, each asked after those before it have what they need."""
     from stithy.cli.searching import searched
-    from stithy.run.again import Again
+    from stithy.run.deciding.again import Again
 
     return (Again(invalid), searched)
 

@@ -10,7 +10,7 @@ from stithy.cli.render import say, show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.run.clean import Cleaned, DriveCleaned
+    from stithy.run.undoing.clean import Cleaned, DriveCleaned
 
 
 def clean(
@@ -39,8 +39,8 @@ def clean(
     json
         Print what was done as JSON.
     """
-    from stithy.run.clean import clean as clean_runs
-    from stithy.run.clean import clean_drives
+    from stithy.run.undoing.clean import clean as clean_runs
+    from stithy.run.undoing.clean import clean_drives
 
     cleaned = clean_runs(directory)
     # After the runs, whose own drives are gone by now.

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
     """Write the report of what there is, tell the findings, and choose the exit code."""
-    from stithy.report.answer import main_findings
     from stithy.report.context import context_of
+    from stithy.report.parts.answer import main_findings
     from stithy.report.write import write_report_of
     from stithy.results.read import read_run
 

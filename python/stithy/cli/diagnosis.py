@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stithy.needs import Judgement
-    from stithy.run.doctor import Examination, Needed, Part
+    from stithy.run.before.doctor import Examination, Needed, Part
 
 WIDTH = 100
 INDENT = 18

@@ -34,7 +34,7 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     """
     from stithy.cli.diagnosis import as_json, as_text
     from stithy.hosts.here import LocalMachine
-    from stithy.run.doctor import examine
+    from stithy.run.before.doctor import examine
 
     found = examine(LocalMachine(), _needs_of_commands())
     if json:

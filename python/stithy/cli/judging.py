@@ -53,7 +53,7 @@ def judge(context: "Context", junit: Path | None) -> Judged:
     """
     from stithy.cli.looking import answered
     from stithy.report.junit import junit_xml
-    from stithy.report.thresholds import judged, lines
+    from stithy.report.parts.thresholds import judged, lines
 
     judgements = judged(context)
     if context.manifest is None:

@@ -22,8 +22,8 @@ def told_live(metrics: str | None, show: "Observer") -> "Iterator[Observer]":
         yield show
         return
     from stithy.cli.advisers import invalid
-    from stithy.run.live_endpoint import endpoint, parse_address
-    from stithy.run.live_numbers import LiveNumbers
+    from stithy.run.live.endpoint import endpoint, parse_address
+    from stithy.run.live.numbers import LiveNumbers
 
     numbers = LiveNumbers(SystemClock(), invalid)
 

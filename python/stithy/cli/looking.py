@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from stithy.report.context import Context
     from stithy.results.layout import RunDirectory
-    from stithy.run.deciding import Standing
+    from stithy.run.deciding.deciding import Standing
 
 
 def look(directory: "RunDirectory") -> "Standing":
@@ -13,9 +13,9 @@ def look(directory: "RunDirectory") -> "Standing":
     from stithy.analysis.standing import standing
     from stithy.analysis.verdict.progress import Next
     from stithy.report.context import context_of
-    from stithy.report.looks import told
+    from stithy.report.parts.looks import told
     from stithy.results.read import read_run
-    from stithy.run.deciding import Standing
+    from stithy.run.deciding.deciding import Standing
 
     context = context_of(read_run(directory.root))
     stands = standing(context.evidence)

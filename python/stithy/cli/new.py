@@ -10,7 +10,7 @@ from stithy.cli.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine
 
 if TYPE_CHECKING:
-    from stithy.run.draft import Drafted
+    from stithy.run.before.draft import Drafted
 
 STANDARD_OUTPUT = "-"
 
@@ -60,7 +60,7 @@ def new(
         Print one JSON document about what was written.
     """
     from stithy.hosts.here import LocalMachine
-    from stithy.run.draft import Wishes, draft
+    from stithy.run.before.draft import Wishes, draft
 
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))

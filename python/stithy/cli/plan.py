@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from stithy.plan.steps import Plan, Step
-    from stithy.run.forecast import Forecast
+    from stithy.run.before.forecast import Forecast
     from stithy.search import Search
     from stithy.study.model import Study
 
@@ -52,8 +52,8 @@ def plan(
     """
     from stithy.plan.expand import expand
     from stithy.plan.search import trial
-    from stithy.run.earlier import earlier_factors
-    from stithy.run.forecast import Forecast, mended, mended_steps
+    from stithy.run.before.earlier import earlier_factors
+    from stithy.run.before.forecast import Forecast, mended, mended_steps
     from stithy.study.load import read_study
 
     read = read_study(study).study

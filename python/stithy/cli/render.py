@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from stithy.report.letters import seen
+from stithy.report.words.letters import seen
 
 Align = Literal["left", "right"]
 

@@ -66,8 +66,8 @@ def report(
     json
         Print the paths, the main findings and the thresholds as JSON.
     """
-    from stithy.report.answer import main_findings
     from stithy.report.context import context_of
+    from stithy.report.parts.answer import main_findings
     from stithy.report.write import formats_named, write_report_of
     from stithy.results.read import read_run
 

@@ -60,7 +60,7 @@ def resume(
     from stithy.cli.live import told_live
     from stithy.cli.looking import look
     from stithy.run.executor import execute
-    from stithy.run.resume import resumed_run
+    from stithy.run.resuming.resume import resumed_run
     from stithy.run.stop import Stop
 
     require_writable(junit)

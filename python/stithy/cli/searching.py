@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from stithy.analysis.search.course import Wanted
     from stithy.plan.further import Further
     from stithy.plan.steps import Step
-    from stithy.run.further import SoFar
+    from stithy.run.deciding.further import SoFar
 
 
 def searched(so_far: "SoFar") -> "Further | None":
@@ -55,7 +55,7 @@ def _before_windows(so_far: "SoFar") -> str:
 
 def _because(wanted: "Wanted", *, again: bool) -> str:
     """What the search asks for, in words."""
-    from stithy.report.wording import listing, plural
+    from stithy.report.words.wording import listing, plural
 
     level, names = plural(wanted.users, "user"), listing(wanted.candidates)
     return f"the search {'measures' if again else 'tries'} {level} {'again ' * again}on {names}"

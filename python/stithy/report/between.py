@@ -11,9 +11,9 @@ from stithy.analysis.between_runs import Change, Row, compare_runs, shared
 from stithy.errors import UserError
 from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
-from stithy.report.letters import seen, shortened
-from stithy.report.lost import files, left_out
-from stithy.report.wording import DASH, count, measured
+from stithy.report.parts.lost import files, left_out
+from stithy.report.words.letters import seen, shortened
+from stithy.report.words.wording import DASH, count, measured
 from stithy.results.comparability import (
     Difference,
     NotComparable,

@@ -14,10 +14,11 @@ from stithy.analysis.measures import Measure, of_series
 from stithy.analysis.series import Sampled, sampled
 from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.registry import plugins
-from stithy.report import drives, driving, limits
+from stithy.report import limits
+from stithy.report.drawing.palette import Style, styles
 from stithy.report.latencies import drive_measure, merged_levels
-from stithy.report.palette import Style, styles
-from stithy.report.wording import duration, plural
+from stithy.report.words import drives, driving
+from stithy.report.words.wording import duration, plural
 from stithy.results.manifest import (
     LimitFacts,
     LoadFacts,

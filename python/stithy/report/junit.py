@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from stithy.analysis.evidence import Window
 from stithy.analysis.thresholds import Judgement, Outcome
 from stithy.report.context import Context
-from stithy.report.thresholds import said
+from stithy.report.parts.thresholds import said
 
 SUITE = "stithy.thresholds"
 

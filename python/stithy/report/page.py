@@ -17,37 +17,34 @@ from markupsafe import Markup
 from stithy.analysis.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
 from stithy.registry import plugins
-from stithy.report import (
+from stithy.report.between import Pair
+from stithy.report.context import Context
+from stithy.report.drawing import draw, many, palette
+from stithy.report.drawing.slim import slim
+from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
+from stithy.report.parts import (
     answer,
     canaries,
     candidates,
     compared,
-    draw,
-    drives,
-    driving,
     facts,
     head_room,
     ledgers,
     limit_tables,
     looks,
     lost,
-    many,
     other_runs,
     page_tables,
-    palette,
     reasons,
     searches,
     thresholds,
     verdicts,
 )
-from stithy.report.between import Pair
-from stithy.report.binding import bound
-from stithy.report.context import Context
-from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
-from stithy.report.letters import seen
-from stithy.report.provenance import provenance
-from stithy.report.slim import slim
 from stithy.report.tables import PageTable
+from stithy.report.words import drives, driving
+from stithy.report.words.binding import bound
+from stithy.report.words.letters import seen
+from stithy.report.words.provenance import provenance
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "template"

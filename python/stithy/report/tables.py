@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.report.wording import (
+from stithy.report.words.wording import (
     DASH,
     chance,
     count,

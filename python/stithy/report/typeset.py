@@ -15,9 +15,9 @@ from typing import Any
 
 import typst
 
-from stithy.report.draw import FONTS
-from stithy.report.letters import is_seen, numbered
+from stithy.report.drawing.draw import FONTS
 from stithy.report.reading import Block, Heading, Picture
+from stithy.report.words.letters import is_seen, numbered
 
 ASSETS = Path(__file__).parent / "assets"
 STANDARD: Any = "ua-1"

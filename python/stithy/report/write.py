@@ -10,12 +10,12 @@ from pathlib import Path
 
 from stithy.errors import InfrastructureError, UserError
 from stithy.registry import plugins
-from stithy.report import draw, standalone
 from stithy.report.between import Pair
 from stithy.report.context import Context
+from stithy.report.drawing import draw, standalone
+from stithy.report.drawing.standalone import Words
 from stithy.report.figure import Figure
 from stithy.report.page import Page, build
-from stithy.report.standalone import Words
 from stithy.report.typeset import png
 from stithy.results.files import alone, replaced, write_durably
 from stithy.suggest import closest

@@ -16,12 +16,12 @@ from stithy.plan.further import Further, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
+from stithy.run.copies.parts import parts_of
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
-from stithy.run.parts import parts_of
-from stithy.run.register import Making, Register
 from stithy.run.stop import Stop
-from stithy.run.undo import undo
+from stithy.run.undoing.register import Making, Register
+from stithy.run.undoing.undo import undo
 from stithy.secrets import Secret
 from stithy.storage.copy import Contents
 from stithy.storage.provider import Provider, Record, Volume

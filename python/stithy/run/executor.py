@@ -12,25 +12,25 @@ from stithy.errors import InfrastructureError, Interrupted, StithyError, failure
 from stithy.plan.steps import Step, StepKind
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
-from stithy.run.calibrating import calibrate
-from stithy.run.canary import canary
+from stithy.run.before.earlier import earlier_factors, keep_factors
+from stithy.run.before.forecast import Forecast
 from stithy.run.context import Context
-from stithy.run.course import Course
-from stithy.run.deciding import Judge, Question
-from stithy.run.drives import paced_for
-from stithy.run.earlier import earlier_factors, keep_factors
+from stithy.run.copies.drives import paced_for
+from stithy.run.copies.loading import check, prepare, snapshot
+from stithy.run.copies.restore import restore_step
+from stithy.run.deciding.course import Course
+from stithy.run.deciding.deciding import Judge, Question
+from stithy.run.deciding.further import Adviser
 from stithy.run.events import Note, RunStarted, StepFinished, StepSkipped, StepStarted
-from stithy.run.forecast import Forecast
-from stithy.run.further import Adviser
-from stithy.run.ledger import warn_of_sharing
-from stithy.run.loading import check, prepare, snapshot
+from stithy.run.live.notes import notes_of
 from stithy.run.manifest import ManifestFile
-from stithy.run.notes import notes_of
-from stithy.run.register import read_registered
-from stithy.run.restore import restore_step
 from stithy.run.stop import interrupted
-from stithy.run.undo import Left, undo
-from stithy.run.window import window_step
+from stithy.run.undoing.register import read_registered
+from stithy.run.undoing.undo import Left, undo
+from stithy.run.windows.calibrating import calibrate
+from stithy.run.windows.canary import canary
+from stithy.run.windows.ledger import warn_of_sharing
+from stithy.run.windows.window import window_step
 from stithy.storage.provider import Volume
 
 Action = Callable[[Context, Step], str]
@@ -223,7 +223,7 @@ def tear_down(context: Context, step: Step) -> str:
 
 def keep_running(context: Context) -> dict[str, str]:
     """Start the instance of each candidate once more, to go on until `stithy clean`."""
-    from stithy.run.keep import keep_instances
+    from stithy.run.undoing.keep import keep_instances
 
     return keep_instances(context)
 

@@ -28,7 +28,7 @@ from stithy.results.manifest import (
 )
 from stithy.results.write import write_json
 from stithy.run.context import Context
-from stithy.run.driving import pace_of
+from stithy.run.windows.driving import pace_of
 from stithy.storage.provider import EmulatedDrive, Volume
 
 

@@ -12,13 +12,13 @@ from stithy.hosts.processes import own_identity
 from stithy.plan.null import as_null
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
+from stithy.run.before.equip import Books, Equipped, Tools, clean_leftovers, equip
+from stithy.run.before.preflight import check_candidates, check_directory
 from stithy.run.context import Context, State
-from stithy.run.equip import Books, Equipped, Tools, clean_leftovers, equip
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
-from stithy.run.preflight import check_candidates, check_directory
-from stithy.run.register import Register
 from stithy.run.stop import Stop
+from stithy.run.undoing.register import Register
 from stithy.study.load import read_study
 
 

@@ -17,7 +17,7 @@ from stithy.drives.found import drive_named
 from stithy.drives.program import find, remove
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import end
-from stithy.run.register import all_registered
+from stithy.run.undoing.register import all_registered
 from stithy.storage.copy import sync_filesystem
 
 PYTHON = Path(__file__).resolve().parents[3] / "python"
@@ -187,7 +187,7 @@ from pathlib import Path
 from stithy.clock import SystemClock
 from stithy.drives import filesystems, places, program
 from stithy.drives.spec import DriveSpec
-from stithy.run.register import Register
+from stithy.run.undoing.register import Register
 
 point = Path(sys.argv[1])
 register = Register("r1", point.parent, SystemClock())

@@ -17,7 +17,7 @@ from stithy.errors import InfrastructureError, UserError
 from stithy.hosts.processes import pids_inside
 from stithy.hosts.runner import LocalRunner
 from stithy.hosts.users import server_user
-from stithy.run.scratch import make_scratch
+from stithy.run.undoing.scratch import make_scratch
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from stithy.analysis.thresholds import Judgement, Outcome, windows_of
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
-from stithy.report.thresholds import judged
+from stithy.report.parts.thresholds import judged
 from stithy.results.read import read_run
 from stithy.thresholds import Constant, Measured, Threshold
 from support.sample_run import Shape, build_run

@@ -12,7 +12,7 @@ from conftest import ROOT
 from fakes.machine import FakeMachine
 from stithy.cli import app
 from stithy.needs import Judgement
-from stithy.run import doctor
+from stithy.run.before import doctor
 
 
 @pytest.fixture(autouse=True)

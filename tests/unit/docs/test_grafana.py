@@ -14,8 +14,15 @@ from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.report.context import context_of
 from stithy.report.exports.openmetrics import export
 from stithy.results.read import read_run
-from stithy.run.events import Event, Looked, Progress, RunStarted, SecondPassed, StepStarted
-from stithy.run.live_numbers import NOW, RUN, LiveNumbers
+from stithy.run.events import (
+    Event,
+    Looked,
+    Progress,
+    RunStarted,
+    SecondPassed,
+    StepStarted,
+)
+from stithy.run.live.numbers import NOW, RUN, LiveNumbers
 from support.openmetrics import read
 from support.sample_run import Shape, build_run
 

@@ -19,13 +19,13 @@ import pytest
 
 from stithy.cli.app import run as stithy
 from stithy.registry import plugins
-from stithy.report import draw
 from stithy.report.between import pairs
 from stithy.report.context import context_of
+from stithy.report.drawing import draw
 from stithy.report.junit import junit_xml
-from stithy.report.letters import seen
 from stithy.report.page import build, render
-from stithy.report.thresholds import judged
+from stithy.report.parts.thresholds import judged
+from stithy.report.words.letters import seen
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES
 from stithy.results.write import write_table

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from stithy.report.context import context_of
 from stithy.report.junit import SUITE, junit_xml
-from stithy.report.thresholds import judged
+from stithy.report.parts.thresholds import judged
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 from support.sample_thresholds import thresholds

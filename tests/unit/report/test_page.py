@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from stithy.errors import InfrastructureError
-from stithy.report import draw
 from stithy.report.context import context_of
-from stithy.report.letters import seen
+from stithy.report.drawing import draw
 from stithy.report.page import build, render
+from stithy.report.words.letters import seen
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.html_page import PrintedPage, PrintedTable, read_page
@@ -136,7 +136,7 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
     run: RunDirectory, page: PrintedPage
 ) -> None:
     """Each number, as it may be written, comes from a stored one."""
-    from stithy.report.wording import count, duration, percent, times
+    from stithy.report.words.wording import count, duration, percent, times
 
     stored = pl.read_parquet(run.report / "tables" / "findings.parquet")["value"].to_list()
     written = {"95th", "4"}  # and the blocks that a verdict needs
@@ -150,7 +150,7 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
 
 def test_numbers_of_the_titles_are_in_the_files(run: RunDirectory, page: PrintedPage) -> None:
     """In the figure's own data, or as the ratio kept with the title."""
-    from stithy.report.wording import count, duration, percent, times
+    from stithy.report.words.wording import count, duration, percent, times
 
     titles = pl.read_parquet(run.report / "tables" / "titles.parquet").to_dicts()
     assert len(titles) == page.count("figure")

@@ -8,7 +8,7 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 from stithy.cli.display.lines import expected_time, line_of, rates
-from stithy.report.letters import seen
+from stithy.report.words.letters import seen
 from stithy.run.events import (
     Event,
     Looked,

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from stithy.analysis.evidence import Window
-from stithy.report import drives
 from stithy.report.context import Context
 from stithy.report.export import Export, require_valid, workload_name
+from stithy.report.words import drives
 
 NAME = "go-bench"
 

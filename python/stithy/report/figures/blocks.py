@@ -12,14 +12,14 @@ from stithy.analysis.findings import question
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.analysis.verdict.course import Stage, course, decided_from
 from stithy.analysis.verdict.decide import DIFFERENT
-from stithy.report import palette, ratios
-from stithy.report.chart import WIDTH, candidate_scale
-from stithy.report.claims import claimed, why_none
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette, ratios
+from stithy.report.drawing.chart import WIDTH, candidate_scale
+from stithy.report.drawing.claims import claimed, why_none
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import exactly, finely, plural
+from stithy.report.words.wording import exactly, finely, plural
 
 NAME = "blocks"
 ORDER = 80

@@ -6,13 +6,13 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends, usual_of
-from stithy.report import palette
-from stithy.report.chart import WIDTH
-from stithy.report.compose import Drawing, Rows, Spec, beside, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import WIDTH
+from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, percent, plural
+from stithy.report.words.wording import listing, percent, plural
 
 NAME = "canary"
 ORDER = 90

@@ -8,15 +8,22 @@ import altair as alt
 import polars as pl
 
 from stithy.money import Money
-from stithy.report import palette
-from stithy.report.chart import NUMBERS, WIDTH, Axis, candidate_channels, domain_of, value_axis
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import (
+    NUMBERS,
+    WIDTH,
+    Axis,
+    candidate_channels,
+    domain_of,
+    value_axis,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.spans import spans
+from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.spans import spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import named
-from stithy.report.wording import rate
+from stithy.report.words.wording import rate
 
 NAME = "cost"
 ORDER = 14

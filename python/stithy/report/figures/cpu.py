@@ -2,13 +2,14 @@
 
 import polars as pl
 
-from stithy.report import metrics, palette
-from stithy.report.chart import PERCENT, Axis, Stack, bars_by_users
-from stithy.report.compose import Drawing, Rows
+from stithy.report import metrics
 from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import PERCENT, Axis, Stack, bars_by_users
+from stithy.report.drawing.compose import Drawing, Rows
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, percent
+from stithy.report.words.wording import listing, percent
 
 NAME = "cpu"
 ORDER = 30

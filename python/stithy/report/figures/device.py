@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from stithy.report import device_limits, metrics
-from stithy.report.chart import PERCENT, WIDTH, Axis, Line, Panel, by_users, domain_of
-from stithy.report.compose import Drawing, Rows, Spec, grid
+from stithy.report import metrics
 from stithy.report.context import Context
+from stithy.report.drawing import device_limits
+from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Line, Panel, by_users, domain_of
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid
+from stithy.report.drawing.spans import bars_told, with_spans
+from stithy.report.drawing.titles import Title, compare_title
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import SHOW, PageTable, Show
-from stithy.report.titles import Title, compare_title
-from stithy.report.wording import listing
+from stithy.report.words.wording import listing
 
 NAME = "device"
 ORDER = 40

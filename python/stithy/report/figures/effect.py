@@ -11,13 +11,13 @@ import polars as pl
 from stithy.analysis.effect import Effect
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.metrics import NOPM, Quantity
-from stithy.report import palette, ratios
-from stithy.report.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette, ratios
+from stithy.report.drawing.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import times
+from stithy.report.words.wording import times
 
 NAME = "effect"
 ORDER = 12

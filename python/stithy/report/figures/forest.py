@@ -11,15 +11,15 @@ import polars as pl
 from stithy.analysis.comparisons import Compared, comparisons, descriptive
 from stithy.analysis.findings import question
 from stithy.metrics import NOPM, P95, Quantity
-from stithy.report import palette, ratios
-from stithy.report.chart import WIDTH, candidate_scale
-from stithy.report.claims import claimed, why_none
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette, ratios
+from stithy.report.drawing.chart import WIDTH, candidate_scale
+from stithy.report.drawing.claims import claimed, why_none
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.letters import shortened
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import exactly, finely, plural, times
+from stithy.report.words.letters import shortened
+from stithy.report.words.wording import exactly, finely, plural, times
 
 NAME = "forest"
 ORDER = 1

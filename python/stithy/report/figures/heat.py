@@ -14,17 +14,17 @@ import polars as pl
 from stithy.analysis.distribution import Cells, cells, log_edges
 from stithy.analysis.evidence import Window
 from stithy.analysis.typical import Block, median_block
-from stithy.report import marks, palette
-from stithy.report.chart import WIDTH, Axis, value_axis
-from stithy.report.compose import Drawing, Rows, Spec, grid, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import marks, palette
+from stithy.report.drawing.chart import WIDTH, Axis, value_axis
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.drawing.response_limit import MS_PER_S
+from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import seconds
-from stithy.report.response_limit import MS_PER_S
-from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import named
-from stithy.report.wording import duration, listing, plural
+from stithy.report.words.shown import block_said
+from stithy.report.words.wording import duration, listing, plural
 from stithy.results.hlog import Histogram, merge
 
 NAME = "heat"

@@ -10,12 +10,12 @@ import polars as pl
 from stithy.analysis.evidence import Window
 from stithy.analysis.findings import Limits, limits_of
 from stithy.analysis.limits.judge import rules
-from stithy.report import palette
-from stithy.report.chart import WIDTH
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import WIDTH
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.limit_looks import INVALID, Look, looks
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.limit_looks import INVALID, Look, looks
 from stithy.report.sentences.limits import in_short
 from stithy.report.tables import PageTable, Show
 

@@ -15,7 +15,8 @@ import polars as pl
 from stithy.analysis.distribution import BEYOND_DRAWN, Point, percentile_curve
 from stithy.analysis.evidence import Window
 from stithy.metrics import ALL, Quantity
-from stithy.report.chart import (
+from stithy.report.context import Context
+from stithy.report.drawing.chart import (
     WIDTH,
     Axis,
     domain_of,
@@ -24,14 +25,13 @@ from stithy.report.chart import (
     picked,
     value_axis,
 )
-from stithy.report.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.context import Context
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.drawing.response_limit import MS_PER_S, limit_ms
+from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import distribution
-from stithy.report.response_limit import MS_PER_S, limit_ms
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import named
-from stithy.report.wording import duration, listing
+from stithy.report.words.wording import duration, listing
 
 NAME = "percentiles"
 ORDER = 25

@@ -3,15 +3,15 @@
 import polars as pl
 
 from stithy.metrics import ALL
-from stithy.report.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
-from stithy.report.compose import Drawing, Rows, Spec, above, beside
 from stithy.report.context import Context
+from stithy.report.drawing.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
+from stithy.report.drawing.compose import Drawing, Rows, Spec, above, beside
+from stithy.report.drawing.response_limit import MS_PER_S, limit_ms, told
+from stithy.report.drawing.spans import bars_told, with_spans
+from stithy.report.drawing.titles import compare_title, named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.response_limit import MS_PER_S, limit_ms, told
-from stithy.report.spans import bars_told, with_spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import compare_title, named
-from stithy.report.wording import duration
+from stithy.report.words.wording import duration
 
 NAME = "response"
 ORDER = 20

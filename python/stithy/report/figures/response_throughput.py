@@ -11,8 +11,9 @@ import polars as pl
 from stithy.analysis.search.within import within
 from stithy.metrics import ALL, Quantity
 from stithy.registry import plugins
-from stithy.report import palette
-from stithy.report.chart import (
+from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import (
     HEIGHT,
     NUMBERS,
     WIDTH,
@@ -24,15 +25,14 @@ from stithy.report.chart import (
     picked,
     value_axis,
 )
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
-from stithy.report.context import Context
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.many import POINTS_MOST, extremes
+from stithy.report.drawing.response_limit import MS_PER_S, limit_ms, told
+from stithy.report.drawing.spans import spans
+from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.many import POINTS_MOST, extremes
-from stithy.report.response_limit import MS_PER_S, limit_ms, told
-from stithy.report.spans import spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.titles import named
-from stithy.report.wording import count, duration
+from stithy.report.words.wording import count, duration
 
 NAME = "response-throughput"
 ORDER = 22

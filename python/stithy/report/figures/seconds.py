@@ -14,16 +14,25 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.typical import Block, median_block
 from stithy.analysis.validity.flags import Flag
 from stithy.metrics import ALL
-from stithy.report import marks, metrics, palette
-from stithy.report.chart import NUMBERS, WIDTH, Domain, Line, domain_of, limit_lines, log_ticks
-from stithy.report.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
+from stithy.report import metrics
 from stithy.report.context import Context
+from stithy.report.drawing import marks, palette
+from stithy.report.drawing.chart import (
+    NUMBERS,
+    WIDTH,
+    Domain,
+    Line,
+    domain_of,
+    limit_lines,
+    log_ticks,
+)
+from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
+from stithy.report.drawing.many import POINTS_MOST
+from stithy.report.drawing.response_limit import MS_PER_S, limit_ms
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.many import POINTS_MOST
-from stithy.report.response_limit import MS_PER_S, limit_ms
-from stithy.report.shown import block_said
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import count, listing
+from stithy.report.words.shown import block_said
+from stithy.report.words.wording import count, listing
 
 NAME = "seconds"
 ORDER = 60

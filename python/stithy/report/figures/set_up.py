@@ -5,14 +5,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.report import palette
-from stithy.report.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.letters import shortened
-from stithy.report.set_up import Box, Lane, Part, SetUp, set_up
+from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import listing, plural
+from stithy.report.words.letters import shortened
+from stithy.report.words.wording import listing, plural
 
 NAME = "set-up"
 ORDER = 2

@@ -9,14 +9,14 @@ import polars as pl
 
 from stithy.analysis.search.bracket import Said, Trial
 from stithy.analysis.search.within import Within, tried, within
-from stithy.report import palette
-from stithy.report.chart import WIDTH, candidate_scale, users_axis
-from stithy.report.compose import Drawing, Spec, layer, unit
 from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import WIDTH, candidate_scale, users_axis
+from stithy.report.drawing.compose import Drawing, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.letters import shortened
 from stithy.report.tables import PageTable, Show
-from stithy.report.wording import count, listing
+from stithy.report.words.letters import shortened
+from stithy.report.words.wording import count, listing
 from stithy.search import Limit
 
 NAME = "within"

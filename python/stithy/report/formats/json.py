@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from stithy.report.other_runs import as_values
 from stithy.report.page import Page
+from stithy.report.parts.other_runs import as_values
 
 NAME = "json"
 

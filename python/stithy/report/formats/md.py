@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import polars as pl
 
-from stithy.report import candidates
-from stithy.report.markdown import bullets, code, escaped, table
 from stithy.report.page import Page
-from stithy.report.page_tables import WORDS
-from stithy.report.provenance import provenance
+from stithy.report.parts import candidates
+from stithy.report.parts.page_tables import WORDS
 from stithy.report.tables import PageTable
+from stithy.report.words.markdown import bullets, code, escaped, table
+from stithy.report.words.provenance import provenance
 
 NAME = "md"
 

@@ -1,7 +1,7 @@
 """A single candidate: what it reached, without a comparison."""
 
 from stithy.analysis.findings import Alone
-from stithy.report.wording import count, duration, plural
+from stithy.report.words.wording import count, duration, plural
 
 NAME = "alone"
 

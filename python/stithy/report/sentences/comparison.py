@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from stithy.analysis.findings import Comparison
 from stithy.analysis.verdict.decide import Call
-from stithy.report import phrases
-from stithy.report.wording import exactly, finely, plural, times
+from stithy.report.words import phrases
+from stithy.report.words.wording import exactly, finely, plural, times
 
 NAME = "comparison"
 

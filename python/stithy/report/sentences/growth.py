@@ -1,7 +1,7 @@
 """How throughput grew with the users."""
 
 from stithy.analysis.findings import Growth
-from stithy.report.wording import listing, plural, times
+from stithy.report.words.wording import listing, plural, times
 
 NAME = "growth"
 

@@ -3,7 +3,7 @@
 from stithy.analysis.findings import Limits
 from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, rules
 from stithy.analysis.limits.level import Cause, words
-from stithy.report.wording import listing, percent, plural
+from stithy.report.words.wording import listing, percent, plural
 
 NAME = "limits"
 

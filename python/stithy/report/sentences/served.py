@@ -2,7 +2,7 @@
 
 from stithy.analysis.search.bracket import WINDOWS_ENOUGH
 from stithy.analysis.search.served import Capacity, Served
-from stithy.report.wording import duration, listing, plural
+from stithy.report.words.wording import duration, listing, plural
 
 NAME = "served"
 

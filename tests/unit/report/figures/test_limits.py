@@ -8,9 +8,9 @@ import pytest
 
 from stithy.analysis.limits.judge import rules
 from stithy.report.context import Context, context_of
+from stithy.report.drawing.limit_looks import INVALID, looks
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures.limits import draw
-from stithy.report.limit_looks import INVALID, looks
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stithy.report.context import context_of
-from stithy.report.draw import svg
+from stithy.report.drawing.draw import svg
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures.set_up import END, LETTER, draw
 from stithy.results.layout import RunDirectory

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from stithy.report import draw
 from stithy.report.context import context_of
+from stithy.report.drawing import draw
 from stithy.report.formats.pdf import make
 from stithy.report.page import Page, build
 from stithy.results.read import read_run

@@ -9,7 +9,7 @@ from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing
 from stithy.analysis.limits.level import Cause
 from stithy.analysis.verdict.decide import Call, Verdict
 from stithy.metrics import NOPM, P95, parse_quantity
-from stithy.report.answer import sentences
+from stithy.report.parts.answer import sentences
 
 
 def _say(finding: Alone | Comparison | Growth | Limits | Nothing) -> str:

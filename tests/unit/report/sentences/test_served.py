@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stithy.analysis.search.served import Capacity, End, Served
-from stithy.report.answer import sentences
+from stithy.report.parts.answer import sentences
 from support.searched import SEARCH
 
 SATA = Capacity("sata", End(34, 0.95, 2), End(36, 1.08, 2))

@@ -1,0 +1,373 @@
+"""Charts in the common form: users on a log2 axis, windows as points, a line through the levels.
+
+Built with Altair as plain Vega-Lite; colours, markers and dashes come from the palette alone. Names
+of candidates appear only as data, never inside an expression, so no name can become code.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from stithy.metrics import ALL
+from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.drawing.many import POINTS_MOST, extremes
+from stithy.report.drawing.spans import spans
+
+WIDTH = 770
+"""Width of a figure's plot where it stands alone; pixels of the page at full width."""
+
+HEIGHT = 300
+Domain = tuple[float, float]
+
+NUMBERS = ",~f"
+PERCENT = ".0%"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The vertical axis: title with the unit, whether it is logarithmic, format of its ticks."""
+
+    title: str
+    log: bool = False
+    format: str = NUMBERS
+
+
+@dataclass(frozen=True)
+class Line:
+    """A value that is drawn across a chart, with what it is written on it."""
+
+    value: float
+    text: str
+    colour: str = palette.MARK[0]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One small chart of a figure.
+
+    `lines`: rows with `users`, `candidate`, `value`. `points`: these and `block`, `valid`, `note`.
+    `domain`: of the vertical axis, shared by the panels that are to be compared. `limits`: values
+    that are drawn as lines, within the domain.
+    """
+
+    lines: Rows
+    points: Rows
+    domain: Domain
+    title: str = ""
+    width: int = WIDTH
+    height: int = HEIGHT
+    first: bool = True
+    last: bool = True
+    limits: tuple[Line, ...] = ()
+
+
+def domain_of(rows: Iterable[dict[str, Any]], log: bool) -> Domain:
+    """A domain that holds all values: from zero to a round number, or logarithmic with a margin."""
+    values = [row["value"] for row in rows if row["value"] is not None]
+    if log:
+        positive = [value for value in values if value > 0] or [1.0]
+        return min(positive) / 1.25, max(positive) * 1.25
+    return 0.0, _round_up(max(values, default=1.0))
+
+
+def _round_up(value: float) -> float:
+    """The next number whose tick marks are round."""
+    if value <= 0:
+        return 1.0
+    step = 10.0 ** math.floor(math.log10(value))
+    for factor in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10):
+        if value <= factor * step:
+            return factor * step
+    return 10.0 * step
+
+
+def log_ticks(domain: Domain) -> list[float]:
+    """1, 2, 5 of each decade; only decades where that is too many, more where it is too few."""
+    inside = _ticks(domain, (1, 2, 5))
+    if len(inside) > 7:
+        return _ticks(domain, (1,))
+    for steps in (range(1, 10), _HALVES, _TENTHS):
+        if len(inside) < 3:
+            inside = _ticks(domain, steps)
+    return inside
+
+
+_HALVES = tuple(each / 2 for each in range(2, 20))
+_TENTHS = tuple(each / 10 for each in range(10, 100))
+
+
+def _ticks(domain: Domain, steps: Sequence[float]) -> list[float]:
+    """These multiples of each power of ten, within the domain."""
+    low, high = domain
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users") -> alt.X:
+    """The horizontal axis: users, log2, a tick at each level."""
+    low, high = min(levels), max(levels)
+    return alt.X(
+        f"{field}:Q",
+        scale=alt.Scale(type="log", base=2, domain=[low / 1.25, high * 1.25], nice=False),
+        axis=alt.Axis(values=list(levels), format="d", grid=False, labelOverlap="greedy"),
+        title=title,
+    )
+
+
+def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
+    """The vertical axis of a value: from zero, or logarithmic with ticks at 1, 2 and 5."""
+    options: dict[str, Any] = {"format": axis.format, "tickCount": 6}
+    if axis.log:
+        options["values"] = log_ticks(domain)
+    return alt.Y(
+        "value:Q",
+        scale=alt.Scale(type="log" if axis.log else "linear", domain=list(domain), nice=False),
+        title=axis.title if titled else None,
+        axis=alt.Axis(**options),
+    )
+
+
+def candidate_scale(context: Context, attribute: str) -> alt.Scale:
+    """Domain and range of the candidates for `colour`, `marker` or `dash`."""
+    names = list(context.evidence.candidates)
+    looks = [getattr(context.styles[name], attribute) for name in names]
+    return alt.Scale(
+        domain=names, range=[list(look) if isinstance(look, tuple) else look for look in looks]
+    )
+
+
+def candidate_channels(context: Context) -> dict[str, Any]:
+    """Colour, marker and dash of the candidates, with one legend for all three."""
+    legend = _legend(context, symbolSize=110, symbolStrokeWidth=0)
+    return {
+        "strokeDash": alt.StrokeDash(
+            "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
+        ),
+        "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
+        "shape": alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=legend),
+    }
+
+
+def line_channels(context: Context) -> dict[str, Any]:
+    """Colour and dash of the candidates where only lines are drawn, with one legend for both."""
+    legend = _legend(context, symbolType="stroke", symbolSize=450, symbolStrokeWidth=2)
+    return {
+        "strokeDash": alt.StrokeDash(
+            "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
+        ),
+        "color": alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=legend),
+    }
+
+
+def _legend(context: Context, **options: Any) -> alt.Legend:
+    """The candidates' names above the figure, in as many rows as its width asks for."""
+    names = context.evidence.candidates
+    widest = max(len(name) for name in names) * LETTER_WIDTH + SYMBOL_WIDTH
+    if widest * len(names) > WIDTH:
+        options["columns"] = max(1, WIDTH // widest)
+    return alt.Legend(title=None, orient="top", direction="horizontal", **options)
+
+
+LETTER_WIDTH = 7
+SYMBOL_WIDTH = 45
+"""Own: of an entry of the legend, pixels: a letter of its size, and the mark with its gaps."""
+
+
+def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Spec:
+    """Lines through the levels, bars of intervals, a point for each window, hollow if invalid."""
+    channels = {**candidate_channels(context), "opacity": picked()}
+    title = context.level_name if panel.last else None
+    x = users_axis(context.evidence.levels, title=title, field="x")
+    y = value_axis(axis, panel.domain, titled=panel.first)
+    dash = channels.pop("strokeDash")
+    line = (
+        alt.Chart(drawing.add(_apart(context, panel.lines)))
+        .mark_line(strokeWidth=2)
+        .encode(x=x, y=y, color=channels["color"], opacity=channels["opacity"], strokeDash=dash)
+    )
+    points = [
+        unit(
+            alt.Chart(drawing.add(rows))
+            .mark_point(**look)
+            .encode(x=x, y=y, tooltip=_tips(axis), **channels)
+        )
+        for rows, look in _looks(_apart(context, _few(drawing, panel.points)))
+    ]
+    bars = _bars(drawing, _apart(context, spans(panel.points, axis.log)), x, channels)
+    limits = limit_lines(drawing, y, panel.limits)
+    return layer(
+        [*limits, unit(line), *bars, drawing.followed(points[0]), *points[1:]],
+        width=panel.width, height=panel.height, title=panel.title,
+    )  # fmt: skip
+
+
+APART = 0.04
+"""Own: between two candidates, in octaves; all together at most a quarter of one."""
+
+
+def _apart(context: Context, rows: Rows) -> Rows:
+    """The rows with `x`, where each candidate stands beside its level; one candidate's together.
+
+    So they are drawn in the legend's order, and neighbours in the drawing look alike.
+    """
+    names = context.evidence.candidates
+    step = min(APART, 0.25 / len(names))
+    shift = {name: step * (index - (len(names) - 1) / 2) for index, name in enumerate(names)}
+    ordered = sorted(rows, key=lambda row: names.index(row["candidate"]))
+    return [{**row, "x": row["users"] * 2 ** shift[row["candidate"]]} for row in ordered]
+
+
+def _bars(drawing: Drawing, rows: Rows, x: alt.X, channels: dict[str, Any]) -> list[Spec]:
+    if not rows:
+        return []
+    bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
+    y, colour = alt.Y("low:Q"), channels["color"]
+    return [unit(bars.encode(x=x, y=y, y2="high:Q", color=colour, opacity=channels["opacity"]))]
+
+
+def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec]:
+    """A broken line across a chart for each, named at its left end."""
+    layers = []
+    for each in limits:
+        at = alt.Chart(drawing.add([{"value": each.value, "limit": each.text}]))
+        rule = at.mark_rule(color=each.colour, strokeWidth=1.5, strokeDash=[6, 4])
+        text = at.mark_text(color=each.colour, align="left", baseline="bottom", dx=4, dy=-2)
+        layers += [
+            unit(rule.encode(y=y)),
+            unit(text.encode(y=y, x=alt.value(0), text="limit:N")),
+        ]
+    return layers
+
+
+def picked() -> alt.Opacity:
+    """Pale unless its candidate is picked in the legend."""
+    return alt.Opacity(condition={"param": PICK, "value": 1}, value=0.12)
+
+
+_DRAWN = ("users", "x", "candidate", "block", "value", "note")
+
+
+def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
+    """Valid windows are filled marks, invalid ones hollow."""
+    valid, invalid = (
+        [{key: row[key] for key in _DRAWN} for row in points if row["valid"] is wanted]
+        for wanted in (True, False)
+    )
+    hollow = {"filled": False, "fill": palette.PAPER[0], "size": 75, "strokeWidth": 1.8}
+    return [
+        (valid, {"filled": True, "size": 65}),
+        *([(invalid, hollow)] if invalid else []),
+    ]
+
+
+def _few(drawing: Drawing, points: Rows) -> Rows:
+    """The points that are drawn: of too many the lowest and highest of each level."""
+    if len(points) <= POINTS_MOST:
+        return points
+    drawing.thinned = True
+    both = ([row for row in points if row["valid"] is wanted] for wanted in (True, False))
+    return [dict(row) for rows in both for row in extremes(rows)]
+
+
+def _tip_format(axis: Axis) -> str:
+    return ",.4~g" if axis.format == NUMBERS else ".1%"
+
+
+def _tips(axis: Axis) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("candidate:N", title="candidate"),
+        alt.Tooltip("users:Q", title="users"),
+        alt.Tooltip("value:Q", title=axis.title, format=_tip_format(axis)),
+        alt.Tooltip("block:Q", title="block"),
+        alt.Tooltip("note:N", title="window"),
+    ]
+
+
+def bars_by_users(
+    context: Context, drawing: Drawing, rows: Rows, stack: "Stack", *, height: int = 240
+) -> Spec:
+    """Stacked bars, one for each level, one chart for each candidate.
+
+    `rows`: with `users`, `candidate`, `part`, `order`, `value`. A level without
+    rows keeps its place.
+    """
+    names = [n for n in context.evidence.candidates if any(row["candidate"] == n for row in rows)]
+    columns = min(len(names), 3)
+    legend = alt.Legend(title=None, orient="top", direction="horizontal", columnPadding=16)
+    charts = [
+        unit(
+            alt.Chart(drawing.add(row for row in rows if row["candidate"] == name), title=name)
+        .mark_bar(stroke=palette.PAPER[0], strokeWidth=0.5)
+        .encode(
+            x=alt.X(
+                "users:O", title=context.level_name, axis=alt.Axis(labelAngle=0, grid=False),
+                scale=alt.Scale(domain=list(context.evidence.levels)),
+            ),
+            y=alt.Y(
+                "value:Q", title=stack.axis.title if index % columns == 0 else None, stack="zero",
+                scale=alt.Scale(domain=list(stack.domain), nice=False),
+                axis=alt.Axis(format=stack.axis.format, tickCount=5),
+            ),
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=list(stack.colours), range=list(stack.colours.values())),
+                legend=legend,
+            ),
+            order=alt.Order("order:Q"),
+            tooltip=[
+                "candidate:N", "users:O", "part:N",
+                alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
+            ],
+        )
+        .properties(width=(WIDTH + 20) // columns - 45, height=height))
+        for index, name in enumerate(names)
+    ]  # fmt: skip
+    return grid(charts, columns)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Parts of a stacked bar by colour, in the order of stacking, and their common axis."""
+
+    axis: Axis
+    domain: Domain
+    colours: dict[str, str]
+
+
+def window_rows(
+    context: Context, metric: str, *, transaction: str = ALL, divide_by_users: bool = False
+) -> tuple[Rows, Rows]:
+    """The lines and points of a value of the windows, as a `Panel` wants them."""
+    evidence = context.evidence
+
+    def scaled(value: float, users: int) -> float:
+        return value / users if divide_by_users else value
+
+    lines = [
+        {"users": users, "candidate": name, "value": scaled(value, users)}
+        for name in evidence.candidates
+        for users in evidence.levels
+        if (value := evidence.level_value(name, users, metric, transaction)) is not None
+    ]
+    points = [
+        {
+            "users": window.users, "candidate": window.candidate, "block": window.block,
+            "value": scaled(value, window.users), "valid": window.valid,
+            "note": note(window.reasons),
+        }
+        for window in evidence.windows
+        if (value := window.value(metric, transaction)) is not None
+    ]  # fmt: skip
+    return lines, points
+
+
+def note(reasons: Sequence[Any]) -> str:
+    """Why a window is invalid, in its flags' words; `valid` if it is not."""
+    bad = [reason.flag.value for reason in reasons if reason.invalidates]
+    return f"invalid: {'; '.join(bad)}" if bad else "valid"

@@ -1,0 +1,112 @@
+"""Putting charts together as plain Vega-Lite: data by name, layers, rows, columns, one filter.
+
+Altair describes the single chart; it copies whole charts whenever it combines them, which takes
+seconds for a grid, so combining is done here, on the finished specifications.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+
+from stithy.report.drawing.many import MARK
+from stithy.report.words.letters import seen
+
+Spec = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+PICK = "picked"
+"""The selection by a click on the legend; without a click everything is selected."""
+
+
+class Drawing:
+    """The data of one figure by name, and the charts that follow its legend."""
+
+    def __init__(self) -> None:
+        """Without data."""
+        self.rows: dict[str, Rows] = {}
+        self.views: list[str] = []
+        self.thinned = False
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> alt.NamedData:
+        """A name for these rows, six digits of each number: more than a drawing can show."""
+        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        for name, known in self.rows.items():
+            if known == short:
+                return alt.NamedData(name=name)
+        name = f"data-{len(self.rows)}"
+        self.rows[name] = short
+        return alt.NamedData(name=name)
+
+    def followed(self, unit: Spec) -> Spec:
+        """The chart, entered as one whose legend picks candidates."""
+        name = f"view-{len(self.views)}"
+        self.views.append(name)
+        return {**unit, "name": name}
+
+    def spec(self, chart: Spec) -> Spec:
+        """The whole figure as Vega-Lite; the theme is added when it is drawn."""
+        document = {"$schema": _SCHEMA, **_seen_within(chart), "datasets": self.rows}
+        if self.thinned:
+            document["usermeta"] = MARK
+        if self.views:
+            select = {"type": "point", "fields": ["candidate"]}
+            pick = {"name": PICK, "select": select, "bind": "legend", "views": self.views}
+            document["params"] = [pick]
+        return document
+
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    return seen(value) if isinstance(value, str) else value
+
+
+def _seen_within(value: Any) -> Any:
+    """Names in scales and titles as they stand in the data: with no letter that is not seen.
+
+    A drawing is XML, in which some of them cannot be at all.
+    """
+    if isinstance(value, str):
+        return seen(value)
+    if isinstance(value, dict):
+        return {key: _seen_within(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_seen_within(each) for each in value]
+    return value
+
+
+def unit(chart: alt.Chart) -> Spec:
+    """A single chart as Vega-Lite, without Altair's own theme."""
+    with alt.theme.enable("none"):
+        document: Spec = chart.to_dict(validate=False)
+    return {key: value for key, value in document.items() if key not in ("$schema", "config")}
+
+
+def layer(units: Sequence[Spec], *, width: int, height: int, title: str = "") -> Spec:
+    """Charts on top of each other, the first at the bottom."""
+    document: Spec = {"layer": list(units), "width": width, "height": height}
+    return {**document, "title": title} if title else document
+
+
+def beside(charts: Sequence[Spec]) -> Spec:
+    """Charts from left to right."""
+    return charts[0] if len(charts) == 1 else {"hconcat": list(charts)}
+
+
+def above(charts: Sequence[Spec]) -> Spec:
+    """Charts from top to bottom."""
+    return charts[0] if len(charts) == 1 else {"vconcat": list(charts)}
+
+
+def stacked(charts: Sequence[Spec], *, spacing: int) -> Spec:
+    """Charts from top to bottom at fixed steps, so that neighbouring stacks stay level."""
+    return {"vconcat": list(charts), "bounds": "flush", "spacing": spacing}
+
+
+def grid(charts: Sequence[Spec], columns: int) -> Spec:
+    """Charts in rows of `columns`."""
+    return above([beside(charts[i : i + columns]) for i in range(0, len(charts), columns)])

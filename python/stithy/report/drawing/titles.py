@@ -1,0 +1,107 @@
+"""Titles of figures: the finding in a few words, never beyond the evidence of its points."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from stithy.analysis.effect import Effect, paired_ratio
+from stithy.report.context import Context
+from stithy.report.words.wording import listing, rate, times
+
+Row = Mapping[str, Any]
+Item = TypeVar("Item")
+
+CLOSE_FACTOR = 1.10
+"""Own: a title claims no difference below a tenth; the tables have the numbers."""
+
+
+@dataclass(frozen=True)
+class Title:
+    """A title, and the ratio it states, so that it can be found beside the page as well."""
+
+    text: str
+    ratio: float | None = None
+
+
+NAMED_MOST = 3
+"""Own: a title tells of so many candidates; of more the one with least and the one with most."""
+
+
+def named(
+    each: Sequence[Item],
+    by: Callable[[Item], float],
+    told: Callable[[Item], str],
+    *,
+    most: int = NAMED_MOST,
+    joined: Callable[[Sequence[str]], str] = listing,
+) -> str:
+    """What is told of each, in their order; of more than `most`, of the least and the most."""
+    if len(each) <= most:
+        return joined([told(one) for one in each])
+    ordered = sorted(each, key=by)
+    return f"{joined([told(ordered[0]), told(ordered[-1])])}, on the others between"
+
+
+def compare_title(
+    context: Context,
+    lines: Sequence[Row],
+    points: Sequence[Row],
+    noun: str,
+    shown: Callable[[float], str] = rate,
+) -> Title:
+    """Which candidate had most of `noun` at the highest level at which at least two have a value.
+
+    `lines`, `points`: as a `Panel` has them. With fewer than two candidates to compare it tells
+    what the one had, as `shown` writes it; where blocks cannot tell two candidates apart it says
+    so.
+    """
+    pair = _farthest(context, lines)
+    if pair is None:
+        return Title(_alone(context, lines, noun, shown))
+    low, high, users = pair
+    at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
+    if low["value"] <= 0:
+        return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
+    effect = _paired(points, low["candidate"], high["candidate"], users)
+    # That of the verdict, which is not quite the ratio of the means.
+    ratio = effect.ratio or high["value"] / low["value"]
+    told_apart = effect.distinguishable
+    if told_apart is False:
+        return Title(f"{at}, {names} are not distinguishable in {noun}")
+    if told_apart is None and ratio < CLOSE_FACTOR:
+        return Title(f"{at}, {names} are close in {noun}")
+    claim = f"{high['candidate']} has {times(ratio)} times the {noun} of {low['candidate']}"
+    return Title(f"{at}, {claim}", ratio)
+
+
+def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]) -> str:
+    """The ends of the one line; without one, what is drawn."""
+    named = f"{noun[0].upper()}{noun[1:]}"
+    names = {row["candidate"] for row in lines}
+    if len(names) != 1:
+        return f"{named} against {context.level_name.lower()}"
+    ordered = sorted(lines, key=lambda row: row["users"])
+    ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
+    told = [f"{shown(row['value'])} at {context.level(row['users'])}" for row in ends]
+    return f"{named}: {listing(told)} with {names.pop()}"
+
+
+def _paired(points: Sequence[Row], low: str, high: str, users: int) -> Effect:
+    """The effect over blocks with a valid point of both; of several devices the busiest counts."""
+    blocks: dict[str, dict[int, float]] = {low: {}, high: {}}
+    for point in points:
+        if point["valid"] and point["users"] == users and point["candidate"] in blocks:
+            known = blocks[point["candidate"]]
+            known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
+    shared = sorted(blocks[low].keys() & blocks[high].keys())
+    return paired_ratio([blocks[low][b] for b in shared], [blocks[high][b] for b in shared])
+
+
+def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | None:
+    for users in reversed(context.evidence.levels):
+        here = [row for row in lines if row["users"] == users]
+        if len({row["candidate"] for row in here}) > 1:
+            low = min(here, key=lambda row: row["value"])
+            high = max(here, key=lambda row: row["value"])
+            return (low, high, users) if high["value"] > 0 else None
+    return None

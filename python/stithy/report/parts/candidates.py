@@ -1,0 +1,237 @@
+"""The table of candidates: what each one did at one level, whom it serves, and what that costs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.measures import of_series
+from stithy.analysis.search.within import Within, within
+from stithy.metrics import Quantity
+from stithy.money import Money
+from stithy.report.context import Context
+from stithy.report.latencies import DriveTimes, drive_times
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import count, duration, listing
+
+Row = dict[str, Any]
+
+OPERATIONS = ("read", "write")
+MEASURED = {"nopm": "nopm", "p95_s": "response_p95_s", "p99_s": "response_p99_s"}
+
+_SCHEMA: dict[str, Any] = {
+    "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64, "nopm": pl.Float64,
+    "p95_s": pl.Float64, "p99_s": pl.Float64,
+    "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
+    "within_shown": pl.String,
+    **{f"{each}_{what}_s": pl.Float64 for each in OPERATIONS for what in ("mean", "p99")},
+    "device_source": pl.String,
+    "cost_amount": pl.Float64, "cost_currency": pl.String, "cost_shown": pl.String,
+    "cost_per_nopm": pl.Float64, "missing_because": pl.String,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Device:
+    """Latency of a candidate's devices by operation; `missing` says why which number is not there.
+
+    `source`: `drive`, told by the emulated drive itself, or `kernel`.
+    """
+
+    means_s: Mapping[str, float | None]
+    p99_s: Mapping[str, float | None]
+    source: str | None
+    missing: tuple[str, ...]
+
+
+def table(context: Context) -> PageTable:
+    """One row a candidate, at the level that the answer tells of; every gap has its reason."""
+    rows = list(_rows(context))
+    caption = "The candidates"
+    if (users := context.level_told) is not None:
+        caption += f" at {context.level(users)}"
+    frame = pl.DataFrame(rows, schema=_SCHEMA)
+    return PageTable("candidates", caption, _shows(context, frame), frame)
+
+
+def note(context: Context, told: PageTable) -> str | None:
+    """What the columns of `table` are that do not tell it themselves; None without a row."""
+    frame = told.frame
+    if frame.is_empty():
+        return None
+    sources = [each for each in ("drive", "kernel") if each in frame["device_source"].to_list()]
+    parts = [_limit_note(context)]
+    if sources:
+        other = "of other devices " if len(sources) > 1 else ""
+        words = {
+            "drive": "of an emulated drive what it took itself, without the way through the kernel",
+            "kernel": f"{other}that which the kernel counts, its queue included",
+        }
+        devices = "; ".join(words[each] for each in sources)
+        parts.append(f"Device latency: {devices}; of several devices the slowest is told.")
+    if frame["cost_per_nopm"].count():
+        parts.append(
+            "Cost per NOPM is the cost that the study gives divided by the NOPM beside it."
+        )
+    return " ".join([*parts, *_missing(frame)])
+
+
+def _missing(frame: pl.DataFrame) -> Iterator[str]:
+    """Why there are dashes, candidates with the same reasons together."""
+    known = frame.filter(pl.col("missing_because").is_not_null())
+    names: dict[str, list[str]] = {}
+    for name, because in known.select("candidate", "missing_because").iter_rows():
+        names.setdefault(because, []).append(name)
+    for because, of in names.items():
+        yield f"Not told of {listing(of)}: {because}"
+
+
+def _limit_note(context: Context) -> str:
+    if context.limit is None:
+        return "The study gives no limit of response time, so none is held against the users."
+    return (
+        f"Within the limit ({context.limit.text}) is the highest measured level whose valid "
+        "windows all obey, with none below it that does not."
+    )
+
+
+def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
+    """The columns, without those that the study gives no ground for."""
+    shows = [
+        Show("candidate", "Candidate"), Show("nopm", "NOPM", "count"),
+        Show("p95_s", "p95", "duration"), Show("p99_s", "p99", "duration"),
+    ]  # fmt: skip
+    if context.limit is not None:
+        level = f"{context.level_unit.capitalize()}s"
+        shows.append(Show("within_shown", f"{level} within {duration(context.limit.limit_s)}"))
+    for operation in OPERATIONS:
+        for what, text in (("mean", "mean"), ("p99", "p99")):
+            if frame[f"{operation}_{what}_s"].count():
+                heading = f"Device {operation}, {text}"
+                shows.append(Show(f"{operation}_{what}_s", heading, "duration"))
+    if frame["cost_amount"].count():
+        currency = frame["cost_currency"].drop_nulls()[0]
+        shows.append(Show("cost_shown", "Cost"))
+        shows.append(Show("cost_per_nopm", f"{currency} per NOPM", "rate"))
+    return tuple(shows)
+
+
+def _rows(context: Context) -> Iterator[Row]:
+    users = context.level_told
+    if users is None:
+        return
+    here = _only(context.evidence, users)
+    kernel = _kernel_means(context, here)
+    for name in context.evidence.candidates:
+        yield _row(context, here, name, users, kernel)
+
+
+def _row(
+    context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
+) -> Row:
+    values = {key: here.level_value(name, users, column) for key, column in MEASURED.items()}
+    served = within(context.evidence, name, context.limit) if context.limit else None
+    device = _device(context, here, name, users, kernel)
+    cost = _cost(context, name)
+    nopm = values["nopm"]
+    missing = [*_gaps(here, name, users, values), *device.missing]
+    if served and served.missing_because and served.not_at is None:
+        missing.append(f"users within the limit ({served.missing_because})")
+    if cost is None and _has_costs(context):
+        missing.append("cost (the study gives none)")
+    return {
+        "candidate": name, "users": users, "windows": len(here.valid_at(name, users)), **values,
+        "within_users": served.users if served else None,
+        "within_at_least": served.at_least if served and served.users is not None else None,
+        "within_not_at": served.not_at if served else None,
+        "within_shown": _within(served) if served else None,
+        **{f"{each}_mean_s": device.means_s.get(each) for each in OPERATIONS},
+        **{f"{each}_p99_s": device.p99_s.get(each) for each in OPERATIONS},
+        "device_source": device.source,
+        "cost_amount": cost.amount if cost else None,
+        "cost_currency": cost.currency if cost else None,
+        "cost_shown": cost.shown if cost else None,
+        "cost_per_nopm": cost.amount / nopm if cost and nopm else None,
+        "missing_because": f"{listing(missing)}." if missing else None,
+    }  # fmt: skip
+
+
+def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | None]) -> list[str]:
+    """Why there is no number of the windows."""
+    if all(value is not None for value in values.values()):
+        return []
+    if not here.at(name, users):
+        return [f"what was measured (it has no window at {users:,})"]
+    if not here.valid_at(name, users):
+        return [f"what was measured (no window at {users:,} is valid)"]
+    lacking = [key.removesuffix("_s") for key, value in values.items() if value is None]
+    return [f"{listing(lacking)} (no valid window has them)"]
+
+
+def _within(served: Within) -> str | None:
+    """`at least 13`, `4, not 13`, `not 4`; None where nothing is known."""
+    if served.users is None:
+        return None if served.not_at is None else f"not {count(served.not_at)}"
+    if served.not_at is not None:
+        return f"{count(served.users)}, not {count(served.not_at)}"
+    because = f" ({served.open_because})" if served.open_because else ""
+    return f"at least {count(served.users)}{because}"
+
+
+def _only(evidence: Evidence, users: int) -> Evidence:
+    """The evidence of one level alone: nothing of the others is read for it."""
+    windows = tuple(window for window in evidence.windows if window.users == users)
+    return replace(evidence, windows=windows)
+
+
+def _kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
+    """By operation the evidence that knows the mean latency of the kernel's devices."""
+    quantities = {each: Quantity(f"block.{each}_latency_s") for each in OPERATIONS}
+    return {
+        operation: replace(here, measures={quantity: of_series(context.sampled, quantity)})
+        for operation, quantity in quantities.items()
+    }
+
+
+def _device(
+    context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
+) -> _Device:
+    if not here.valid_at(name, users):
+        return _Device({}, {}, None, ())
+    if _is_emulated(context, name):
+        run = context.run
+        return _emulated(drive_times(run.directory, here, run.drives, (name, users)))
+    means_s = {
+        operation: evidence.level_of(name, users, Quantity(f"block.{operation}_latency_s"))
+        for operation, evidence in kernel.items()
+    }
+    known = [each for each, value in means_s.items() if value is not None]
+    if not known:
+        because = "device latency (no block device under its volumes was sampled)"
+        return _Device({}, {}, None, (because,))
+    return _Device(means_s, {}, "kernel", ("device p99 (the kernel counts no percentiles)",))
+
+
+def _emulated(times: Mapping[str, DriveTimes]) -> _Device:
+    means_s = {each: times[each].mean_s for each in OPERATIONS if each in times}
+    p99_s = {each: times[each].p99_s for each in OPERATIONS if each in times}
+    lacking = [each for each in OPERATIONS if each not in times]
+    missing = (f"device {listing(lacking)} (its drive answered none)",) if lacking else ()
+    return _Device(means_s, p99_s, "drive" if times else None, missing)
+
+
+def _is_emulated(context: Context, name: str) -> bool:
+    known = context.manifest.candidates if context.manifest else ()
+    return any(each.drives for each in known if each.name == name)
+
+
+def _cost(context: Context, name: str) -> Money | None:
+    known = context.manifest.candidates if context.manifest else ()
+    costs = [each.cost for each in known if each.name == name and each.cost]
+    return Money(costs[0].amount, costs[0].currency) if costs else None
+
+
+def _has_costs(context: Context) -> bool:
+    return any(_cost(context, name) for name in context.evidence.candidates)

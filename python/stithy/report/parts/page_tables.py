@@ -1,0 +1,294 @@
+"""The tables of the page, apart from the figures': what was measured, and what supports it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.steady.steadiness import unknown
+from stithy.metrics import NOPM
+from stithy.report.context import Context
+from stithy.report.figure import Figure
+from stithy.report.parts import head_room
+from stithy.report.tables import PageTable, Show
+
+Row = Mapping[str, Any]
+
+WORDS = (
+    "NOPM: committed new orders per minute. p95: 95th percentile of response time over all "
+    "transactions."
+)
+"""What the shortest names in these tables mean."""
+
+
+def summary(context: Context) -> PageTable:
+    """For each user count: NOPM of each candidate, its ratio to the first, and p95."""
+    evidence = context.evidence
+    first, *others = evidence.candidates or ("",)
+    shows = [Show("users", context.level_plural.capitalize(), "count")]
+    shows += [Show(f"nopm:{name}", f"NOPM {name}", "count") for name in evidence.candidates]
+    for name in others:
+        shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
+        if any(_interval(evidence, first, name, users) for users in evidence.levels):
+            shows.append(Show(f"low:{name}", "from", "ratio"))
+            shows.append(Show(f"high:{name}", "to (95 %)", "ratio"))
+    shows += [Show(f"p95:{name}", f"p95 {name}", "duration") for name in evidence.candidates]
+    rows = [_summary_row(evidence, users) for users in evidence.levels]
+    types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | {"users": pl.Int64}
+    return PageTable(
+        "summary",
+        "New orders per minute, their ratio, and 95th percentile of response time by "
+        f"number of {context.level_plural}",
+        tuple(shows),
+        pl.DataFrame(rows, schema=types),
+    )
+
+
+def _interval(evidence: Evidence, a: str, b: str, users: int) -> bool:
+    return evidence.effect(a, b, users, NOPM).low is not None
+
+
+def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
+    row: dict[str, Any] = {"users": users}
+    for name in evidence.candidates:
+        row[f"nopm:{name}"] = evidence.level_value(name, users, "nopm")
+        row[f"p95:{name}"] = evidence.level_value(name, users, "response_p95_s")
+    for name in evidence.candidates[1:]:
+        effect = evidence.effect(evidence.candidates[0], name, users, NOPM)
+        row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
+        row[f"high:{name}"] = effect.high
+    return row
+
+
+def windows(context: Context) -> PageTable:
+    """Every window with its main numbers and whether it is valid."""
+    shows = (
+        Show("window_id", "Window", "id"), Show("nopm", "NOPM", "count"),
+        Show("tpm", "TPM", "count"), Show("response_p50_s", "p50", "duration"),
+        Show("response_p95_s", "p95", "duration"), Show("response_p99_s", "p99", "duration"),
+        Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
+        Show("missed_starts", "Missed starts", "count"), Show("unserved", "Unserved", "count"),
+        Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
+        Show("checkpoints_inside", "Checkpoints", "count"), Show("steady", "Steady", "truth"),
+        Show("valid", "Valid", "truth"),
+    )  # fmt: skip
+    types: dict[str, Any] = {
+        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
+        "attempt": pl.Int64, "nopm": pl.Float64, "tpm": pl.Float64, "response_p50_s": pl.Float64,
+        "response_p95_s": pl.Float64, "response_p99_s": pl.Float64,
+        "pool_wait_p99_s": pl.Float64, "missed_starts": pl.Int64, "unserved": pl.Int64,
+        "errors": pl.Int64,
+        "retries": pl.Int64, "checkpoints_inside": pl.Int64, "steady": pl.Boolean,
+        "range_share": pl.Float64, "slope_share": pl.Float64, "late_s": pl.Int64,
+        "late_share": pl.Float64, "steady_unknown_because": pl.String, "valid": pl.Boolean,
+    }  # fmt: skip
+    rows = [_window_row(window) for window in context.evidence.windows]
+    frame = pl.DataFrame(rows, schema=types)
+    return PageTable("windows", "All windows", _with_values(shows, frame), frame)
+
+
+_RARE = ("pool_wait_p99_s", "missed_starts", "unserved")
+"""Columns of the windows that have no meaning in every kind of load."""
+
+
+def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...]:
+    """The columns without those of `_RARE` that say nothing: empty, or nothing but 0."""
+    told = {name for name in _RARE if (frame[name].drop_nulls() != 0).any()}
+    told |= {"missed_starts"} if frame["missed_starts"].count() else set()
+    return tuple(show for show in shows if show.column not in _RARE or show.column in told)
+
+
+def _window_row(window: Window) -> dict[str, Any]:
+    row = window.row
+    return {
+        "window_id": window.id, "candidate": window.candidate, "users": window.users,
+        "block": window.block, "attempt": window.attempt, "nopm": row["nopm"],
+        "tpm": row["tpm"],
+        **{key: window.value(key) for key in _PERCENTILES},
+        "missed_starts": row["missed_starts"], "unserved": row["unserved"],
+        "errors": row["errors"], "retries": row["retries"],
+        "checkpoints_inside": row["checkpoints_inside"], **_steady(window), "valid": window.valid,
+    }  # fmt: skip
+
+
+def _steady(window: Window) -> dict[str, Any]:
+    """How steady the window was; a dash where that cannot be told, with the reason in the files."""
+    found = window.steady or unknown("it has no numbers")
+    return {
+        "steady": found.steady, "range_share": found.range_share,
+        "slope_share": found.slope_share, "late_s": found.late_s, "late_share": found.late_share,
+        "steady_unknown_because": found.unknown_because,
+    }  # fmt: skip
+
+
+_PERCENTILES = ("response_p50_s", "response_p95_s", "response_p99_s", "pool_wait_p99_s")
+
+
+def driver(context: Context) -> PageTable:
+    """What the load driver cost and how late it was, for each window."""
+    frame = context.run.window.select(
+        "window_id", "lateness_p99_s", "service_p50_s", "driver_cpu_s", "driver_run_queue_s",
+        "driver_nice", "connections_opened", "connections_lost", "first_success_s",
+        pl.when(pl.col("transactions") > 0)
+        .then(pl.col("driver_cpu_s") / pl.col("transactions"))
+        .alias("cpu_per_transaction_s"),
+    ).join(head_room.frame(context), on="window_id", how="left", maintain_order="left")  # fmt: skip
+    lost = (
+        Show("connections_lost", "Lost", "count"),
+        Show("first_success_s", "First success after a loss", "duration"),
+    )
+    losses = lost if (frame["connections_lost"].drop_nulls() != 0).any() else ()
+    return PageTable(
+        "driver",
+        "The load driver",
+        (
+            Show("window_id", "Window", "id"), Show("lateness_p99_s", "Late, p99", "duration"),
+            Show("service_p50_s", "Service time, p50", "duration"),
+            Show("driver_cpu_s", "CPU time", "duration"),
+            Show("cpu_per_transaction_s", "CPU time per transaction", "duration"),
+            Show("driver_run_queue_s", "Waited for a CPU", "duration"),
+            Show("driver_nice", "Priority (nice)", "count"),
+            Show("connections_opened", "Connections", "count"), *losses,
+            *head_room.shows(context),
+        ),
+        frame,
+    )  # fmt: skip
+
+
+PROOF = (
+    Show("window_id", "Window", "id"),
+    Show("order_numbers_grown", "Order numbers grew by", "count"),
+    Show("new_orders_acknowledged", "Acknowledged", "count"),
+    Show("new_orders_in_doubt", "In doubt", "count"),
+    Show("new_orders_in_doubt_found", "of those found", "count"),
+    Show("client_commits", "Commits, driver", "count"),
+    Show("server_commits", "Commits, server", "count"),
+)
+
+
+def proof(context: Context) -> PageTable:
+    """Acknowledged work against what the database says, for each window."""
+    frame = context.run.window.select(
+        "window_id",
+        (pl.col("order_numbers_after") - pl.col("order_numbers_before")).alias(
+            "order_numbers_grown"
+        ),
+        *[show.column for show in PROOF[2:]],
+    )
+    return PageTable("proof", "Acknowledged orders and commits against the database", PROOF, frame)
+
+
+def laws(context: Context) -> PageTable:
+    """Identities that must hold, for each window."""
+    rows = [asdict(identity) for window in context.evidence.windows for identity in window.laws]
+    return PageTable(
+        "identities",
+        "Identities: both sides of laws that hold whatever the storage does",
+        (
+            Show("window_id", "Window", "id"), Show("name", "Law"),
+            Show("left", "Left side", "rate"),
+            Show("right", "Right side", "rate"), Show("off_share", "Difference", "share"),
+            Show("tolerance_share", "Allowed", "share"), Show("holds", "Holds", "truth"),
+        ),
+        pl.DataFrame(
+            rows,
+            schema={
+                "name": pl.String, "window_id": pl.String, "left": pl.Float64, "right": pl.Float64,
+                "off_share": pl.Float64, "tolerance_share": pl.Float64, "holds": pl.Boolean,
+                "missing_because": pl.String,
+            },
+        ),
+    )  # fmt: skip
+
+
+MOMENTS = {"load": 0, "window": 1, "end": 2}
+"""The moments at which consistency conditions are verified, in the order of a run."""
+
+
+def conditions(context: Context) -> PageTable:
+    """Consistency conditions by candidate and moment: how many were verified, how many held."""
+    frame = context.run.conditions.group_by("moment", "candidate", maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("verified"),
+        pl.col("holds").sum().cast(pl.Int64).alias("held"),
+        pl.col("violations").sum().alias("violations"),
+        pl.col("duration_s").sum().alias("duration_s"),
+    )
+    return PageTable(
+        "conditions",
+        "Consistency conditions: verified and held",
+        (
+            Show("moment", "When"), Show("candidate", "Candidate"),
+            Show("verified", "Verified", "count"), Show("held", "Held", "count"),
+            Show("violations", "Rows that break one", "count"),
+            Show("duration_s", "Time taken", "duration"),
+        ),
+        frame.sort(pl.col("moment").replace_strict(MOMENTS, default=9), "candidate"),
+    )  # fmt: skip
+
+
+def broken_conditions(context: Context) -> PageTable:
+    """The conditions that did not hold, with an example row each."""
+    frame = context.run.conditions.filter(~pl.col("holds"))
+    return PageTable(
+        "conditions-broken",
+        "Conditions that did not hold",
+        (
+            Show("candidate", "Candidate"), Show("moment", "When"), Show("window_id", "Window"),
+            Show("number", "Number", "count"), Show("text", "What must hold"),
+            Show("violations", "Rows", "count"), Show("example", "Example"),
+        ),
+        frame,
+    )  # fmt: skip
+
+
+def restores(context: Context) -> PageTable:
+    """What putting the database back took before each window, and whether it was identical."""
+    warm = context.run.window.select("window_id", "warm_up_s")
+    frame = context.run.restores.join(warm, on="window_id", how="left", maintain_order="left")
+    return PageTable(
+        "restores",
+        "Restores from the master copy",
+        (
+            Show("window_id", "Before window", "id"), Show("size_bytes", "Size", "size"),
+            Show("files", "Files", "count"), Show("copy_s", "Copy", "duration"),
+            Show("verify_s", "Verify", "duration"), Show("sync_s", "Sync, evict", "duration"),
+            Show("warm_up_s", "Warm-up", "duration"), Show("identical", "Identical", "truth"),
+            Show("resident_bytes", "Still cached", "size"), Show("resident_note", "Note"),
+        ),
+        frame,
+    )  # fmt: skip
+
+
+def titles(figures: Iterable[Figure]) -> PageTable:
+    """The titles of the figures with the ratios that they state; written beside the page only."""
+    rows = [{"figure": each.name, "title": each.title, "ratio": each.ratio} for each in figures]
+    return PageTable(
+        "titles",
+        "Titles of the figures",
+        (Show("figure", "Figure"), Show("title", "Title"), Show("ratio", "Ratio", "ratio")),
+        pl.DataFrame(rows, schema={"figure": pl.String, "title": pl.String, "ratio": pl.Float64}),
+    )
+
+
+def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
+    """What this report could not show, and why: figures, planned windows, damaged files."""
+    rows = [{"what": what, "because": because} for what, because in absent]
+    gone = "it is not there" if context.is_finished else "it was not run"
+    rows += [{"what": f"window {each}", "because": gone} for each in context.not_run]
+    root = context.run.directory.root
+    rows += [
+        {"what": str(_relative(problem.path, root)), "because": problem.text}
+        for problem in context.run.problems
+    ]
+    return PageTable(
+        "missing",
+        "What is missing, and why",
+        (Show("what", "What"), Show("because", "Why")),
+        pl.DataFrame(rows, schema={"what": pl.String, "because": pl.String}),
+    )
+
+
+def _relative(path: Any, root: Any) -> Any:
+    return path.relative_to(root) if path.is_relative_to(root) else path

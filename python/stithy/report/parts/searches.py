@@ -1,0 +1,145 @@
+"""What is told of a search for users: every level that it looked at, and what makes it doubtful."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.analysis.latency import values_needed
+from stithy.analysis.search.bracket import Said
+from stithy.analysis.search.served import Capacity, served, trials, value_of
+from stithy.metrics import ALL
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import count, listing, plural
+from stithy.search import Search
+
+_SCHEMA: dict[str, Any] = {
+    "candidate": pl.String, "users": pl.Int64, "value": pl.Float64, "low": pl.Float64,
+    "high": pl.Float64, "valid": pl.Int64, "windows": pl.Int64, "answers_least": pl.Int64,
+    "said": pl.String, "end": pl.String,
+}  # fmt: skip
+
+
+def table(context: Context) -> PageTable:
+    """Each level of each candidate that the search looked at; empty where there was none."""
+    search = context.evidence.search
+    rows = [] if search is None else list(_rows(context, search))
+    name = search.limit.name if search else "value"
+    shows = (
+        Show("candidate", "Candidate"), Show("users", context.level_name, "count"),
+        Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
+        Show("high", "to", "duration"), Show("valid", "Valid windows", "count"),
+        Show("windows", "of", "count"), Show("answers_least", "Answers, fewest", "count"),
+        Show("said", "Says"), Show("end", "Bracket"),
+    )  # fmt: skip
+    frame = pl.DataFrame(rows, schema=_SCHEMA)
+    return PageTable("search", "Levels that the search looked at", shows, frame)
+
+
+def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
+    found = served(context.evidence)
+    for capacity in found.of if found else ():
+        for trial in trials(context.evidence, capacity.candidate, search):
+            windows = context.evidence.at(capacity.candidate, trial.users)
+            yield {
+                "candidate": capacity.candidate, "users": trial.users,
+                **_values(context, capacity.candidate, trial.users, search),
+                "valid": sum(window.valid for window in windows), "windows": len(windows),
+                "answers_least": _answers(windows, search), "said": trial.said.value,
+                "end": _end(capacity, trial.users),
+            }  # fmt: skip
+
+
+def _values(context: Context, name: str, users: int, search: Search) -> dict[str, float | None]:
+    """The value over all windows of a level, and the least and the most of them."""
+    limit, windows = search.limit, context.evidence.at(name, users)
+    known = [value for window in windows if (value := value_of(window, search)) is not None]
+    return {
+        "value": context.evidence.level_value(name, users, limit.column, limit.transaction),
+        "low": min(known, default=None),
+        "high": max(known, default=None),
+    }
+
+
+def _answers(windows: tuple[Window, ...], search: Search) -> int | None:
+    """How many transactions of the type the valid window with the fewest of them completed."""
+    valid = (window for window in windows if window.valid and window.measured)
+    return min((each.completed(search.limit.transaction) for each in valid), default=None)
+
+
+def _end(capacity: Capacity, users: int) -> str:
+    if capacity.low is not None and capacity.low.users == users:
+        return "serves so many"
+    return "no more" if capacity.high is not None and capacity.high.users == users else ""
+
+
+def asked(context: Context) -> str | None:
+    """What was searched for, and between which levels; None where nothing was."""
+    search = context.evidence.search
+    if search is None:
+        return None
+    ends = f"{search.users_least:,} to {plural(search.users_most, context.level_unit)}"
+    begun = f", beginning with what was measured at {_levels(search)}" if search.listed else ""
+    return f"Searched for: {search.limit}, from {ends}{begun}."
+
+
+def _levels(search: Search) -> str:
+    return listing([f"{users:,}" for users in search.listed])
+
+
+def flaws(context: Context) -> Iterator[str]:
+    """What makes the brackets doubtful, a sentence each."""
+    found = served(context.evidence)
+    for capacity in found.of if found else ():
+        yield from _doubts(context, capacity)
+    if found is not None:
+        yield from _few_answers(context, found.search)
+
+
+def _doubts(context: Context, of: Capacity) -> Iterator[str]:
+    if of.again:
+        levels = listing([f"{users:,}" for users in of.again])
+        lowest = _lowest_missed(context, of)
+        yield (
+            f"The response of {of.candidate} does not grow with the users everywhere: the limit is "
+            f"obeyed at {levels} and not always at {lowest:,}; what it serves is told by the lower."
+        )
+    if of.split:
+        levels = listing([f"{users:,}" for users in of.split])
+        yield (
+            f"Windows of {of.candidate} at {levels} disagree on whether the limit is obeyed: its "
+            "bracket is wider than was searched for."
+        )
+
+
+def _of_type(search: Search) -> str:
+    name = search.limit.transaction
+    return "transactions" if name == ALL else f"transactions {name}"
+
+
+def _lowest_missed(context: Context, of: Capacity) -> int:
+    search = context.evidence.search
+    assert search is not None  # a capacity is what a search found
+    known = trials(context.evidence, of.candidate, search)
+    doubtful = (each.users for each in known if each.said in (Said.MISSED, Said.SPLIT))
+    return min(doubtful)
+
+
+def _few_answers(context: Context, search: Search) -> Iterator[str]:
+    """Windows so short that a few answers make the percentile."""
+    least = values_needed(search.limit.percent)
+    counts = [
+        answers
+        for window in context.evidence.windows
+        if value_of(window, search) is not None
+        and (answers := _answers((window,), search)) is not None
+    ]
+    few = [answers for answers in counts if answers < least]
+    if few:
+        yield (
+            f"{len(few)} of {plural(len(counts), 'window')} of the search completed fewer than "
+            f"{count(least)} {_of_type(search)}: of so few their {search.limit.percentile} is not "
+            "told well; longer windows would tell it."
+        )

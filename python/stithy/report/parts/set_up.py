@@ -1,0 +1,179 @@
+"""What a run was made of, as boxes of few words: hammer, servers, volumes, and what is under them.
+
+From the manifest alone. A box has a heading and lines below it; nothing in it is guessed.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.report.words.drives import named
+from stithy.report.words.wording import DASH, listing, plural
+from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
+from stithy.units import format_duration, format_rate, format_size
+
+ROLES = ("data", "log", "temp", "backup")
+FEW_LEVELS = 6
+
+
+@dataclass(frozen=True)
+class Box:
+    """One part of the set-up: what it is, and what must be known of it."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A volume of a candidate, by the roles that lie on it, and the storage under it."""
+
+    roles: tuple[str, ...]
+    volume: Box
+    storage: Box
+    emulated: bool
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One candidate: its server, which is there in its windows alone, and its volumes."""
+
+    candidate: str
+    server: Box
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """The machine with all that ran on it."""
+
+    machine: str
+    hammer: Box
+    lanes: tuple[Lane, ...]
+
+
+def set_up(manifest: Manifest) -> SetUp:
+    """The set-up of a run."""
+    server = _server(manifest)
+    lanes = (
+        Lane(each.name, Box(each.name, server), tuple(_parts(each))) for each in manifest.candidates
+    )
+    return SetUp(_machine(manifest), _hammer(manifest), tuple(lanes))
+
+
+def _machine(manifest: Manifest) -> str:
+    """`This machine: 8 × Example CPU, 32 GiB of memory, kernel 6.1.0`."""
+    cpus, model = _fact(manifest, "cpus"), _fact(manifest, "cpu_model")
+    memory, kernel = _fact(manifest, "memory_bytes"), _fact(manifest, "kernel")
+    parts = [f"{cpus} × {model or 'CPU of unknown model'}" if cpus else model]
+    parts.append(f"{format_size(memory)} of memory" if isinstance(memory, int | float) else None)
+    parts.append(f"kernel {kernel}" if kernel else None)
+    told = ", ".join(str(part) for part in parts if part)
+    return f"This machine: {told or 'nothing is known of it'}"
+
+
+def _fact(manifest: Manifest, name: str) -> Any:
+    known = manifest.environment.get(name)
+    return known.value if known else None
+
+
+def _hammer(manifest: Manifest) -> Box:
+    load = manifest.load
+    bound = manifest.database.cpus is not None
+    drives = any(each.drives for each in manifest.candidates)
+    beside = ("with the drives",) if bound and drives else ()
+    cpus = "on the other CPUs" if bound else "on any CPU"
+    return Box("hammer (load driver)", (*_levels(load), _loop(load), *beside, cpus))
+
+
+def _levels(load: LoadFacts) -> tuple[str, ...]:
+    unit = "connections" if load.rate_per_s is not None else "users"
+    if not load.users:
+        return (f"{unit} that a search chose",)
+    if len(load.users) > FEW_LEVELS:
+        ends = f"{min(load.users):,} to {max(load.users):,}"
+        return (f"{plural(len(load.users), 'level')},", f"{ends} {unit}")
+    one = unit.removesuffix("s") if load.users == (1,) else unit
+    return (f"{listing([f'{each:,}' for each in load.users])} {one}",)
+
+
+def _loop(load: LoadFacts) -> str:
+    if load.rate_per_s is not None:
+        return f"open loop, {format_rate(load.rate_per_s)}"
+    if load.pace == "think" and load.think_s is not None:
+        return f"think {format_duration(load.think_s)}"
+    return {"none": "back to back", "keyed": "keying, thinking"}.get(load.pace, load.pace)
+
+
+def _server(manifest: Manifest) -> tuple[str, ...]:
+    database, memory = manifest.database, manifest.memory
+    version = (database.server_version or "").split(" ")[0]
+    held = {True: "", False: " NOT ENFORCED", None: ""}[memory.enforced]
+    return (
+        f"{database.engine} {version}".strip(),
+        f"memory {format_size(memory.limit_bytes)}{held}",
+        _cpus(database.cpus),
+    )
+
+
+def _cpus(cpus: tuple[int, ...] | None) -> str:
+    """`CPUs 1, 2`; of many how many."""
+    if cpus is None:
+        return "any CPU"
+    if len(cpus) > 4:
+        return f"bound to {len(cpus)} CPUs"
+    return f"CPU{'s' if len(cpus) > 1 else ''} {', '.join(map(str, cpus))}"
+
+
+def _parts(candidate: CandidateFacts) -> Iterator[Part]:
+    """Its volumes: with drives one each, of which that of the data has every other role too."""
+    if not candidate.drives:
+        volume = Box(", ".join(ROLES), _filesystem(candidate.filesystem, candidate.mount_options))
+        yield Part(ROLES, volume, _storage(candidate), emulated=False)
+        return
+    own = {drive.role for drive in candidate.drives}
+    for drive in candidate.drives:
+        rest = [role for role in ROLES if role not in own] if drive.role == "data" else []
+        roles = (drive.role, *rest)
+        volume = Box(", ".join(roles), _filesystem(drive.filesystem, drive.mount_options))
+        yield Part(roles, volume, _drive(drive), emulated=True)
+
+
+def _filesystem(kind: str | None, options: str | None) -> tuple[str, ...]:
+    return (kind or "file system not known", options or DASH)
+
+
+def _drive(drive: DriveFacts) -> Box:
+    where = "in memory" if drive.backing == "memory" else f"in a file at {drive.backing}"
+    return Box(
+        f"EMULATED {named(drive)}", (f"{format_size(drive.size_bytes)}, {where}", drive.title)
+    )
+
+
+def _storage(candidate: CandidateFacts) -> Box:
+    """A directory with what the machine tells of its file system and of the devices under it."""
+    facts = candidate.environment
+    size = _size(facts.get("filesystem_size_bytes"))
+    told = f"file system of {size}" if size else "size not known"
+    if candidate.memory_backed:
+        return Box(candidate.path, (told, "its pages are memory"))
+    devices = [_device(candidate, name) for name in candidate.devices]
+    return Box(candidate.path, (told, " on ".join(devices) or "no block device known"))
+
+
+def _size(fact: Fact | None) -> str | None:
+    if fact is None or not isinstance(fact.value, int | float):
+        return None
+    return format_size(fact.value)
+
+
+def _device(candidate: CandidateFacts, name: str) -> str:
+    """`nvme0n1 (Example SSD, 1.75 TiB)`."""
+    model = candidate.environment.get(f"device.{name}.model")
+    size = _size(candidate.environment.get(f"device.{name}.size_bytes"))
+    told = [
+        str(model.value).strip() if model is not None and model.value else None,
+        size,
+    ]
+    known = ", ".join(part for part in told if part)
+    return f"{name} ({known})" if known else name

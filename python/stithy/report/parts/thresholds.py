@@ -1,0 +1,101 @@
+"""Thresholds as people read them: on the page, and at the end of a run."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.metrics import Unit
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import DASH, measured
+from stithy.thresholds import decimal
+
+DIGITS_MOST = 17
+"""Own: as many as tell any two numbers apart."""
+
+MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
+
+
+def judged(context: Context) -> tuple[Judgement, ...]:
+    """The thresholds of a run, judged by its valid windows; none where the study has none."""
+    manifest = context.manifest
+    if manifest is None or not manifest.thresholds:
+        return ()
+    return judge_thresholds(manifest.thresholds, context.evidence)
+
+
+def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
+    """What a terminal shows: how many were met, then each with both values; nothing of none."""
+    if not judgements:
+        return ()
+    met = sum(each.outcome is Outcome.MET for each in judgements)
+    told = (
+        f"  {MARKS[each.outcome]} {each.threshold}: {each.outcome.value}: {said(each)}"
+        for each in judgements
+    )
+    return (f"Thresholds: {met} of {len(judgements)} met", *told)
+
+
+def said(judgement: Judgement) -> str:
+    """Both values, or why there are none: `7.2 ms and 5 ms`."""
+    if judgement.because is not None:
+        return judgement.because
+    return " and ".join(shown(judgement))
+
+
+def shown(judgement: Judgement) -> tuple[str, str]:
+    """Both values in their unit, with as many digits as tell them apart."""
+    left, right, unit = judgement.left, judgement.right, judgement.threshold.unit
+    if left is None or right is None or left == right:
+        return _shown(left, unit), _shown(right, unit)
+    both = _shown(left, unit), _shown(right, unit)
+    digits = 4
+    while both[0] == both[1] and digits <= DIGITS_MOST:
+        both = _exact(left, unit, digits), _exact(right, unit, digits)
+        digits += 1
+    return both
+
+
+def _shown(value: float | None, unit: Unit) -> str:
+    if value is None:
+        return DASH
+    return measured(value, unit)
+
+
+def _exact(value: float, unit: Unit, digits: int) -> str:
+    short = decimal(float(f"{value:.{digits}g}"))
+    if unit in ("1/min", "1/s"):
+        return f"{short}{unit.removeprefix('1')}"
+    return f"{short} {unit}" if unit in ("s", "B", "B/s") else short
+
+
+def table(judgements: Sequence[Judgement]) -> PageTable:
+    """All thresholds with the values of both sides; the files have all digits."""
+    rows = [
+        {
+            "threshold": str(each.threshold), "outcome": each.outcome.value,
+            "outcome_shown": f"{MARKS[each.outcome]} {each.outcome.value}",
+            "left_shown": shown(each)[0], "right_shown": shown(each)[1],
+            "left": each.left, "right": each.right, "unit": each.threshold.unit,
+            "because": each.because,
+        }
+        for each in judgements
+    ]  # fmt: skip
+    schema = {
+        "threshold": pl.String, "outcome": pl.String, "outcome_shown": pl.String,
+        "left_shown": pl.String, "right_shown": pl.String, "left": pl.Float64,
+        "right": pl.Float64, "unit": pl.String, "because": pl.String,
+    }  # fmt: skip
+    columns = [
+        Show("outcome_shown", "Outcome"), Show("threshold", "Threshold"),
+        Show("left_shown", "Left side"), Show("right_shown", "Right side"),
+    ]  # fmt: skip
+    if any(each.because for each in judgements):
+        columns.append(Show("because", "Because"))
+    return PageTable(
+        "thresholds",
+        "Thresholds of the study, and what was measured",
+        tuple(columns),
+        pl.DataFrame(rows, schema=schema),
+    )

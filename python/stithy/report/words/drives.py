@@ -1,0 +1,120 @@
+"""Emulated drives, named as emulated wherever their numbers stand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import listing
+from stithy.results.manifest import CandidateFacts, DriveFacts, Manifest
+from stithy.units import format_scale
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A drive profile of the run: its name, its text, and what must be said of it."""
+
+    name: str
+    text: str
+    words: str
+
+
+def footer(manifest: Manifest | None) -> str:
+    """Which candidates are emulated, for the last line of every figure; empty where none is."""
+    told = [f"{each.name} = {_named(each)}" for each in _emulated(manifest)]
+    return f"EMULATED drives: {', '.join(told)}" if told else ""
+
+
+def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
+    """The same for the top of the page; None where nothing is emulated.
+
+    `off`: there are windows in which a drive was late or slower than described.
+    """
+    told = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
+    if not told:
+        return None
+    who, text = "they", "are emulated drives: they take the times that their profiles describe"
+    if len(told) == 1:
+        who, text = "it", "is an emulated drive: it takes the times that its profile describes"
+    but = f", but for what is told under Validity, where {who} took longer" if off else ""
+    return f"{listing(told)} {text}{but}."
+
+
+def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
+    """Each profile once, in the order of the candidates."""
+    found: dict[str, Profile] = {}
+    for candidate in _emulated(manifest):
+        for drive in candidate.drives:
+            found.setdefault(
+                drive.profile, Profile(drive.profile_name, drive.profile, _said(drive))
+            )
+    return tuple(found.values())
+
+
+def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
+    """What each emulated drive did in each window, by operation.
+
+    `frame` is the table `drives`, `windows` are the ids of the windows in their order.
+    """
+    order = pl.DataFrame({"window_id": list(windows)}, schema={"window_id": pl.String})
+    rows = order.join(
+        frame.filter(pl.col("answered") > 0), on="window_id", maintain_order="left_right"
+    ).select(
+        "window_id", "role", "operation", "answered", "moved_bytes", "errors",
+        "latency_p50_s", "latency_p99_s", "latency_max_s", "late_answers",
+        (pl.col("late_answers") / pl.col("answered")).alias("late_share"),
+        "late_mean_s", "device_mean_s", "added_mean_s", "cpu_s", "cpu_wait_s",
+    )  # fmt: skip
+    failed = (Show("errors", "Errors", "count"),) if (rows["errors"] > 0).any() else ()
+    return PageTable(
+        "drives",
+        "What the emulated drives did, by operation",
+        (
+            Show("window_id", "Window", "id"), Show("role", "Drive"),
+            Show("operation", "Operation"), Show("answered", "Answered", "count"),
+            Show("moved_bytes", "Moved", "size"), *failed,
+            Show("latency_p50_s", "In the drive, p50", "duration"),
+            Show("latency_p99_s", "p99", "duration"),
+            Show("late_share", "Late answers", "share"),
+            Show("late_mean_s", "Late, mean", "duration"),
+            Show("device_mean_s", "On the device, mean", "duration"),
+            Show("added_mean_s", "Longer than its profile", "duration"),
+        ),
+        rows,
+    )  # fmt: skip
+
+
+def _emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
+    """The candidates with emulated drives."""
+    return (each for each in (manifest.candidates if manifest else ()) if each.drives)
+
+
+def _named(candidate: CandidateFacts) -> str:
+    """`generic-nvme`, `generic-sata at scale 1/8`, `data generic-sata, log generic-nvme`."""
+    drives = candidate.drives
+    if len(drives) == 1:
+        return named(drives[0])
+    return ", ".join(f"{drive.role} {named(drive)}" for drive in drives)
+
+
+def named(drive: DriveFacts) -> str:
+    """A drive by its profile: `generic-nvme`, `generic-sata at scale 1/8`."""
+    scale = f" at scale {format_scale(drive.scale)}" if drive.scale != 1 else ""
+    return f"{drive.profile_name}{scale}"
+
+
+def _said(drive: DriveFacts) -> str:
+    """What a profile is, and which of its numbers nobody has measured or published."""
+    model = ""
+    if drive.scale != 1:
+        model = (
+            f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS and bandwidth "
+            "are divided, latencies kept."
+        )
+    assumed = "None of its numbers is assumed."
+    if drive.assumed:
+        assumed = (
+            f"Assumed are {listing(list(drive.assumed))}; its other numbers name their source."
+        )
+    return f"{drive.profile_name} describes {drive.title}. {assumed}{model}"

@@ -1,0 +1,1 @@
+"""The databases on volumes: loaded once, kept as master copy, put back before each window."""

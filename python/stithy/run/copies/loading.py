@@ -1,0 +1,131 @@
+"""From an empty volume to a master copy: make the database, load it, verify it, keep it."""
+
+import os
+from pathlib import Path
+
+from stithy.errors import InfrastructureError, InvalidMeasurement
+from stithy.plan.ids import derive_seed
+from stithy.plan.steps import Step
+from stithy.results import tables
+from stithy.results.convert import condition_rows
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.run.copies import drives
+from stithy.run.copies.restore import restore
+from stithy.run.copies.trees import make_tree, record_tree
+from stithy.run.events import Progress
+from stithy.storage.consent import DATA, MASTER
+from stithy.storage.copy import Contents, contents_of, sync_filesystem
+from stithy.units import format_duration, format_size
+from stithy.wire.messages import AnyMessage, Started
+from stithy.wire.messages import Progress as HammerProgress
+from stithy.workload.hammer import Watch, text_percent
+
+LOADERS_MAX = 8
+
+MASTER_MADE = "master-copy"
+"""The event that tells the hash of a master copy, once it is whole and durable."""
+
+
+def prepare(context: Context, step: Step) -> str:
+    """Make the database on the master candidate's volume and load it."""
+    candidate = context.plan.master_candidate
+    data = make_tree(context, candidate, DATA)
+    context.engine.initialise(data, context.scratch)
+    log = context.directory.prepare_output.parent / "server.log"
+    with context.server(candidate, log, loading=True) as instance:
+        summary = context.hammer(instance.url).prepare(
+            context.size,
+            seed=derive_seed(context.plan.seed, "data"),
+            loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.size.warehouses + 1),
+            data=context.data,
+            watch=_watch(context, context.directory.prepare_output),
+        )
+        instance.finish_loading(context.plan.growth_bytes)
+    rows = sum(table.rows for table in summary.tables)
+    saved, repeated = text_percent(summary.sample)
+    text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"
+    return f"{rows:,} rows in {format_duration(summary.duration_s)}; {text}"
+
+
+def snapshot(context: Context, step: Step) -> str:
+    """Turn the loaded database into the master copy: durable, with the hash of every file.
+
+    The state of all emulated drives is kept with it, and put back with each restore. A session that
+    goes on with the master copy of an earlier one keeps theirs alone.
+    """
+    contents = context.state.master or _master_copy(context)
+    drives.keep_state(context)
+    return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
+
+
+def _master_copy(context: Context) -> Contents:
+    """Make it, and write down what it holds once it is whole."""
+    volume = context.volume(context.plan.master_candidate)
+    master = volume.path / MASTER
+    record_tree(context, context.plan.master_candidate, MASTER)
+    (volume.path / DATA).rename(master)
+    sync_filesystem(master)
+    contents = contents_of(master)
+    context.journal.write(MASTER_MADE, sha256=contents.sha256)
+    context.state.master = contents
+    return contents
+
+
+def check(context: Context, step: Step) -> str:
+    """Verify all consistency conditions, after loading or at a candidate's end."""
+    candidate = step.candidate or context.plan.master_candidate
+    moment = "end" if step.at_end else "load"
+    need_database(context, candidate, at_end=step.at_end)
+    output = context.directory.check_output(candidate, moment)
+    with context.server(candidate, output.with_suffix(".server.log")) as instance:
+        checked = context.hammer(instance.url).check(
+            context.size,
+            quick=step.quick,
+            after_load=moment == "load",
+            watch=_watch(context, output),
+        )
+    context.state.conditions += condition_rows(candidate, moment, checked.conditions)
+    write_table(context.directory.table("conditions"), tables.CONDITIONS, context.state.conditions)
+    if checked.broken and moment == "load":
+        raise InvalidMeasurement(
+            f"conditions {', '.join(map(str, checked.broken))} do not hold after loading",
+            where=f"candidate {candidate}",
+            remedy=f"read {output}; loading or the device under it is at fault",
+        )
+    return _told(len(checked.conditions), checked.broken)
+
+
+def need_database(context: Context, candidate: str, *, at_end: bool = False) -> None:
+    """Restore the candidate's database where there is none.
+
+    Raises InfrastructureError `at_end`: a fresh copy says nothing of what the last window left.
+    """
+    data = context.volume(candidate).path / DATA
+    if data.exists():
+        return
+    if at_end:
+        raise InfrastructureError(
+            "the database that its last window left is gone",
+            where=str(data),
+            remedy="none; the quick checks after its windows hold",
+        )
+    restore(context, candidate, window_id=None)
+
+
+def _told(count: int, broken: tuple[int, ...]) -> str:
+    if not broken:
+        return f"all {count} conditions hold"
+    return f"of {count} conditions, {', '.join(map(str, broken))} do not hold"
+
+
+def _watch(context: Context, raw_output: Path) -> Watch:
+    """A watch that hands the hammer's progress on to whoever watches the run."""
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            context.tell(Progress(message.stage, message.done, message.total))
+        elif isinstance(message, Started):
+            context.state.hammer_version = message.program
+
+    return Watch(raw_output=raw_output, on_message=on_message, stop=context.stop.asked)

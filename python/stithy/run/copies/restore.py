@@ -1,0 +1,146 @@
+"""Putting a candidate's database back to the master copy, with the proof that it is the same.
+
+Copy, hash every file and compare, make durable, drop from the page cache: pages that the copier
+read or wrote are charged to the copier, so a server that found them would escape its memory limit.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from stithy.errors import InfrastructureError
+from stithy.plan.steps import Step
+from stithy.results import tables
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.run.copies import drives
+from stithy.run.copies.parts import LOG, TEMP, Parts, parts_of
+from stithy.run.copies.trees import make_tree
+from stithy.storage.consent import DATA, MASTER
+from stithy.storage.copy import (
+    Contents,
+    contents_of,
+    copy_tree,
+    evict_tree,
+    joined,
+    sync_filesystem,
+)
+from stithy.units import format_duration, format_size
+
+NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
+STILL_THERE = "the kernel kept some pages, for example because another process has the files open"
+
+
+def restore_step(context: Context, step: Step) -> str:
+    """Restore before a window; emulated drives are put back to the state after loading, too."""
+    assert step.candidate is not None  # the plan gives every restore a candidate
+    # In a null study the volume is the candidate's, and the window may bear its second name.
+    name = step.window.candidate if step.window else step.candidate
+    row = restore(context, name, window_id=step.window.id if step.window else None)
+    taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
+    return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
+
+
+def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[str, Any]:
+    """Replace the candidate's database by a copy of the master copy; returns the row of RESTORES.
+
+    A restore that belongs to no window is not written to the table. Raises InfrastructureError
+    where the copy differs.
+    """
+    clock, state = context.clock, context.state
+    source = context.volume(context.plan.master_candidate).path / MASTER
+    began_s = clock.monotonic_s()
+    parts = _make_trees(context, candidate)
+    copied_s = _copy(context, source, parts)
+    found = _contents(context, parts)
+    assert state.master is not None  # the plan makes the master copy before any restore
+    _compare(state.master, found, str(parts.data))
+    verified_s = clock.monotonic_s()
+    for part in context.volume(candidate).parts:
+        sync_filesystem(part.path)
+    drives.put_back(context, candidate)
+    resident, note = _evict(context, candidate)
+    ended_s = clock.monotonic_s()
+    state.restore_s[candidate] = ended_s - began_s
+    row = {
+        "window_id": window_id or "",
+        "candidate": candidate,
+        "copy_s": copied_s - began_s,
+        "verify_s": verified_s - copied_s,
+        "sync_s": ended_s - verified_s,
+        "files": len(found.files),
+        "size_bytes": found.size_bytes,
+        "identical": True,
+        "resident_bytes": resident,
+        "resident_note": note,
+    }
+    if window_id is not None:
+        state.restores.append(row)
+        write_table(context.directory.table("restores"), tables.RESTORES, state.restores)
+    return row
+
+
+def _make_trees(context: Context, candidate: str) -> Parts:
+    """Empty directories for all parts; what an earlier window left there is gone."""
+    parts = parts_of(context.volume(candidate))
+    if parts.log is not None:
+        make_tree(context, candidate, LOG, "log")
+    if parts.temp is not None:
+        make_tree(context, candidate, TEMP, "temp")
+    make_tree(context, candidate, DATA)
+    return parts
+
+
+def _copy(context: Context, source: Path, parts: Parts) -> float:
+    """Copy each part to its place; returns the moment of its end. A full device is an error."""
+    name = context.engine.log_folder
+    try:
+        if parts.log is None:
+            copy_tree(source, parts.data)
+        else:
+            copy_tree(source, parts.data, without=name)
+            copy_tree(source / name, parts.log)
+            (parts.data / name).symlink_to(parts.log)
+    except OSError as error:
+        raise InfrastructureError(
+            f"the database could not be restored: {error.strerror or error}",
+            where=str(parts.data),
+            remedy="make room there, or look for errors of the device in the kernel's log",
+        ) from error
+    return context.clock.monotonic_s()
+
+
+def _contents(context: Context, parts: Parts) -> Contents:
+    """What all parts hold, as if they lay in one place."""
+    if parts.log is None:
+        return contents_of(parts.data)
+    name = context.engine.log_folder
+    return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
+
+
+def _compare(master: Contents, found: Contents, where: str) -> None:
+    if found == master:
+        return
+    differing = sorted(
+        name
+        for name in {*master.files, *found.files}
+        if master.files.get(name) != found.files.get(name)
+    )
+    raise InfrastructureError(
+        f"the restored database differs from the master copy, first in "
+        f"{(differing or ['its directories'])[0]}",
+        where=where,
+        remedy="do not trust this device before its errors are found: read the kernel's log",
+    )
+
+
+def _evict(context: Context, candidate: str) -> tuple[int | None, str | None]:
+    """Bytes still resident, and why they are None or not 0."""
+    volume = context.volume(candidate)
+    if volume.memory_backed:
+        return None, NOT_EVICTABLE
+    parts = parts_of(volume)
+    if parts.log is None:
+        resident = evict_tree(parts.data)
+    else:
+        resident = evict_tree(parts.data, context.engine.log_folder) + evict_tree(parts.log)
+    return resident, STILL_THERE if resident else None

@@ -1,0 +1,1 @@
+"""Which windows are still needed, found out while a run goes on."""

@@ -1,0 +1,1 @@
+"""Where a run stands, for whoever watches it while it goes on."""

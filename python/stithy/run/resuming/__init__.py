@@ -1,0 +1,1 @@
+"""A run that was cut off goes on: from its journal and its results alone."""

@@ -1,0 +1,1 @@
+"""What is measured: a window, and what is found out around it."""

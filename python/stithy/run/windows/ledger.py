@@ -1,0 +1,117 @@
+"""The ledger of a window: comparing it with the database, and what it shares with the volume.
+
+Whatever happened to the window, its ledger is compared, after the server was started once more
+where it had ended: what was acknowledged must be there all the same.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from stithy.database.instance import Instance
+from stithy.errors import Interrupted, StithyError, failures_of_the_machine
+from stithy.hosts.devices import shared_by
+from stithy.results import tables
+from stithy.results.convert import ledger_finding_rows, ledger_rows
+from stithy.results.layout import WindowDirectory
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.run.events import Note
+from stithy.workload.hammer import LedgerVerified, Program, Watch
+
+if TYPE_CHECKING:
+    from stithy.run.windows.window import Measured
+
+Row = dict[str, Any]
+
+
+def verify(context: Context, measured: "Measured", hammer: Program, instance: Instance) -> None:
+    """Compare the window's ledger with the database, and keep what that says or why it could not.
+
+    Raises Interrupted, and nothing else of the machine's.
+    """
+    if not context.file.study.load.ledger:
+        return
+    if not context.directory.window(measured.window.id).ledger.exists():
+        measured.ledger_unverified_because = "the window wrote no ledger"
+    elif ended := instance.ended_by():
+        measured.ledger_unverified_because = f"the server {ended}"
+    else:
+        with _told(measured):
+            measured.ledger = _verified(context, measured, hammer)
+
+
+def verify_after_end(context: Context, measured: "Measured") -> None:
+    """Start a server that ended under the users once more, and compare: what ledgers are for.
+
+    What the server acknowledged before its end must be there after it has recovered. Raises nothing
+    of the machine's; a person who wants an end gets it.
+    """
+    directory = context.directory.window(measured.window.id)
+    wanted = context.file.study.load.ledger and directory.ledger.exists()
+    ended = measured.server_ended is not None and measured.ledger is None
+    if not wanted or not ended or context.stop.asked.is_set():
+        return
+    with (
+        suppress(Interrupted),
+        _told(measured, "after the server's end, "),
+        context.server(measured.window.candidate, directory.recovery_log) as instance,
+    ):
+        measured.ledger = _verified(context, measured, context.hammer(instance.url))
+        measured.ledger_unverified_because = None
+
+
+@contextmanager
+def _told(measured: "Measured", when: str = "") -> Iterator[None]:
+    """What fails inside is kept as the reason why the ledger was not compared."""
+    try:
+        with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
+            yield
+    except Interrupted:
+        measured.ledger_unverified_because = "stopped by a person"
+        raise
+    except StithyError as error:
+        measured.ledger_unverified_because = f"{when}{error.where}: {error.problem}"
+
+
+def _verified(context: Context, measured: "Measured", hammer: Program) -> LedgerVerified:
+    directory = context.directory.window(measured.window.id)
+    watch = Watch(raw_output=directory.ledger_output)
+    return hammer.verify_ledger(context.size, directory.ledger, watch=watch)
+
+
+def shared(context: Context, candidate: str) -> str | None:
+    """What the ledgers and the candidate's volume lie on both, where ledgers are kept."""
+    if not context.file.study.load.ledger:
+        return None
+    return shared_by(context.volume(candidate).path, context.directory.root)
+
+
+def warn_of_sharing(context: Context, candidate: str) -> None:
+    """Tell a person at once that what a candidate suffers its ledgers will suffer, too."""
+    if what := shared(context, candidate):
+        context.tell(
+            Note(
+                f"candidate {candidate} and its ledgers share {what}: their syncs load it, and "
+                "what it loses they may lose; name another device with --out"
+            )
+        )
+
+
+def write_ledger(directory: WindowDirectory, measured: "Measured") -> None:
+    """Write the window's tables of the ledger, empty where it was not compared."""
+    window_id, verified = measured.window.id, measured.ledger
+    counts = ledger_rows(window_id, verified.summary) if verified else []
+    findings = ledger_finding_rows(window_id, verified.findings) if verified else []
+    write_table(directory.table("ledger"), tables.LEDGER, counts)
+    write_table(directory.table("ledger_findings"), tables.LEDGER_FINDINGS, findings)
+
+
+def result(measured: "Measured") -> str:
+    """What the comparison came to, in words for the step; empty without a ledger."""
+    if measured.ledger is None:
+        because = measured.ledger_unverified_because
+        return f"; its ledger was not compared: {because}" if because else ""
+    if not measured.ledger.summary.holds:
+        return "; ITS LEDGER SHOWS THAT ACKNOWLEDGED WORK IS GONE"
+    return "; nothing acknowledged is missing"

@@ -1,0 +1,116 @@
+"""What was around a window: who else used the machine, whether the other candidates were quiet.
+
+Two looks, just before the users' work and just after it. What they tell is judged by `analysis`.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stithy.database.instance import Instance
+from stithy.hosts import diskstats, other_load
+from stithy.hosts.activity import PASSING
+from stithy.hosts.devices import is_partition
+from stithy.hosts.diskstats import Counters, growth
+from stithy.run.context import Context
+from stithy.storage.provider import Volume
+
+if TYPE_CHECKING:
+    from stithy.run.windows.window import Measured
+
+DISKSTATS = Path("/proc/diskstats")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The machine at a moment: processes of others, and what devices did so far."""
+
+    others: other_load.Reading
+    devices: Mapping[str, Counters]
+
+
+def look(context: Context, instance: Instance) -> Look:
+    """The machine now."""
+    own = {os.getpid(), instance.pid, *_drive_pids(context)}
+    others = other_load.read(context.clock, own)
+    return Look(others, diskstats.parse(DISKSTATS.read_bytes()))
+
+
+def _drive_pids(context: Context) -> set[int]:
+    """Processes that emulate drives of any candidate; they are nobody's children."""
+    volumes = context.state.volumes.values()
+    folders = {drive.control.parent for volume in volumes for drive in volume.drives}
+    if not folders:
+        return set()
+    from stithy.drives.program import find
+
+    found = (find(folder) for folder in folders)
+    return {identity.pid for identity in found if identity is not None}
+
+
+def row(context: Context, measured: "Measured") -> Row:
+    """The row of SURROUNDINGS of a window that was looked at twice."""
+    assert measured.looks is not None  # asked by the caller
+    before, after = measured.looks
+    others = other_load.between(before.others, after.others)
+    home = context.plan.home(measured.window.candidate)
+    volumes = context.state.volumes
+    disks = _disks(volumes[home])
+    idle = _idle(context, home)
+    moved = {name: _moved(before, after, name) for name in after.devices}
+    here = {name for part in volumes[home].parts for name in part.devices}
+    elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
+    on_disks = sum(moved.get(name, 0) for name in disks)
+    rule, maintenance = measured.checkpoint_rule, measured.maintenance
+    log = [each.wal_position_bytes for each in maintenance] if maintenance else []
+    return {
+        "window_id": measured.window.id,
+        "span_s": others.span_s,
+        "cpus": len(os.sched_getaffinity(0)),
+        "others_cpu_s": others.cpu_s,
+        "others_bytes": others.moved_bytes,
+        # What they did elsewhere they did not do here; what they wrote may still be in memory.
+        "others_here_bytes": min(max(0, others.moved_bytes - elsewhere), on_disks),
+        "others_names": ", ".join(others.names) or None,
+        "disks_bytes": on_disks if disks else None,
+        "idle_bytes": sum(moved.get(name, 0) for name in idle) if idle else None,
+        "idle_names": ", ".join(sorted({idle[name] for name in idle if moved.get(name)})) or None,
+        "log_bytes": log[1] - log[0] if log else None,
+        "checkpoint_after_s": rule.after_s if rule else None,
+        "checkpoint_after_bytes": rule.after_bytes if rule else None,
+        "memory_limit_lost": measured.limit_lost,
+    }
+
+
+def _moved(before: Look, after: Look, name: str) -> int:
+    """Bytes that a device read and wrote between two looks; one made meanwhile did all of them."""
+    now = after.devices[name].bytes
+    then = before.devices[name].bytes if name in before.devices else {}
+    return sum(growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
+
+
+def _disks(volume: Volume) -> set[str]:
+    """Whole disks of the machine under a volume; none under what lies in memory."""
+    return {name for part in volume.parts for name in part.devices if _is_disk(name)}
+
+
+def _is_disk(name: str) -> bool:
+    return not name.startswith((*PASSING, "dm-", "md", "nbd")) and not is_partition(name)
+
+
+def _idle(context: Context, home: str) -> dict[str, str]:
+    """The devices that are another candidate's alone, each with its owner.
+
+    A disk under a directory is everybody's, and its server is stopped. Of each volume the topmost
+    device: what is below it does the same again.
+    """
+    return {
+        part.devices[0]: candidate
+        for candidate, volume in context.state.volumes.items()
+        for part in volume.parts
+        if candidate != home and part.drive is not None and part.devices
+    }

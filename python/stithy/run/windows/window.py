@@ -1,0 +1,258 @@
+"""One window: start the server within its memory, warm up, measure, verify, stop, write it down.
+
+Whatever goes wrong inside, the window's row is written: without numbers and with the reason. A
+full disk ends the run, because every later window would meet it too.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from stithy.collect.collector import Reading, Scope
+from stithy.collect.sampler import Sampler
+from stithy.database.instance import (
+    CheckpointRule,
+    CommitCounters,
+    Instance,
+    MaintenanceCounters,
+)
+from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
+from stithy.hosts.cgroup import MemoryGroup
+from stithy.plan.ids import derive_seed
+from stithy.plan.steps import Step, WindowPlan
+from stithy.results.layout import WindowDirectory
+from stithy.run.context import Context
+from stithy.run.copies.drives import Counters, counters
+from stithy.run.events import SecondPassed
+from stithy.run.windows import ledger
+from stithy.run.windows.driving import request_of
+from stithy.run.windows.memory import limited
+from stithy.run.windows.rows import write_window
+from stithy.run.windows.surroundings import Look, look
+from stithy.wire.messages import AnyMessage, Second
+from stithy.workload.hammer import (
+    Checked,
+    Driven,
+    LedgerVerified,
+    Program,
+    Watch,
+)
+
+WARM_UP_PER_WAREHOUSE = 500
+WARM_UP_MAX = 20_000
+NO_SPACE = "No space left on device"
+SHARED_MEMORY = "shared memory segment"
+
+
+@dataclass
+class Measured:
+    """What a window has given so far; what it did not come to is None or empty."""
+
+    window: WindowPlan
+    limit_bytes: int | None = None
+    limit_note: str | None = None
+    peak_bytes: int | None = None
+    warm_up_s: float | None = None
+    driven: Driven | None = None
+    readings: tuple[Reading, ...] = ()
+    commits: tuple[CommitCounters, CommitCounters] | None = None
+    maintenance: tuple[MaintenanceCounters, MaintenanceCounters] | None = None
+    drives: tuple[Counters, Counters] | None = None
+    checked: Checked | None = None
+    ledger: LedgerVerified | None = None
+    ledger_unverified_because: str | None = None
+    missing_because: str | None = None
+    server_ended: str | None = None
+    looks: tuple[Look, Look] | None = None
+    checkpoint_rule: CheckpointRule | None = None
+    limit_lost: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the users did all they were to do, and nothing failed around them."""
+        done = self.driven is not None and self.driven.summary.complete
+        return done and self.missing_because is None
+
+
+def window_step(context: Context, step: Step) -> str:
+    """Measure one window and write its tables; returns in words what came of it.
+
+    Raises InfrastructureError for a full disk, and Interrupted for a window that a person cut
+    short, after the tables are written.
+    """
+    assert step.window is not None  # the plan gives every window step its window
+    measured = Measured(step.window)
+    try:
+        with failures_of_the_machine(f"window {step.window.id}"):
+            _measure(context, measured)
+    except StithyError as error:
+        measured.missing_because = _reason(measured, error)
+    ledger.verify_after_end(context, measured)
+    directory = context.directory.window(step.window.id)
+    result = write_window(context, directory, measured)
+    _stop_when_full(context, directory, measured)
+    if not measured.complete:
+        # It is not done: whoever resumes the run measures it again.
+        context.stop.check()
+    return result
+
+
+def _measure(context: Context, measured: Measured) -> None:
+    window = measured.window
+    log = context.directory.window(window.id).server_log
+    with limited(context, window.candidate) as limit:
+        measured.limit_bytes = limit.group.limit_bytes if limit.group else None
+        measured.limit_note = limit.note
+        group = limit.group
+        cgroup = group.path if group else None
+        with context.server(window.candidate, log, memory_cgroup=cgroup) as instance:
+            try:
+                _use(context, measured, instance, group)
+                measured.limit_lost = group.lost(instance.pid) if group else None
+            finally:
+                measured.server_ended = _ended(instance, group)
+                measured.peak_bytes = group.peak_bytes() if group else None
+            if measured.driven is not None and not measured.driven.summary.complete:
+                # Whatever held the transactions back would hold back the ordinary end, too.
+                instance.stop(at_once=True)
+
+
+def _use(
+    context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
+) -> None:
+    """Everything between the server's start and its stop."""
+    hammer = context.hammer(instance.url)
+    if context.state.server_facts is None:
+        context.state.server_facts = instance.facts()
+    _warm_up(context, measured, hammer)
+    try:
+        _drive_sampled(context, measured, hammer, instance, group)
+    finally:
+        ledger.verify(context, measured, hammer, instance)
+    # An interrupted window is verified too: what it did must be right all the same.
+    measured.checked = hammer.check(
+        context.size,
+        quick=True,
+        after_load=False,
+        watch=Watch(raw_output=context.directory.window(measured.window.id).check_output),
+    )
+
+
+def _drive_sampled(
+    context: Context,
+    measured: Measured,
+    hammer: Program,
+    instance: Instance,
+    group: MemoryGroup | None,
+) -> None:
+    """The users' work between two readings of the server's counters, while collectors run."""
+    with _sampled(context, measured, instance, group):
+        if measured.window.checkpoint:
+            instance.checkpoint()
+        maintenance = instance.maintenance()
+        commits = instance.commits(context.clock)
+        measured.checkpoint_rule = instance.checkpoint_rule()
+        before = counters(context, measured.window.candidate)
+        first = look(context, instance)
+        measured.driven = _drive(context, measured.window, hammer)
+        measured.looks = (first, look(context, instance))
+        measured.drives = (before, counters(context, measured.window.candidate))
+        measured.commits = (commits, instance.commits(context.clock))
+        measured.maintenance = (maintenance, instance.maintenance())
+
+
+def _warm_up(context: Context, measured: Measured, hammer: Program) -> None:
+    """The same fixed pass for every candidate, so that all start with the same caches."""
+    reach = context.file.study.load.reach(context.size.warehouses)
+    summary = hammer.warm_up(
+        context.size,
+        seed=derive_seed(context.plan.seed, "warm-up"),
+        transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * (reach or context.size.warehouses)),
+        warehouses_touched=reach,
+        watch=Watch(
+            raw_output=context.directory.window(measured.window.id).warm_up_output,
+            stop=context.stop.asked,
+        ),
+    )
+    measured.warm_up_s = summary.duration_s
+
+
+def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
+    directory = context.directory.window(window.id)
+    request = request_of(context.file.study, window, directory)
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, Second):
+            context.tell(_second(context, window, message))
+
+    watch = Watch(directory.hammer_output, on_message, context.stop.asked)
+    return hammer.run(context.size, request, watch=watch)
+
+
+def _second(context: Context, window: WindowPlan, message: Second) -> SecondPassed:
+    done = sum(each.committed + each.rolled_back for each in message.transactions)
+    headline = [t for t in message.transactions if t.name == context.workload.headline]
+    p95_s = headline[0].response_p95_s if headline else None
+    return SecondPassed(window, message.second, message.phase, done * 60.0, p95_s)
+
+
+@contextmanager
+def _sampled(
+    context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
+) -> Iterator[None]:
+    """Collectors run inside; what they read is kept whatever happens."""
+    volume = context.volume(measured.window.candidate)
+    sampler = Sampler(
+        Scope(
+            volumes=tuple(part.path for part in volume.parts),
+            drives={drive.name: drive.control for drive in volume.drives},
+            database_url=instance.url,
+            memory_cgroup=group.path if group else None,
+            clock=context.clock,
+            server_cpus=context.server_cpus,
+        )
+    )
+    sampler.start()
+    try:
+        yield
+    finally:
+        measured.readings = sampler.stop()
+
+
+def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
+    """How the server ended by itself, or that it lost processes for want of memory."""
+    ended = instance.ended_by()
+    killed = group.killed() if group else None
+    lost = f" ({killed} of its processes were killed)"
+    if ended is None:
+        return f"the server ran out of memory{lost}" if killed else None
+    cause = f" for want of memory{lost}" if killed else ""
+    return f"the server {ended}{cause}: {instance.last_words()}"
+
+
+def _reason(measured: Measured, error: StithyError) -> str:
+    """Why a window has no numbers: the server's end comes first, it explains the rest."""
+    return measured.server_ended or f"{error.where}: {error.problem}"
+
+
+def _stop_when_full(context: Context, directory: WindowDirectory, measured: Measured) -> None:
+    """Raise if the volume is full: by the server's log, or by the hammer's errors."""
+    errors = measured.driven.summary.errors if measured.driven else ()
+    told = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)
+    if not told and not _log_tells_of_a_full_disk(directory):
+        return
+    volume = context.volume(measured.window.candidate)
+    raise InfrastructureError(
+        f"the file system of {volume.path} ran full in window {measured.window.id}",
+        where=f"candidate {measured.window.candidate}",
+        remedy="make room there, or use fewer warehouses, shorter windows or fewer users",
+    )
+
+
+def _log_tells_of_a_full_disk(directory: WindowDirectory) -> bool:
+    """Whether the server met a full file system; memory that it shares lies on another one."""
+    try:
+        lines = directory.server_log.read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(NO_SPACE in line and SHARED_MEMORY not in line for line in lines)

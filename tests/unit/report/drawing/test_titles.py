@@ -1,0 +1,72 @@
+"""Titles of figures claim no more than the windows support."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.report.context import Context, context_of
+from stithy.report.drawing.titles import compare_title
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """Only its levels and candidates are asked for."""
+    root: Path = tmp_path_factory.mktemp("run")
+    build_run(root, Shape(users=(1, 4), duration_s=3, series=False))
+    return context_of(read_run(root))
+
+
+def _points(users: int, disk: list[float], memory: list[float]) -> list[Row]:
+    return [
+        {"users": users, "candidate": name, "block": block, "value": value, "valid": True}
+        for name, values in (("disk", disk), ("memory", memory))
+        for block, value in enumerate(values)
+    ]
+
+
+def _lines(users: int, disk: float, memory: float) -> list[Row]:
+    return [
+        {"users": users, "candidate": "disk", "value": disk},
+        {"users": users, "candidate": "memory", "value": memory},
+    ]
+
+
+def test_the_highest_level_with_two_values_is_told(context: Context) -> None:
+    """With the ratio kept beside the text."""
+    title = compare_title(context, _lines(4, 10, 31), _points(4, [10], [31]), "orders")
+    assert title.text == "At 4 users, memory has 3.1 times the orders of disk"
+    assert title.ratio == pytest.approx(3.1)
+
+
+def test_blocks_that_cannot_tell_them_apart_are_believed_more_than_means(context: Context) -> None:
+    """A ratio of means is no finding where the interval holds 1."""
+    points = _points(4, [10, 40, 20], [30, 15, 35])
+    title = compare_title(context, _lines(4, 23.3, 26.7), points, "orders")
+    assert title.text == "At 4 users, disk and memory are not distinguishable in orders"
+    assert title.ratio is None
+
+
+def test_small_differences_of_single_windows_are_close(context: Context) -> None:
+    """Below a tenth no factor is stated."""
+    title = compare_title(context, _lines(1, 100, 105), _points(1, [100], [105]), "orders")
+    assert title.text == "At 1 user, disk and memory are close in orders"
+
+
+def test_nothing_of_it_is_said_without_a_factor(context: Context) -> None:
+    """A division by zero states nothing."""
+    title = compare_title(context, _lines(1, 0, 5), _points(1, [0], [5]), "reads")
+    assert title.text == "At 1 user, memory has reads and disk none"
+
+
+def test_a_single_candidate_is_told_of_alone(context: Context) -> None:
+    """There is nothing to compare: the ends of its line, and without a line what is drawn."""
+    lines = [{"users": users, "candidate": "disk", "value": users * 1000.0} for users in (1, 4)]
+    title = compare_title(context, lines, [], "orders per minute")
+    assert title.text == "Orders per minute: 1,000 at 1 user and 4,000 at 4 users with disk"
+    title = compare_title(context, [], [], "orders per minute")
+    assert title.text == "Orders per minute against virtual users"

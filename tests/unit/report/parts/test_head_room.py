@@ -1,0 +1,71 @@
+"""What a page says of the driver's head-room."""
+
+from pathlib import Path
+
+import pytest
+
+from stithy.report.context import Context, context_of
+from stithy.report.parts import head_room
+from stithy.results.manifest import CalibrationFacts
+from stithy.results.read import read_run
+from support.sample_run import Shape, build_run
+
+
+def context(root: Path, facts: CalibrationFacts) -> Context:
+    """A sample run with this calibration."""
+    build_run(root, Shape(users=(1, 13), calibration=facts))
+    return context_of(read_run(root))
+
+
+def calibrated(rate_per_s: float) -> CalibrationFacts:
+    """A driver that can do so much over 13 connections."""
+    return CalibrationFacts(connections=13, rate_per_s_max=rate_per_s)
+
+
+def test_enough_head_room_is_one_line_with_the_largest_share(tmp_path: Path) -> None:
+    """Of all windows."""
+    made = context(tmp_path, calibrated(12_000))
+    most = max(head_room.frame(made)["rate_share"].to_list())
+    told = head_room.sentence(made)
+    assert told == head_room.Told(
+        f"The driver used at most {most:.0%} of the rate that it was shown to sustain on this "
+        "host (12,000 transactions a second over 13 connections).".replace("%", " %"),
+        False,
+    )
+
+
+def test_little_head_room_weakens_the_answer_with_its_numbers(tmp_path: Path) -> None:
+    """The worst window is named, and how many there are."""
+    made = context(tmp_path, calibrated(900))
+    told = head_room.sentence(made)
+    assert told is not None
+    assert told.weakens
+    assert told.text.endswith("in w-memory-u13-b0: it may be what limits this window.")
+    assert any("little head-room" in r.flag.value for w in made.evidence.windows for r in w.reasons)
+
+
+def test_the_windows_with_little_head_room_are_counted(tmp_path: Path) -> None:
+    """The worst one is named."""
+    told = head_room.sentence(context(tmp_path, calibrated(200)))
+    assert told is not None
+    assert "in w-memory-u13-b0, and for more than half of it in 3 of 4 windows" in told.text
+
+
+@pytest.mark.parametrize("because", ["the study did not ask for it", None])
+def test_without_calibration_head_room_is_not_proven(tmp_path: Path, because: str | None) -> None:
+    """And the page says so, with the reason where there is one."""
+    made = context(tmp_path, CalibrationFacts(missing_because=because))
+    told = head_room.sentence(made)
+    assert told is not None
+    assert told.weakens
+    assert told.text.startswith("The driver's head-room is not proven: ")
+    assert (because or "not known why") in told.text
+    assert [show.column for show in head_room.shows(made)] == ["rate_per_s"]
+
+
+def test_users_who_pause_are_compared_too(tmp_path: Path) -> None:
+    """The most that were tried may not be the most that are possible."""
+    facts = calibrated(12_000).model_copy(update={"users_max": 100, "users_limit_reached": True})
+    told = head_room.sentence(context(tmp_path, facts))
+    assert told is not None
+    assert "at least 100 users who pause" in told.text

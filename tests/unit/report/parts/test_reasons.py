@@ -1,0 +1,100 @@
+"""What is wrong with windows or must be known of them: each as seen, and gathered to be read."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stithy.report.context import context_of
+from stithy.report.formats.md import make as markdown
+from stithy.report.page import build, render
+from stithy.report.parts.reasons import gathered, reasons
+from stithy.results.read import read_run
+from support.html_page import read_page
+from support.sample_run import Shape, build_run, window_id
+
+MANY = 5
+
+
+def _shape(**changes: Any) -> Shape:
+    """Windows of two candidates at one level, of which one lateness is that of `_late`."""
+    return Shape(users=(4,), repeat=MANY, duration_s=2, series=False, **changes)
+
+
+def _late(name: str, lateness_s: float) -> dict[str, dict[str, Any]]:
+    """Every window of a candidate late, each by a millisecond more than the one before."""
+    return {
+        window_id(name, 4, block): {"lateness_p99_s": lateness_s + block * 1e-3}
+        for block in range(MANY)
+    }
+
+
+def _tables(root: Path, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
+    build_run(root, shape)
+    context = context_of(read_run(root))
+    return reasons(context).frame, gathered(context).frame
+
+
+def _of_the_driver(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    return frame.filter(pl.col("sentence").str.starts_with("The driver was late")).to_dicts()
+
+
+def test_many_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path: Path) -> None:
+    """From the lowest number to the highest, and of which windows; each is still in the files."""
+    each, all_of_them = _tables(tmp_path, _shape(changes=_late("disk", 0.020)))
+    assert len(_of_the_driver(each)) == MANY
+    (row,) = _of_the_driver(all_of_them)
+    assert "99th percentile 20 to 24 ms, allowed" in row["sentence"]
+    assert row["windows"] == f"all {MANY} of disk"
+    assert row["count"] == MANY
+    assert row["window_ids"].split(", ") == [window_id("disk", 4, block) for block in range(MANY)]
+    assert row["weight"] == "invalid"
+
+
+def test_candidates_are_not_thrown_together(tmp_path: Path) -> None:
+    """What one of them did is not said of the other."""
+    changes = {**_late("disk", 0.020), **_late("memory", 0.9985)}
+    _, found = _tables(tmp_path, _shape(changes=changes))
+    told = {row["windows"]: row["sentence"] for row in _of_the_driver(found)}
+    assert "20 to 24 ms" in told[f"all {MANY} of disk"]
+    assert " ms to 1 s, allowed" in told[f"all {MANY} of memory"]
+
+
+def test_two_of_a_kind_stay_as_they_are(tmp_path: Path) -> None:
+    """A range of two says less than the two."""
+    changes = dict(list(_late("disk", 0.020).items())[:2])
+    each, found = _tables(tmp_path, _shape(changes=changes))
+    assert found.rows() == each.rows()
+
+
+def test_what_differs_in_more_than_numbers_is_not_gathered(tmp_path: Path) -> None:
+    """The texts of errors, as an example."""
+    changes = {
+        window_id("disk", 4, block): {"errors": 1, "error_text": f"lock of page {block} s lost"}
+        for block in range(MANY)
+    }
+    changes[window_id("disk", 4, 0)]["error_text"] = "another one"
+    _, found = _tables(tmp_path, _shape(changes=changes))
+    texts = [row["sentence"] for row in found.to_dicts() if "errors" in row["sentence"]]
+    assert len(texts) == 2
+
+
+def test_what_invalidates_stands_before_notes(tmp_path: Path) -> None:
+    """Whatever was seen first."""
+    changes = _late("memory", 0.020)
+    _, found = _tables(tmp_path, _shape(changes=changes, memory_limit_enforced=False))
+    weights = found["weight"].to_list()
+    assert weights == sorted(weights)
+    assert {"invalid", "note"} == set(weights)
+
+
+def test_the_page_shows_them_gathered_and_folds_each(tmp_path: Path) -> None:
+    """The summary for a ticket has the short ones alone; print leaves each to the files."""
+    build_run(tmp_path, _shape(changes=_late("disk", 0.020)))
+    made = build(context_of(read_run(tmp_path)))
+    page = read_page(render(made, dict.fromkeys((each.name for each in made.figures), "")))
+    names = [table.name for table in page.tables]
+    assert names.index("reasons-gathered") < names.index("reasons")
+    text = markdown(made, {}).decode()
+    assert "20 to 24 ms" in text
+    assert "99th percentile 21 ms" not in text

@@ -1,0 +1,37 @@
+"""What stands beside the numbers of a run while it goes on."""
+
+import pytest
+
+from stithy.plan.expand import expand
+from stithy.run.live.notes import notes_of
+from stithy.study.model import Study
+from support.studies import study
+
+DRIVE = ("disk: {path: /var/tmp/stithy}", "disk: {drive: generic-nvme, size: 4 GiB}")
+
+
+def notes(known: Study, *, null: bool = False) -> dict[str, str]:
+    """Those of a study."""
+    return dict(notes_of(known, expand(known, null=null)))
+
+
+def test_a_candidate_on_an_emulated_drive_is_named_as_that_and_no_other() -> None:
+    """In the words of the exports."""
+    assert notes(study(DRIVE)) == {"disk": "EMULATED drive"}
+    assert notes(study()) == {}
+
+
+def test_a_null_study_says_so_of_both_names() -> None:
+    """Emulated or not."""
+    found = notes(study(DRIVE), null=True)
+    assert found.keys() == {"disk", "disk-again"}
+    assert set(found.values()) == {
+        "NULL STUDY: both names are one candidate, on one volume; EMULATED drive"
+    }
+
+
+@pytest.mark.parametrize("name", ["disk", "memory"])
+def test_another_mix_than_the_specified_one_is_told_of_every_candidate(name: str) -> None:
+    """As above every figure."""
+    known = study(("load:\n", "load:\n  profile: hammerdb\n"))
+    assert notes(known)[name].startswith("PROFILE HAMMERDB")
