@@ -27,7 +27,8 @@ async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {
     let highest = by_rate.map(|trial| trial.rate_per_s).max_by(f64::total_cmp);
     assert_eq!(highest, *rate_per_s_max);
     assert_eq!(on_time().filter_map(|trial| trial.users).max(), *users_max);
-    assert!(trials.iter().all(|trial| trial.done > 0), "{trials:?}");
+    // One that a busy machine held up may have done nothing; it was not on time then.
+    assert!(on_time().all(|trial| trial.done > 0), "{trials:?}");
     assert!(
         !trials.last().unwrap().on_time || trials.len() > 4,
         "{trials:?}"
