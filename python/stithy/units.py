@@ -180,15 +180,25 @@ Scale = Annotated[
 
 def format_duration(seconds: float) -> str:
     """A duration for people: `850 µs`, `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 10 min`, `-12 µs`."""
+    return _duration(seconds, _three_digits)
+
+
+def format_measured_duration(seconds: float) -> str:
+    """One that was measured, with all three digits that it is known to: `12.0 ms`, `3.40 s`."""
+    return _duration(seconds, _all_three_digits)
+
+
+def _duration(seconds: float, digits: Callable[[float], str]) -> str:
+    # The next unit begins where rounding would reach it: 999.7 ms are 1 s.
     if seconds < 0:
-        text = format_duration(-seconds)
+        text = _duration(-seconds, digits)
         return text if text.startswith("0 ") else f"-{text}"
-    if 0 < seconds < 1e-3:
+    if 0 < seconds < 0.9995e-3:
         return f"{seconds * 1e6:.0f} µs"
-    if 0 < seconds < 1:
-        return f"{_three_digits(seconds * 1e3)} ms"
-    if seconds < 60:
-        return f"{_three_digits(seconds)} s"
+    if 0 < seconds < 0.9995:
+        return f"{digits(seconds * 1e3)} ms"
+    if seconds < 59.95:
+        return f"{digits(seconds)} s"
     whole = round(seconds)
     if whole < 3600:
         return _pair(whole // 60, "min", whole % 60, "s")
@@ -225,4 +235,11 @@ def format_scale(divisor: float) -> str:
 
 def _three_digits(value: float) -> str:
     """Three digits at least, and never an exponent."""
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+    return f"{value:.3g}" if value < 99.95 else f"{value:.0f}"
+
+
+def _all_three_digits(value: float) -> str:
+    """The same, with zeros at the end; nothing is `0`."""
+    if value == 0:
+        return "0"
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from stithy.units import (
     format_duration,
+    format_measured_duration,
     format_percent,
     format_rate,
     format_size,
@@ -70,7 +71,9 @@ def test_a_number_too_large_for_a_float_is_refused() -> None:
     [
         (0, "0 s"),
         (0.00085, "850 µs"),
-        (0.9996, "1000 ms"),
+        (0.9996, "1 s"),
+        (0.99962e-3, "1 ms"),
+        (59.96, "1 min"),
         (0.0123, "12.3 ms"),
         (3.4, "3.4 s"),
         (20, "20 s"),
@@ -85,6 +88,29 @@ def test_a_number_too_large_for_a_float_is_refused() -> None:
 def test_a_duration_is_shown_in_the_unit_that_fits(seconds: float, expected: str) -> None:
     """Two units at most."""
     assert format_duration(seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"),
+        (0.00085, "850 µs"),
+        (0.0009996, "1.00 ms"),
+        (0.0045, "4.50 ms"),
+        (0.009996, "10.0 ms"),
+        (0.012, "12.0 ms"),
+        (0.09996, "100 ms"),
+        (0.9996, "1.00 s"),
+        (20, "20.0 s"),
+        (59.96, "1 min"),
+        (-0.25, "-250 ms"),
+    ],
+)
+def test_a_measured_duration_has_the_digits_that_it_is_known_to(
+    seconds: float, expected: str
+) -> None:
+    """Zeros at the end too: 4.50 ms beside 4.15 ms."""
+    assert format_measured_duration(seconds) == expected
 
 
 @given(st.integers(0, 10**7))

@@ -16,12 +16,12 @@ from stithy.report.words.wording import (
     DASH,
     chance,
     count,
-    duration,
     exactly,
     finely,
     percent,
     rate,
     signed_percent,
+    took,
 )
 from stithy.units import format_size
 
@@ -30,7 +30,7 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "id": str,
     "count": count,
     "rate": rate,
-    "duration": duration,
+    "duration": took,
     "share": percent,
     "exact share": exactly,
     "signed share": signed_percent,

@@ -136,12 +136,12 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
     run: RunDirectory, page: PrintedPage
 ) -> None:
     """Each number, as it may be written, comes from a stored one."""
-    from stithy.report.words.wording import count, duration, percent, times
+    from stithy.report.words.wording import count, percent, times, took
 
     stored = pl.read_parquet(run.report / "tables" / "findings.parquet")["value"].to_list()
     written = {"95th", "4"}  # and the blocks that a verdict needs
     for value in stored:
-        written |= {count(value), duration(value).split()[0], percent(value).split()[0]}
+        written |= {count(value), took(value).split()[0], percent(value).split()[0]}
         written |= {times(value), times(1 / value)} if value > 0 else set()
     for text in (page.classed("answer"), page.classed("findings")):
         for number in re.findall(r"\d[\d,.]*(?:th)?", text):
@@ -150,7 +150,7 @@ def test_numbers_of_the_sentences_are_in_the_findings_table(
 
 def test_numbers_of_the_titles_are_in_the_files(run: RunDirectory, page: PrintedPage) -> None:
     """In the figure's own data, or as the ratio kept with the title."""
-    from stithy.report.words.wording import count, duration, percent, times
+    from stithy.report.words.wording import count, percent, times, took
 
     titles = pl.read_parquet(run.report / "tables" / "titles.parquet").to_dicts()
     assert len(titles) == page.count("figure")
@@ -161,7 +161,7 @@ def test_numbers_of_the_titles_are_in_the_files(run: RunDirectory, page: Printed
             if column.dtype.is_numeric():
                 stored += column.drop_nulls().to_list()
         written = {
-            say(value).split()[0] for value in stored for say in (count, percent, times, duration)
+            say(value).split()[0] for value in stored for say in (count, percent, times, took)
         }
         written |= {"95th", "95", "5"} | {str(users) for users in (1, 4, 13)}
         for number in re.findall(r"\d[\d,.]*(?:th)?", row["title"]):

@@ -24,7 +24,7 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import seconds
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.shown import block_said
-from stithy.report.words.wording import duration, listing, plural
+from stithy.report.words.wording import listing, plural, took
 from stithy.results.hlog import Histogram, merge
 
 NAME = "heat"
@@ -130,9 +130,7 @@ def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float:
 def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     """How slow the slowest second was; a description of one block, and no comparison."""
     slowest = {name: panel.slowest_s for name, panel in panels.items()}
-    each = named(
-        [*slowest], slowest.__getitem__, lambda name: f"{duration(slowest[name])} on {name}"
-    )
+    each = named([*slowest], slowest.__getitem__, lambda name: f"{took(slowest[name])} on {name}")
     at = f"At {context.level(block.users)}"
     return f"{at}, the 95th percentile of the slowest second was {each}"
 

@@ -31,7 +31,7 @@ from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import distribution
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import duration, listing
+from stithy.report.words.wording import listing, took
 
 NAME = "percentiles"
 ORDER = 25
@@ -142,7 +142,7 @@ def _title(context: Context, lines: list[_Line]) -> str:
         ends = listing([here[0].candidate, here[1].candidate])
         return f"{at}, {ends} are not distinguishable in what {share} took at most"
     each = named(
-        [*times_s], times_s.__getitem__, lambda one: f"{duration(times_s[one])} on {one}", most=2
+        [*times_s], times_s.__getitem__, lambda one: f"{took(times_s[one])} on {one}", most=2
     )
     return f"{at}, {share} took at most {each}"
 

@@ -11,7 +11,7 @@ from stithy.report.drawing.spans import bars_told, with_spans
 from stithy.report.drawing.titles import compare_title, named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import duration
+from stithy.report.words.wording import took
 
 NAME = "response"
 ORDER = 20
@@ -32,9 +32,7 @@ def _together(context: Context) -> Drawn:
     rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
         return Absent("response-by-users", "response times", "no window has response times")
-    title = compare_title(
-        context, *series["p95"], "95th percentile of response time", shown=duration
-    )
+    title = compare_title(context, *series["p95"], "95th percentile of response time", shown=took)
     drawing = Drawing()
     return Figure(
         name="response-by-users",
@@ -103,7 +101,7 @@ def _slowest(context: Context, kinds: list[str]) -> str:
     here = {(kind, name): s for (users, kind, name), s in times_s.items() if users == highest}
     slowest, _ = max(here, key=lambda key: here[key])
     of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
-    each = named([*of_it], of_it.__getitem__, lambda name: f"{duration(of_it[name])} on {name}")
+    each = named([*of_it], of_it.__getitem__, lambda name: f"{took(of_it[name])} on {name}")
     return f"At {context.level(highest)}, {slowest} takes longest: its 95th percentile is {each}"
 
 

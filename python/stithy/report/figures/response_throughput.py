@@ -32,7 +32,7 @@ from stithy.report.drawing.spans import spans
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import count, duration
+from stithy.report.words.wording import count, took
 
 NAME = "response-throughput"
 ORDER = 22
@@ -145,7 +145,7 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
         _nopm,
         lambda at: (
             f"{count(at.nopm)} on {at.candidate} at {context.level(at.users)}, with "
-            f"{duration(at.response_s)}"
+            f"{took(at.response_s)}"
         ),
         joined="; ".join,
     )

@@ -8,8 +8,8 @@ from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.metrics import Unit
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import DASH, measured
-from stithy.thresholds import decimal
+from stithy.report.words.wording import DASH, duration, measured
+from stithy.thresholds import Constant, Side, decimal
 
 DIGITS_MOST = 17
 """Own: as many as tell any two numbers apart."""
@@ -38,7 +38,7 @@ def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
 
 
 def said(judgement: Judgement) -> str:
-    """Both values, or why there are none: `7.2 ms and 5 ms`."""
+    """Both values, or why there are none: `7.20 ms and 5 ms`."""
     if judgement.because is not None:
         return judgement.because
     return " and ".join(shown(judgement))
@@ -46,21 +46,26 @@ def said(judgement: Judgement) -> str:
 
 def shown(judgement: Judgement) -> tuple[str, str]:
     """Both values in their unit, with as many digits as tell them apart."""
-    left, right, unit = judgement.left, judgement.right, judgement.threshold.unit
-    if left is None or right is None or left == right:
-        return _shown(left, unit), _shown(right, unit)
-    both = _shown(left, unit), _shown(right, unit)
-    digits = 4
-    while both[0] == both[1] and digits <= DIGITS_MOST:
-        both = _exact(left, unit, digits), _exact(right, unit, digits)
-        digits += 1
-    return both
+    left, right, threshold = judgement.left, judgement.right, judgement.threshold
+    if left is not None and right is not None and left != right:
+        unit = threshold.unit
+        if measured(left, unit) == measured(right, unit):
+            return _told_apart(left, right, unit)
+    return _shown(left, threshold.left), _shown(right, threshold.right)
 
 
-def _shown(value: float | None, unit: Unit) -> str:
+def _told_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
+    digits = range(4, DIGITS_MOST + 1)
+    both = ((_exact(left, unit, each), _exact(right, unit, each)) for each in digits)
+    return next(each for each in both if each[0] != each[1])
+
+
+def _shown(value: float | None, side: Side) -> str:
     if value is None:
         return DASH
-    return measured(value, unit)
+    if isinstance(side, Constant) and side.unit == "s":
+        return duration(value)
+    return measured(value, side.unit)
 
 
 def _exact(value: float, unit: Unit, digits: int) -> str:

@@ -32,9 +32,15 @@ def rule(context: Context) -> dict[str, str]:
     """The numbers of the rule as the page says them."""
     return {
         "margin": exactly(context.evidence.asked.margin_share),
-        "looks": listing([str(look) for look in LOOKS]),
+        "looks": listing([str(blocks) for blocks in _looks(context)]),
         "caution": f"{CAUTION:g}",
     }
+
+
+def _looks(context: Context) -> tuple[int, ...]:
+    """Those that the study may come to, and its limit; of a study without a question all."""
+    most = context.evidence.asked.blocks_most
+    return (*(blocks for blocks in LOOKS if blocks < most), max(most, LOOKS[0]))
 
 
 def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:

@@ -1,7 +1,7 @@
 """A single candidate: what it reached, without a comparison."""
 
 from stithy.analysis.findings import Alone
-from stithy.report.words.wording import count, duration, plural
+from stithy.report.words.wording import count, plural, took
 
 NAME = "alone"
 
@@ -9,7 +9,7 @@ NAME = "alone"
 def say(finding: Alone, unit: str) -> str:
     """What the candidate reached, in one sentence."""
     response = (
-        f" with a 95th percentile of response time of {duration(finding.p95_s)}"
+        f" with a 95th percentile of response time of {took(finding.p95_s)}"
         if finding.p95_s is not None
         else ""
     )

@@ -2,7 +2,7 @@
 
 from stithy.analysis.search.bracket import WINDOWS_ENOUGH
 from stithy.analysis.search.served import Capacity, Served
-from stithy.report.words.wording import duration, listing, plural
+from stithy.report.words.wording import duration, listing, plural, took
 
 NAME = "served"
 
@@ -23,7 +23,7 @@ def _capacity(finding: Served, of: Capacity, unit: str) -> str:
     if of.cut_off:
         return f"{of.candidate} serves {served} {within} so far: its search was cut off"
     if of.high is not None:
-        value = duration(of.high.value_s)
+        value = took(of.high.value_s)
         return (
             f"{of.candidate} serves {served} {within} (at {of.high.users:,}, {limit.name} is "
             f"{value})"
@@ -39,10 +39,10 @@ def _none(finding: Served, of: Capacity, unit: str, within: str) -> str:
     limit, least = finding.search.limit, finding.search.users_least
     if of.high is not None and of.high.users == least:
         even = "even " if least == 1 else ""
-        value = f"{limit.name} is {duration(of.high.value_s)}"
+        value = f"{limit.name} is {took(of.high.value_s)}"
         return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
     if of.high is not None:
-        value = f"at {of.high.users:,}, {limit.name} is {duration(of.high.value_s)}"
+        value = f"at {of.high.users:,}, {limit.name} is {took(of.high.value_s)}"
         return f"no level of {of.candidate} is sure to be {within} ({value})"
     because = of.because or "its search was cut off"
     at = least if of.stopped_at is None else of.stopped_at

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stithy.metrics import Unit
-from stithy.units import format_duration, format_size
+from stithy.units import format_duration, format_measured_duration, format_size
 
 # A thin space between a number and what belongs to it would be finer, but copies badly.
 DASH = "–"
@@ -51,14 +51,19 @@ def chance(share: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration as `units.format_duration` has it."""
+    """A duration that somebody gave: `10 ms`, `2 min 5 s`."""
     return format_duration(seconds)
 
 
+def took(seconds: float) -> str:
+    """A duration that was measured: `10.0 ms`, `4.15 ms`, `850 µs`."""
+    return format_measured_duration(seconds)
+
+
 def measured(value: float, unit: Unit) -> str:
-    """A value in its unit: `7.2 ms`, `5,000/min`, `64 MiB/s`, `90 %`, `3.2`."""
+    """A value in its unit: `7.20 ms`, `5,000/min`, `64 MiB/s`, `90 %`, `3.2`."""
     if unit == "s":
-        return duration(value)
+        return took(value)
     if unit in ("B", "B/s"):
         return f"{format_size(value)}{unit.removeprefix('B')}"
     if unit == "share":

@@ -19,7 +19,7 @@ def test_each_threshold_is_told_with_both_values() -> None:
     assert told == (
         "Thresholds: 1 of 3 met",
         "  ✓ disk.nopm_at_4 >= 5000: met: 5,200/min and 5,000/min",
-        "  ✗ disk.p95_at_4 <= 5 ms: not met: 7.2 ms and 5 ms",
+        "  ✗ disk.p95_at_4 <= 5 ms: not met: 7.20 ms and 5 ms",
         "  ? disk.p95_at_4 <= 5 ms: cannot be judged: no window of disk at level 4 is valid",
     )
 

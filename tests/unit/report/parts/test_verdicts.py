@@ -1,6 +1,9 @@
 """The tables of verdicts and of what else supports them."""
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from stithy.report.context import Context, context_of
 from stithy.report.parts import verdicts
@@ -65,3 +68,14 @@ def test_the_rule_in_words_has_the_numbers_of_the_code(tmp_path: Path) -> None:
     assert verdicts.rule(context) == {
         "margin": "2 %", "looks": "4, 6, 8, 10, 12, 16 and 20", "caution": "1.3",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "looks"), [(6, "4 and 6"), (7, "4, 6 and 7"), (3, "4")])
+def test_looks_are_told_up_to_the_blocks_that_are_allowed(
+    tmp_path: Path, most: int, looks: str
+) -> None:
+    """The limit is one too; a study of too few blocks is told how many it would need."""
+    context = _context(tmp_path, Shape(users=(4,), duration_s=2, series=False))
+    asked = replace(context.evidence.asked, blocks_most=most)
+    context = replace(context, evidence=replace(context.evidence, asked=asked))
+    assert verdicts.rule(context)["looks"] == looks

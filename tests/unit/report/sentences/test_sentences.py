@@ -172,7 +172,7 @@ def _said_of(metric: str, a: float, b: float, call: Call = Call.BETTER) -> str:
         (
             "p99 of payment", 0.05, 0.024, Call.BETTER,
             "memory is better: the 99th percentile of response time of payment was 2.1 times as "
-            "long on disk as on memory (50 ms against 24 ms)",
+            "long on disk as on memory (50.0 ms against 24.0 ms)",
         ),
         (
             "block.reads_per_s of sda", 571.0, 1200.0, Call.HIGHER,
@@ -197,7 +197,7 @@ def _said_of(metric: str, a: float, b: float, call: Call = Call.BETTER) -> str:
         (
             "drive.flush_p99.9", 0.004, 0.001, Call.BETTER,
             "memory is better: the 99.9th percentile of the emulated drive's flush time was 4.0 "
-            "times as long on disk as on memory (4 ms against 1 ms)",
+            "times as long on disk as on memory (4.00 ms against 1.00 ms)",
         ),
     ],
 )  # fmt: skip
