@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 
 import cyclopts
@@ -33,6 +34,17 @@ def test_the_help_of_a_command_is_the_one_accepted(
     build().help_print(list(way), console=console)
     text = "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
     golden.same(HERE / f"{'-'.join(('stithy', *way))}.txt", text, accept_golden)
+
+
+@pytest.mark.parametrize("way", list(commands(build())), ids=lambda way: "-".join(way) or "stithy")
+def test_every_option_of_a_command_is_explained(way: tuple[str, ...]) -> None:
+    """No docstring loses its words: beside one option, `Examples:` makes it another style."""
+    app = reduce(cyclopts.App.__getitem__, way, build())
+    if app.default_command is None:
+        return  # a group of commands
+    options = app.assemble_argument_collection(parse_docstring=True).filter_by(parse=True)
+    told = [each for each in options if not each.children]  # a dataclass holds options, is none
+    assert [each.name for each in told if not each.parameter.help] == []
 
 
 def test_no_help_is_kept_of_a_command_that_is_gone() -> None:

@@ -22,7 +22,7 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     It takes a few seconds, one of them to watch the machine. The exit code is 0 if the demo
     (`studies/demo.yaml`) could run here, else 3.
 
-    Examples:
+    For example:
 
         stithy doctor
         stithy doctor --json | jq '.parts[] | select(.works | not)'

@@ -1,6 +1,7 @@
 """`stithy new`: a study for this machine, to be looked at and run."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -139,20 +140,22 @@ def _taken(file: Path) -> UserError:
 
 
 def _summary(file: str, drafted: "Drafted") -> str:
-    from stithy.plan.cost import total_s
+    from stithy.cli.display.lines import expected_time
+    from stithy.plan.cost import certain, total_s
     from stithy.units import format_duration
 
-    names = ", ".join(drafted.study.candidates)
-    likely_s, at_most_s = total_s(drafted.plan.steps)
+    names, steps = ", ".join(drafted.study.candidates), drafted.plan.steps
+    likely_s, at_most_s = total_s(steps)
+    least_s, _ = total_s(certain(steps))
+    takes = expected_time(least_s, likely_s if least_s < likely_s else None)
     return (
-        f"{file}: compares {names}, with {drafted.study.database.engine}; takes about "
-        f"{format_duration(round(likely_s))}, at most {format_duration(round(at_most_s))}\n"
-        f"look at it, then: stithy run {file}"
+        f"{file}: compares {names}, with {drafted.study.database.engine}; takes {takes}, at most "
+        f"{format_duration(round(at_most_s))}\nlook at it, then: stithy run {shlex.quote(file)}"
     )
 
 
 def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
-    from stithy.plan.cost import total_s
+    from stithy.plan.cost import certain, total_s
 
     time_s, time_s_max = total_s(drafted.plan.steps)
     study = drafted.study
@@ -163,6 +166,7 @@ def _as_json(file: str, drafted: "Drafted") -> dict[str, object]:
         "engine": study.database.engine,
         "warehouses": study.workload.warehouses,
         "users": list(study.load.users),
+        "time_s_least": total_s(certain(drafted.plan.steps))[0],
         "time_s": time_s,
         "time_s_max": time_s_max,
     }
