@@ -26,8 +26,8 @@ from typing import Any
 
 from book import Book, Done, Part, sole
 from kept import NOT_VALID, TARGET_MISSED, keep
+from stithy.analysis.answers.standing import standing
 from stithy.analysis.evidence import Window
-from stithy.analysis.standing import standing
 from stithy.analysis.verdict.decide import DIFFERENT, Call
 from stithy.exits import Exit
 from stithy.report.context import context_of

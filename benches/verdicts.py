@@ -20,9 +20,9 @@ from simulated_studies import (
     gaussian,
     tally,
 )
-from stithy.analysis.student import t_critical
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST, BLOCKS_MOST, LOOKS, critical
 from stithy.analysis.verdict.decide import Call, decide
+from stithy.analysis.verdict.student import t_critical
 
 ALLOWED_SHARE = {"gaussian": 0.055, "heavy-tailed (t3)": 0.055}
 ALLOWED_OTHERS_SHARE = 0.07

@@ -13,7 +13,7 @@ from statistics import fmean
 import polars as pl
 import pytest
 
-from stithy.analysis.findings import findings
+from stithy.analysis.answers.findings import findings
 from stithy.registry import plugins
 from stithy.report.context import Context, context_of
 from stithy.report.figure import Figure

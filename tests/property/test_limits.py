@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.judge import judge, rules
 from stithy.analysis.limits.sight import Cpus, Device, Reached, Sessions, Sight
+from stithy.analysis.validity.head_room import HeadRoom
 from support.sample_sight import sessions
 
 share = st.floats(0.0, 1.0)

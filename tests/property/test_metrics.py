@@ -6,10 +6,10 @@ from dataclasses import replace
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stithy.analysis.asked import Asked
+from stithy.analysis.answers.standing import standing
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.measures import Measure, Value
-from stithy.analysis.standing import standing
+from stithy.analysis.values.measures import Measure, Value
+from stithy.analysis.verdict.asked import Asked
 from stithy.analysis.verdict.decide import Call, Verdict
 from stithy.metrics import Quantity, find, names
 

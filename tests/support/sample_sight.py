@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.sight import Cpus, Device, Sessions, Sight
+from stithy.analysis.validity.head_room import HeadRoom
 
 LITTLE = HeadRoom(100.0, 0.05, None)
 """What a driver is asked that could do twenty times as much."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from stithy.analysis.asked import Asked
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Trial
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
+from stithy.analysis.verdict.asked import Asked
 from stithy.search import Limit, Search
 
 LIMIT = Limit("p95", "new-order", 1.0)

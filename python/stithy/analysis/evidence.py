@@ -13,20 +13,20 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.asked import Asked
-from stithy.analysis.canary import Canary
-from stithy.analysis.canary import judged as judged_canaries
-from stithy.analysis.effect import Effect, no_effect, paired_ratio
-from stithy.analysis.identities import Identity, check
-from stithy.analysis.latency import Merged, values_needed
-from stithy.analysis.measures import Measure, Value, too_few
-from stithy.analysis.series import Sampled
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.steady.windows import steadiness_of_windows
+from stithy.analysis.validity.canary import Canary
+from stithy.analysis.validity.canary import judged as judged_canaries
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.identities import Identity, check
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.reason import Reason
 from stithy.analysis.validity.watching import Watched, watched, watched_of
+from stithy.analysis.values.latency import Merged, values_needed
+from stithy.analysis.values.measures import Measure, Value, too_few
+from stithy.analysis.values.series import Sampled
+from stithy.analysis.verdict.asked import Asked
+from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
 from stithy.metrics import ALL, Quantity
 from stithy.search import Search
 from stithy.workload.workload import Workload

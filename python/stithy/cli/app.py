@@ -5,7 +5,8 @@ where it has commands of its own. It is called as its file is (`clean_up.py` is 
 its help is its docstring. A command returns an `Exit` (None means OK), prints data to standard
 output and talk to standard error, and raises `StithyError` for whatever a person can act on.
 Command files import what is heavy (polars, altair, pydantic) inside their functions, so that
-`stithy --help` stays quick. Modules here without `COMMAND` are helpers of commands.
+`stithy --help` stays quick. What several commands share has rooms of its own beside them, which
+finding the commands does not import.
 """
 
 import io
@@ -16,9 +17,9 @@ import cyclopts
 
 import stithy
 from stithy import cli
-from stithy.cli import failures
 from stithy.cli.commands import command_modules
-from stithy.cli.output import NobodyReads, told_output
+from stithy.cli.showing import failures
+from stithy.cli.showing.output import NobodyReads, told_output
 from stithy.errors import StithyError
 from stithy.exits import Exit
 

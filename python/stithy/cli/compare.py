@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.render import Align, show, show_json, table
+from stithy.cli.showing.render import Align, show, show_json, table
 from stithy.errors import UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.analysis.between_runs import Row
+    from stithy.analysis.answers.between_runs import Row
     from stithy.metrics import Quantity
     from stithy.report.between import Pair
 

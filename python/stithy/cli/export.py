@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.judging import require_writable
-from stithy.cli.render import say, show_pieces
+from stithy.cli.runs.judging import require_writable
+from stithy.cli.showing.render import say, show_pieces
 from stithy.errors import UserError
 from stithy.exits import Exit
 from stithy.suggest import instead

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.render import Align, show, show_json, table
+from stithy.cli.showing.render import Align, show, show_json, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

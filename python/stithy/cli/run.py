@@ -5,8 +5,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.judging import require_writable
-from stithy.cli.render import say
+from stithy.cli.runs.judging import require_writable
+from stithy.cli.showing.render import say
 from stithy.exits import Exit
 
 
@@ -62,11 +62,11 @@ def run(
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
-    from stithy.cli.advisers import advisers
-    from stithy.cli.conclude import conclude
-    from stithy.cli.display.lines import display
-    from stithy.cli.live import told_live
-    from stithy.cli.looking import look
+    from stithy.cli.runs.advisers import advisers
+    from stithy.cli.runs.conclude import conclude
+    from stithy.cli.runs.lines import display
+    from stithy.cli.runs.looking import look
+    from stithy.cli.runs.numbers import told_live
     from stithy.run.executor import execute
     from stithy.run.start import start_run
     from stithy.run.stop import Stop

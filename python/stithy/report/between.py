@@ -7,7 +7,7 @@ no blocks: what drifted between them stands in every difference, and nothing her
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stithy.analysis.between_runs import Change, Row, compare_runs, shared
+from stithy.analysis.answers.between_runs import Change, Row, compare_runs, shared
 from stithy.errors import UserError
 from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures

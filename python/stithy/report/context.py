@@ -6,12 +6,12 @@ from functools import cached_property
 
 import polars as pl
 
-from stithy.analysis.asked import Asked
+from stithy.analysis.answers.findings import level_told
 from stithy.analysis.evidence import Evidence, gather
-from stithy.analysis.findings import level_told
 from stithy.analysis.limits.judge import Limited
-from stithy.analysis.measures import Measure, of_series
-from stithy.analysis.series import Sampled, sampled
+from stithy.analysis.values.measures import Measure, of_series
+from stithy.analysis.values.series import Sampled, sampled
+from stithy.analysis.verdict.asked import Asked
 from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.registry import plugins
 from stithy.report import limits

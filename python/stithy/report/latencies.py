@@ -13,8 +13,8 @@ from statistics import median
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.latency import Merged, merged_percentiles
-from stithy.analysis.measures import Measure, Times, of_drives
+from stithy.analysis.values.latency import Merged, merged_percentiles
+from stithy.analysis.values.measures import Measure, Times, of_drives
 from stithy.metrics import ALL, Quantity
 from stithy.results.drives import LOG_SUFFIX
 from stithy.results.histograms import read_histograms

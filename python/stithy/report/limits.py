@@ -4,7 +4,7 @@ from stithy.analysis.evidence import Evidence
 from stithy.analysis.limits.ability import ability
 from stithy.analysis.limits.judge import Limited, judge
 from stithy.analysis.limits.look import Abilities, Tables, sights
-from stithy.analysis.series import Sampled
+from stithy.analysis.values.series import Sampled
 from stithy.results.manifest import Manifest
 from stithy.results.read import Run
 

@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from stithy.analysis.findings import MAIN, findings
+from stithy.analysis.answers.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
 from stithy.registry import plugins
 from stithy.report.between import Pair

@@ -132,7 +132,7 @@ def analysis_is_pure(project: Project) -> Iterator[Finding]:
 
 
 def _rule(demand: str, check: Callable[[Project], Iterator[Finding]], bad: str, good: str) -> Rule:
-    at = "python/stithy/analysis/effect.py"
+    at = "python/stithy/analysis/verdict/effect.py"
     return Rule(demand, check, breaks={at: bad}, keeps={at: good})
 
 

@@ -25,6 +25,8 @@ FORBIDDEN: dict[str, set[str]] = {
 # The rooms of a package that has many, in their order: each may know those before it, and none
 # after it. What lies in the package itself is before them, or puts them together.
 ROOMS: dict[str, tuple[str, ...]] = {
+    "analysis": ("values", "steady", "validity", "verdict", "search", "limits", "answers"),
+    "cli": ("showing", "runs", "hammer", "drive"),
     "run": ("undoing", "before", "copies", "windows", "deciding", "resuming", "live"),
     "report": ("words", "drawing", "sentences", "parts", "figures", "formats", "exports"),
 }

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 
 import cyclopts
 import pytest
@@ -101,6 +102,12 @@ def test_every_command_has_a_one_line_summary() -> None:
     built = app.build()
     for name in command_modules(cli):
         assert built[name].help.strip(), name
+
+
+def test_a_file_beside_the_commands_is_a_command() -> None:
+    """Whoever looks for a command sees commands: what they share has rooms of its own."""
+    files = {each.name.replace("_", "-") for each in iter_modules(cli.__path__) if not each.ispkg}
+    assert files - set(command_modules(cli)) == {"app", "commands"}
 
 
 def test_finding_the_commands_imports_nothing_heavy() -> None:

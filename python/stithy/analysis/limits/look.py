@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.head_room import head_room
 from stithy.analysis.limits.ability import RATES, Ability
 from stithy.analysis.limits.sight import Cpus, Device, Growth, Reached, Sessions, Sight
 from stithy.analysis.limits.stalls import stalled_shares
 from stithy.analysis.limits.waits import GROUPS, group_of
-from stithy.analysis.series import Sampled
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.head_room import head_room
+from stithy.analysis.values.series import Sampled
 
 COLLECTORS = ("cpu", "block", "database", "drive")
 EVENTS = "waiting_backends_by_event"

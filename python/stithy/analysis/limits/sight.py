@@ -6,9 +6,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.rule import HALF
 from stithy.analysis.limits.waits import DEVICE, LOCKS, LOG
+from stithy.analysis.validity.head_room import HeadRoom
 
 STORAGE = (DEVICE, LOG)
 """The groups of waits that are for storage."""

@@ -4,7 +4,7 @@ from statistics import median
 
 import polars as pl
 
-from stithy.analysis.series import CHECKPOINT_WROTE
+from stithy.analysis.values.series import CHECKPOINT_WROTE
 from stithy.metrics import ALL
 
 STALLED_SHARE = 0.5

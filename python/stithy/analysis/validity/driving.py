@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stithy.analysis.head_room import head_room as head_room_of
-from stithy.analysis.identities import Identity
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.head_room import head_room as head_room_of
+from stithy.analysis.validity.identities import Identity
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.units import format_duration
 

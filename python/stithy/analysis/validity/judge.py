@@ -7,13 +7,13 @@ window invalid: it is drawn hollow and supports no claim. The others only annota
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stithy.analysis.canary import Canary
-from stithy.analysis.identities import Identity
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity import drives as emulated
 from stithy.analysis.validity import driving, proof, steadiness, surroundings, watching
 from stithy.analysis.validity import ledger as kept
+from stithy.analysis.validity.canary import Canary
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.identities import Identity
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.analysis.validity.watching import Watched
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stithy.analysis.canary import Canary, Off
+from stithy.analysis.validity.canary import Canary, Off
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.analysis.validity.watching import Watched

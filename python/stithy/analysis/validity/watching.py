@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.series import Sampled, sampled
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
+from stithy.analysis.values.series import Sampled, sampled
 from stithy.results.tables import STOPPED, UNANSWERED
 
 Row = Mapping[str, Any]

@@ -8,9 +8,9 @@ import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from stithy.analysis.student import t_beyond
 from stithy.analysis.verdict.boundaries import looks_until
 from stithy.analysis.verdict.interval import interval
+from stithy.analysis.verdict.student import t_beyond
 
 EXACT_BLOCKS_MOST = 32
 """Own: two halves of 65,536 sums; beyond, signs are drawn."""

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy.analysis.student import t_critical
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST, BLOCKS_MOST, LOOKS, looks_until
 from stithy.analysis.verdict.decide import MARGIN_SHARE, WRONG_SHARE, Verdict, decide
 from stithy.analysis.verdict.interval import Interval, interval
+from stithy.analysis.verdict.student import t_critical
 from stithy.metrics import Better
 
 

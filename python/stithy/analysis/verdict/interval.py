@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy.analysis.student import t_critical
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST, CAUTION, critical
+from stithy.analysis.verdict.student import t_critical
 
 CORRELATION_BLOCKS_LEAST = 8
 """Own: a correlation of neighbours that is told from fewer blocks is mostly chance."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.drive.measured import comparison, steps
 from stithy.cli.hammer.options import Json, measured
-from stithy.cli.render import show, show_json
-from stithy.cli.until_interrupted import until_interrupted
+from stithy.cli.showing.render import show, show_json
+from stithy.cli.showing.until_interrupted import until_interrupted
 from stithy.drives.measure.needs import FIO
 from stithy.exits import Exit
 

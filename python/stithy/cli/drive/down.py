@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.drive.options import Json
-from stithy.cli.render import say, show_json
+from stithy.cli.showing.render import say, show_json
 from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.exits import Exit
 

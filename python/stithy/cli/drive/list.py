@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.drive.options import Json
 from stithy.cli.drive.shown import UNKNOWN, backing_text, found_json, profile_text, size_text
-from stithy.cli.render import say, show, show_json, table
+from stithy.cli.showing.render import say, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.drives.found import Found

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer.shown import time_text
-from stithy.cli.render import Align, say, table
+from stithy.cli.showing.render import Align, say, table
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared

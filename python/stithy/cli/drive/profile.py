@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from stithy.cli.drive.measured import steps, table_of
 from stithy.cli.hammer.options import Json, On, measured
-from stithy.cli.render import show, show_json
-from stithy.cli.until_interrupted import until_interrupted
+from stithy.cli.showing.render import show, show_json
+from stithy.cli.showing.until_interrupted import until_interrupted
 from stithy.drives.measure.needs import FIO
 from stithy.errors import PreconditionError, UserError
 

@@ -5,7 +5,7 @@ from typing import Literal
 from stithy.cli.drive import options
 from stithy.cli.drive.options import Json
 from stithy.cli.drive.shown import drive_json, time_text
-from stithy.cli.render import say, show_json
+from stithy.cli.showing.render import say, show_json
 from stithy.errors import UserError
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.drive.options import Json
 from stithy.cli.drive.shown import size_text, time_text
-from stithy.cli.render import Align, say, show, show_json, table
+from stithy.cli.showing.render import Align, say, show, show_json, table
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.drive.options import Json
-from stithy.cli.render import say, show_json
+from stithy.cli.showing.render import say, show_json
 from stithy.errors import UserError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from stithy.cli.drive import options
 from stithy.cli.drive.options import Json
 from stithy.cli.drive.shown import drive_json, drive_text
-from stithy.cli.render import say, show, show_json
+from stithy.cli.showing.render import say, show, show_json
 from stithy.errors import StithyError, UserError
 from stithy.exits import Exit
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Json, On, Url, Warehouses
 from stithy.cli.hammer.shown import Show, time_text
-from stithy.cli.render import say, show, show_json, table
-from stithy.cli.until_interrupted import until_interrupted
+from stithy.cli.showing.render import say, show, show_json, table
+from stithy.cli.showing.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.render import say
+from stithy.cli.showing.render import say
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stithy.cli.hammer.shown import Show, rate_text, time_text
-from stithy.cli.render import Align, say, show, show_json, table
+from stithy.cli.showing.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.wire.messages import (

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Json, Url
 from stithy.cli.hammer.shown import Show, time_text
-from stithy.cli.render import say, show, show_json, table
-from stithy.cli.until_interrupted import until_interrupted
+from stithy.cli.showing.render import say, show, show_json, table
+from stithy.cli.showing.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

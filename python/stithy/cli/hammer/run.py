@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from stithy.cli.hammer import options, outcome
 from stithy.cli.hammer.driving import Driving, driven_so
 from stithy.cli.hammer.options import Json, On, Url, Warehouses
-from stithy.cli.render import say
-from stithy.cli.until_interrupted import until_interrupted
+from stithy.cli.showing.render import say
+from stithy.cli.showing.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

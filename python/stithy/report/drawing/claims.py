@@ -1,6 +1,6 @@
 """What titles say of the comparison that answers the question, and why there may be none."""
 
-from stithy.analysis.comparisons import Compared
+from stithy.analysis.answers.comparisons import Compared
 from stithy.analysis.verdict.decide import Call
 from stithy.report.context import Context
 from stithy.report.words.wording import exactly

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stithy.analysis.spread import factor_interval, mean_interval
+from stithy.analysis.verdict.spread import factor_interval, mean_interval
 from stithy.report.drawing.compose import Rows
 
 SPAN_BLOCKS_LEAST = 3

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stithy.analysis.effect import Effect, paired_ratio
+from stithy.analysis.verdict.effect import Effect, paired_ratio
 from stithy.report.context import Context
 from stithy.report.words.wording import listing, rate, times
 

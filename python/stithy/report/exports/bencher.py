@@ -7,7 +7,7 @@ One window has no bounds. Source of the format: https://bencher.dev/docs/referen
 
 import json
 
-from stithy.analysis.spread import mean_interval
+from stithy.analysis.verdict.spread import mean_interval
 from stithy.report.context import Context
 from stithy.report.export import Export, note_of, require_valid, workload_name
 

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.comparisons import Compared, pairs_of
-from stithy.analysis.findings import question
+from stithy.analysis.answers.comparisons import Compared, pairs_of
+from stithy.analysis.answers.findings import question
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.analysis.verdict.course import Stage, course, decided_from
 from stithy.analysis.verdict.decide import DIFFERENT

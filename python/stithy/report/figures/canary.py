@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
-from stithy.analysis.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends, usual_of
+from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends, usual_of
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH

@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.effect import Effect
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+from stithy.analysis.verdict.effect import Effect
 from stithy.metrics import NOPM, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from stithy.analysis.distribution import Cells, cells, log_edges
+from stithy.analysis.answers.typical import Block, median_block
 from stithy.analysis.evidence import Window
-from stithy.analysis.typical import Block, median_block
+from stithy.analysis.values.distribution import Cells, cells, log_edges
 from stithy.report.context import Context
 from stithy.report.drawing import marks, palette
 from stithy.report.drawing.chart import WIDTH, Axis, value_axis

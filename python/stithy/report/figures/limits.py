@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.analysis.answers.findings import Limits, limits_of
 from stithy.analysis.evidence import Window
-from stithy.analysis.findings import Limits, limits_of
 from stithy.analysis.limits.judge import rules
 from stithy.report.context import Context
 from stithy.report.drawing import palette

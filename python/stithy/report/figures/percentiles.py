@@ -12,8 +12,8 @@ from functools import cache
 import altair as alt
 import polars as pl
 
-from stithy.analysis.distribution import BEYOND_DRAWN, Point, percentile_curve
 from stithy.analysis.evidence import Window
+from stithy.analysis.values.distribution import BEYOND_DRAWN, Point, percentile_curve
 from stithy.metrics import ALL, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing.chart import (

@@ -10,8 +10,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.analysis.answers.typical import Block, median_block
 from stithy.analysis.evidence import Window
-from stithy.analysis.typical import Block, median_block
 from stithy.analysis.validity.flags import Flag
 from stithy.metrics import ALL
 from stithy.report import metrics

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.answers.findings import MAIN, Finding, findings
+from stithy.analysis.answers.standing import standing
 from stithy.analysis.evidence import Window
-from stithy.analysis.findings import MAIN, Finding, findings
-from stithy.analysis.standing import standing
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.registry import plugins

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stithy.analysis.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends
+from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, percent, plural

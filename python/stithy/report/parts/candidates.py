@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.measures import of_series
 from stithy.analysis.search.within import Within, within
+from stithy.analysis.values.measures import of_series
 from stithy.metrics import Quantity
 from stithy.money import Money
 from stithy.report.context import Context

@@ -6,7 +6,7 @@ nothing about storage, however sure its interval is.
 
 from collections.abc import Iterator
 
-from stithy.analysis.findings import Limits, limits_of
+from stithy.analysis.answers.findings import Limits, limits_of
 from stithy.analysis.limits.level import Cause, words
 from stithy.report.context import Context
 from stithy.report.words.wording import listing, percent, plural, times

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stithy.analysis.head_room import HeadRoom, head_room
+from stithy.analysis.validity.head_room import HeadRoom, head_room
 from stithy.report.context import Context
 from stithy.report.tables import Show
 from stithy.report.words.wording import count, percent, plural

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from stithy.analysis.answers.findings import findings
+from stithy.analysis.answers.standing import Standing
 from stithy.analysis.evidence import Window
-from stithy.analysis.findings import findings
-from stithy.analysis.standing import Standing
 from stithy.analysis.verdict.progress import Next
 from stithy.metrics import parse_quantity
 from stithy.report.context import Context

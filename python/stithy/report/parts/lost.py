@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from stithy.analysis.answers.lost import Lost, lost, measured_again
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.lost import Lost, lost, measured_again
 from stithy.report.context import Context
 from stithy.report.words.wording import listing, plural
 

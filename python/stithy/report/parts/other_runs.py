@@ -12,7 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.between_runs import Row
+from stithy.analysis.answers.between_runs import Row
 from stithy.report.between import Pair, as_change, flaws, interval, shown
 from stithy.report.drawing.chart import WIDTH, candidate_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer, unit

@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.latency import values_needed
 from stithy.analysis.search.bracket import Said
 from stithy.analysis.search.served import Capacity, served, trials, value_of
+from stithy.analysis.values.latency import values_needed
 from stithy.metrics import ALL
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stithy.analysis.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
 from stithy.metrics import Unit
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show

@@ -4,10 +4,10 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.certainty import certainty
-from stithy.analysis.comparisons import Compared, comparisons
-from stithy.analysis.findings import question
+from stithy.analysis.answers.comparisons import Compared, comparisons
+from stithy.analysis.answers.findings import question
 from stithy.analysis.verdict.boundaries import CAUTION, LOOKS
+from stithy.analysis.verdict.certainty import certainty
 from stithy.analysis.verdict.decide import Call
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show

@@ -1,6 +1,6 @@
 """A single candidate: what it reached, without a comparison."""
 
-from stithy.analysis.findings import Alone
+from stithy.analysis.answers.findings import Alone
 from stithy.report.words.wording import count, plural, took
 
 NAME = "alone"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stithy.analysis.findings import Comparison
+from stithy.analysis.answers.findings import Comparison
 from stithy.analysis.verdict.decide import Call
 from stithy.report.words import phrases
 from stithy.report.words.wording import exactly, finely, plural, times

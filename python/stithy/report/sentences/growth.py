@@ -1,6 +1,6 @@
 """How throughput grew with the users."""
 
-from stithy.analysis.findings import Growth
+from stithy.analysis.answers.findings import Growth
 from stithy.report.words.wording import listing, plural, times
 
 NAME = "growth"

@@ -1,6 +1,6 @@
 """What limited each candidate at a level."""
 
-from stithy.analysis.findings import Limits
+from stithy.analysis.answers.findings import Limits
 from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, rules
 from stithy.analysis.limits.level import Cause, words
 from stithy.report.words.wording import listing, percent, plural

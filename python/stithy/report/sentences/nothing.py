@@ -1,6 +1,6 @@
 """A run that supports no claim, and why."""
 
-from stithy.analysis.findings import Nothing
+from stithy.analysis.answers.findings import Nothing
 
 NAME = "nothing"
 

@@ -1,6 +1,6 @@
 """What is said of the windows that are shown where not all can be."""
 
-from stithy.analysis.typical import Block
+from stithy.analysis.answers.typical import Block
 from stithy.report.words.wording import plural
 
 

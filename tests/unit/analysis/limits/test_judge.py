@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, judge, rules
 from stithy.analysis.limits.sight import Cpus, Reached
+from stithy.analysis.validity.head_room import HeadRoom
 from support.sample_sight import disk, sessions, sight
 
 

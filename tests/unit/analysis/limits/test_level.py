@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.judge import judge
 from stithy.analysis.limits.level import at_level
 from stithy.analysis.limits.sight import Cpus
+from stithy.analysis.validity.head_room import HeadRoom
 from support.sample_sight import sight
 
 FULL = judge(sight(server=Cpus(1, 0.9)))

@@ -2,7 +2,6 @@
 
 import pytest
 
-from stithy.analysis.head_room import HeadRoom
 from stithy.analysis.limits.rule import Answer
 from stithy.analysis.limits.rules import (
     checkpoints,
@@ -15,6 +14,7 @@ from stithy.analysis.limits.rules import (
     users,
 )
 from stithy.analysis.limits.sight import Cpus, Device, Growth, Sight
+from stithy.analysis.validity.head_room import HeadRoom
 from support.sample_sight import disk, sessions, sight
 
 

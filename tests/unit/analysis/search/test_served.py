@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from stithy.analysis.asked import Asked
+from stithy.analysis.answers.findings import findings, question
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.findings import findings, question
 from stithy.analysis.search.bracket import Trial
 from stithy.analysis.search.served import Capacity, End, Served, served, trials
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.verdict.asked import Asked
 from stithy.search import Search
 from support.searched import SEARCH, evidence, window
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.identities import Identity
 from stithy.analysis.steady.steadiness import steadiness
 from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.identities import Identity
 from stithy.analysis.validity.judge import is_valid, judge
 from stithy.analysis.validity.proof import commit_bounds, commit_rule
 from stithy.analysis.validity.reason import Reason

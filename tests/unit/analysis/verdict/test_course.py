@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from stithy.analysis.student import t_beyond
 from stithy.analysis.verdict.boundaries import LOOKS
 from stithy.analysis.verdict.course import course, decided_from
 from stithy.analysis.verdict.decide import DIFFERENT, Call
 from stithy.analysis.verdict.interval import interval
+from stithy.analysis.verdict.student import t_beyond
 
 
 def blocks(mean: float, spread: float, count: int, seed: int = 1) -> list[float]:

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from stithy.analysis.effect import paired_ratio
 from stithy.analysis.verdict.decide import Call, decide
+from stithy.analysis.verdict.effect import paired_ratio
 from stithy.plan.order import blocks
 
 BLOCKS = 12

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from stithy.analysis.comparisons import Compared
-from stithy.analysis.effect import no_effect
+from stithy.analysis.answers.comparisons import Compared
 from stithy.analysis.verdict.decide import Call, Verdict
+from stithy.analysis.verdict.effect import no_effect
 from stithy.metrics import NOPM
 from stithy.report.context import context_of
 from stithy.report.drawing.claims import claimed, why_none

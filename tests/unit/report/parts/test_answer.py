@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.analysis.findings import findings
+from stithy.analysis.answers.findings import findings
 from stithy.report.context import context_of
 from stithy.report.parts.answer import answer
 from stithy.results.layout import RunDirectory

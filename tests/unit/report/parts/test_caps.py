@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from stithy.analysis.asked import Asked
 from stithy.analysis.limits.judge import Limited, judge
 from stithy.analysis.limits.sight import Cpus
+from stithy.analysis.verdict.asked import Asked
 from stithy.metrics import P95
 from stithy.report.context import Context, context_of
 from stithy.report.parts import caps

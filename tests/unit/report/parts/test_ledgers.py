@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stithy.analysis.findings import findings
+from stithy.analysis.answers.findings import findings
 from stithy.report.context import Context, context_of
 from stithy.report.parts import ledgers
 from stithy.report.parts.answer import answer

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from stithy.analysis.standing import standing
+from stithy.analysis.answers.standing import standing
 from stithy.report.context import Context, context_of
 from stithy.report.parts.looks import asked, told
 from stithy.results.manifest import QuestionFacts

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.findings import findings
+from stithy.analysis.answers.findings import findings
 from stithy.report.context import Context, context_of
 from stithy.report.parts import facts, resumed
 from stithy.report.parts.answer import answer

@@ -1,6 +1,6 @@
 """Thresholds as people read them."""
 
-from stithy.analysis.thresholds import Judgement
+from stithy.analysis.answers.thresholds import Judgement
 from stithy.report.parts.thresholds import lines, shown, table
 from support.sample_thresholds import thresholds
 

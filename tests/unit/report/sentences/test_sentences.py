@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from stithy.analysis.effect import Effect, no_effect
-from stithy.analysis.findings import Alone, Comparison, Growth, Limits, Nothing
+from stithy.analysis.answers.findings import Alone, Comparison, Growth, Limits, Nothing
 from stithy.analysis.limits.level import Cause
 from stithy.analysis.verdict.decide import Call, Verdict
+from stithy.analysis.verdict.effect import Effect, no_effect
 from stithy.metrics import NOPM, P95, parse_quantity
 from stithy.report.parts.answer import sentences
 

@@ -1,0 +1,167 @@
+"""How much more did a candidate do in one run than in another, and how sure is that?
+
+Runs come one after the other, so their windows are no blocks and are not paired: two samples with a
+scatter of their own each. What drifted between the runs stands in the difference, and no interval
+knows of it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, variance
+
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.verdict.chance import holm
+from stithy.analysis.verdict.decide import WRONG_SHARE
+from stithy.analysis.verdict.student import t_beyond, t_critical
+from stithy.metrics import ALL, Quantity
+
+WHOSE = ("the base", "the other run")
+
+ROUNDING = 1e-12
+"""Own: logarithms of equal numbers scatter by no more than this."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A ratio of means with its 95 % interval; `missing_because` is set where there is none.
+
+    `base`, `other`: how many windows of each run. `low` and `high` are None with fewer than two of
+    either, and where the windows do not scatter at all: so few are no measure of it.
+    `chance_share`: how often chance alone gives as much, adjusted where there are several rows.
+    """
+
+    ratio: float | None
+    low: float | None
+    high: float | None
+    base: int
+    other: int
+    chance_share: float | None = None
+    missing_because: str | None = None
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether chance is out of the question; without an interval nothing is told apart.
+
+        Own: `WRONG_SHARE` of `verdict.decide`, as in a study.
+        """
+        return self.chance_share is not None and self.chance_share <= WRONG_SHARE
+
+
+@dataclass(frozen=True)
+class Row:
+    """A candidate at a level by a metric, in the base run and in the other one.
+
+    `value_base`, `value_other`: as the report has them, in the metric's unit.
+    """
+
+    candidate: str
+    users: int
+    quantity: Quantity
+    value_base: float | None
+    value_other: float | None
+    change: Change
+
+
+def compare_runs(
+    base: Evidence, other: Evidence, quantities: Sequence[Quantity]
+) -> tuple[Row, ...]:
+    """The rows of all candidates and levels that both runs have, by metric, candidate, level.
+
+    Among many rows one differs by chance, so chances are adjusted for how many there are.
+    Source: Holm (1979); see `unpaired_ratio` for the estimate.
+    """
+    names, levels = shared(base, other)
+    return _adjusted(
+        [
+            _row(base, other, name, users, quantity)
+            for quantity in quantities
+            for name in names
+            for users in levels
+        ]
+    )
+
+
+def _adjusted(rows: Sequence[Row]) -> tuple[Row, ...]:
+    known = [row.change.chance_share for row in rows if row.change.chance_share is not None]
+    adjusted = iter(holm(known))
+    return tuple(
+        replace(row, change=replace(row.change, chance_share=next(adjusted)))
+        if row.change.chance_share is not None
+        else row
+        for row in rows
+    )
+
+
+def shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The candidates and levels that both runs have, in the order of the base.
+
+    Own: a look-up.
+    """
+    return (
+        tuple(name for name in base.candidates if name in other.candidates),
+        tuple(users for users in base.levels if users in other.levels),
+    )
+
+
+def unpaired_ratio(base: Sequence[float], other: Sequence[float]) -> Change:
+    """The ratio of `other` to `base`: of their geometric means, with Welch's interval.
+
+    Shapes: `base` is (windows,), `other` (windows,) of its own number; equal units, all above 0.
+    Edge cases: a side without windows, or a value of 0, gives a reason; one window of either side
+    or windows without any scatter give no interval.
+    Source: Welch (1947) on logarithms, degrees of freedom by Satterthwaite, rounded down.
+    """
+    counts = (len(base), len(other))
+    if not base or not other:
+        return _none(*counts, f"{WHOSE[0] if not base else WHOSE[1]} has no valid window")
+    if min(*base, *other) <= 0:
+        return _none(*counts, "a window completed nothing")
+    a, b = [math.log(each) for each in base], [math.log(each) for each in other]
+    log = fmean(b) - fmean(a)
+    if min(counts) < 2:
+        return Change(math.exp(log), None, None, *counts)
+    error_a, error_b = variance(a) / len(a), variance(b) / len(b)
+    error = math.sqrt(error_a + error_b)
+    if error <= ROUNDING:
+        return Change(math.exp(log), None, None, *counts)
+    degrees = _degrees(error_a / error**2, error_b / error**2, *counts)
+    half = t_critical(degrees) * error
+    chance = t_beyond(abs(log) / error, degrees)
+    return Change(math.exp(log), math.exp(log - half), math.exp(log + half), *counts, chance)
+
+
+def _none(base: int, other: int, because: str) -> Change:
+    return Change(None, None, None, base, other, missing_because=because)
+
+
+def _degrees(share_a: float, share_b: float, count_a: int, count_b: int) -> int:
+    """Degrees of freedom, from each side's share of the squared error of the difference."""
+    exact = 1 / (share_a**2 / (count_a - 1) + share_b**2 / (count_b - 1))
+    return max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
+
+
+def _row(base: Evidence, other: Evidence, candidate: str, users: int, quantity: Quantity) -> Row:
+    values = [_values(each, candidate, users, quantity) for each in (base, other)]
+    change = unpaired_ratio(*values)
+    for evidence, known, whose in zip((base, other), values, WHOSE, strict=True):
+        if not known and evidence.valid_at(candidate, users):
+            change = replace(change, missing_because=f"no valid window of {whose} tells it")
+            break
+    return Row(
+        candidate, users, quantity, base.level_of(candidate, users, quantity),
+        other.level_of(candidate, users, quantity), change,
+    )  # fmt: skip
+
+
+def _values(evidence: Evidence, candidate: str, users: int, quantity: Quantity) -> list[float]:
+    known = (_value(evidence, each, quantity) for each in evidence.valid_at(candidate, users))
+    return [value for value in known if value is not None]
+
+
+def _value(evidence: Evidence, window: Window, quantity: Quantity) -> float | None:
+    """Of a window by itself; few values behind a percentile show in how windows scatter."""
+    metric = quantity.known
+    if metric.source in ("window", "transactions"):
+        return window.value(metric.column, quantity.of or ALL)
+    return evidence.value_of(window, quantity).number

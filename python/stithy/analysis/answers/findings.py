@@ -1,0 +1,239 @@
+"""What a run says, as values: the comparison that answers the question, then what explains it.
+
+A finding holds numbers and names; its sentence is made in `report.sentences`, by the module whose
+`NAME` is the finding's `kind`. No finding rests on an invalid window.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stithy.analysis.answers.comparisons import Compared, descriptive, primary
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.limits.judge import Limited
+from stithy.analysis.limits.level import Cause, at_level
+from stithy.analysis.search.served import Served, served
+from stithy.analysis.verdict.decide import Verdict
+from stithy.analysis.verdict.effect import Effect
+from stithy.analysis.verdict.pair import farthest_pair
+from stithy.metrics import NOPM, P95, Quantity
+
+MAIN = 3
+"""Own: as many as a person keeps in mind; printed at the end of a run and on top of the page."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
+
+    `verdict` is that on `b`. `instead_of` is the level that
+    was asked about, where it has no block in which both are valid.
+    """
+
+    kind: ClassVar[str] = "comparison"
+    metric: Quantity
+    a: str
+    b: str
+    users: int
+    value_a: float | None
+    value_b: float | None
+    effect: Effect
+    verdict: Verdict
+    instead_of: int | None = None
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What a single candidate reached at its highest valid level, `windows` of them."""
+
+    kind: ClassVar[str] = "alone"
+    candidate: str
+    users: int
+    nopm: float
+    p95_s: float | None
+    windows: int
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the throughput of each candidate grew from the lowest to the highest level.
+
+    `factors`: (candidate, NOPM there over NOPM here), None without valid windows at both.
+    """
+
+    kind: ClassVar[str] = "growth"
+    users_from: int
+    users_to: int
+    factors: tuple[tuple[str, float | None], ...]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What limited each candidate at a level, by its valid windows there.
+
+    `is_open`: the load was an open loop, in which a rate is asked for.
+    """
+
+    kind: ClassVar[str] = "limits"
+    users: int
+    of: tuple[tuple[str, Cause], ...]
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """There is nothing to say, and why."""
+
+    kind: ClassVar[str] = "nothing"
+    because: str
+
+
+Finding = Comparison | Served | Alone | Growth | Limits | Nothing
+
+
+def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Finding, ...]:
+    """All findings, the most important first; the first answers the study's question.
+
+    `limited`: what limited each window, by its id; may be empty.
+    Own: the primary question, how many users are served where that was searched for, the same pair
+    by the other metric, what limited, how it grew.
+    """
+    answer, found = _answer(evidence), served(evidence)
+    rest = [_other_metric(evidence, answer), limits_of(evidence, limited), _growth(evidence)]
+    if found is not None and found != answer:
+        rest.insert(0, found)
+    return (answer, *(finding for finding in rest if finding is not None))
+
+
+def question(evidence: Evidence) -> Compared | None:
+    """The comparison that answers the study's question; None where nothing can be compared.
+
+    None, too, where the question is who serves more users: brackets answer that (`search.served`).
+
+    Own: the pair that was asked about, else the slowest and the fastest candidate, at the level
+    that was asked about; where that has no valid block, at the highest of the others that has.
+    """
+    if evidence.asked.by_search:
+        return None
+    for users in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
+        ::-1
+    ]:
+        if (pair := _pair(evidence, users)) is not None:
+            return primary(evidence, *pair, users)
+    return None
+
+
+def level_told(evidence: Evidence) -> int | None:
+    """The level at which candidates are told of side by side; None where no window is valid.
+
+    Own: that of the question's answer; without one the level that was asked about or else the
+    highest, where as many candidates as anywhere have a valid window.
+    """
+    if (answered := question(evidence)) is not None:
+        return answered.users
+    valid = {
+        users: sum(bool(evidence.valid_at(name, users)) for name in evidence.candidates)
+        for users in evidence.levels
+    }
+    most = max(valid.values(), default=0)
+    known = [users for users, candidates in valid.items() if candidates == most > 0]
+    return max(known, key=lambda users: (users == evidence.asked.users, users), default=None)
+
+
+def _level(evidence: Evidence) -> int:
+    """The level that is asked about."""
+    return evidence.asked.users or max(evidence.levels)
+
+
+def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
+    a, b, users, metric = compared.a, compared.b, compared.users, compared.metric
+    return Comparison(
+        metric, a, b, users,
+        evidence.level_of(a, users, metric), evidence.level_of(b, users, metric),
+        compared.effect, compared.verdict,
+        None if users == _level(evidence) else _level(evidence),
+    )  # fmt: skip
+
+
+def _answer(evidence: Evidence) -> Finding:
+    if not evidence.windows:
+        return Nothing("the run has no window yet")
+    is_compared = len(evidence.candidates) > 1 and not evidence.asked.by_search
+    if not is_compared and (found := served(evidence)) is not None:
+        return found
+    if len(evidence.candidates) == 1:
+        return _alone(evidence)
+    if (answered := question(evidence)) is not None:
+        return _comparison(evidence, answered)
+    if not any(window.valid for window in evidence.windows):
+        return Nothing("no window is valid")
+    pair = evidence.asked.pair or (evidence.candidates[0], evidence.candidates[-1])
+    return _comparison(evidence, primary(evidence, *pair, _level(evidence)))
+
+
+def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
+    """The candidates that are compared at a level; None where no block of it has both."""
+    metric = evidence.asked.metric
+    values = {
+        name: value
+        for name in evidence.candidates
+        if (value := evidence.level_of(name, users, metric)) is not None
+    }
+    pair = evidence.asked.pair or farthest_pair(values)
+    known = pair is not None and evidence.effect(*pair, users, metric).ratio is not None
+    return pair if known else None
+
+
+def _alone(evidence: Evidence) -> Finding:
+    name = evidence.candidates[0]
+    for users in reversed(evidence.levels):
+        nopm = evidence.level_value(name, users, "nopm")
+        if nopm is not None:
+            p95_s = evidence.level_value(name, users, "response_p95_s")
+            return Alone(name, users, nopm, p95_s, len(evidence.valid_at(name, users)))
+    return Nothing("no window is valid")
+
+
+def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
+    if not isinstance(answer, Comparison):
+        return None
+    other = P95 if answer.metric.known.source == "window" else NOPM
+    levels = descriptive(evidence, answer.a, answer.b, other)
+    told = next(_comparison(evidence, each) for each in levels if each.users == answer.users)
+    known = told.value_a is not None and told.value_b is not None
+    # Without a common block neither says more than the answer.
+    return told if known and (answer.effect.ratio or told.effect.ratio) else None
+
+
+def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
+    """What limited each candidate at the level of the answer.
+
+    Own: by the valid windows; None where none was watched.
+    """
+    if (users := level_told(evidence)) is None:
+        return None
+    of = []
+    is_open = False
+    for name in evidence.candidates:
+        windows = evidence.valid_at(name, users)
+        cause = at_level([limited[each.id] for each in windows if each.id in limited])
+        if cause is not None:
+            of.append((name, cause))
+            is_open = windows[0].row["pace"] == "rate"
+    return Limits(users, tuple(of), is_open) if of else None
+
+
+def _growth(evidence: Evidence) -> Finding | None:
+    if len(evidence.listed) < 2:
+        return None
+    low, high = evidence.listed[0], evidence.listed[-1]
+    factors = tuple((name, _factor(evidence, name, low, high)) for name in evidence.candidates)
+    if all(factor is None for _, factor in factors):
+        return None
+    return Growth(low, high, factors)
+
+
+def _factor(evidence: Evidence, name: str, low: int, high: int) -> float | None:
+    start = evidence.level_value(name, low, "nopm")
+    end = evidence.level_value(name, high, "nopm")
+    return None if not start or end is None else end / start

@@ -1,0 +1,127 @@
+"""Quantities that stand in no row of a window: means of collectors, percentiles of drives.
+
+Only those that a study asks about are worked out. Reading logs is left to `report.latencies`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from stithy.analysis.values.latency import values_needed
+from stithy.analysis.values.series import Sampled
+from stithy.metrics import Quantity
+from stithy.results.hlog import Histogram, merge
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number of a window; `missing_because` is set where there is none."""
+
+    number: float | None
+    missing_because: str | None = None
+
+
+Cell = tuple[str, int]
+"""A candidate and a level."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A quantity of each window by its id, and of the cells whose windows could be merged."""
+
+    windows: Mapping[str, Value]
+    levels: Mapping[Cell, float] = field(default_factory=dict)
+
+
+def of_series(samples: Sampled, quantity: Quantity) -> Measure:
+    """The mean of a collector's metric over the measurement of each window.
+
+    Seconds of a latency weigh by their requests.
+    Several subjects make one value as the collector declares; one for the whole is taken alone.
+    Edge cases: a window without any sample has no entry.
+    Own: a look-up and a mean.
+    """
+    metric = quantity.known
+    source = samples.means if metric.weight is None else samples.weighted
+    found = source.filter(
+        (pl.col("collector") == metric.collector) & (pl.col("metric") == metric.column)
+    )
+    by_window: dict[str, dict[str, float]] = {}
+    for row in found.iter_rows(named=True):
+        by_window.setdefault(row["window_id"], {})[row["subject"]] = float(row["mean"])
+    one = {name: _one(subjects, quantity) for name, subjects in by_window.items()}
+    return Measure({name: Value(value) for name, value in one.items() if value is not None})
+
+
+def _one(subjects: Mapping[str, float], quantity: Quantity) -> float | None:
+    """One value of several subjects; None where none of them is asked about."""
+    if quantity.of is not None:
+        asked = [value for name, value in subjects.items() if _is(name, quantity.of)]
+    else:
+        asked = [subjects[""]] if "" in subjects else list(subjects.values())
+    if not asked:
+        return None
+    return sum(asked) if quantity.known.of_several == "sum" else max(asked)
+
+
+def _is(subject: str, of: str) -> bool:
+    """Whether a subject is meant: itself, or a part of it (`read` of `sata.data:read`)."""
+    return of == subject or of in re.split("[.:]", subject)
+
+
+Times = Mapping[str, Histogram]
+"""The times of a drive's operation in a window, by the drive's role."""
+
+
+def of_drives(
+    windows: Mapping[str, Times], cells: Mapping[Cell, Sequence[str]], quantity: Quantity
+) -> Measure:
+    """A percentile of emulated drives, of each window and of windows merged.
+
+    `windows`: the times of the quantity's operation by the window's id. `cells`: the valid windows
+    of each candidate and level. Of several drives it is the slowest one's, unless a role is named.
+    Edge cases: a window with too few values for the percentile gives a reason; a cell of which a
+    window has none at all is not merged.
+    Own: histograms are merged, never averaged; see `values_needed`.
+    """
+    percent = quantity.known.percent or 100.0
+    asked = {
+        name: {role: each for role, each in times.items() if quantity.of in (None, role)}
+        for name, times in windows.items()
+    }
+    return Measure(
+        {name: _slowest(times.values(), percent, quantity) for name, times in asked.items()},
+        {
+            cell: value
+            for cell, names in cells.items()
+            if names and all(asked.get(name) for name in names)
+            if (value := _merged([asked[name] for name in names], percent)) is not None
+        },
+    )
+
+
+def _slowest(times: Iterable[Histogram], percent: float, quantity: Quantity) -> Value:
+    known = [each for each in times if each.count]
+    if not known:
+        return Value(None, f"no {quantity.known.column} was answered by an emulated drive")
+    fewest, needed = min(each.count for each in known), values_needed(percent)
+    if fewest < needed:
+        return Value(None, too_few(quantity, needed, fewest))
+    return Value(max(each.percentile_s(percent) or 0.0 for each in known))
+
+
+def too_few(quantity: Quantity, needed: int, there: int) -> str:
+    """Why a percentile of a window supports nothing.
+
+    Own: says what it needs and what there is.
+    """
+    return f"{quantity.label} needs {needed:,} values in a window, and one has {there:,}"
+
+
+def _merged(windows: Sequence[Times], percent: float) -> float | None:
+    roles = dict.fromkeys(role for times in windows for role in times)
+    whole = [merge(times[role] for times in windows if role in times) for role in roles]
+    values = [each.percentile_s(percent) for each in whole if each is not None]
+    return max((each for each in values if each is not None), default=None)

@@ -1,1 +1,0 @@
-"""How a running study is shown. A package, so that finding the commands does not import it."""

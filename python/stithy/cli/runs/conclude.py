@@ -1,0 +1,75 @@
+"""The end of `stithy run` and `stithy resume`: the report, what is left, and the exit code."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.cli.runs.judging import Judged, judge
+from stithy.cli.showing.render import say, show, show_json
+from stithy.exits import Exit
+
+if TYPE_CHECKING:
+    from stithy.run.executor import Outcome
+
+
+def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
+    """Write the report of what there is, tell the findings, and choose the exit code."""
+    from stithy.report.context import context_of
+    from stithy.report.parts.answer import main_findings
+    from stithy.report.write import write_report_of
+    from stithy.results.read import read_run
+
+    directory = outcome.directory.root
+    context = context_of(read_run(directory.resolve()))
+    page: Path | None = None
+    found: tuple[str, ...] = ()
+    if _measured(directory):
+        (page,) = write_report_of(context)
+        found = main_findings(context)
+    judged = judge(context, junit)
+    _tell_left(outcome)
+    if json:
+        show_json(_as_json(outcome, page, found, judged))
+    else:
+        _show(outcome, page, (*found, *judged.lines))
+    if outcome.error is not None:
+        say(f"error: {outcome.error}")
+        say(f"to go on with what is left: stithy resume {directory}")
+        return outcome.error.exit
+    return judged.exit if judged.answered else Exit.INVALID
+
+
+def _measured(directory: Path) -> bool:
+    """Whether any window was begun: without one there is nothing to report."""
+    return any((directory / "windows").glob("*/window.parquet"))
+
+
+def _tell_left(outcome: "Outcome") -> None:
+    for left in outcome.left:
+        facts = ", ".join(f"{name} {value}" for name, value in left.making.facts.items())
+        say(f"not removed: {left.making.kind} ({facts}): {left.reason}: run `stithy clean` later")
+
+
+def _show(outcome: "Outcome", page: Path | None, found: tuple[str, ...]) -> None:
+    for sentence in found:
+        show(sentence)
+    for candidate, url in outcome.kept.items():
+        show(f"{candidate} is kept running: {url}")
+    if page is None:
+        show(f"Results: {outcome.directory.root.resolve()} (no window was measured, so no report)")
+    else:
+        show(f"Report: {page}")
+
+
+def _as_json(
+    outcome: "Outcome", page: Path | None, found: tuple[str, ...], judged: Judged
+) -> dict[str, object]:
+    return {
+        "schema_version": 1,
+        "directory": str(outcome.directory.root.resolve()),
+        "end": outcome.end,
+        "error": str(outcome.error) if outcome.error else None,
+        "report": str(page) if page else None,
+        "findings": list(found),
+        "thresholds": judged.values,
+        "kept": dict(outcome.kept),
+    }

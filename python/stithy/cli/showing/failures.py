@@ -1,0 +1,86 @@
+"""How an error is shown to a person, and which exit code it gives."""
+
+import tempfile
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import cyclopts
+
+from stithy.cli.showing.output import NobodyReads
+from stithy.cli.showing.render import say, show_json
+from stithy.environment import state_home
+from stithy.errors import InfrastructureError, StithyError
+from stithy.exits import Exit
+
+SHOWN_MAX = 50
+"""Problems of a file that are shown; more than a person mends before trying again."""
+
+
+def show(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
+    """Tell the person on standard error what went wrong; returns the exit code.
+
+    `as_json` tells it also to programs, on standard output.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted")
+        return Exit.INTERRUPTED
+    if isinstance(error, StithyError):
+        if as_json:
+            parts = [error.problem, error.where, error.remedy, int(error.exit)]
+            keys = ("problem", "where", "remedy", "exit")
+            with suppress(NobodyReads, InfrastructureError):  # the person is told all the same
+                show_json({"failure": dict(zip(keys, parts, strict=True))})
+        return _show_known(error, debug=debug)
+    return _show_bug(error, debug=debug)
+
+
+def show_usage(error: cyclopts.CycloptsError) -> int:
+    """Tell the person what is wrong with the command line, and where its help is."""
+    command = " ".join(("stithy", *(error.command_chain or ())))
+    error.verbose = False
+    say(f"error: {command}: {str(error).strip()} See `{command} --help`.")
+    return Exit.USAGE
+
+
+def _show_known(error: StithyError, *, debug: bool) -> int:
+    parts = error.parts()
+    if parts == (error,):
+        say(f"error: {error}")
+    else:
+        say("\n\n".join(f"{part}\n{part.excerpt}".rstrip() for part in parts[:SHOWN_MAX]))
+        if len(parts) > SHOWN_MAX:
+            say(f"\n… and {len(parts) - SHOWN_MAX} more")
+        say(f"\nerror: {error}")
+    if debug:
+        say(_traceback(error))
+    return error.exit
+
+
+def _show_bug(error: BaseException, *, debug: bool) -> int:
+    text = _traceback(error)
+    if debug:
+        say(text)
+    kept = _keep(text)
+    place = f"its traceback is in {kept}" if kept else "run again with --debug for its traceback"
+    say(f"error: a bug in Stithy, not of your making: {type(error).__name__}: {error}: {place}")
+    return Exit.BUG
+
+
+def _traceback(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))
+
+
+def _keep(text: str) -> Path | None:
+    """Write a traceback where it can be found again; None where nothing can be written."""
+    for folder in (state_home() / "bugs", Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="stithy-bug-", suffix=".txt", dir=folder, delete=False
+            ) as file:
+                file.write(text)
+            return Path(file.name)
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,150 @@
+"""Laws that hold whatever the storage does."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.analysis.evidence import Window, gather
+from stithy.analysis.validity.identities import Identity, check
+from stithy.registry import plugins
+from stithy.results.read import read_run
+from stithy.workload.workload import Workload
+from support.reported import frames
+from support.sample_run import Shape, build_run, window_id
+
+WORKLOAD: Workload = plugins("workload")["order-entry"].WORKLOAD
+LENGTH_S = 20.0
+
+
+def _window(root: Path, **changes: object) -> Window:
+    name = window_id("disk", 4, 0)
+    build_run(root, Shape(candidates=("disk",), users=(4,), changes={name: changes}))
+    return gather(frames(read_run(root)), workload=WORKLOAD).windows[0]
+
+
+def _laws(
+    done: dict[str, tuple[int, float]], workload: Workload | None = WORKLOAD, **row: Any
+) -> tuple[Identity, ...]:
+    """The laws at a window of 20 s with so many transactions of each type, and their mean times."""
+    total = sum(count for count, _ in done.values())
+    facts = {
+        "window_id": "w", "missing_because": None, "users": 10, "pace": "none",
+        "think_mean_s": None, "profile": "specification", "measure_from_s": 0.0,
+        "measure_to_s": LENGTH_S, "transactions": total, "tpm": total * 60 / LENGTH_S,
+        "longest_response_s": 0.1, "connections_opened": 10, "unserved": 0,
+    }  # fmt: skip
+    types = {
+        name: {"committed": count, "rolled_back": 0, "response_mean_s": mean_s}
+        for name, (count, mean_s) in done.items()
+    }
+    return check({**facts, **row}, types, workload)
+
+
+def _mixed(total: int, mean_s: float, profile: str = "specification") -> dict[str, tuple[int, Any]]:
+    """So many transactions in a profile's mix, all with the same response time."""
+    return {name: (round(total * p), mean_s) for name, p in WORKLOAD.shares(profile).items()}
+
+
+def test_all_laws_hold_in_a_sound_window(tmp_path: Path) -> None:
+    """Users equal throughput times response time, the whole its parts, the mix the profile's."""
+    users, parts, mix = _window(tmp_path).laws
+    assert (users.holds, parts.holds, mix.holds) == (True, True, True)
+    assert users.left == 4.0
+    assert users.right == pytest.approx(4.0, rel=0.05)
+    assert parts.off_share == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_throughput_that_contradicts_the_response_times_is_seen(tmp_path: Path) -> None:
+    """Half the transactions at the same response time break Little's law; the window is invalid."""
+    window = _window(tmp_path, transactions=1000, tpm=3000.0)
+    users, parts, _ = window.laws
+    assert users.holds is False
+    assert parts.holds is False
+    assert not window.valid
+    [reason] = [each for each in window.reasons if each.flag.value == "contradicts itself"]
+    assert "users = throughput × mean response time, but 4 is not" in reason.sentence
+
+
+def test_a_window_without_numbers_has_no_laws_to_check(tmp_path: Path) -> None:
+    """Nothing measured, nothing claimed."""
+    assert _window(tmp_path, missing_because="stopped", tpm=None).laws == ()
+
+
+def test_a_law_whose_side_is_unknown_says_why(tmp_path: Path) -> None:
+    """Without an end of the measurement neither side can be formed."""
+    users, parts, _ = _window(tmp_path, measure_to_s=None).laws
+    for identity in (users, parts):
+        assert identity.holds is None
+        assert identity.missing_because
+
+
+def test_an_answer_that_came_after_the_end_may_widen_the_law() -> None:
+    """A stall of 4 s at the end of 20 s is in no response time of the measurement."""
+    stalled = _mixed(1600, 0.1)
+    assert _laws(stalled)[0].holds is False
+    assert _laws(stalled, longest_response_s=4.0)[0].holds is True
+
+
+def test_pauses_count_as_response_does() -> None:
+    """1000 users who think 2 s and wait 50 ms do 9756 transactions in 20 s."""
+    done = _mixed(9756, 0.05)
+    [users, *_] = _laws(done, users=1000, pace="think", think_mean_s=2.0)
+    assert users.name == "users = throughput × (response + pause)"
+    assert users.right == pytest.approx(1000, rel=1e-3)
+    assert users.holds is True
+    assert _laws(done, users=1300, pace="think", think_mean_s=2.0)[0].holds is False
+
+
+def test_keyed_users_do_not_wait_for_deferred_deliveries() -> None:
+    """15,000 users at the specified mix, whose pauses come to 20.99 s a transaction."""
+    done = _mixed(round(15_000 * LENGTH_S / 20.99), 0.0)
+    done["delivery"] = (done["delivery"][0], 60.0)
+    [users, *_] = _laws(done, users=15_000, pace="keyed", connections_opened=64)
+    assert users.right == pytest.approx(15_000, rel=1e-3)
+    assert users.holds is True
+    assert _laws(done, None, users=15_000, pace="keyed")[0].missing_because
+
+
+def test_chance_is_allowed_for_and_hardly_ever_more() -> None:
+    """Of 300 windows of users who think, drawn anew, none is wrongly called a contradiction."""
+    draw = random.Random(1)
+    for _ in range(300):
+        users, response_s, think_s = 20, 0.1, 2.0
+        done = 0
+        for _ in range(users):
+            # From long before the window, so that nothing is left of how it began.
+            now_s = -20.0
+            while (now_s := now_s + response_s + draw.expovariate(1 / think_s)) < LENGTH_S:
+                done += now_s >= 0
+        kinds = draw.choices(list(WORKLOAD.shares("")), list(WORKLOAD.shares("").values()), k=done)
+        counts = {kind: (kinds.count(kind), response_s) for kind in set(kinds)}
+        laws = _laws(counts, users=users, pace="think", think_mean_s=think_s)
+        assert all(law.holds for law in laws), laws
+
+
+def test_an_open_loop_has_no_law_of_users() -> None:
+    """There the users are a number of connections."""
+    names = [law.name for law in _laws(_mixed(1000, 0.1), pace="rate")]
+    assert not [name for name in names if name.startswith("users")]
+
+
+@pytest.mark.parametrize("profile", ["specification", "hammerdb"])
+def test_the_mix_is_that_of_the_profile(profile: str) -> None:
+    """The other profile's mix is a contradiction, told by the farthest type."""
+    own = _laws(_mixed(20_000, 0.01, profile), profile=profile)[-1]
+    assert own.holds is True
+    other = "hammerdb" if profile == "specification" else "specification"
+    wrong = _laws(_mixed(200_000, 0.001, other), profile=profile)[-1]
+    assert wrong.holds is False
+    assert wrong.name.endswith(f"= that of the profile {profile}")
+
+
+def test_a_type_that_was_never_done_breaks_the_mix() -> None:
+    """Unless so few were done that chance explains it, or they wait unserved."""
+    done = {**_mixed(4000, 0.02), "delivery": (0, None)}
+    assert _laws(done)[-1].name.startswith("share of delivery")
+    assert _laws(done)[-1].holds is False
+    assert _laws(done, unserved=200)[-1].holds is True
+    assert _laws({"new-order": (3, 0.1)}, users=1, connections_opened=1)[-1].holds is True
