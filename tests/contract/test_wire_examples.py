@@ -10,17 +10,18 @@ from pydantic import BaseModel
 
 from stithy.wire.drive import control, faults, jobs
 from stithy.wire.drive import messages as drive_messages
-from stithy.wire.jobs import PrepareJob, WorkloadSize, parse_job
+from stithy.wire.jobs import PrepareJob, WorkloadSize
 from stithy.wire.messages import parse_message
+from support import heard
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "wire" / "examples"
 JOBS = sorted(EXAMPLES.glob("job.*.json"))
 MESSAGES = sorted(EXAMPLES.glob("message.*.json"))
 DRIVES = sorted((EXAMPLES / "drive").glob("*.json"))
 READERS: dict[str, Callable[[str], BaseModel]] = {
-    "job": jobs.parse_drive_job,
+    "job": heard.parse_drive_job,
     "message": drive_messages.parse_drive_message,
-    "command": control.parse_command,
+    "command": heard.parse_command,
     "answer": control.parse_answer,
 }
 """What reads an example of the drive program, by the first word of its file's name."""
@@ -30,7 +31,7 @@ READERS: dict[str, Callable[[str], BaseModel]] = {
 def test_a_job_is_written_as_it_was_read(path: Path) -> None:
     """A job keeps every key and value."""
     text = path.read_text()
-    assert json.loads(text) == json.loads(parse_job(text).model_dump_json())
+    assert json.loads(text) == json.loads(heard.parse_job(text).model_dump_json())
 
 
 @pytest.mark.parametrize("path", MESSAGES, ids=lambda path: path.name)
@@ -55,9 +56,7 @@ def test_every_kind_of_the_drive_program_has_an_example() -> None:
         jobs.AnyDriveJob, drive_messages.AnyDriveMessage, control.AnyCommand, control.AnyAnswer,
     )  # fmt: skip
     assert {kind for union in kinds for kind in get_args(union)} == told
-    commands = [
-        control.parse_command(path.read_text()) for path in DRIVES if ".fault." in path.name
-    ]
+    commands = [heard.parse_command(path.read_text()) for path in DRIVES if ".fault." in path.name]
     broken = {type(each.fault) for each in commands if isinstance(each, control.Fault)}
     assert set(get_args(faults.AnyFault)) == broken
 

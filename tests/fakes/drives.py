@@ -12,10 +12,10 @@ from stithy.wire.drive.control import (
     AnswerList,
     AnyAnswer,
     AnyCommand,
-    parse_command,
 )
 from stithy.wire.drive.facts import DriveFacts
 from stithy.wire.drive.jobs import InMemory
+from support.heard import parse_command
 
 Answer = Callable[[AnyCommand], AnyAnswer | bytes]
 

@@ -8,7 +8,8 @@ from typing import IO
 from pydantic import BaseModel
 
 from stithy.hosts.runner import Command, Finished, Running
-from stithy.wire.jobs import AnyJob, parse_job
+from stithy.wire.jobs import AnyJob
+from support.heard import parse_job
 
 
 class _Kept(io.StringIO):

@@ -124,10 +124,6 @@ class _Tree(HTMLParser):
         if tag not in _VOID:
             self.open.append(node)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.handle_endtag(tag)
-
     def handle_endtag(self, tag: str) -> None:
         if tag not in _VOID:
             while self.open.pop().tag != tag:

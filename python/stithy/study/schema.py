@@ -4,7 +4,6 @@ Derived from the model and from the `Spec` of every plug-in. It cannot say all t
 checks (levels given twice, places that candidates share); `stithy plan` does.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,11 +29,6 @@ def study_schema() -> dict[str, Any]:
     database["engine"]["enum"] = list(plugins("engine"))
     _names(database["settings"], SCALAR)
     return {"$schema": DIALECT, **schema, "title": "A study of Stithy"}
-
-
-def schema_text() -> str:
-    """The schema as the file that is committed."""
-    return json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _names(mapping: dict[str, Any], value: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ left out of every printed form. Types here decide nothing.
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field
 
 WIRE_VERSION = 3
 """The version of the protocol; its history is in wire/README.md."""
@@ -193,10 +193,3 @@ class CanaryJob(Wire):
 
 AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob | CanaryJob
 """One task for the hammer."""
-
-_JOB: TypeAdapter[AnyJob] = TypeAdapter(Annotated[AnyJob, Field(discriminator="job")])
-
-
-def parse_job(text: str | bytes) -> AnyJob:
-    """The job of a JSON document; pydantic's ValidationError where it is none."""
-    return _JOB.validate_json(text)

@@ -11,9 +11,10 @@ from stithy.drives import profiles
 from stithy.drives.profiles import ProfileError, catalogue, check_profile, find_profile
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.runner import Command, Finished, Running
-from stithy.wire.drive.jobs import AnyDriveJob, CheckProfileJob, parse_drive_job
+from stithy.wire.drive.jobs import AnyDriveJob, CheckProfileJob
 from stithy.wire.drive.messages import AnyDriveMessage, parse_drive_message
 from stithy.wire.messages import Failure
+from support.heard import parse_drive_job
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples" / "drive"
 

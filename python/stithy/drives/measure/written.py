@@ -16,7 +16,6 @@ VERSION = 1
 """Version of the profile's format that is written."""
 
 US_PER_S = 1e6
-COMMENT_WIDTH = 100
 
 
 def profile_text(name: str, fit: Fit, measurement: Measurement) -> str:

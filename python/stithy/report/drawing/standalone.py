@@ -22,9 +22,6 @@ LINE = 1.35
 LETTER_EM, WIDE_EM = 0.56, 1.0
 """Own: mean width of Inter's letters, a little more than measured; of East Asian ones and emoji."""
 
-_OUTER = ("$schema", "config", "datasets", "params")
-"""What stands only at the top of a specification."""
-
 _SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
 
 

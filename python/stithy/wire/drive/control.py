@@ -150,15 +150,7 @@ AnyAnswer = (
 )
 """One line from the control socket."""
 
-_COMMAND: TypeAdapter[AnyCommand] = TypeAdapter(
-    Annotated[AnyCommand, Field(discriminator="command")]
-)
 _ANSWER: TypeAdapter[AnyAnswer] = TypeAdapter(Annotated[AnyAnswer, Field(discriminator="answer")])
-
-
-def parse_command(line: str | bytes) -> AnyCommand:
-    """The command of one line; pydantic's ValidationError where it is none."""
-    return _COMMAND.validate_json(line)
 
 
 def parse_answer(line: str | bytes) -> AnyAnswer:

@@ -5,7 +5,7 @@ Types here decide nothing.
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from stithy.wire.jobs import U32, U64, WIRE_VERSION, Wire
 
@@ -135,10 +135,3 @@ class ProfileFiguresJob(Wire):
 
 AnyDriveJob = DriveUpJob | CatalogueJob | CheckProfileJob | ProfileFiguresJob
 """One task for the drive program."""
-
-_JOB: TypeAdapter[AnyDriveJob] = TypeAdapter(Annotated[AnyDriveJob, Field(discriminator="job")])
-
-
-def parse_drive_job(text: str | bytes) -> AnyDriveJob:
-    """The job of a JSON document; pydantic's ValidationError where it is none."""
-    return _JOB.validate_json(text)
