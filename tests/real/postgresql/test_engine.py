@@ -154,7 +154,8 @@ def test_a_killed_servers_shared_memory_is_removed(server: Server) -> None:
     """It would stay until the next boot."""
     facts = server.shared_memory()
     assert set(facts) == {"key", "shmid", "files"}
-    remove_segment(facts)
+    with pytest.raises(InfrastructureError, match="it is still there"):
+        remove_segment(facts)
     assert server.answers()
     os.kill(server.pid, signal.SIGKILL)
     server.stop()

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from stithy.errors import InfrastructureError
+
 SHM = Path("/dev/shm")
 PATIENCE_S = 5.0
 """How long the memory of killed processes may take to be unmapped."""
@@ -37,12 +39,22 @@ def segment_facts(pid: int, pid_file: Path) -> dict[str, str]:
 def remove_segment(facts: Mapping[str, str]) -> None:
     """Remove what `segment_facts` named, and all that its list of files names. Idempotent.
 
-    Does nothing while any process uses the System V segment, so that a living server keeps it; but
-    waits a while, because processes that were just killed still hold it when they can no longer be
-    found. Without that segment in the facts nobody can tell, so nothing is removed.
+    Raises InfrastructureError where it stays: while any process uses the System V segment, for a
+    living server keeps it; but that is waited for a while, because processes that were just killed
+    still hold it when they can no longer be found. Without that segment in the facts nobody can
+    tell, so nothing is removed.
     """
-    if "shmid" not in facts:
-        return
+    if "shmid" in facts:
+        _remove(facts)
+    if not is_gone(facts):
+        raise InfrastructureError(
+            "it is still there",
+            where="shared memory of a server",
+            remedy="see with `ipcs -m -p` who uses it, and end that",
+        )
+
+
+def _remove(facts: Mapping[str, str]) -> None:
     attached = _attached_at_last(facts)
     if attached:
         return
