@@ -1,6 +1,7 @@
 """How the verdict came about: every look worked out again from the windows' files."""
 
 import math
+from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -8,12 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.report.context import context_of
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Figure
 from stithy.report.figures.blocks import draw
 from stithy.results.manifest import QuestionFacts, SearchFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run, window_id
+from support.drawn import only_drawn, rows_in
+from support.sample_run import Shape, window_id
 from support.worked_out import assert_told
 
 QUESTION = QuestionFacts(users=4, metric="nopm", margin_share=0.05, blocks_least=4, blocks_most=8)
@@ -21,11 +21,7 @@ CRITICAL = {4: 5.54, 6: 3.80, 8: 3.35}
 """Of docs/explanation/verdicts.md."""
 
 
-def drawn(folder: Path, shape: Shape) -> Drawn:
-    """What is drawn of a run of this shape."""
-    build_run(folder, shape)
-    [only] = draw(context_of(read_run(folder)))
-    return only
+drawn = partial(only_drawn, draw)
 
 
 def figure(folder: Path, ratios: list[float], asked: QuestionFacts = QUESTION) -> Figure:
@@ -108,9 +104,7 @@ def test_an_undecided_study_says_what_is_in_the_way(tmp_path: Path) -> None:
 def test_the_drawing_has_every_block_and_every_look(tmp_path: Path) -> None:
     """To six digits, and nothing beyond the axis that is not cut."""
     found = figure(tmp_path, [1.02, 1.10, 0.98, 1.07, 1.04, 1.12])
-    values = {
-        row["value"] for some in found.spec["datasets"].values() for row in some if "value" in row
-    }
+    values = {row["value"] for row in rows_in(found) if "value" in row}
     frame = found.table.frame
     told = [*frame["block_ratio"], *frame.filter(pl.col("look"))["value"]]
     assert {float(f"{value:.6g}") for value in told} <= values

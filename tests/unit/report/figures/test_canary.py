@@ -1,5 +1,6 @@
 """The canaries are drawn where the machine did not stay the same, and only there."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -7,19 +8,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.report.context import context_of
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.figures.canary import draw
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run, window_id
+from support.drawn import all_drawn, only_drawn
+from support.sample_run import Shape, window_id
 
 
-def drawn(folder: Path, **changes: Any) -> list[Drawn]:
+def drawn(folder: Path, **changes: Any) -> Sequence[Drawn]:
     """What is drawn of eight blocks of one level; `changes` of the canary before the third."""
     # It goes by the name of the block's first window, whichever candidate that is.
     third = dict.fromkeys((window_id(name, 4, 2) for name in ("disk", "memory")), changes)
-    build_run(folder, Shape(users=(4,), repeat=8, duration_s=4, series=False, canaries=third))
-    return draw(context_of(read_run(folder)))
+    shape = Shape(users=(4,), repeat=8, duration_s=4, series=False, canaries=third)
+    return all_drawn(draw, folder, shape)
 
 
 def test_a_machine_that_stayed_the_same_is_told_by_a_sentence_alone(tmp_path: Path) -> None:
@@ -46,7 +46,6 @@ def test_every_figure_is_its_difference_from_the_median(tmp_path: Path) -> None:
 
 def test_fewer_than_four_canaries_tell_nothing(tmp_path: Path) -> None:
     """Nobody can say which one is odd."""
-    build_run(tmp_path, Shape(users=(4,), repeat=2, duration_s=4, series=False))
-    [found] = draw(context_of(read_run(tmp_path)))
+    found = only_drawn(draw, tmp_path, Shape(users=(4,), repeat=2, duration_s=4, series=False))
     assert isinstance(found, Absent)
     assert found.because == "there are 2 canaries with numbers, at least 4 are needed"

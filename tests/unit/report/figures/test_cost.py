@@ -1,17 +1,17 @@
 """Throughput against cost: what the study gives, by what the files hold."""
 
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 import polars as pl
 import pytest
 
-from stithy.report.context import context_of
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Figure
 from stithy.report.figures.cost import draw
 from stithy.results.manifest import CostFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run
+from support.drawn import all_drawn
+from support.sample_run import Shape
 
 COSTS = {
     "disk": CostFacts(amount=100.0, currency="EUR"),
@@ -19,10 +19,7 @@ COSTS = {
 }
 
 
-def drawn(folder: Path, shape: Shape) -> list[Drawn]:
-    """What is drawn of a run of this shape."""
-    build_run(folder, shape)
-    return draw(context_of(read_run(folder)))
+drawn = partial(all_drawn, draw)
 
 
 def test_cost_per_nopm_is_the_cost_by_the_mean_of_the_windows(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -9,28 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from stithy.report.context import context_of
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Figure
 from stithy.report.figures.forest import ROWS_MOST, draw
 from stithy.results.manifest import QuestionFacts, SearchFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run
+from support.drawn import only_drawn, only_figure, rows_in
+from support.sample_run import Shape
 
 QUESTION = QuestionFacts(users=4, metric="nopm", margin_share=0.05, blocks_least=4, blocks_most=20)
 
 
-def drawn(folder: Path, shape: Shape) -> Drawn:
-    """What is drawn of a run of this shape."""
-    build_run(folder, shape)
-    [only] = draw(context_of(read_run(folder)))
-    return only
-
-
-def figure(folder: Path, shape: Shape) -> Figure:
-    """The figure of a run that has one."""
-    found = drawn(folder, shape)
-    assert isinstance(found, Figure)
-    return found
+drawn = partial(only_drawn, draw)
+figure = partial(only_figure, draw)
 
 
 def nopm(folder: Path) -> pl.DataFrame:
@@ -41,8 +31,7 @@ def nopm(folder: Path) -> pl.DataFrame:
 
 def rows(found: Figure) -> list[dict[str, Any]]:
     """The rows that are drawn, in their order."""
-    every = (row for some in found.spec["datasets"].values() for row in some)
-    numbered = {row["row"]: row for row in every if "row" in row}
+    numbered = {row["row"]: row for row in rows_in(found) if "row" in row}
     return [numbered[index] for index in sorted(numbered)]
 
 
@@ -87,9 +76,8 @@ def test_without_an_interval_a_point_is_hollow_and_nothing_is_decided(tmp_path: 
 def test_the_band_is_the_margin_of_the_question(tmp_path: Path) -> None:
     """As wide as the verdict takes it: a factor in both directions."""
     found = figure(tmp_path, Shape(repeat=4, primary=QUESTION, duration_s=4))
-    assert {"value": pytest.approx(1 / 1.05, rel=1e-5), "to": 1.05} in [
-        row for some in found.spec["datasets"].values() for row in some
-    ]
+    band = {"value": pytest.approx(1 / 1.05, rel=1e-5), "to": 1.05}
+    assert band in list(rows_in(found))
     assert "margin of 5 %" in found.caption
 
 

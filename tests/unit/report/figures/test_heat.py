@@ -11,6 +11,7 @@ from stithy.report.figure import Absent, Figure
 from stithy.report.figures.heat import draw
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from support.drawn import figure_in, rows_in
 from support.plain_log import at_most_us, buckets
 from support.sample_run import Shape, build_run, window_id
 
@@ -18,9 +19,7 @@ SHAPE = Shape(users=(13,), repeat=3, logs=True)
 
 
 def _figure(root: Path) -> Figure:
-    (figure,) = draw(context_of(read_run(root)))
-    assert isinstance(figure, Figure)
-    return figure
+    return figure_in(draw, context_of(read_run(root)))
 
 
 def _log(run: RunDirectory, name: str, block: int) -> Path:
@@ -33,7 +32,7 @@ def _shown(figure: Figure) -> int:
 
 
 def _cells(figure: Figure) -> list[dict[str, Any]]:
-    return [row for rows in figure.spec["datasets"].values() for row in rows if "rate" in row]
+    return [row for row in rows_in(figure) if "rate" in row]
 
 
 @pytest.mark.parametrize("duration_s", [20, 300], ids=["a second", "several seconds"])

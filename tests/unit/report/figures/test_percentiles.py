@@ -1,16 +1,18 @@
 """Response times by percentile are those of the logs, and end where the values do."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from stithy.report.context import Context, context_of
-from stithy.report.figure import Absent, Figure
+from stithy.report.context import context_of
+from stithy.report.figure import Absent
 from stithy.report.figures.percentiles import draw, levels_drawn
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from support.drawn import figure_in
 from support.plain_log import Bucket, at_most_us, buckets
 from support.sample_run import Shape, build_run, window_id
 from support.worked_out import assert_told
@@ -18,10 +20,7 @@ from support.worked_out import assert_told
 SHAPE = Shape(users=(1, 13), repeat=2, series=False, logs=True)
 
 
-def _figure(context: Context) -> Figure:
-    (figure,) = draw(context)
-    assert isinstance(figure, Figure)
-    return figure
+_figure = partial(figure_in, draw)
 
 
 def _measured(run: RunDirectory, name: str, what: str = "response") -> list[Bucket]:

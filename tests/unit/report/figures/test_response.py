@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.figures.response import draw
 from stithy.results.manifest import SearchFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run
+from support.drawn import context_built
+from support.sample_run import Shape
 
 
 def _context(root: Path, transaction: str | None) -> Context:
@@ -18,7 +18,7 @@ def _context(root: Path, transaction: str | None) -> Context:
     shape = Shape(
         users=(1, 4), duration_s=2, series=False, search=facts if transaction is not None else None
     )
-    return context_of(read_run(build_run(root / "run", shape).root))
+    return context_built(root / "run", shape)
 
 
 def _figures(context: Context) -> tuple[Figure, Figure]:

@@ -1,36 +1,26 @@
 """Response time against throughput: both from the files, joined from the lowest level up."""
 
 import json
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 import polars as pl
 import pytest
 
-from stithy.report.context import context_of
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Figure
 from stithy.report.figures.response_throughput import draw
 from stithy.results.manifest import LimitFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run, window_id
+from support.drawn import only_drawn, only_figure, rows_in
+from support.sample_run import Shape, window_id
 from support.worked_out import assert_told
 
 OPEN = {"pace": "rate", "rate_per_s": 20.0, "arrivals": "poisson"}
 LIMIT = LimitFacts(percentile="p99", transaction="payment", limit_s=0.2)
 
 
-def drawn(folder: Path, shape: Shape) -> Drawn:
-    """What is drawn of a run of this shape."""
-    build_run(folder, shape)
-    [only] = draw(context_of(read_run(folder)))
-    return only
-
-
-def figure(folder: Path, shape: Shape) -> Figure:
-    """The figure of a run that has one."""
-    found = drawn(folder, shape)
-    assert isinstance(found, Figure)
-    return found
+drawn = partial(only_drawn, draw)
+figure = partial(only_figure, draw)
 
 
 def windows(found: Figure) -> pl.DataFrame:
@@ -57,7 +47,7 @@ def test_every_window_stands_at_its_throughput_and_response_time(tmp_path: Path)
         for row in windows(found).to_dicts()
     }
     assert rows == expected
-    points = [row for some in found.spec["datasets"].values() for row in some if "block" in row]
+    points = [row for row in rows_in(found) if "block" in row]
     assert len(points) == 12
     for row in points:
         nopm, response_s = expected[window_id(row["candidate"], row["users"], row["block"])]
@@ -84,8 +74,7 @@ def test_a_level_is_the_mean_of_its_valid_windows(tmp_path: Path) -> None:
     valid = [expected[window_id("disk", 4, block)][0] for block in (0, 2)]
     levels = [
         row
-        for some in found.spec["datasets"].values()
-        for row in some
+        for row in rows_in(found)
         if row.keys() == {"users", "candidate", "nopm", "value"}
         and (row["users"], row["candidate"]) == (4, "disk")
     ]
@@ -137,7 +126,7 @@ def test_of_too_many_windows_the_ends_of_each_level_are_drawn(tmp_path: Path) ->
     found = figure(tmp_path, shape)
     assert found.spec["usermeta"] == {"stithy": {"thinned": True}}
     assert windows(found).height == 246
-    points = [row for some in found.spec["datasets"].values() for row in some if "block" in row]
+    points = [row for row in rows_in(found) if "block" in row]
     assert len(points) <= 12
 
 

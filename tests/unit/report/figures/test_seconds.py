@@ -1,30 +1,28 @@
 """The figure of a level's seconds shows its median block and what is flagged."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from stithy.report.context import Context, context_of
+from stithy.report.context import context_of
 from stithy.report.figure import Figure
 from stithy.report.figures.seconds import draw
 from stithy.results.read import read_run
+from support.drawn import figure_in, rows_in
 from support.sample_run import Shape, build_run, window_id
 
 SHAPE = Shape(users=(13,), duration_s=40, series=False)
 
 
-def _figure(context: Context) -> Figure:
-    (figure,) = draw(context)
-    assert isinstance(figure, Figure)
-    return figure
+_figure = partial(figure_in, draw)
 
 
 def _lines(figure: Figure) -> list[dict[str, Any]]:
     """What is drawn of each window."""
-    rows = (row for rows in figure.spec["datasets"].values() for row in rows)
-    return [row for row in rows if "again" in row]
+    return [row for row in rows_in(figure) if "again" in row]
 
 
 def test_changes_of_level_are_marked_and_explained(tmp_path: Path) -> None:
@@ -38,7 +36,7 @@ def test_changes_of_level_are_marked_and_explained(tmp_path: Path) -> None:
     context = context_of(read_run(tmp_path))
     figure = _figure(context)
     assert "Dotted vertical lines mark where the level of a window's throughput" in figure.caption
-    marked = [row for rows in figure.spec["datasets"].values() for row in rows if "what" in row]
+    marked = [row for row in rows_in(figure) if "what" in row]
     assert {"second": 25.0, "what": "the level of throughput changed"} in marked
 
 

@@ -1,5 +1,6 @@
 """The drawing of the set-up: every part once, within its frame, whatever the names are."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +12,18 @@ from stithy.report.figure import Absent, Figure
 from stithy.report.figures.set_up import END, LETTER, draw
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from support.drawn import only_figure, rows_in
 from support.sample_run import Shape, build_run
 
 HOSTILE = "<script>alert(1)</script>\u202e😀"
 
 
-def figure(folder: Path, shape: Shape) -> Figure:
-    """The drawing of a run of this shape."""
-    build_run(folder, shape)
-    [found] = draw(context_of(read_run(folder)))
-    assert isinstance(found, Figure)
-    return found
+figure = partial(only_figure, draw)
 
 
 def rows(found: Figure, *keys: str) -> list[dict[str, Any]]:
     """The drawn things with exactly these keys."""
-    every = (row for some in found.spec["datasets"].values() for row in some)
-    return [row for row in every if set(row) == set(keys)]
+    return [row for row in rows_in(found) if set(row) == set(keys)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 10])

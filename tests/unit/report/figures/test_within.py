@@ -1,32 +1,23 @@
 """Users within the limit: each level by the windows' own percentiles, read from the files."""
 
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from stithy.report.context import context_of
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent
 from stithy.report.figures.within import draw
 from stithy.results.manifest import LimitFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run, window_id
+from support.drawn import all_drawn, only_figure
+from support.sample_run import Shape, window_id
 from support.worked_out import assert_told
 
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
 
 
-def drawn(folder: Path, shape: Shape) -> list[Drawn]:
-    """What is drawn of a run of this shape."""
-    build_run(folder, shape)
-    return draw(context_of(read_run(folder)))
-
-
-def figure(folder: Path, shape: Shape) -> Figure:
-    """The figure of a run that has one."""
-    [found] = drawn(folder, shape)
-    assert isinstance(found, Figure)
-    return found
+drawn = partial(all_drawn, draw)
+figure = partial(only_figure, draw)
 
 
 def p95_s(folder: Path, candidate: str, users: int, block: int = 0) -> float:
