@@ -1,0 +1,221 @@
+"""How a plan is shown: to people its steps and what it needs, to programs every field of it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from stithy.cli.showing.render import Align, table
+from stithy.metrics import parse_quantity
+from stithy.plan.cost import again_s, certain, memory_bytes, space_by_candidate, total_s
+from stithy.plan.search import windows_most
+from stithy.plan.short import costs_of_short_windows
+from stithy.plan.steps import Plan, Step
+from stithy.run.before.forecast import Forecast
+from stithy.search import Search
+from stithy.study.locate import as_yaml
+from stithy.study.model import Study
+from stithy.study.primary import BLOCKS_LEAST
+from stithy.units import format_duration, format_percent, format_size
+from stithy.workload import words
+
+
+def as_json(study: Study, plan: Plan, tried: Sequence[Step] = ()) -> dict[str, object]:
+    """The plan for programs: every field of every step, and the totals.
+
+    `tried` are the steps of one level of a search.
+    """
+    time_s, time_s_max = total_s(plan.steps)
+    return {
+        "schema_version": 1,
+        "study": study.study,
+        **asdict(plan),
+        "totals": {
+            "time_s_least": total_s(certain(plan.steps))[0],
+            "time_s": time_s,
+            "time_s_max": time_s_max,
+            "time_s_block_again": again_s(plan.steps),
+            "memory_bytes": memory_bytes(plan),
+            "space_bytes": space_by_candidate(plan),
+        },
+        "search_most": _search_most(plan, tried),
+        "short_windows": list(_short(study)),
+    }
+
+
+def _search_most(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
+    """What a search takes at most beside the totals; None without one."""
+    if plan.search is None:
+        return None
+    windows = windows_most(plan.search)
+    time_s, time_s_max = total_s(tried)
+    return {
+        "levels": plan.search.levels_most,
+        "windows_each": windows,
+        "time_s": windows * time_s,
+        "time_s_max": windows * time_s_max,
+    }
+
+
+def as_text(study: Study, plan: Plan, tried: Sequence[Step] = ()) -> str:
+    """The plan for people: the steps, then what each candidate and the whole of it need."""
+    parts = [
+        study.study,
+        _users(study),
+        _question(study, plan),
+        _steps(plan),
+        _candidates(study, plan),
+        _totals(plan),
+    ]
+    if plan.search is not None:
+        parts.append(_search(plan.search, tried))
+    elif plan.limit is not None:
+        parts.append(f"Limit: {plan.limit.text}; the report tells how many users are within it.")
+    if study.load.ledger:
+        parts.append(LEDGERS)
+    if short := _short(study):
+        parts.append("\n".join(short))
+    return "\n\n".join(parts)
+
+
+def _short(study: Study) -> tuple[str, ...]:
+    """What windows shorter than usual cost."""
+    return costs_of_short_windows(study.load.ramp_up_s, study.load.duration_s)
+
+
+def known(plan: Plan, forecast: Forecast) -> str:
+    """Where the likely times come from."""
+    kinds = dict.fromkeys(step.kind for step in plan.steps)
+    unknown = [kind for kind in kinds if not forecast.knows(kind)]
+    if len(unknown) == len(kinds):
+        return "Likely times are estimates: no run on this machine is known."
+    if unknown:
+        return f"Likely times are those of earlier runs here; estimates: {', '.join(unknown)}."
+    return "Likely times are those of earlier runs on this machine."
+
+
+def _users(study: Study) -> str:
+    """How the users act, in a line."""
+    load = study.load
+    is_open = load.rate_per_s is not None
+    loop = words.loop(load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals)
+    pool = words.pool(load.connections, is_open=is_open)
+    return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
+
+
+def _question(study: Study, plan: Plan) -> str:
+    """The primary question, and how long the study tries to answer it."""
+    asked = plan.question
+    if asked is None and len(study.candidates) > 1:
+        return "Question: which candidate serves more users; a search tells, and no verdict."
+    if asked is None:
+        return "Nothing is compared: there is a single candidate."
+    pair = asked.candidates
+    of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
+    derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
+    text = (
+        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at {asked.users} "
+        f"{'user' if asked.users == 1 else 'users'}, {of}, margin "
+        f"{format_percent(asked.margin_share)}.\n"
+    )
+    if study.load.repeat is not None:
+        few = f"; a verdict needs {BLOCKS_LEAST}" if study.load.repeat < BLOCKS_LEAST else ""
+        return f"{text}Blocks at every level: {study.load.repeat}, as the study has it{few}."
+    return (
+        f"{text}Blocks there: {asked.blocks_least} to {asked.blocks_most}, until it is decided; "
+        "one block at every other level."
+    )
+
+
+LEDGERS = (
+    "Each window keeps a ledger among the results: with `stithy run --out`, name a directory on "
+    "another\ndevice than the candidates'. Where they share one, the run and its report say so."
+)
+"""Where ledgers go; on which device that is only the machine knows, which is not asked here."""
+
+
+def _steps(plan: Plan) -> str:
+    header = ["step", "what", "users", "block", "likely", "at most", "space"]
+    rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
+    sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
+    return table(["", *header], rows, sides)
+
+
+def _row(number: int, step: Step) -> list[str]:
+    window = step.window if step.kind == "window" else None
+    return [
+        str(number),
+        step.id,
+        _what(step),
+        str(window.users) if window else "",
+        str(window.block) if window else "",
+        format_duration(round(step.cost.time_s)),
+        format_duration(round(step.cost.time_s_max)),
+        format_size(step.cost.space_bytes),
+    ]
+
+
+def _what(step: Step) -> str:
+    """A step in a few words."""
+    if step.window and step.kind == "window":
+        ramp_up, duration = step.window.ramp_up_s, step.window.duration_s
+        text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
+        return f"{text}, if undecided" if step.if_undecided else text
+    return {
+        "provision": "make the volume",
+        "prepare": "load the database",
+        "calibrate": "find what the driver can do",
+        "snapshot": "keep a master copy",
+        "canary": f"see what the machine is like{', if undecided' if step.if_undecided else ''}",
+        "restore": f"copy the master copy back{', if undecided' if step.if_undecided else ''}",
+        "check": "all consistency conditions",
+        "tear-down": "remove what was made",
+    }[step.kind]
+
+
+def _candidates(study: Study, plan: Plan) -> str:
+    rows = []
+    for name, space in space_by_candidate(plan).items():
+        candidate = study.candidates[name]
+        written = candidate.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        notes = ["with the master copy"] if name == plan.master_candidate else []
+        if image := plan.image_bytes.get(name):
+            notes.append(f"emulated in {format_size(image)} of memory")
+        rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
+    return table(["candidate", "made of", "space", ""], rows, ["left", "left", "right", "left"])
+
+
+def _totals(plan: Plan) -> str:
+    """What all of it takes; and before that, what it takes if the first look decides."""
+    least, asked = certain(plan.steps), plan.question
+    lines = [f"{_amount(plan.steps)}; memory at most {format_size(memory_bytes(plan))}"]
+    if asked is not None and len(least) < len(plan.steps):
+        lines.insert(0, f"Decided after {asked.blocks_least} blocks: {_amount(least)}")
+        lines[1] = f"Undecided to the end: {lines[1]}"
+    if block_s := again_s(plan.steps):
+        lines.append(
+            "Not in these times: a block with an invalid window is measured once more, about "
+            f"{format_duration(round(block_s))} for each such block."
+        )
+    return "\n".join(lines)
+
+
+def _search(search: Search, tried: Sequence[Step]) -> str:
+    """What is searched for, and what that takes at most beside the steps above."""
+    windows = windows_most(search)
+    time_s, time_s_max = total_s(tried)
+    begun = ", from what the levels above tell" if search.listed else ""
+    return (
+        f"Search: {search.limit}, from {search.users_least:,} to {search.users_most:,} users"
+        f"{begun}.\nIt adds at most {search.levels_most} levels and {windows} windows for each "
+        "candidate, both ends of a bracket twice;\nmore only where windows disagree or are not "
+        f"valid: about {format_duration(round(windows * time_s))}, at most "
+        f"{format_duration(round(windows * time_s_max))}."
+    )
+
+
+def _amount(steps: Sequence[Step]) -> str:
+    time_s, time_s_max = total_s(steps)
+    windows = sum(step.kind == "window" for step in steps)
+    return (
+        f"{len(steps)} steps, {windows} of them windows: "
+        f"about {format_duration(round(time_s))}, at most {format_duration(round(time_s_max))}"
+    )
