@@ -4,35 +4,26 @@ Everything later (findings, figures, tables) asks this and not the frames: which
 levels there are, which windows are valid, and what a candidate did at a level.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean, median
-from types import MappingProxyType
 from typing import Any
 
-import polars as pl
-
 from stithy.analysis.steady.steadiness import Steadiness
-from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.canary import Canary
-from stithy.analysis.validity.canary import judged as judged_canaries
 from stithy.analysis.validity.flags import Flag
-from stithy.analysis.validity.identities import Identity, check
-from stithy.analysis.validity.judge import is_valid, judge
+from stithy.analysis.validity.identities import Identity
+from stithy.analysis.validity.judge import is_valid
 from stithy.analysis.validity.reason import Reason
-from stithy.analysis.validity.watching import Watched, watched, watched_of
 from stithy.analysis.values.latency import Merged, values_needed
 from stithy.analysis.values.measures import Measure, Value, too_few
-from stithy.analysis.values.series import Sampled
 from stithy.analysis.verdict.asked import Asked
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
 from stithy.metrics import ALL, Quantity
 from stithy.search import Search
-from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
-Frames = Mapping[str, pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -260,81 +251,3 @@ class Evidence:
 def _turn(window: Window) -> tuple[int, int]:
     """The block of a window within its level, and which measurement of it."""
     return window.block, window.attempt
-
-
-def gather(
-    frames: Frames,
-    candidates: Sequence[str] = (),
-    levels: Sequence[int] = (),
-    workload: Workload | None = None,
-    samples: Sampled | None = None,
-    damaged: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> Evidence:
-    """All windows with their transactions, conditions, restores and gaps, judged.
-
-    `frames`: the tables of `results.tables` by name; any may be missing or empty.
-    `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
-    `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
-    where the table `series` is not among the frames. `damaged`: by the id of a window, what of its
-    tables cannot be read, without which nobody knows whether it is valid.
-    Own: a join on `window_id`.
-    """
-    rows = _rows(frames, "window")
-    transactions = _by_window(_rows(frames, "transactions"))
-    conditions = _by_window(_rows(frames, "conditions"))
-    restores = _by_window(_rows(frames, "restores"))
-    ledgers = _by_window(_rows(frames, "ledger"))
-    findings = _by_window(_rows(frames, "ledger_findings"))
-    drives = _by_window(_rows(frames, "drives"))
-    seen = watched(frames) if samples is None else watched_of(samples, frames["window"])
-    around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
-    steady = steadiness_of_windows(frames)
-    canaries = judged_canaries(_rows(frames, "canary"))
-    before = {_block_of(canary.row): canary for canary in canaries}
-    again = {(row["users"], row["block"]) for row in rows if row["attempt"]}
-
-    def joined(row: Row) -> Window:
-        name = row["window_id"]
-        by_type = {each["transaction"]: each for each in transactions.get(name, ())}
-        laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
-        reasons = judge(
-            row,
-            conditions.get(name, ()),
-            next(iter(restores.get(name, ())), None),
-            seen.get(name, Watched()) if name not in damaged else Watched(),
-            ledgers.get(name, ()),
-            findings.get(name, ()),
-            drives.get(name, ()),
-            laws,
-            steady.get(name),
-            before.get(_block_of(row)),
-            around.get(name),
-            measured_again=not row["attempt"] and (row["users"], row["block"]) in again,
-            damaged=damaged.get(name, ()),
-        )
-        return Window(row, by_type, reasons, laws, steady.get(name))
-
-    turns = ("users", "block", "attempt", "position")
-    in_order = sorted(rows, key=lambda row: tuple(row[name] for name in turns))
-    windows = tuple(map(joined, in_order))
-    names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
-    users = dict.fromkeys([*levels, *(window.users for window in windows)])
-    return Evidence(tuple(names), tuple(sorted(users)), windows, canaries=canaries)
-
-
-def _block_of(row: Row) -> tuple[int, ...]:
-    """The block of a window, or that which a canary came before, and which measurement of it."""
-    return row["users"], row["block"], row["attempt"]
-
-
-def _rows(frames: Frames, name: str) -> list[Row]:
-    frame = frames.get(name)
-    return [] if frame is None else list(frame.to_dicts())
-
-
-def _by_window(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    grouped: dict[str, list[Row]] = {}
-    for row in rows:
-        if row["window_id"] is not None:
-            grouped.setdefault(row["window_id"], []).append(row)
-    return grouped

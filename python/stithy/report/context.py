@@ -7,7 +7,8 @@ from functools import cached_property
 import polars as pl
 
 from stithy.analysis.answers.findings import level_told
-from stithy.analysis.evidence import Evidence, gather
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.gathering import gather
 from stithy.analysis.limits.judge import Limited
 from stithy.analysis.values.measures import Measure, of_series
 from stithy.analysis.values.series import Sampled, sampled

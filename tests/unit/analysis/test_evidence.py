@@ -6,7 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.evidence import Evidence, gather
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.gathering import gather
 from stithy.metrics import NOPM, parse_quantity
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED

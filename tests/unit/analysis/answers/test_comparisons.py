@@ -6,7 +6,8 @@ import pytest
 
 from stithy.analysis.answers.comparisons import comparisons, descriptive, primary
 from stithy.analysis.answers.findings import question
-from stithy.analysis.evidence import Evidence, gather
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.gathering import gather
 from stithy.analysis.verdict.decide import Call, decide
 from stithy.metrics import NOPM, P95
 from stithy.results.read import read_run

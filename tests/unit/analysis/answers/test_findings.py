@@ -15,7 +15,7 @@ from stithy.analysis.answers.findings import (
     findings,
     limits_of,
 )
-from stithy.analysis.evidence import gather
+from stithy.analysis.gathering import gather
 from stithy.analysis.verdict.asked import Asked
 from stithy.metrics import NOPM, P95
 from stithy.report.context import context_of

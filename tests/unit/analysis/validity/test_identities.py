@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stithy.analysis.evidence import Window, gather
+from stithy.analysis.evidence import Window
+from stithy.analysis.gathering import gather
 from stithy.analysis.validity.identities import Identity, check
 from stithy.registry import plugins
 from stithy.results.read import read_run

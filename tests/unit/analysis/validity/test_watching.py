@@ -5,7 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.evidence import Window, gather
+from stithy.analysis.evidence import Window
+from stithy.analysis.gathering import gather
 from stithy.analysis.validity.flags import Flag
 from stithy.results.read import read_run
 from stithy.results.tables import STOPPED, UNANSWERED

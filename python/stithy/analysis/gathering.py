@@ -1,0 +1,107 @@
+"""From the tables of a run to its evidence: each window joined with what is of it, and judged."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import polars as pl
+
+from stithy.analysis.evidence import Evidence, Row, Window
+from stithy.analysis.steady.windows import steadiness_of_windows
+from stithy.analysis.validity.canary import judged
+from stithy.analysis.validity.identities import check
+from stithy.analysis.validity.judge import judge
+from stithy.analysis.validity.watching import Watched, watched, watched_of
+from stithy.analysis.values.series import Sampled
+from stithy.metrics import ALL
+from stithy.workload.workload import Workload
+
+Frames = Mapping[str, pl.DataFrame]
+Damaged = Mapping[str, Sequence[str]]
+
+_TURN = ("users", "block", "attempt", "position")
+"""By what windows are in order."""
+
+
+def gather(
+    frames: Frames,
+    candidates: Sequence[str] = (),
+    levels: Sequence[int] = (),
+    workload: Workload | None = None,
+    samples: Sampled | None = None,
+    damaged: Damaged = MappingProxyType({}),
+) -> Evidence:
+    """All windows with their transactions, conditions, restores and gaps, judged.
+
+    `frames`: the tables of `results.tables` by name; any may be missing or empty.
+    `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
+    `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
+    where the table `series` is not among the frames. `damaged`: by the id of a window, what of its
+    tables cannot be read, without which nobody knows whether it is valid.
+    Own: a join on `window_id`.
+    """
+    tables = _Tables(frames, samples)
+    rows = sorted(tables.windows, key=lambda row: tuple(row[name] for name in _TURN))
+    windows = tuple(_judged(row, tables, workload, damaged) for row in rows)
+    names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
+    users = dict.fromkeys([*levels, *(window.users for window in windows)])
+    return Evidence(tuple(names), tuple(sorted(users)), windows, canaries=tables.canaries)
+
+
+class _Tables:
+    """The tables of a run, read so that what belongs to a window is found by its id."""
+
+    def __init__(self, frames: Frames, samples: Sampled | None) -> None:
+        self.windows = _rows(frames, "window")
+        self.transactions = _by_window(frames, "transactions")
+        self.conditions = _by_window(frames, "conditions")
+        self.restores = _by_window(frames, "restores")
+        self.ledgers = _by_window(frames, "ledger")
+        self.findings = _by_window(frames, "ledger_findings")
+        self.drives = _by_window(frames, "drives")
+        self.around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
+        self.watched = watched(frames) if samples is None else watched_of(samples, frames["window"])
+        self.steady = steadiness_of_windows(frames)
+        self.canaries = judged(_rows(frames, "canary"))
+        self.before = {_block_of(canary.row): canary for canary in self.canaries}
+        self.again = {(row["users"], row["block"]) for row in self.windows if row["attempt"]}
+
+
+def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damaged) -> Window:
+    name = row["window_id"]
+    by_type = {each["transaction"]: each for each in tables.transactions.get(name, ())}
+    laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
+    steady = tables.steady.get(name)
+    reasons = judge(
+        row,
+        tables.conditions.get(name, ()),
+        next(iter(tables.restores.get(name, ())), None),
+        tables.watched.get(name, Watched()) if name not in damaged else Watched(),
+        tables.ledgers.get(name, ()),
+        tables.findings.get(name, ()),
+        tables.drives.get(name, ()),
+        laws,
+        steady,
+        tables.before.get(_block_of(row)),
+        tables.around.get(name),
+        measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
+        damaged=damaged.get(name, ()),
+    )
+    return Window(row, by_type, reasons, laws, steady)
+
+
+def _block_of(row: Row) -> tuple[int, ...]:
+    """The block of a window, or that which a canary came before, and which measurement of it."""
+    return row["users"], row["block"], row["attempt"]
+
+
+def _rows(frames: Frames, name: str) -> list[Row]:
+    frame = frames.get(name)
+    return [] if frame is None else list(frame.to_dicts())
+
+
+def _by_window(frames: Frames, name: str) -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = {}
+    for row in _rows(frames, name):
+        if row["window_id"] is not None:
+            grouped.setdefault(row["window_id"], []).append(row)
+    return grouped
