@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine, place
-from stithy.cli.showing.diagnosis import as_text
+from stithy.cli.talk.diagnosis import as_text
 from stithy.drives.measure.needs import FIO
 from stithy.hosts.activity import BusyProcess
 from stithy.needs import Judgement

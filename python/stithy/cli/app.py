@@ -18,8 +18,8 @@ import cyclopts
 import stithy
 from stithy import cli
 from stithy.cli.commands import command_modules
-from stithy.cli.showing import failures
-from stithy.cli.showing.output import NobodyReads, told_output
+from stithy.cli.talk import failures
+from stithy.cli.talk.output import NobodyReads, told_output
 from stithy.errors import StithyError
 from stithy.exits import Exit
 

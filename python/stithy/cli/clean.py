@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import say, show, show_json
+from stithy.cli.talk.render import say, show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

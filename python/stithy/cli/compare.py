@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import Align, show, show_json, table
+from stithy.cli.talk.render import Align, show, show_json, table
 from stithy.errors import UserError
 from stithy.exits import Exit
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import show, show_json
+from stithy.cli.talk.render import show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     json
         Print one JSON document.
     """
-    from stithy.cli.showing.diagnosis import as_json, as_text
+    from stithy.cli.talk.diagnosis import as_json, as_text
     from stithy.hosts.here import LocalMachine
     from stithy.run.before.doctor import examine
 

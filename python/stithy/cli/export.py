@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.runs.judging import require_writable
-from stithy.cli.showing.render import say, show_pieces
+from stithy.cli.talk.render import say, show_pieces
 from stithy.errors import UserError
 from stithy.exits import Exit
 from stithy.suggest import instead

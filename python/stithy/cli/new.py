@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import say, show, show_json
+from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine
 
 if TYPE_CHECKING:

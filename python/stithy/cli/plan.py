@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import show, show_json
+from stithy.cli.talk.render import show, show_json
 
 
 def plan(
@@ -41,7 +41,7 @@ def plan(
     json
         Print one JSON document instead of tables.
     """
-    from stithy.cli.showing.planned import as_json, as_text, known
+    from stithy.cli.talk.planned import as_json, as_text, known
     from stithy.plan.expand import expand
     from stithy.plan.search import trial
     from stithy.run.before.earlier import earlier_factors

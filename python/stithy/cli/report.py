@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from stithy.cli.compare import quantity_asked
 from stithy.cli.runs.judging import judge, require_writable
-from stithy.cli.showing.render import say, show, show_json
+from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import UserError
 from stithy.exits import Exit
 
@@ -111,7 +111,7 @@ def _pairs(
 
 
 def _open(page: Path) -> None:
-    from stithy.cli.showing.browser import opened
+    from stithy.cli.talk.browser import opened
 
     if not opened(page):
         say(f"not opened, as no web browser here opens windows: {page}")

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from stithy.cli.runs.judging import require_writable
-from stithy.cli.showing.render import say
+from stithy.cli.talk.render import say
 from stithy.exits import Exit
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.drive.shown import time_text
-from stithy.cli.showing.render import Align, say, show, show_json, table
+from stithy.cli.talk.cells import time_text
+from stithy.cli.talk.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import Catalogue

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.drive.measured import comparison, steps
-from stithy.cli.hammer.options import Json, measured
-from stithy.cli.showing.render import show, show_json
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.talk.options import Json, read_measured, read_size
+from stithy.cli.talk.render import show, show_json
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.drives.measure.needs import FIO
 from stithy.exits import Exit
 
@@ -59,7 +59,7 @@ def compare(
     from stithy.drives.spec import DriveSpec
     from stithy.hosts.runner import LocalRunner
 
-    duration_s, runner = measured(duration), LocalRunner()
+    duration_s, runner = read_measured(duration), LocalRunner()
     found = find_profile(profile, runner=runner)
     against = reference(profile, found.text)
     points = tuple(against.figures)
@@ -109,11 +109,9 @@ def reference(profile: str, text: str) -> Against:
 
 def drive_bytes(size: str | None, span_bytes: int) -> int:
     """How large the emulated drive is. Raises UserError."""
-    from stithy.cli.drive.profile import span_bytes as parsed
     from stithy.drives.measure.emulated import SIZE_BYTES
 
-    given = parsed(size)
-    return min(span_bytes, SIZE_BYTES) if given is None else given
+    return min(span_bytes, SIZE_BYTES) if size is None else read_size(size, "--size")
 
 
 def as_json(rows: tuple["Compared", ...]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import say, show_json
+from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.drive.options import Json
-from stithy.cli.showing.render import say, show_json
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import say, show_json
 from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.exits import Exit
 

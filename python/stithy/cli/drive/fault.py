@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Literal
 
 from stithy.cli.drive.faults import FaultOptions, made
-from stithy.cli.drive.options import Json
-from stithy.cli.showing.render import say, show_json
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import say, show_json
 
 if TYPE_CHECKING:
     from stithy.wire.drive.control import AnswerPowerCut

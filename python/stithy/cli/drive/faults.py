@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stithy.cli.drive import options
+from stithy.cli.talk.options import read_seconds, read_size
 from stithy.errors import UserError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _none(_: FaultOptions) -> "AnyFault":
 def _stall(how: FaultOptions) -> "AnyFault":
     from stithy.wire.drive.faults import Stall
 
-    return Stall(duration_s=options.seconds(how.duration or STALL, "--duration"))
+    return Stall(duration_s=read_seconds(how.duration or STALL, "--duration"))
 
 
 def _slow(how: FaultOptions) -> "AnyFault":
@@ -136,7 +137,7 @@ def _slow(how: FaultOptions) -> "AnyFault":
         )
     return Slow(
         factor=factor,
-        added_s=options.seconds(how.added, "--added") if how.added else 0.0,
+        added_s=read_seconds(how.added, "--added") if how.added else 0.0,
         share=_share(how.share, "--share"),
     )
 
@@ -162,7 +163,7 @@ def _errors(how: FaultOptions) -> "AnyFault":
         reads=how.only != "writes",
         writes=how.only != "reads",
         offset_bytes=_offset(how),
-        length_bytes=options.size(how.length, "--length") if how.length else None,
+        length_bytes=read_size(how.length, "--length") if how.length else None,
         share=_share(how.share, "--share"),
     )
 
@@ -184,7 +185,7 @@ def _corrupt(how: FaultOptions) -> "AnyFault":
         )
     return Corrupt(
         offset_bytes=_offset(how),
-        length_bytes=options.size(how.length, "--length"),
+        length_bytes=read_size(how.length, "--length"),
         bits=1 if how.bits is None else how.bits,
         seed=how.seed or 0,
     )
@@ -221,7 +222,7 @@ def _power_on(_: FaultOptions) -> "AnyFault":
 
 
 def _offset(how: FaultOptions) -> int:
-    return options.size(how.offset, "--offset") if how.offset else 0
+    return read_size(how.offset, "--offset") if how.offset else 0
 
 
 def _unit(unit_bytes: int) -> int:

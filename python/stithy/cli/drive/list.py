@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.options import Json
-from stithy.cli.drive.shown import UNKNOWN, backing_text, found_json, profile_text, size_text
-from stithy.cli.showing.render import say, show, show_json, table
+from stithy.cli.drive.shown import backing_text, found_json, profile_text
+from stithy.cli.talk.cells import UNKNOWN, size_text
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import say, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.drives.found import Found

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.cli.hammer.shown import time_text
-from stithy.cli.showing.render import Align, say, table
+from stithy.cli.talk.cells import UNKNOWN, rate_text, time_text
+from stithy.cli.talk.render import Align, say, table
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared
@@ -52,7 +52,7 @@ def _rows(measured: "Measured") -> Iterator[list[str]]:
 
 def _figures(served: "Served") -> list[str]:
     times = [time_text(served.latency.quantile_s(share)) for share in (0.5, 0.99, 0.999)]
-    megabytes = f"{served.bytes_per_s / 1e6:,.1f}" if served.moved_bytes else "-"
+    megabytes = f"{served.bytes_per_s / 1e6:,.1f}" if served.moved_bytes else UNKNOWN
     return [f"{served.iops:,.0f}", megabytes, *times]
 
 
@@ -83,12 +83,8 @@ def comparison(rows: tuple["Compared", ...]) -> str:
 def _pair(row: "Compared", figure: str) -> list[str]:
     real, emulated = getattr(row.real, figure), getattr(row.emulated, figure)
     ratio = row.ratio(figure)
-    text = _rate if figure == "iops" else time_text
-    return [text(real), text(emulated), "-" if ratio is None else f"{ratio:.2f}"]
-
-
-def _rate(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
+    text = rate_text if figure == "iops" else time_text
+    return [text(real), text(emulated), UNKNOWN if ratio is None else f"{ratio:.2f}"]
 
 
 def _word(figure: str) -> str:

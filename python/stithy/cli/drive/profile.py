@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stithy.cli.drive.measured import steps, table_of
-from stithy.cli.hammer.options import Json, On, measured
-from stithy.cli.showing.render import show, show_json
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.talk.options import Json, On, read_measured, read_size
+from stithy.cli.talk.render import show, show_json
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.drives.measure.needs import FIO
 from stithy.errors import PreconditionError, UserError
 
@@ -73,13 +73,14 @@ def profile(
     from stithy.drives.measure.target import facts, inspect
     from stithy.hosts.runner import LocalRunner
 
-    duration_s, runner = measured(duration), LocalRunner()
+    duration_s, runner = read_measured(duration), LocalRunner()
     found = inspect(target)
     chosen = name or profiling.name_for(found, facts(found, 0).model)
     profiling.check_name(chosen)
     file, beside = files(out or Path(f"{chosen}.toml"))
     need_consent(found, write=write, erase=erase)
-    wanted = profiling.Wanted(chosen, duration_s, write, span_bytes(size), seed)
+    span_bytes = None if size is None else read_size(size, "--size")
+    wanted = profiling.Wanted(chosen, duration_s, write, span_bytes, seed)
     with until_interrupted() as stop:
         done = profiling.profile(found, wanted, runner, steps(stop))
     file.write_text(done.text, encoding="utf-8")
@@ -123,16 +124,6 @@ def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
             else "it has no id that stays with it: measure a directory on it instead",
         )
     may_erase(target.path, erase, LocalRunner())
-
-
-def span_bytes(size: str | None) -> int | None:
-    """Bytes of `--size`. Raises UserError."""
-    from stithy.units import parse_size
-
-    try:
-        return None if size is None else parse_size(size)
-    except ValueError as error:
-        raise UserError(f"{size!r} is not a size", where="--size", remedy=str(error)) from error
 
 
 def as_json(done: "Profiled") -> dict[str, object]:

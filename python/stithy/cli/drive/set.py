@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from stithy.cli.drive import options
-from stithy.cli.drive.options import Json
-from stithy.cli.drive.shown import drive_json, time_text
-from stithy.cli.showing.render import say, show_json
+from stithy.cli.drive.shown import drive_json
+from stithy.cli.talk.cells import time_text
+from stithy.cli.talk.options import Json, read_seconds
+from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 
@@ -52,8 +52,8 @@ def set_drive(
     found.control.set(
         found.name,
         paced=None if paced is None else paced == "on",
-        transport_s=None if transport is None else options.seconds(transport, "--transport"),
-        spin_s=None if spin is None else options.seconds(spin, "--spin"),
+        transport_s=None if transport is None else read_seconds(transport, "--transport"),
+        spin_s=None if spin is None else read_seconds(spin, "--spin"),
     )
     facts = next(each for each in found.control.list() if each.drive == found.name)
     if json:

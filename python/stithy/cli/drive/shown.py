@@ -2,25 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from stithy.cli.talk.cells import size_text
+
 if TYPE_CHECKING:
     from stithy.drives.found import Found
     from stithy.wire.drive.facts import DriveFacts
-
-UNKNOWN = "-"
-
-
-def time_text(seconds: float | None) -> str:
-    """A time for a table; a dash where there is none."""
-    from stithy.units import format_duration
-
-    return UNKNOWN if seconds is None else format_duration(seconds)
-
-
-def size_text(size_bytes: float | None) -> str:
-    """A size for a table; a dash where there is none."""
-    from stithy.units import format_size
-
-    return UNKNOWN if size_bytes is None else format_size(size_bytes)
 
 
 def backing_text(facts: "DriveFacts") -> str:

@@ -5,9 +5,9 @@ from contextlib import suppress
 from time import sleep
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.options import Json
-from stithy.cli.drive.shown import size_text, time_text
-from stithy.cli.showing.render import Align, say, show, show_json, table
+from stithy.cli.talk.cells import size_text, time_text
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import Align, say, show, show_json, table
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

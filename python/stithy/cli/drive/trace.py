@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.options import Json
-from stithy.cli.showing.render import say, show_json
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 if TYPE_CHECKING:

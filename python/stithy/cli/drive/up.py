@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stithy.cli.drive import options
-from stithy.cli.drive.options import Json
 from stithy.cli.drive.shown import drive_json, drive_text
-from stithy.cli.showing.render import say, show, show_json
+from stithy.cli.talk.options import Json, read_size
+from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import StithyError, UserError
 from stithy.exits import Exit
 
@@ -122,7 +122,7 @@ def _spec(profile: str, how: UpOptions) -> "DriveSpec":
     from stithy.drives.spec import DriveSpec, File, Memory
 
     scale = options.scale(how.scale, "--scale")
-    size_bytes = None if how.size is None else options.size(how.size, "--size")
+    size_bytes = None if how.size is None else read_size(how.size, "--size")
     found = _profile(profile, scale)
     usual_name = found.facts.name if found else IMMEDIATE
     capacity_bytes = found.facts.capacity_bytes if found else SIZE_BYTES
@@ -190,7 +190,7 @@ def _volatile(text: str):  # type: ignore[no-untyped-def]  # one of three wire t
         return FromProfile()
     if text == "none":
         return Protected()
-    return VolatileBytes(limit_bytes=options.size(text, "--volatile"))
+    return VolatileBytes(limit_bytes=read_size(text, "--volatile"))
 
 
 def _may_mount(point: Path) -> None:

@@ -3,14 +3,16 @@
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Json, Url
-from stithy.cli.hammer.shown import Show, time_text
-from stithy.cli.showing.render import Align, say, show, show_json, table
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.hammer.options import Url
+from stithy.cli.talk.cells import time_text
+from stithy.cli.talk.options import Json, read_measured
+from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.messages import AnyMessage, CalibrateSummary, Calibration
+    from stithy.wire.program import OnMessage
 
 
 def calibrate(
@@ -39,8 +41,8 @@ def calibrate(
     from stithy.workload.hammer import Watch
 
     options.within_bounds(connections=connections)
-    think_s = None if think == "none" else options.measured(think, "--think")
-    trial_s = options.measured(trial, "--trial")
+    think_s = None if think == "none" else read_measured(think, "--think")
+    trial_s = read_measured(trial, "--trial")
     with until_interrupted() as stop:
         watch = Watch(on_message=trial_line(), stop=stop)
         driver = options.hammer(url)
@@ -54,7 +56,7 @@ def calibrate(
     return Exit.OK if summary.rate_per_s_max else Exit.INVALID
 
 
-def trial_line() -> Show:
+def trial_line() -> "OnMessage":
     """Shows each rate and each number of users that was tried."""
     from stithy.wire.messages import Progress
 

@@ -4,14 +4,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Json, On, Url, Warehouses
-from stithy.cli.hammer.shown import Show, time_text
-from stithy.cli.showing.render import say, show, show_json, table
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.hammer.options import Url, Warehouses
+from stithy.cli.talk.cells import time_text
+from stithy.cli.talk.options import Json, On
+from stithy.cli.talk.render import say, show, show_json, table
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.messages import AnyMessage, Condition
+    from stithy.wire.program import OnMessage
 
 
 def check(
@@ -53,7 +55,7 @@ def check(
     return Exit.INVALID if checked.broken else Exit.OK
 
 
-def condition_line() -> Show:
+def condition_line() -> "OnMessage":
     """Shows a condition as soon as it is verified."""
     from stithy.wire.messages import Condition
 

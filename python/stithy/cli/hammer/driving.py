@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stithy.cli.hammer import options
+from stithy.cli.talk.options import read_measured, read_percent
 from stithy.errors import UserError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _pace(driving: Driving) -> "Pace":
         return Rate(per_s=_rate(driving.rate), arrivals=Arrivals(driving.arrivals or "poisson"))
     word, colon, time = (driving.pace or "none").partition(":")
     if word == "think" and colon:
-        return Think(mean_s=options.measured(time, "--pace"))
+        return Think(mean_s=read_measured(time, "--pace"))
     if word not in ("none", "keyed") or colon:
         raise UserError(
             f"{driving.pace!r} is not a pace",
@@ -127,7 +128,7 @@ def _rate(text: str) -> float:
 
 
 def _touch(text: str) -> int:
-    share = options.percent(text, "--touch")
+    share = read_percent(text, "--touch")
     if share < 1:
         raise UserError("nothing would be reached", where="--touch", remedy="give at least 1%")
     return share

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.showing.render import say
+from stithy.cli.talk.render import say
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 Url = Annotated[str, Parameter(help="Database, as postgresql://user:password@host:5432/database.")]
 Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loaded.")]
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
-On = Parameter(negative="")
 
 
 def hammer(url: str) -> "Hammer":
@@ -75,32 +73,3 @@ def within_bounds(**numbers: int) -> None:
                 where=f"--{name.replace('_', '-')}",
                 remedy=f"give {least} to {greatest}",
             )
-
-
-def percent(text: str, option: str) -> int:
-    """Whole percent of an option. Raises UserError."""
-    from stithy.units import parse_percent
-
-    try:
-        return parse_percent(text)
-    except ValueError as error:
-        raise UserError(f"{text!r} is not a percentage", where=option, remedy=str(error)) from error
-
-
-def measured(duration: str, option: str = "--duration") -> float:
-    """Seconds of an option that must be more than 0. Raises UserError."""
-    if (duration_s := seconds(option, duration)) > 0:
-        return duration_s
-    raise UserError("nothing would be measured", where=option, remedy="give more than 0 s")
-
-
-def seconds(option: str, text: str) -> float:
-    """Seconds of an option. Raises UserError."""
-    from stithy.units import parse_duration
-
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UserError(
-            f"{text!r} is not a duration: {error}", where=option, remedy="write it as 5s or 2min"
-        ) from error

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stithy.cli.hammer.shown import Show, rate_text, time_text
-from stithy.cli.showing.render import Align, say, show, show_json, table
+from stithy.cli.talk.cells import rate_text, time_text
+from stithy.cli.talk.render import Align, say, show, show_json, table
 
 if TYPE_CHECKING:
     from stithy.wire.messages import (
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Second,
         Touched,
     )
+    from stithy.wire.program import OnMessage
     from stithy.workload.hammer import Driven, RunRequest
 
 
@@ -30,7 +31,7 @@ class Outcome:
     rows: list[dict[str, Any]]
 
 
-def second_line() -> Show:
+def second_line() -> "OnMessage":
     """Shows one line a second of a run."""
     from stithy.wire.messages import Second, Warning
 

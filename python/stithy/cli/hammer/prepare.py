@@ -3,14 +3,16 @@
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Json, Url
-from stithy.cli.hammer.shown import Show, time_text
-from stithy.cli.showing.render import say, show, show_json, table
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.hammer.options import Url
+from stithy.cli.talk.cells import time_text
+from stithy.cli.talk.options import Json, read_percent
+from stithy.cli.talk.render import say, show, show_json, table
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.messages import AnyMessage, PrepareSummary
+    from stithy.wire.program import OnMessage
 
 
 def prepare(
@@ -54,8 +56,8 @@ def prepare(
     data = DataShape(
         compressible_percent=None
         if compressible is None
-        else options.percent(compressible, "--compressible"),
-        duplicate_percent=options.percent(duplicate, "--duplicate"),
+        else read_percent(compressible, "--compressible"),
+        duplicate_percent=read_percent(duplicate, "--duplicate"),
     )
     size = options.size(warehouses)
     with until_interrupted() as stop:
@@ -69,7 +71,7 @@ def prepare(
     return Exit.OK
 
 
-def progress_line() -> Show:
+def progress_line() -> "OnMessage":
     """Shows how far a long job is, once for each change of the stage or the tenth part done."""
     from stithy.wire.messages import Progress, Warning
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from stithy.cli.hammer import options, outcome
 from stithy.cli.hammer.driving import Driving, driven_so
-from stithy.cli.hammer.options import Json, On, Url, Warehouses
-from stithy.cli.showing.render import say
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.hammer.options import Url, Warehouses
+from stithy.cli.talk.options import Json, On, read_measured, read_seconds
+from stithy.cli.talk.render import say
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def run(
         plain = RunRequest(
             seed=seed,
             users=users,
-            ramp_up_s=options.seconds("--ramp-up", ramp_up),
-            duration_s=options.measured(duration),
+            ramp_up_s=read_seconds(ramp_up, "--ramp-up"),
+            duration_s=read_measured(duration),
             procedures=not plain_sql,
             isolation=Isolation(isolation),
             error_limit=error_limit,

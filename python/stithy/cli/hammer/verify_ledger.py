@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
-from stithy.cli.hammer.options import Json, Url, Warehouses
-from stithy.cli.hammer.shown import Show
-from stithy.cli.showing.render import Align, say, show, show_json, table
-from stithy.cli.showing.until_interrupted import until_interrupted
+from stithy.cli.hammer.options import Url, Warehouses
+from stithy.cli.talk.options import Json
+from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
     from stithy.wire.messages import AnyMessage, LedgerCounts
+    from stithy.wire.program import OnMessage
     from stithy.workload.hammer import LedgerVerified
 
 
@@ -57,7 +58,7 @@ FINDINGS = {
 """What each kind of finding is called."""
 
 
-def finding_line() -> Show:
+def finding_line() -> "OnMessage":
     """Shows a finding of a ledger as soon as it is made."""
     from stithy.wire.messages import LedgerFinding
 

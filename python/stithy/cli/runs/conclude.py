@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.runs.judging import Judged, judge
-from stithy.cli.showing.render import say, show, show_json
+from stithy.cli.talk.render import say, show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Protocol
 
-from stithy.cli.showing.render import say
+from stithy.cli.talk.render import say
 from stithy.clock import Clock, SystemClock
 from stithy.environment import no_colour
 from stithy.run.events import (

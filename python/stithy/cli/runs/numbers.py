@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from stithy.cli.showing.render import say
+from stithy.cli.talk.render import say
 from stithy.clock import SystemClock
 
 if TYPE_CHECKING:

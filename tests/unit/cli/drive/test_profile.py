@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fakes.fio import SimulatedDrive
-from stithy.cli.drive.profile import as_json, as_text, files, need_consent, span_bytes
+from stithy.cli.drive.profile import as_json, as_text, files, need_consent
 from stithy.drives.measure.fit import fit
 from stithy.drives.measure.profiling import Profiled
 from stithy.drives.measure.target import Target
@@ -42,14 +42,6 @@ def test_a_consent_without_use_is_told(target: Target, write: bool) -> None:
     """Whoever gives it expects something else."""
     with pytest.raises(UserError, match="nothing to erase"):
         need_consent(target, write=write, erase="x")
-
-
-def test_a_size_is_given_as_people_write_it() -> None:
-    """With a unit."""
-    assert span_bytes("2 GiB") == 2 * 2**30
-    assert span_bytes(None) is None
-    with pytest.raises(UserError, match="'many' is not a size"):
-        span_bytes("many")
 
 
 def test_what_was_measured_is_shown_with_what_is_assumed() -> None:

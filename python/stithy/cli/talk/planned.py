@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from stithy.cli.showing.render import Align, table
+from stithy.cli.talk.render import Align, table
 from stithy.metrics import parse_quantity
 from stithy.plan.cost import again_s, certain, memory_bytes, space_by_candidate, total_s
 from stithy.plan.search import windows_most

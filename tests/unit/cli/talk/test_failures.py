@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from stithy.cli.showing.failures import SHOWN_MAX, show
+from stithy.cli.talk.failures import SHOWN_MAX, show
 from stithy.errors import PreconditionError
 from stithy.study.problems import StudyError, StudyProblem
 

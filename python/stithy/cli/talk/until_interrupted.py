@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from stithy.cli.showing.render import say
+from stithy.cli.talk.render import say
 
 
 @contextmanager

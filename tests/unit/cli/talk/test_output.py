@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cli.showing.output import NobodyReads, Output
+from stithy.cli.talk.output import NobodyReads, Output
 from stithy.errors import InfrastructureError
 
 STUDY = "studies/demo.yaml"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import cyclopts
 
-from stithy.cli.showing.output import NobodyReads
-from stithy.cli.showing.render import say, show_json
+from stithy.cli.talk.output import NobodyReads
+from stithy.cli.talk.render import say, show_json
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, StithyError
 from stithy.exits import Exit

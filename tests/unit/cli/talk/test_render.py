@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from stithy.cli.showing.render import say, show, show_json, table
+from stithy.cli.talk.render import say, show, show_json, table
 
 
 def test_data_go_to_standard_output_and_talk_to_standard_error(

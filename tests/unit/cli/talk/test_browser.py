@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.cli.showing.browser import opened
+from stithy.cli.talk.browser import opened
 
 
 def _desktop(program: Path, body: str, patch: pytest.MonkeyPatch) -> Path:

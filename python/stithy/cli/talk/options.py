@@ -1,0 +1,49 @@
+"""Options that commands of several kinds share, and what is read from the words of one."""
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
+
+from stithy.errors import UserError
+
+Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
+On = Parameter(negative="")
+
+T = TypeVar("T")
+
+
+def read(parse: Callable[[object], T], text: str, option: str, what: str) -> T:
+    """What `parse` makes of the text of an option. Raises UserError where that is not `what`."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UserError(f"{text!r} is not {what}", where=option, remedy=str(error)) from error
+
+
+def read_seconds(text: str, option: str) -> float:
+    """Seconds of an option. Raises UserError."""
+    from stithy.units import parse_duration
+
+    return read(parse_duration, text, option, "a duration")
+
+
+def read_measured(text: str, option: str = "--duration") -> float:
+    """Seconds of an option that must be more than 0. Raises UserError."""
+    if (duration_s := read_seconds(text, option)) > 0:
+        return duration_s
+    raise UserError("nothing would be measured", where=option, remedy="give more than 0 s")
+
+
+def read_percent(text: str, option: str) -> int:
+    """Whole percent of an option. Raises UserError."""
+    from stithy.units import parse_percent
+
+    return read(parse_percent, text, option, "a percentage")
+
+
+def read_size(text: str, option: str) -> int:
+    """Bytes of an option. Raises UserError."""
+    from stithy.units import parse_size
+
+    return read(parse_size, text, option, "a size")
