@@ -18,7 +18,8 @@ from stithy.collect.sampler import Sampler
 from stithy.hosts.runner import LocalRunner
 from stithy.secrets import Secret
 from stithy.wire.jobs import WorkloadSize
-from stithy.workload.hammer import Hammer, RunRequest, Watch
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import RunRequest, Watch
 
 TARGET_SHARE = 0.01
 DATABASE = "collectors"

@@ -41,7 +41,8 @@ from stithy.wire.drive import faults
 from stithy.wire.drive.jobs import VolatileBytes
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, LedgerCounts, Second
-from stithy.workload.hammer import Hammer, RunRequest, Watch
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import RunRequest, Watch
 
 KINDS = ("ext4", "xfs", "btrfs")
 SIZE = WorkloadSize(name="order-entry", warehouses=1)

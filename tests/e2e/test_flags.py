@@ -19,7 +19,8 @@ from stithy.run.stop import Stop
 from stithy.secrets import Secret
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import NOBODY, Driven, Hammer, RunRequest, Watch
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import NOBODY, Driven, RunRequest, Watch
 from support.places import a_place
 from support.running import entries, left_by, write_study
 

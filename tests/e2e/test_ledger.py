@@ -18,7 +18,8 @@ from stithy.run.stop import Stop
 from stithy.secrets import Secret
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import NOBODY, Driven, Hammer, Program, RunRequest, Watch
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import NOBODY, Driven, Program, RunRequest, Watch
 from support.running import left_by, write_study
 
 pytestmark = pytest.mark.needs_postgresql

@@ -31,7 +31,7 @@ from stithy.wire.messages import (
     WarmUpSummary,
     Warning,
 )
-from stithy.workload.hammer import (
+from stithy.workload.program import (
     NOBODY,
     RANDOM_TEXT,
     Checked,

@@ -27,7 +27,7 @@ from stithy.storage.copy import Contents
 from stithy.storage.provider import Provider, Record, Volume
 from stithy.study.load import StudyFile
 from stithy.wire.jobs import DataShape, WorkloadSize
-from stithy.workload.hammer import Program
+from stithy.workload.program import Program
 from stithy.workload.workload import Workload
 
 

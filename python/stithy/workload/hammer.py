@@ -1,30 +1,24 @@
-"""The hammer as the rest of Stithy sees it: prepare, warm up, run, check.
+"""The native hammer: prepares, warms up, runs, checks.
 
 Builds the jobs, gathers the messages into results, and knows nothing of windows, candidates or
 files of a run directory: those are the caller's.
 """
 
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from stithy.hosts.runner import Runner
 from stithy.secrets import Secret
 from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import (
     AnyJob,
-    BackToBack,
     CalibrateJob,
     CanaryJob,
     CheckJob,
     DataShape,
-    Isolation,
     Keyed,
-    Pace,
     PrepareJob,
-    Profile,
     RunJob,
     VerifyLedgerJob,
     WarmUpJob,
@@ -46,17 +40,23 @@ from stithy.wire.messages import (
     WarmUpSummary,
     Warning,
 )
-from stithy.wire.program import OnMessage, run_program
+from stithy.wire.program import run_program
+from stithy.workload.program import (
+    NOBODY,
+    RANDOM_TEXT,
+    Checked,
+    Driven,
+    LedgerVerified,
+    RunRequest,
+    Watch,
+    Work,
+)
 
 SILENCE_S = 300.0
 """How long a window may be silent. It tells every second; before and after it, single questions to
 the server may wait for a device that stalls."""
 
-BACK_TO_BACK = BackToBack()
-
-THINK_S = 21.0
-"""The mean pause of keyed users at the specified mix. Source: docs/explanation/method.md."""
-
+M = TypeVar("M", Second, Warning, Condition, LedgerFinding)
 S = TypeVar(
     "S",
     PrepareSummary,
@@ -67,151 +67,6 @@ S = TypeVar(
     CalibrateSummary,
     CanarySummary,
 )
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """One window of load, as the hammer needs it.
-
-    `connections` None gives each user its own, `users_per_warehouse` None binds nobody,
-    `warehouses_touched` None touches all. Deliveries are deferred with keyed pace and with no
-    other. `hlog_stem` None writes no latency logs, `ledger` None no ledger.
-    """
-
-    seed: int
-    users: int
-    ramp_up_s: float
-    duration_s: float
-    connections: int | None = None
-    pace: Pace = BACK_TO_BACK
-    profile: Profile = Profile.SPECIFICATION
-    users_per_warehouse: int | None = None
-    warehouses_touched: int | None = None
-    procedures: bool = True
-    isolation: Isolation = Isolation.READ_COMMITTED
-    error_limit: int = 100
-    hlog_stem: Path | None = None
-    ledger: Path | None = None
-
-
-@dataclass(frozen=True)
-class Driven:
-    """What a run gave: every second, every warning, the summary."""
-
-    seconds: tuple[Second, ...]
-    warnings: tuple[Warning, ...]
-    summary: RunSummary
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What a check gave: every condition that was verified."""
-
-    conditions: tuple[Condition, ...]
-
-    @property
-    def broken(self) -> tuple[int, ...]:
-        """Numbers of the conditions that do not hold."""
-        return tuple(each.number for each in self.conditions if not each.holds)
-
-
-@dataclass(frozen=True)
-class LedgerVerified:
-    """What a ledger gave: the first findings of each kind, and all of them counted."""
-
-    findings: tuple[LedgerFinding, ...]
-    summary: LedgerSummary
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Who listens while a job runs: where raw lines go, who gets each message, who may stop it."""
-
-    raw_output: Path | None = None
-    on_message: OnMessage | None = None
-    stop: threading.Event | None = None
-
-
-@dataclass(frozen=True)
-class Work:
-    """A canary's work: `file`, made with `size_bytes` where it is not there, is read for `read_s`.
-
-    Before that CPUs are busy for `spin_s`, one alone and then all of them.
-    """
-
-    file: Path
-    size_bytes: int
-    spin_s: float
-    read_s: float
-
-
-NOWHERE = Secret("")
-"""For what asks no database."""
-
-NOBODY = Watch()
-RANDOM_TEXT = DataShape()
-
-
-class Program(Protocol):
-    """A seam: the hammer in production, a fake in tests."""
-
-    def prepare(
-        self,
-        workload: WorkloadSize,
-        *,
-        seed: int,
-        loaders: int,
-        data: DataShape = RANDOM_TEXT,
-        watch: Watch = NOBODY,
-    ) -> PrepareSummary:
-        """Create the schema and load the rows."""
-        ...
-
-    def warm_up(
-        self,
-        workload: WorkloadSize,
-        *,
-        seed: int,
-        transactions: int,
-        warehouses_touched: int | None = None,
-        watch: Watch = NOBODY,
-    ) -> WarmUpSummary:
-        """Do the fixed read-only pass, over the first warehouses or over all."""
-        ...
-
-    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
-        """Drive the database for one window."""
-        ...
-
-    def check(
-        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
-    ) -> Checked:
-        """Verify the consistency conditions; broken ones are a result, not an error."""
-        ...
-
-    def verify_ledger(
-        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
-    ) -> LedgerVerified:
-        """Compare a ledger with the database; what was lost is a result, not an error."""
-        ...
-
-    def calibrate(
-        self,
-        *,
-        connections: int,
-        trial_s: float,
-        think_s: float | None = None,
-        watch: Watch = NOBODY,
-    ) -> CalibrateSummary:
-        """Find what the driver keeps up with; that it is late at every rate is a result, too.
-
-        `think_s` None does not search the number of users.
-        """
-        ...
-
-    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
-        """Do a little fixed work that has nothing to do with a database."""
-        ...
 
 
 MEASURED = (WarmUpJob, RunJob, CalibrateJob)
@@ -273,49 +128,31 @@ class Hammer:
 
     def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
         """Drive the database for one window; errors as in `run_program`."""
-        seconds: list[Second] = []
-        warnings: list[Warning] = []
-
-        def gather(message: AnyMessage) -> None:
-            if isinstance(message, Second):
-                seconds.append(message)
-            elif isinstance(message, Warning):
-                warnings.append(message)
-
+        heard: list[AnyMessage] = []
         job = run_job(self._url, workload, request)
-        summary = _expect(RunSummary, self._do(job, watch, gather, SILENCE_S))
-        return Driven(tuple(seconds), tuple(warnings), summary)
+        summary = _expect(RunSummary, self._do(job, watch, heard.append, SILENCE_S))
+        return Driven(_those(Second, heard), _those(Warning, heard), summary)
 
     def check(
         self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
     ) -> Checked:
         """Verify the consistency conditions; errors as in `run_program`."""
-        conditions: list[Condition] = []
-
-        def gather(message: AnyMessage) -> None:
-            if isinstance(message, Condition):
-                conditions.append(message)
-
+        heard: list[AnyMessage] = []
         job = CheckJob(
             url=self._url.reveal(), workload=workload, quick=quick, after_load=after_load
         )
-        _expect(CheckSummary, self._do(job, watch, gather))
-        return Checked(tuple(conditions))
+        _expect(CheckSummary, self._do(job, watch, heard.append))
+        return Checked(_those(Condition, heard))
 
     def verify_ledger(
         self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
     ) -> LedgerVerified:
         """Compare a ledger with the database; errors as in `run_program`."""
-        findings: list[LedgerFinding] = []
-
-        def gather(message: AnyMessage) -> None:
-            if isinstance(message, LedgerFinding):
-                findings.append(message)
-
+        heard: list[AnyMessage] = []
         place = str(ledger.absolute())
         job = VerifyLedgerJob(url=self._url.reveal(), workload=workload, ledger=place)
-        summary = _expect(LedgerSummary, self._do(job, watch, gather))
-        return LedgerVerified(tuple(findings), summary)
+        summary = _expect(LedgerSummary, self._do(job, watch, heard.append))
+        return LedgerVerified(_those(LedgerFinding, heard), summary)
 
     def calibrate(
         self,
@@ -396,6 +233,11 @@ def text_percent(sample: DataSample) -> tuple[float, float]:
 
 def _ignore(_: AnyMessage) -> None:
     pass
+
+
+def _those(kind: type[M], heard: Iterable[AnyMessage]) -> tuple[M, ...]:
+    """The messages of a kind, in the order in which they came."""
+    return tuple(each for each in heard if isinstance(each, kind))
 
 
 def _expect(kind: type[S], summary: Summary) -> S:

@@ -23,7 +23,8 @@ from stithy.results.frames import frame_of
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import Hammer, RunRequest, Watch
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import RunRequest, Watch
 from support.servers import running_server
 
 pytestmark = pytest.mark.needs_postgresql

@@ -24,7 +24,8 @@ from stithy.wire.messages import (
     WarmUpSummary,
     parse_message,
 )
-from stithy.workload.hammer import Hammer, RunRequest, Watch
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import RunRequest, Watch
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
 SIZE = WorkloadSize(name="order-entry", warehouses=3)

@@ -38,7 +38,7 @@ def calibrate(
         Mean time between two transactions of a user, such as 21s, that of users with the specified
         keying and think times; `none` tries no users.
     """
-    from stithy.workload.hammer import Watch
+    from stithy.workload.program import Watch
 
     options.within_bounds(connections=connections)
     think_s = None if think == "none" else read_measured(think, "--think")

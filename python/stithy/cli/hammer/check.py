@@ -41,7 +41,7 @@ def check(
     after_load
         Nothing has run since loading: condition 11 must hold as well.
     """
-    from stithy.workload.hammer import Watch
+    from stithy.workload.program import Watch
 
     size = options.size(warehouses or options.loaded(url))
     with until_interrupted() as stop:

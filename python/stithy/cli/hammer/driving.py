@@ -16,7 +16,7 @@ from stithy.errors import UserError
 if TYPE_CHECKING:
     from stithy.study.wrong import Wrong
     from stithy.wire.jobs import Pace
-    from stithy.workload.hammer import RunRequest
+    from stithy.workload.program import RunRequest
 
 
 @Parameter(name="*")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         Touched,
     )
     from stithy.wire.program import OnMessage
-    from stithy.workload.hammer import Driven, RunRequest
+    from stithy.workload.program import Driven, RunRequest
 
 
 @dataclass(frozen=True)

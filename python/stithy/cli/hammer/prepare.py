@@ -50,7 +50,7 @@ def prepare(
         Share of the text's values that have copies elsewhere in the table, such as 10%.
     """
     from stithy.wire.jobs import DataShape
-    from stithy.workload.hammer import Watch
+    from stithy.workload.program import Watch
 
     options.within_bounds(loaders=loaders, seed=seed)
     data = DataShape(

@@ -71,7 +71,7 @@ def run(
         `stithy hammer verify-ledger`. It proves the more, the further it lies from the database.
     """
     from stithy.wire.jobs import Isolation
-    from stithy.workload.hammer import RunRequest, Watch
+    from stithy.workload.program import RunRequest, Watch
 
     options.within_bounds(users=users, seed=seed, error_limit=error_limit)
     size = options.size(warehouses or options.loaded(url))

@@ -14,7 +14,7 @@ from stithy.exits import Exit
 if TYPE_CHECKING:
     from stithy.wire.messages import AnyMessage, LedgerCounts
     from stithy.wire.program import OnMessage
-    from stithy.workload.hammer import LedgerVerified
+    from stithy.workload.program import LedgerVerified
 
 
 def verify_ledger(
@@ -33,7 +33,7 @@ def verify_ledger(
     ledger
         The file that `stithy hammer run --ledger` or a study with `ledger: true` wrote.
     """
-    from stithy.workload.hammer import Watch
+    from stithy.workload.program import Watch
 
     size = options.size(warehouses or options.loaded(url))
     with until_interrupted() as stop:

@@ -33,7 +33,8 @@ from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import ROLES, Provider, Site
 from stithy.study.load import StudyFile
 from stithy.study.sections import is_emulated
-from stithy.workload.hammer import Hammer, Program
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import Program
 
 
 def native_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Program]:

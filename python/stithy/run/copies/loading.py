@@ -19,7 +19,8 @@ from stithy.storage.copy import Contents, contents_of, sync_filesystem
 from stithy.units import format_duration, format_size
 from stithy.wire.messages import AnyMessage, Started
 from stithy.wire.messages import Progress as HammerProgress
-from stithy.workload.hammer import Watch, text_percent
+from stithy.workload.hammer import text_percent
+from stithy.workload.program import Watch
 
 LOADERS_MAX = 8
 

@@ -16,10 +16,13 @@ from stithy.wire.jobs import Keyed, Think
 from stithy.wire.messages import AnyMessage, CalibrateSummary
 from stithy.wire.messages import Progress as HammerProgress
 from stithy.workload import words
-from stithy.workload.hammer import THINK_S, Watch
+from stithy.workload.program import Watch
 
 TRIAL_S = 0.75
 """Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
+
+THINK_S = 21.0
+"""The mean pause of keyed users at the specified mix. Source: docs/explanation/method.md."""
 
 
 def calibrate(context: Context, step: Step) -> str:

@@ -13,7 +13,7 @@ from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.units import format_duration
 from stithy.wire.messages import CanarySummary
-from stithy.workload.hammer import NOWHERE, Watch, Work
+from stithy.workload.program import NOWHERE, Watch, Work
 
 SPIN_S = 0.2
 READ_S = 0.25

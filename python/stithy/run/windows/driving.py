@@ -5,7 +5,7 @@ from stithy.results.layout import WindowDirectory
 from stithy.study.model import Study
 from stithy.study.users import Load
 from stithy.wire.jobs import Arrivals, BackToBack, Isolation, Keyed, Pace, Profile, Rate, Think
-from stithy.workload.hammer import RunRequest
+from stithy.workload.program import RunRequest
 
 
 def pace_of(load: Load) -> Pace:

@@ -17,7 +17,7 @@ from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.run.events import Note
-from stithy.workload.hammer import LedgerVerified, Program, Watch
+from stithy.workload.program import LedgerVerified, Program, Watch
 
 if TYPE_CHECKING:
     from stithy.run.windows.window import Measured

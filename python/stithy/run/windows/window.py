@@ -30,13 +30,7 @@ from stithy.run.windows.memory import limited
 from stithy.run.windows.rows import write_window
 from stithy.run.windows.surroundings import Look, look
 from stithy.wire.messages import AnyMessage, Second
-from stithy.workload.hammer import (
-    Checked,
-    Driven,
-    LedgerVerified,
-    Program,
-    Watch,
-)
+from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
 
 WARM_UP_PER_WAREHOUSE = 500
 WARM_UP_MAX = 20_000

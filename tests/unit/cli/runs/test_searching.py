@@ -14,7 +14,7 @@ from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from stithy.run.events import StepStarted
 from stithy.run.executor import execute
-from stithy.workload.hammer import RunRequest
+from stithy.workload.program import RunRequest
 from support.faked_run import FakedRun
 from support.running import entries, manifest
 

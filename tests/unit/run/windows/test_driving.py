@@ -8,7 +8,7 @@ from stithy.plan.expand import expand
 from stithy.results.layout import WindowDirectory
 from stithy.run.windows.driving import pace_of, request_of
 from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Pace, Profile, Rate, Think
-from stithy.workload.hammer import RunRequest
+from stithy.workload.program import RunRequest
 from support.studies import study
 
 

@@ -1,0 +1,176 @@
+"""What the load driver is asked and what it answers: its seam to the rest of Stithy."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from stithy.secrets import Secret
+from stithy.wire.jobs import (
+    BackToBack,
+    DataShape,
+    Isolation,
+    Pace,
+    Profile,
+    WorkloadSize,
+)
+from stithy.wire.messages import (
+    CalibrateSummary,
+    CanarySummary,
+    Condition,
+    LedgerFinding,
+    LedgerSummary,
+    PrepareSummary,
+    RunSummary,
+    Second,
+    WarmUpSummary,
+    Warning,
+)
+from stithy.wire.program import OnMessage
+
+BACK_TO_BACK = BackToBack()
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One window of load, as the hammer needs it.
+
+    `connections` None gives each user its own, `users_per_warehouse` None binds nobody,
+    `warehouses_touched` None touches all. Deliveries are deferred with keyed pace and with no
+    other. `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+    """
+
+    seed: int
+    users: int
+    ramp_up_s: float
+    duration_s: float
+    connections: int | None = None
+    pace: Pace = BACK_TO_BACK
+    profile: Profile = Profile.SPECIFICATION
+    users_per_warehouse: int | None = None
+    warehouses_touched: int | None = None
+    procedures: bool = True
+    isolation: Isolation = Isolation.READ_COMMITTED
+    error_limit: int = 100
+    hlog_stem: Path | None = None
+    ledger: Path | None = None
+
+
+@dataclass(frozen=True)
+class Driven:
+    """What a run gave: every second, every warning, the summary."""
+
+    seconds: tuple[Second, ...]
+    warnings: tuple[Warning, ...]
+    summary: RunSummary
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check gave: every condition that was verified."""
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def broken(self) -> tuple[int, ...]:
+        """Numbers of the conditions that do not hold."""
+        return tuple(each.number for each in self.conditions if not each.holds)
+
+
+@dataclass(frozen=True)
+class LedgerVerified:
+    """What a ledger gave: the first findings of each kind, and all of them counted."""
+
+    findings: tuple[LedgerFinding, ...]
+    summary: LedgerSummary
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who listens while a job runs: where raw lines go, who gets each message, who may stop it."""
+
+    raw_output: Path | None = None
+    on_message: OnMessage | None = None
+    stop: threading.Event | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """A canary's work: `file`, made with `size_bytes` where it is not there, is read for `read_s`.
+
+    Before that CPUs are busy for `spin_s`, one alone and then all of them.
+    """
+
+    file: Path
+    size_bytes: int
+    spin_s: float
+    read_s: float
+
+
+NOWHERE = Secret("")
+"""For what asks no database."""
+
+NOBODY = Watch()
+RANDOM_TEXT = DataShape()
+
+
+class Program(Protocol):
+    """A seam: the hammer in production, a fake in tests."""
+
+    def prepare(
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        loaders: int,
+        data: DataShape = RANDOM_TEXT,
+        watch: Watch = NOBODY,
+    ) -> PrepareSummary:
+        """Create the schema and load the rows."""
+        ...
+
+    def warm_up(
+        self,
+        workload: WorkloadSize,
+        *,
+        seed: int,
+        transactions: int,
+        warehouses_touched: int | None = None,
+        watch: Watch = NOBODY,
+    ) -> WarmUpSummary:
+        """Do the fixed read-only pass, over the first warehouses or over all."""
+        ...
+
+    def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
+        """Drive the database for one window."""
+        ...
+
+    def check(
+        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
+    ) -> Checked:
+        """Verify the consistency conditions; broken ones are a result, not an error."""
+        ...
+
+    def verify_ledger(
+        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
+    ) -> LedgerVerified:
+        """Compare a ledger with the database; what was lost is a result, not an error."""
+        ...
+
+    def calibrate(
+        self,
+        *,
+        connections: int,
+        trial_s: float,
+        think_s: float | None = None,
+        watch: Watch = NOBODY,
+    ) -> CalibrateSummary:
+        """Find what the driver keeps up with; that it is late at every rate is a result, too.
+
+        `think_s` None does not search the number of users.
+        """
+        ...
+
+    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
+        """Do a little fixed work that has nothing to do with a database."""
+        ...
