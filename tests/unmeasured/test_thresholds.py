@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.cli.runs.conclude import conclude
+from stithy.cli.running.conclude import conclude
 from stithy.errors import InfrastructureError
 from support.faked_run import FakedRun
 

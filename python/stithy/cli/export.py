@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.runs.judging import require_writable
+from stithy.cli.running.judging import require_writable
 from stithy.cli.talk.render import say, show_pieces
 from stithy.errors import UserError
 from stithy.exits import Exit

@@ -140,7 +140,7 @@ def _taken(file: Path) -> UserError:
 
 
 def _summary(file: str, drafted: "Drafted") -> str:
-    from stithy.cli.display.lines import expected_time
+    from stithy.cli.running.lines import expected_time
     from stithy.plan.cost import certain, total_s
     from stithy.units import format_duration
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.compare import quantity_asked
-from stithy.cli.runs.judging import judge, require_writable
+from stithy.cli.running.judging import judge, require_writable
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import UserError
 from stithy.exits import Exit

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.runs.judging import require_writable
+from stithy.cli.running.judging import require_writable
 from stithy.cli.talk.render import say
 from stithy.exits import Exit
 
@@ -62,11 +62,11 @@ def run(
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
-    from stithy.cli.runs.advisers import advisers
-    from stithy.cli.runs.conclude import conclude
-    from stithy.cli.runs.lines import display
-    from stithy.cli.runs.looking import look
-    from stithy.cli.runs.numbers import told_live
+    from stithy.cli.running.advisers import advisers
+    from stithy.cli.running.conclude import conclude
+    from stithy.cli.running.lines import display
+    from stithy.cli.running.looking import look
+    from stithy.cli.running.numbers import told_live
     from stithy.run.executor import execute
     from stithy.run.start import start_run
     from stithy.run.stop import Stop

@@ -26,7 +26,7 @@ FORBIDDEN: dict[str, set[str]] = {
 # after it. What lies in the package itself is before them, or puts them together.
 ROOMS: dict[str, tuple[str, ...]] = {
     "analysis": ("values", "steady", "validity", "verdict", "search", "limits", "answers"),
-    "cli": ("talk", "runs", "hammer", "drive"),
+    "cli": ("talk", "running", "hammer", "drive"),
     "run": ("undoing", "before", "copies", "windows", "deciding", "resuming", "live"),
     "report": ("words", "drawing", "sentences", "parts", "figures", "formats", "exports"),
 }

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stithy.cli.runs.judging import Judged, judge
+from stithy.cli.running.judging import Judged, judge
 from stithy.cli.talk.render import say, show, show_json
 from stithy.exits import Exit
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def advisers() -> "tuple[Adviser, ...]":
     """All of them, each asked after those before it have what they need."""
-    from stithy.cli.runs.searching import searched
+    from stithy.cli.running.searching import searched
     from stithy.run.deciding.again import Again
 
     return (Again(invalid), searched)

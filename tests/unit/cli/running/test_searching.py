@@ -6,9 +6,9 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.analysis.search.served import served
-from stithy.cli.runs.advisers import advisers
-from stithy.cli.runs.looking import answered
-from stithy.cli.runs.searching import searched
+from stithy.cli.running.advisers import advisers
+from stithy.cli.running.looking import answered
+from stithy.cli.running.searching import searched
 from stithy.errors import InfrastructureError
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run

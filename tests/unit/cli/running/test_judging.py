@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stithy.cli.app import run
-from stithy.cli.runs.judging import require_writable
+from stithy.cli.running.judging import require_writable
 from stithy.errors import UserError
 from support.sample_run import Shape, build_run
 from support.sample_thresholds import thresholds

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live as RichLive
 from rich.text import Text
 
-from stithy.cli.runs.lines import expected_time, line_of, rates
+from stithy.cli.running.lines import expected_time, line_of, rates
 from stithy.report.words.letters import seen
 from stithy.run.events import (
     Event,

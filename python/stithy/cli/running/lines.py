@@ -44,7 +44,7 @@ def display() -> Iterator[Display]:
     if not sys.stderr.isatty():
         yield Plain(SystemClock())
         return
-    from stithy.cli.runs.live import Live
+    from stithy.cli.running.live import Live
 
     with Live(colour=not no_colour()) as live:
         yield live

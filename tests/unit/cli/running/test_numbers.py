@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stithy.cli.app import run
-from stithy.cli.runs.numbers import told_live
+from stithy.cli.running.numbers import told_live
 from stithy.run.events import Event, Note
 
 

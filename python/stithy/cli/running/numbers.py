@@ -21,7 +21,7 @@ def told_live(metrics: str | None, show: "Observer") -> "Iterator[Observer]":
     if metrics is None:
         yield show
         return
-    from stithy.cli.runs.advisers import invalid
+    from stithy.cli.running.advisers import invalid
     from stithy.run.live.endpoint import endpoint, parse_address
     from stithy.run.live.numbers import LiveNumbers
 

@@ -51,7 +51,7 @@ def judge(context: "Context", junit: Path | None) -> Judged:
     Raises InvalidMeasurement where JUnit XML is wanted of a run without a readable manifest, which
     holds the thresholds; InfrastructureError where it cannot be written.
     """
-    from stithy.cli.runs.looking import answered
+    from stithy.cli.running.looking import answered
     from stithy.report.junit import junit_xml
     from stithy.report.parts.thresholds import judged, lines
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.cli.runs.lines import Plain, line_of
+from stithy.cli.running.lines import Plain, line_of
 from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.run.events import (
     Looked,

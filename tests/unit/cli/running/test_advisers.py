@@ -7,8 +7,8 @@ import pytest
 
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
-from stithy.cli.runs.advisers import advisers, invalid
-from stithy.cli.runs.looking import look
+from stithy.cli.running.advisers import advisers, invalid
+from stithy.cli.running.looking import look
 from stithy.errors import InfrastructureError
 from stithy.metrics import NOPM
 from stithy.report.context import context_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fakes.hammer import FakeHammer
-from stithy.cli.runs.looking import answered, look
+from stithy.cli.running.looking import answered, look
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
 from stithy.run.events import Looked
