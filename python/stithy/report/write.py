@@ -17,6 +17,7 @@ from stithy.report.drawing.standalone import Words
 from stithy.report.figure import Figure
 from stithy.report.page import Page, build
 from stithy.report.typeset import png
+from stithy.report.words.binding import bound
 from stithy.results.files import alone, replaced, write_durably
 from stithy.suggest import closest
 
@@ -89,7 +90,7 @@ def _write_files(folder: Path, page: Page, drawings: dict[str, str]) -> None:
 
 def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> None:
     """The figure as SVG, PNG and Vega-Lite, each with all that must be read with it."""
-    footer = page.footer(figure)
+    footer = bound(page.footer(figure))
     words = Words(figure.title, f"{figure.description} {figure.caption}", footer)
     (folder / f"{figure.name}.svg").write_text(standalone.svg(figure.name, drawing, words))
     (folder / f"{figure.name}.png").write_bytes(png(figure.title, drawing, footer))

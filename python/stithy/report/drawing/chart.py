@@ -5,7 +5,7 @@ of candidates appear only as data, never inside an expression, so no name can be
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,13 @@ WIDTH = 770
 HEIGHT = 300
 Domain = tuple[float, float]
 
+MIN_EXTENT = 32
+"""Own: pixels kept for the labels of a vertical axis, so that charts below each other align."""
+
 NUMBERS = ",~f"
-PERCENT = ".0%"
+PERCENT = ",~f %"
+SIGNED_PERCENT = "+,~f %"
+"""Formats of ticks: as d3 has them, and of a share as per cent, as it is written in a text."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,33 @@ def _ticks(domain: Domain, steps: Sequence[float]) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
+_PARTS = {1.0: 5, 1.2: 6, 1.5: 6, 2.0: 4, 2.5: 5, 3.0: 6, 4.0: 4, 5.0: 5, 6.0: 6, 8.0: 4}
+"""Own: into how many parts ticks divide an axis from zero to so many times a power of ten."""
+
+
+def even_ticks(domain: Domain) -> list[float] | None:
+    """From zero to the end of the axis, of which `_round_up` gives the end; None of any other."""
+    low, high = domain
+    if low != 0.0 or high <= 0.0:
+        return None
+    parts = _PARTS.get(float(f"{high:.6e}".split("e")[0]))
+    return None if parts is None else [float(f"{high * n / parts:.9g}") for n in range(parts + 1)]
+
+
+def exactly(ticks: Sequence[float]) -> dict[str, Any]:
+    """These ticks and no others; Vega leaves some out where they are more than it would draw."""
+    return {"values": list(ticks), "tickCount": len(ticks)}
+
+
+def labels(format: str) -> dict[str, Any]:
+    """How the ticks of an axis are labelled."""
+    number, is_share, _ = format.partition(" %")
+    if not is_share:
+        return {"format": format}
+    # A no-break space is U+00A0 in Vega's expressions as well; no name is ever in one.
+    return {"labelExpr": f"format(100 * datum.value, '{number}') + '\\u00a0%'"}
+
+
 def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users") -> alt.X:
     """The horizontal axis: users, log2, a tick at each level."""
     low, high = min(levels), max(levels)
@@ -122,9 +154,10 @@ def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users"
 
 def value_axis(axis: Axis, domain: Domain, *, titled: bool = True) -> alt.Y:
     """The vertical axis of a value: from zero, or logarithmic with ticks at 1, 2 and 5."""
-    options: dict[str, Any] = {"format": axis.format, "tickCount": 6}
-    if axis.log:
-        options["values"] = log_ticks(domain)
+    options: dict[str, Any] = {**labels(axis.format), "tickCount": 6, "minExtent": MIN_EXTENT}
+    ticks = log_ticks(domain) if axis.log else even_ticks(domain)
+    if ticks is not None:
+        options |= exactly(ticks)
     return alt.Y(
         "value:Q",
         scale=alt.Scale(type="log" if axis.log else "linear", domain=list(domain), nice=False),
@@ -142,9 +175,10 @@ def candidate_scale(context: Context, attribute: str) -> alt.Scale:
     )
 
 
-def candidate_channels(context: Context) -> dict[str, Any]:
-    """Colour, marker and dash of the candidates, with one legend for all three."""
-    legend = _legend(context, symbolSize=110, symbolStrokeWidth=0)
+def candidate_channels(context: Context, shown: Sequence[str] = ()) -> dict[str, Any]:
+    """Colour, marker and dash of the candidates, with one legend for all three; or for `shown`."""
+    options = {"values": list(shown)} if shown else {}
+    legend = _legend(context, symbolSize=110, symbolStrokeWidth=0, **options)
     return {
         "strokeDash": alt.StrokeDash(
             "candidate:N", scale=candidate_scale(context, "dash"), legend=legend
@@ -186,23 +220,24 @@ def by_users(context: Context, drawing: Drawing, axis: Axis, panel: Panel) -> Sp
     x = users_axis(context.evidence.levels, title=title, field="x")
     y = value_axis(axis, panel.domain, titled=panel.first)
     dash = channels.pop("strokeDash")
+    lines = apart(context, panel.lines)
     line = (
-        alt.Chart(drawing.add(_apart(context, panel.lines)))
+        alt.Chart(drawing.add(lines))
         .mark_line(strokeWidth=2)
         .encode(x=x, y=y, color=channels["color"], opacity=channels["opacity"], strokeDash=dash)
     )
-    points = [
+    marks = [
         unit(
             alt.Chart(drawing.add(rows))
             .mark_point(**look)
-            .encode(x=x, y=y, tooltip=_tips(axis), **channels)
+            .encode(x=x, y=y, tooltip=tips, **channels)
         )
-        for rows, look in _looks(_apart(context, _few(drawing, panel.points)))
+        for rows, look, tips in _marks(axis, lines, apart(context, _few(drawing, panel.points)))
     ]
-    bars = _bars(drawing, _apart(context, spans(panel.points, axis.log)), x, channels)
+    bars = _bars(drawing, apart(context, spans(panel.points, axis.log)), x, channels)
     limits = limit_lines(drawing, y, panel.limits)
     return layer(
-        [*limits, unit(line), *bars, drawing.followed(points[0]), *points[1:]],
+        [*limits, unit(line), *bars, drawing.followed(marks[0]), *marks[1:]],
         width=panel.width, height=panel.height, title=panel.title,
     )  # fmt: skip
 
@@ -211,7 +246,7 @@ APART = 0.04
 """Own: between two candidates, in octaves; all together at most a quarter of one."""
 
 
-def _apart(context: Context, rows: Rows) -> Rows:
+def apart(context: Context, rows: Rows) -> Rows:
     """The rows with `x`, where each candidate stands beside its level; one candidate's together.
 
     So they are drawn in the legend's order, and neighbours in the drawing look alike.
@@ -251,19 +286,29 @@ def picked() -> alt.Opacity:
 
 
 _DRAWN = ("users", "x", "candidate", "block", "value", "note")
+_FULL: dict[str, Any] = {"filled": True, "size": 65}
+_SMALL: dict[str, Any] = {"filled": True, "size": 16}
+_HOLLOW: dict[str, Any] = {
+    "filled": False, "fill": palette.PAPER[0], "size": 75, "strokeWidth": 1.8,
+}  # fmt: skip
 
 
-def _looks(points: Rows) -> list[tuple[Rows, dict[str, Any]]]:
-    """Valid windows are filled marks, invalid ones hollow."""
-    valid, invalid = (
-        [{key: row[key] for key in _DRAWN} for row in points if row["valid"] is wanted]
-        for wanted in (True, False)
-    )
-    hollow = {"filled": False, "fill": palette.PAPER[0], "size": 75, "strokeWidth": 1.8}
-    return [
-        (valid, {"filled": True, "size": 65}),
-        *([(invalid, hollow)] if invalid else []),
-    ]
+def has_levels(points: Rows) -> bool:
+    """Whether a level is more than its one window, so that both are drawn."""
+    return len({(row["users"], row["candidate"]) for row in points}) < len(points)
+
+
+def _marks(
+    axis: Axis, lines: Rows, points: Rows
+) -> Iterator[tuple[Rows, dict[str, Any], list[alt.Tooltip]]]:
+    """Windows, small where levels have marks of their own, hollow if invalid; then the levels."""
+    several = has_levels(points)
+    for wanted, look in ((True, _SMALL if several else _FULL), (False, _HOLLOW)):
+        rows = [{key: row[key] for key in _DRAWN} for row in points if row["valid"] is wanted]
+        if rows or wanted:  # the legend takes its marks from the first, which are filled
+            yield rows, look, _tips(axis, *_OF_WINDOWS)
+    if several and lines:
+        yield lines, _FULL, _tips(axis)
 
 
 def _few(drawing: Drawing, points: Rows) -> Rows:
@@ -276,16 +321,18 @@ def _few(drawing: Drawing, points: Rows) -> Rows:
 
 
 def _tip_format(axis: Axis) -> str:
-    return ",.4~g" if axis.format == NUMBERS else ".1%"
+    return ".1%" if axis.format == PERCENT else ",.4~g"
 
 
-def _tips(axis: Axis) -> list[alt.Tooltip]:
+_OF_WINDOWS = (alt.Tooltip("block:Q", title="block"), alt.Tooltip("note:N", title="window"))
+
+
+def _tips(axis: Axis, *more: alt.Tooltip) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("candidate:N", title="candidate"),
         alt.Tooltip("users:Q", title="users"),
         alt.Tooltip("value:Q", title=axis.title, format=_tip_format(axis)),
-        alt.Tooltip("block:Q", title="block"),
-        alt.Tooltip("note:N", title="window"),
+        *more,
     ]
 
 
@@ -312,7 +359,10 @@ def bars_by_users(
             y=alt.Y(
                 "value:Q", title=stack.axis.title if index % columns == 0 else None, stack="zero",
                 scale=alt.Scale(domain=list(stack.domain), nice=False),
-                axis=alt.Axis(format=stack.axis.format, tickCount=5),
+                axis=alt.Axis(
+                    **labels(stack.axis.format), minExtent=MIN_EXTENT,
+                    **exactly(even_ticks(stack.domain) or stack.domain),
+                ),
             ),
             color=alt.Color(
                 "part:N",

@@ -8,11 +8,8 @@ from stithy.report.drawing.compose import Rows
 SPAN_BLOCKS_LEAST = 3
 """Own: the interval of two windows is nine times their deviation wide, and tells nothing."""
 
-BARS = (
-    " Bars are plain 95 % t intervals of the mean over the blocks (the geometric mean on a "
-    "logarithmic axis) and decide nothing; candidates stand a little apart, so that they can be "
-    "seen."
-)
+BARS = " Bars are plain 95 % t intervals."
+"""Of what, and what they are not, is said once on the page (`parts/guide.py`)."""
 
 
 def bars_told(points: Rows) -> str:

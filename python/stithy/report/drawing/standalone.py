@@ -69,7 +69,7 @@ def vega_lite(spec: dict[str, Any], drawing: str, words: Words) -> dict[str, Any
     title = {
         "text": list(_wrapped(words.title, width, TITLE_PX)), "fontSize": TITLE_PX,
         "subtitle": list(_wrapped(words.footer, width, FOOTER_PX)), "subtitleFontSize": FOOTER_PX,
-        "subtitleColor": palette.MUTED[0], "anchor": "start", "offset": GAP,
+        "subtitleColor": palette.MUTED[0], "anchor": "start", "frame": "bounds", "offset": GAP,
     }  # fmt: skip
     return {**outer, "title": title, "description": words.description, **charts}
 
@@ -97,7 +97,7 @@ def _plain(text: str) -> str:
 def _wrapped(text: str, width: float, px: int) -> Iterator[str]:
     """The text in lines that fit; a word that is longer than a line has one of its own."""
     line = ""
-    for word in text.split():
+    for word in text.split(" "):  # not at no-break spaces
         longer = f"{line} {word}" if line else word
         if line and _width(longer) * px > width:
             yield line

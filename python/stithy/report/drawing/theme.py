@@ -32,7 +32,10 @@ def config() -> dict[str, Any]:
             **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13,
             "labelFontWeight": 600,
         },
-        "title": {"font": FONT, "color": ink, "fontSize": 13, "fontWeight": 600, "anchor": "start"},
+        "title": {
+            "font": FONT, "color": ink, "fontSize": 13, "fontWeight": 600, "anchor": "start",
+            "frame": "group",
+        },
         "text": {"font": FONT, "color": muted, "fontSize": 11},
         "rule": {"color": palette.MARK[0]},
         "facet": {"spacing": 20},

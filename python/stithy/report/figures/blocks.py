@@ -34,6 +34,9 @@ AFTER = 0.16
 BLOCKS_LABELLED = 40
 """Own: with more blocks the axis has a number at the looks alone."""
 
+STRETCHED_FROM = 6.0
+"""Own: an effect so many times as far from 1 as the boundary presses that to the line of 1."""
+
 
 def draw(context: Context) -> list[Drawn]:
     """One figure where blocks decide something; else why not."""
@@ -46,19 +49,19 @@ def draw(context: Context) -> list[Drawn]:
         because = f"of {blocks} no verdict is looked for, at least {BLOCKS_LEAST} are needed"
         return [Absent("verdict-by-block", shows, because)]
     stages = _stages(context, answered)
-    title = _title(stages, answered)
-    drawing = Drawing()
+    title, rows = _title(stages, answered), _rows(stages)
+    scale, drawing = _scale(rows, answered.verdict.margin_share), Drawing()
     return [
         Figure(
             name="verdict-by-block",
             title=title,
-            caption=f"{_caption(context, answered)} {_why(stages)}",
+            caption=f"{_caption(context, answered, scale)} {_why(stages)}",
             description=f"{title}. Chart of the ratio of {answered.b} to {answered.a} against the "
             f"number of blocks: a dot for each of {len(stages)} blocks, and at "
             f"{plural(_looks(stages), 'look')} the mean so far with its interval, between the two "
             "lines of the boundary.",
             footer=context.footer,
-            spec=drawing.spec(_chart(context, drawing, answered, _rows(stages))),
+            spec=drawing.spec(_chart(context, drawing, answered, rows, scale)),
             table=_table(stages),
         )
     ]  # fmt: skip
@@ -88,12 +91,15 @@ def _title(stages: Sequence[Stage], answered: Compared) -> str:
     return f"Decided by {when}: {claimed(answered)}"
 
 
-def _caption(context: Context, answered: Compared) -> str:
+def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
     margin, pairs = exactly(answered.verdict.margin_share), pairs_of(context.evidence)
     chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
+    axis = "logarithmic axis"
+    if scale.near is not None:
+        axis += ", stretched near 1 so that the boundary can be seen"
     return (
         f"Ratio of {answered.b} to {answered.a} in {answered.metric.noun} at "
-        f"{context.level(answered.users)}, logarithmic axis. Dots are single blocks; marks with "
+        f"{context.level(answered.users)}, {axis}. Dots are single blocks; marks with "
         "bars are the mean of all blocks so far with its interval, at each look: between looks "
         "nothing is decided. A mean beyond the broken lines, the boundary of the sequential test"
         f"{chosen}, is a difference; an interval within the band, the margin of {margin}, is "
@@ -147,19 +153,16 @@ def _rows(stages: Sequence[Stage]) -> Rows:
     ]  # fmt: skip
 
 
-def _chart(context: Context, drawing: Drawing, answered: Compared, rows: Rows) -> Spec:
+def _chart(
+    context: Context, drawing: Drawing, answered: Compared, rows: Rows, scale: ratios.Scale
+) -> Spec:
     looks = [
         {**row, "candidate": answered.b, "after": row["blocks"] + AFTER}
         for row in rows
         if row["look"]
     ]
-    ends = _domain(rows, answered.verdict.margin_share)
     x, after = _blocks_axis(rows, looks, "blocks"), _blocks_axis(rows, looks, "after")
-    y = alt.Y(
-        "value:Q", title=f"Ratio of {answered.metric.label}",
-        scale=alt.Scale(type="log", domain=list(ends), nice=False),
-        axis=alt.Axis(values=ratios.ticks(ends), format=",~f", grid=False),
-    )  # fmt: skip
+    y = scale.axis("at", f"Ratio of {answered.metric.label}")
     layers = [
         *_ground(answered, drawing, y), *_bounds(drawing, looks, after, y),
         _dots(drawing, rows, x, y), *_marks(context, drawing, looks, after, y),
@@ -179,8 +182,8 @@ def _blocks_axis(rows: Rows, looks: Rows, field: str) -> alt.X:
     )  # fmt: skip
 
 
-def _domain(rows: Rows, margin_share: float) -> ratios.Domain:
-    """All blocks and means, and intervals as far as `ROOM` allows."""
+def _scale(rows: Rows, margin_share: float) -> ratios.Scale:
+    """All blocks and means, and intervals as far as `ROOM` allows; stretched where it must be."""
     near = ratios.domain((row[key] for row in rows for key in ("block_ratio", "value")), 1.0)
     far = (
         min(max(row[key], near[0] / ROOM), near[1] * ROOM)
@@ -189,15 +192,18 @@ def _domain(rows: Rows, margin_share: float) -> ratios.Domain:
         for key in ("low", "high", "boundary_low", "boundary_high")
     )
     low, high = ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.0)
-    room = (high / low) ** 0.1
-    return low / room, high * room
+    bounds = [row["boundary_high"] for row in rows if row["look"]]
+    pressed = max(math.log(bounds[-1]), math.log1p(margin_share))
+    if 0 < STRETCHED_FROM * pressed < max(-math.log(low), math.log(high)):
+        return ratios.Scale((low, high), pressed).roomier(0.08)
+    return ratios.Scale((low, high)).roomier(0.1)
 
 
 def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
     """The band of the margin and the line of 1."""
     margin = 1 + answered.verdict.margin_share
-    band = alt.Chart(drawing.add([{"value": 1 / margin, "to": margin}]))
-    one = alt.Chart(drawing.add([{"value": 1.0}]))
+    band = alt.Chart(drawing.add([{"at": -math.log(margin), "to": math.log(margin)}]))
+    one = alt.Chart(drawing.add([{"at": 0.0}]))
     return [
         unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2="to:Q")),
         unit(one.mark_rule(color=palette.AXIS[0], strokeWidth=1.5).encode(y=y)),
@@ -207,21 +213,27 @@ def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
 def _bounds(drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
     """The boundary on both sides, named at its first look."""
     layers = []
-    look: dict[str, Any] = {"color": palette.MARK[0], "clip": True}
+    look: dict[str, Any] = {"color": palette.MARK[0], "clip": True, "opacity": 1}
     for side in ("boundary_low", "boundary_high"):
-        some = [{"after": row["after"], "value": row[side]} for row in looks]
+        some = [{"after": row["after"], "at": math.log(row[side])} for row in looks]
         chart = alt.Chart(drawing.add(some))
         # A single look makes no line, so each has a mark of its own, too.
         line = chart.mark_line(strokeDash=[6, 4], strokeWidth=1.5, **look)
-        ends = chart.mark_tick(orient="horizontal", thickness=1.5, size=26, **look)
+        ends = chart.mark_tick(orient="horizontal", thickness=1.5, size=36, **look)
         layers += [unit(line.encode(x=x, y=y)), unit(ends.encode(x=x, y=y))]
     named = [{**some[0], "text": "boundary"}]
-    text = alt.Chart(drawing.add(named)).mark_text(align="right", dx=-18, baseline="middle", **look)
+    text = alt.Chart(drawing.add(named)).mark_text(align="right", dx=-23, baseline="middle", **look)
     return [*layers, unit(text.encode(x=x, y=y, text="text:N"))]
 
 
 def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
-    dots = [{"blocks": row["blocks"], "value": row["block_ratio"]} for row in rows]
+    dots = [
+        {
+            "blocks": row["blocks"], "value": row["block_ratio"],
+            "at": math.log(row["block_ratio"]),
+        }
+        for row in rows
+    ]  # fmt: skip
     tips = [
         alt.Tooltip("blocks:Q", title="block"),
         alt.Tooltip("value:Q", title="its ratio", format=".4f"),
@@ -240,11 +252,13 @@ def _marks(context: Context, drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) 
         *(alt.Tooltip(f"{key}:Q", title=words, format=".4f") for key, words in _TOLD.items()),
         alt.Tooltip("verdict:N", title="verdict"),
     ]
-    chart = alt.Chart(drawing.add(looks))
+    logs = {"at": "value", "from": "low", "to": "high"}
+    placed = [{**row, **{key: math.log(row[of]) for key, of in logs.items()}} for row in looks]
+    chart = alt.Chart(drawing.add(placed))
     bars = chart.mark_rule(strokeWidth=3, clip=True)
     points = chart.mark_point(filled=True, size=130, opacity=1)
     return [
-        unit(bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)),
+        unit(bars.encode(x=x, y=alt.Y("from:Q"), y2="to:Q", color=colour)),
         unit(points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)),
     ]
 

@@ -8,7 +8,7 @@ import polars as pl
 from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends, usual_of
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.chart import WIDTH
+from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, beside, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -18,7 +18,6 @@ NAME = "canary"
 ORDER = 90
 SECTION = "certainty"
 
-SIGNED = "+.0%"
 LEAST_DRAWN_SHARE = 0.05
 """Own: a vertical axis shows no less than that around the median, so that noise looks like it."""
 
@@ -112,7 +111,7 @@ def _chart(
     y = alt.Y(
         "value:Q", title="Off the median" if gauge is GAUGES[0] else None,
         scale=alt.Scale(domain=[-most, most], nice=False),
-        axis=alt.Axis(format=SIGNED, tickCount=5),
+        axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=5),
     )  # fmt: skip
     band = alt.Chart(drawing.add([{"value": -allowed, "to": allowed}]))
     layers = [unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2="to:Q"))]

@@ -19,7 +19,7 @@ from stithy.report.drawing.chart import (
     value_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
-from stithy.report.drawing.spans import spans
+from stithy.report.drawing.spans import bars_told, spans
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -66,7 +66,7 @@ def draw(context: Context) -> list[Drawn]:
             caption=f"New orders per minute at {context.level(users)} against the cost that the "
             "study gives of each candidate; both axes begin at zero. The broken line is where the "
             f"cost of a NOPM is that of {_best(places).candidate}, the least; below it each costs "
-            f"more.{_bars_told(points)} What the cost holds is the study's own matter.",
+            f"more.{bars_told(points)} What the cost holds is the study's own matter.",
             description=f"{title}. Chart of throughput against cost with a mark for each candidate "
             "and a line from zero through the one whose throughput costs least.",
             footer=context.footer,
@@ -120,12 +120,6 @@ def _points(context: Context, users: int, places: Sequence[_Place]) -> Rows:
         if window.users == users and window.candidate in amounts
         and (nopm := window.value("nopm")) is not None
     ]  # fmt: skip
-
-
-def _bars_told(points: Rows) -> str:
-    if not spans(points, log=False):
-        return ""
-    return " Bars are plain 95 % t intervals of the mean over the blocks."
 
 
 def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points: Rows) -> Spec:

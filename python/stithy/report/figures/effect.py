@@ -13,15 +13,30 @@ from stithy.analysis.verdict.effect import Effect
 from stithy.metrics import NOPM, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
-from stithy.report.drawing.chart import HEIGHT, NUMBERS, WIDTH, candidate_channels, users_axis
+from stithy.report.drawing.chart import (
+    HEIGHT,
+    MIN_EXTENT,
+    NUMBERS,
+    WIDTH,
+    apart,
+    candidate_channels,
+    users_axis,
+)
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.letters import shortened
 from stithy.report.words.wording import times
 
 NAME = "effect"
 ORDER = 12
 SECTION = "throughput"
+
+ROOM = 1.06
+"""Own: a factor that the axis goes on beyond the last interval."""
+
+NAME_LETTERS = 24
+"""Own: of the first candidate's name, for it stands along the axis."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -121,42 +136,56 @@ def _holds_one(row: dict[str, Any]) -> bool:
 def _certainty(rows: Rows) -> str:
     blocks = [row["pairs"] for row in rows if row["low"] is not None]
     if not blocks:
-        return "One window each: no interval."
+        return "Hollow: one block, no interval."
+    hollow = " Hollow: one block, no interval." if len(blocks) < len(rows) else ""
     if min(blocks) >= BLOCKS_LEAST:
-        return "Bars are the 95 % intervals of the verdicts."
+        return f"Bars are the 95 % intervals of the verdicts.{hollow}"
     if max(blocks) < BLOCKS_LEAST:
-        return f"Bars are plain 95 % t intervals; a verdict needs {BLOCKS_LEAST} blocks."
+        return f"Bars are plain 95 % t intervals; a verdict needs {BLOCKS_LEAST} blocks.{hollow}"
     return (
         f"Bars are the 95 % intervals of the verdicts, and plain t intervals where there are fewer "
-        f"than {BLOCKS_LEAST} blocks."
+        f"than {BLOCKS_LEAST} blocks.{hollow}"
     )
 
 
 def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> Spec:
-    channels = candidate_channels(context)
+    first, *others = context.evidence.candidates
+    channels = candidate_channels(context, others)
     channels.pop("strokeDash")
-    x, y = users_axis(context.evidence.levels, title=context.level_name), _ratio_axis(metric, rows)
+    x = users_axis(context.evidence.levels, title=context.level_name, field="x")
+    y = _ratio_axis(metric, rows, first)
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("users:Q"),
         *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("value", "low", "high")),
         alt.Tooltip("pairs:Q", title="blocks"),
     ]  # fmt: skip
-    points = alt.Chart(drawing.add(rows)).mark_point(filled=True, size=75, opacity=1)
-    layers = [unit(one.encode(y=y)), unit(points.encode(x=x, y=y, tooltip=tips, **channels))]
-    known = [row for row in rows if row["low"] is not None]
+    placed = apart(context, rows)
+    known = [row for row in placed if row["low"] is not None]
+    layers = [unit(one.encode(y=y))]
     if known:
         bars = alt.Chart(drawing.add(known)).mark_rule(strokeWidth=2)
         span = bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=channels["color"])
         layers.append(unit(span))
+    # The legend takes its marks from the filled ones, even where there are none.
+    for some, look in ((known, _FILLED), ([row for row in placed if row not in known], _HOLLOW)):
+        if some or look is _FILLED:
+            points = alt.Chart(drawing.add(some)).mark_point(size=75, opacity=1, **look)
+            layers.append(unit(points.encode(x=x, y=y, tooltip=tips, **channels)))
     return layer(layers, width=WIDTH, height=HEIGHT - 60)
 
 
-def _ratio_axis(metric: Quantity, rows: Rows) -> alt.Y:
+_FILLED: dict[str, Any] = {"filled": True}
+_HOLLOW: dict[str, Any] = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
+"""Without an interval a mark is hollow, as in the figure of all comparisons."""
+
+
+def _ratio_axis(metric: Quantity, rows: Rows, first: str) -> alt.Y:
     """A logarithmic axis that always holds 1."""
-    ends = ratios.domain(v for row in rows for v in (row["value"], row["low"], row["high"]))
+    values = [value for row in rows for value in (row["value"], row["low"], row["high"])]
+    ends = ratios.domain(values, ROOM)
     return alt.Y(
-        "value:Q", title=f"Ratio of {metric.label}",
+        "value:Q", title=f"{metric.label}, ratio to {shortened(first, NAME_LETTERS)}",
         scale=alt.Scale(type="log", domain=list(ends), nice=False),
-        axis=alt.Axis(values=ratios.ticks(ends), format=NUMBERS),
+        axis=alt.Axis(values=ratios.ticks(ends), format=NUMBERS, minExtent=MIN_EXTENT),
     )  # fmt: skip

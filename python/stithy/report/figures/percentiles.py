@@ -47,6 +47,9 @@ DIFFERS_SHARE = 0.01
 TICKS = {2: "50 %", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10_000: "99.99 %"}
 TICKS |= {100_000: "99.999 %", 1_000_000: "99.9999 %"}
 
+REACH_NARROW = 20_000.0
+"""Own: three charts beside each other have room for the labels up to 99.99 %."""
+
 TITLED = {"p99.9": 0.999, "p99": 0.99, "p90": 0.9, "p50": 0.5}
 """The percentiles that a title may tell, the rarest first; every curve that reaches has them."""
 
@@ -199,24 +202,31 @@ def _charts(context: Context, drawing: Drawing, levels: list[int], lines: list[_
     limits = limit_ms(context, ALL)
     domain = domain_of([*values, *({"value": each.value} for each in limits)], log=True)
     reach = max(line.points[-1].reach for line in lines)
-    columns = 1 if len(levels) == 1 else 2
+    columns = _columns(len(levels), reach)
+    share = "Share of transactions"
+    title = f"{share} that took at most as long" if columns < 3 else share
     charts = []
     for index, users in enumerate(levels):
         first, last = index % columns == 0, index >= len(levels) - columns
-        x, y = _share_axis(reach, titled=last), value_axis(AXIS, domain, titled=first)
+        x, y = _share_axis(reach, title if last else None), value_axis(AXIS, domain, titled=first)
         here = [line for line in lines if line.users == users]
         layers = [*limit_lines(drawing, y, limits), *_layers(context, drawing, here, x, y)]
-        width = WIDTH if columns == 1 else (WIDTH + 20) // 2 - 45
+        width = WIDTH if columns == 1 else (WIDTH + 20) // columns - 45
         charts.append(layer(layers, width=width, height=230, title=context.level(users)))
     return grid(charts, columns)
 
 
-def _share_axis(reach: float, *, titled: bool) -> alt.X:
+def _columns(levels: int, reach: float) -> int:
+    """So many that no place stays empty, if all ticks have room for their labels."""
+    return levels if levels < 3 or (levels == 3 and reach < REACH_NARROW) else 2
+
+
+def _share_axis(reach: float, title: str | None) -> alt.X:
     ticks = [tick for tick in TICKS if tick <= reach]
     return alt.X(
         "reach:Q",
         scale=alt.Scale(type="log", domain=[1, reach * 1.05], nice=False),
-        title="Share of transactions that took at most as long" if titled else None,
+        title=title,
         axis=alt.Axis(values=ticks, labelExpr=_labels(), grid=True, labelOverlap=False),
     )
 

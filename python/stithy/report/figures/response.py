@@ -19,7 +19,7 @@ SECTION = "response"
 
 PERCENTILES = {"p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 AXIS = Axis("Response time (ms)", log=True)
-PANEL_WIDTH = (WIDTH + 20) // 3 - 28
+PANEL_WIDTH = (WIDTH + 20) // 3 - 34
 
 
 def draw(context: Context) -> list[Drawn]:

@@ -28,7 +28,7 @@ from stithy.report.drawing.chart import (
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.drawing.many import POINTS_MOST, extremes
 from stithy.report.drawing.response_limit import MS_PER_S, limit_ms, told
-from stithy.report.drawing.spans import spans
+from stithy.report.drawing.spans import BARS, spans
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -174,12 +174,7 @@ def _limit_told(context: Context, quantity: Quantity) -> str:
 
 
 def _bars_told(points: Rows) -> str:
-    if not _spans(points, "value"):
-        return ""
-    return (
-        " Bars are plain 95 % t intervals of the mean over the blocks, of response times of the "
-        "geometric mean, and decide nothing."
-    )
+    return BARS if _spans(points, "value") else ""
 
 
 def _spans(points: Rows, key: str) -> Rows:

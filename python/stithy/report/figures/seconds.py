@@ -3,6 +3,7 @@
 Drawn are the windows of the level's median block and those with a flag; the table has all.
 """
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,9 @@ SECTION = "seconds"
 
 QUANTITIES = {"tpm": "TPM", "p95": "p95 (ms)", "waiting": "Waiting", "device": "Device ops/s"}
 SECONDS_PER_MINUTE = 60
+
+TICKS_MOST, LETTER = 4, 6.8
+"""Own: ticks of a strip on a logarithmic axis; pixels of a digit beside it."""
 
 FLAGGED_MOST = 6
 """Own: of a level; more lines cannot be told apart, and every one makes the page longer."""
@@ -281,6 +285,7 @@ class _Strip:
     limits: tuple[Line, ...]
     domain: Domain
     last_second: int
+    extent: int
     width: int
     left: bool
     top: bool
@@ -308,6 +313,8 @@ def _strips(
         )
         for quantity in present
     }
+    widest = max(len(f"{high:,.0f}") for _, high in domains.values())
+    extent = round(widest * LETTER)
     stacks = []
     for index, name in enumerate(names):
         mine = [window for window in shown.windows if window.candidate == name]
@@ -317,7 +324,8 @@ def _strips(
                 _Strip(
                     name, quantity, _lines(drawn, quantity, mine, shown),
                     marks.of_windows(marked, [window.id for window in mine], quantity),
-                    limits[quantity], domains[quantity], last_second, (WIDTH + 20) // columns - 45,
+                    limits[quantity], domains[quantity], last_second, extent,
+                    (WIDTH + 20) // columns - 45,
                     index % columns == 0, quantity == present[0], quantity == present[-1],
                 ),
             )
@@ -365,13 +373,13 @@ def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
         axis=alt.Axis(grid=False, tickCount=6, format="d", labels=strip.bottom),
     )  # fmt: skip
     log = strip.quantity == "p95"
-    ticks = {"values": log_ticks(strip.domain)} if log else {"tickCount": 3}
+    ticks = {"values": _few(log_ticks(strip.domain))} if log else {"tickCount": 3}
     y = alt.Y(
         "value:Q", title=QUANTITIES[strip.quantity] if strip.left else None,
         scale=alt.Scale(
             type="log" if log else "linear", domain=list(strip.domain), nice=False
         ),
-        axis=alt.Axis(format=NUMBERS, labelOverlap="greedy", **ticks),
+        axis=alt.Axis(format=NUMBERS, labelOverlap="greedy", minExtent=strip.extent, **ticks),
     )  # fmt: skip
     ramp_up = _ramp_up(context, drawing, x)
     lines = _drawn(context, drawing, strip, x, y)
@@ -379,6 +387,11 @@ def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
     layers = [ramp_up, *marks.lines(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
     return layer(layers, width=strip.width, height=84, title=title)
+
+
+def _few(ticks: list[float]) -> list[float]:
+    """As many as have room: a line without its number tells nothing."""
+    return ticks[:: math.ceil(len(ticks) / TICKS_MOST)]
 
 
 def _ramp_up(context: Context, drawing: Drawing, x: alt.X) -> Spec:
@@ -408,6 +421,10 @@ def _drawn(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y
     return layers
 
 
+_FULL: dict[str, Any] = {"strokeWidth": 1.8}
+_THIN: dict[str, Any] = {"strokeWidth": 0.9, "opacity": 0.6}
+
+
 def _by_look(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
     """Lines by how they are drawn: thin where only a flag brought them, dotted where invalid."""
     found: dict[tuple[bool, bool], Rows] = {}
@@ -416,7 +433,7 @@ def _by_look(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
         found.setdefault((row["flagged"], row["invalid"]), []).append(told)
     return [
         (
-            {"strokeWidth": 0.9 if flagged else 1.8, **({"strokeDash": [1, 3]} if invalid else {})},
+            {**(_THIN if flagged else _FULL), **({"strokeDash": [1, 3]} if invalid else {})},
             rows,
         )
         for (flagged, invalid), rows in sorted(found.items(), reverse=True)

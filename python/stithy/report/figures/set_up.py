@@ -1,5 +1,7 @@
 """A drawing of the set-up: the hammer, a server for each candidate, volumes, what is under them."""
 
+from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import altair as alt
@@ -11,7 +13,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.letters import shortened
+from stithy.report.words.letters import seen, shortened
 from stithy.report.words.wording import listing, plural
 
 NAME = "set-up"
@@ -90,13 +92,14 @@ class _Canvas:
         """A box with its texts, as many of them as it holds, each shortened to its width."""
         self.boxes.append({"x": left, "x2": right, "y": top, "y2": top + height})
         room = right - left - 2 * PADDING
-        first = top + (height - LEADING * len(box.lines)) / 2
+        lines = _fitted(box.lines, _fits(room), round(height / LEADING) - 1)
+        first = top + (height - LEADING * len(lines)) / 2
         self.headings.append(
             {"x": left + PADDING, "y": first, "text": shortened(box.heading, _fits(room, 1.05))}
         )
-        for number, line in enumerate(box.lines, start=1):
+        for number, line in enumerate(lines, start=1):
             place = {"x": left + PADDING, "y": first + LEADING * number}
-            self.texts.append({**place, "text": shortened(line, _fits(room))})
+            self.texts.append({**place, "text": line})
 
     def line(self, left: float, right: float, top: float, bottom: float) -> None:
         """A straight line."""
@@ -107,6 +110,17 @@ class _Canvas:
         self.marks.append(
             {"x": left, "x2": left + 4, "y": top, "y2": bottom, "candidate": candidate}
         )
+
+
+def _fitted(lines: Sequence[str], letters: int, most: int) -> list[str]:
+    """The lines, a long one in two where there is room, else shortened."""
+    fitted: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        parts = wrap(seen(line), letters, break_long_words=False, break_on_hyphens=False)
+        spare = most - len(fitted) - (len(lines) - number)
+        whole = len(parts) <= spare and all(len(part) <= letters for part in parts)
+        fitted += parts if whole else [shortened(line, letters)]
+    return fitted
 
 
 def _fits(room: float, factor: float = 1.0) -> int:

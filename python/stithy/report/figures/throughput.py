@@ -70,8 +70,7 @@ def _one(context: Context, measure: _Measure) -> Drawn:
         name=measure.name,
         title=title.text,
         ratio=title.ratio,
-        caption=f"{measure.caption} Points are windows, lines join the levels; hollow points are "
-        f"invalid windows and support no claim.{bars_told(points)}",
+        caption=f"{measure.caption}{bars_told(points)}",
         description=f"{title.text}. Line chart of {measure.noun} against "
         f"{context.level_name.lower()}, one line for each candidate: "
         f"{', '.join(context.evidence.candidates)}.",

@@ -1,4 +1,7 @@
-"""Numbers that stay on one line with their units: on the page, for elsewhere a space is a space."""
+"""What stays on one line, in all that is drawn and set; elsewhere a space is a space.
+
+Numbers with their units, and a dot between two parts with the part before it.
+"""
 
 import re
 
@@ -13,6 +16,6 @@ _WITHIN_MINUTES = re.compile(rf"(?<=\d{NO_BREAK}min) (?=\d+{NO_BREAK}s)")
 
 
 def bound(text: str) -> str:
-    """The text with no-break spaces between numbers and units: `95 %`, `2 min 5 s`, `4 blocks`."""
-    text = _BEFORE_UNIT.sub(NO_BREAK, text)
+    """The text with no-break spaces: in `95 %`, `2 min 5 s`, `4 blocks`, before each ` · `."""
+    text = _BEFORE_UNIT.sub(NO_BREAK, text).replace(" · ", f"{NO_BREAK}· ")
     return _WITHIN_MINUTES.sub(NO_BREAK, _WITHIN_DURATION.sub(NO_BREAK, text))

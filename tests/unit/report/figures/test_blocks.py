@@ -110,6 +110,29 @@ def test_the_drawing_has_every_block_and_every_look(tmp_path: Path) -> None:
     assert {float(f"{value:.6g}") for value in told} <= values
 
 
+def test_a_large_effect_does_not_press_the_boundary_to_the_line_of_1(tmp_path: Path) -> None:
+    """The axis is stretched there, and the caption says so; a small effect leaves it as it is."""
+    large = figure(tmp_path / "large", [3.0, 3.1, 3.05, 3.1])
+    assert "logarithmic axis, stretched near 1" in large.caption
+    [scale] = {str(each) for each in scales(large)}
+    assert "symlog" in scale
+    assert all(low < math.log(1.05) < math.log(3.1) < high for low, high in domains(large))
+    small = figure(tmp_path / "small", [1.1, 1.2, 1.05, 1.1])
+    assert "stretched" not in small.caption
+    assert {each["type"] for each in scales(small)} == {"linear"}
+
+
+def scales(found: Figure) -> list[dict[str, Any]]:
+    """The scales of the vertical axis, of each layer that tells one."""
+    axes = (each["encoding"]["y"] for each in found.spec["layer"])
+    return [axis["scale"] for axis in axes if "scale" in axis]
+
+
+def domains(found: Figure) -> list[list[float]]:
+    """The ends of these, as log ratios."""
+    return [each["domain"] for each in scales(found)]
+
+
 def test_of_several_candidates_the_pair_was_chosen_and_the_boundary_is_stricter(
     tmp_path: Path,
 ) -> None:

@@ -17,6 +17,11 @@ def test_a_number_and_its_unit_do_not_break(text: str) -> None:
     assert bound(text.replace("_", " ")) == text.replace("_", NO_BREAK)
 
 
+def test_a_dot_between_two_parts_stands_at_the_end_of_a_line() -> None:
+    """And never at the beginning of the next."""
+    assert bound("closed loop · cold") == f"closed loop{NO_BREAK}· cold"
+
+
 @pytest.mark.parametrize(
     "text", ["5 of 100 studies", "4 million", "{% if x > 5 %}", "figure 3 shows", "3 memory"]
 )
