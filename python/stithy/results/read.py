@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stithy.errors import UserError
+from stithy.metrics import ALL
 from stithy.results import migrate
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import SCHEMA_VERSION, Manifest, sha256_of
@@ -55,7 +56,8 @@ class Run:
     """A run directory as read; every frame has the declared columns, also when it has no rows.
 
     `manifest` and `study` are None where they could not be read. Windows are in the order of their
-    start where known. `conditions` holds those of the windows and of load and end.
+    start where known. `conditions` holds those of the windows and of load and end, `seconds` the
+    rows of all transaction types together.
     """
 
     directory: RunDirectory
@@ -78,6 +80,12 @@ class Run:
     def series(self) -> "pl.DataFrame":
         """All samples; for a large study ask `samples`."""
         return self.samples.whole()
+
+    @property
+    def seconds_by_type(self) -> "pl.DataFrame":
+        """All of the table `seconds`, read anew: most of its rows are of single types."""
+        windows = map(self.directory.window, self.window["window_id"])
+        return read_tables(SECONDS, [each.table(SECONDS.name) for each in windows], [])
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -226,7 +234,8 @@ def _frames(
     for table in WINDOW_TABLES:
         files = [directory.window(window).table(table.name) for window in windows]
         parts = [frames[table.name]] if table.name in frames else []
-        frames[table.name] = pl.concat([*parts, read_tables(table, files, problems)])
+        only = pl.col("transaction") == ALL if table is SECONDS else None
+        frames[table.name] = pl.concat([*parts, read_tables(table, files, problems, only)])
     return frames
 
 

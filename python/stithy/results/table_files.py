@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 MISSING = "missing"
 
+TOGETHER = 256
+"""Own: so many files are read at once: few enough for memory, many enough to take no longer."""
+
 _FILE = "stithy.file"
 """A column for the path of each row; no table has one of this name."""
 
@@ -27,20 +30,32 @@ class Problem:
     text: str
 
 
-def read_tables(table: Table, paths: Sequence[Path], problems: list[Problem]) -> "pl.DataFrame":
+def read_tables(
+    table: Table, paths: Sequence[Path], problems: list[Problem], only: "pl.Expr | None" = None
+) -> "pl.DataFrame":
     """The rows of all these files of a table, in their order; what cannot be read is told.
 
-    Raises UserError for a file that a newer version of Stithy wrote.
+    `only`: which rows are kept, None: all. Raises UserError for a file that a newer version of
+    Stithy wrote.
     """
     import polars as pl
 
     there = [path for path in paths if os.path.lexists(path)]
     problems += [Problem(path, MISSING) for path in paths if not os.path.lexists(path)]
-    if not there:
-        return empty_frame(table)
-    if (whole := _at_once(table, there)) is not None:
+    frames = [empty_frame(table)]
+    for at in range(0, len(there), TOGETHER):
+        part = _part(table, there[at : at + TOGETHER], problems)
+        frames.append(part if only is None else part.filter(only))
+    return pl.concat(frames)
+
+
+def _part(table: Table, paths: Sequence[Path], problems: list[Problem]) -> "pl.DataFrame":
+    """The rows of some files: in one go, or where that cannot be one by one."""
+    import polars as pl
+
+    if (whole := _at_once(table, paths)) is not None:
         return whole
-    frames = (read_table(table, path, problems) for path in there)
+    frames = (read_table(table, path, problems) for path in paths)
     return pl.concat([empty_frame(table), *(each for each in frames if each is not None)])
 
 

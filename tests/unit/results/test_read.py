@@ -28,6 +28,16 @@ def test_a_whole_run_is_read_without_a_problem(tmp_path: Path) -> None:
     assert run.seconds["window_id"].n_unique() == 4
 
 
+def test_of_seconds_the_rows_of_all_types_together_are_kept(tmp_path: Path) -> None:
+    """Those of single types are read when somebody asks for them."""
+    directory = build_run(tmp_path / "run", Shape(users=(1,), duration_s=3))
+    run = read_run(tmp_path / "run")
+    written = pl.read_parquet(sorted(directory.windows.glob("*/seconds.parquet")))
+    assert run.seconds.equals(written.filter(transaction="all"))
+    assert run.seconds_by_type.sort(pl.all()).equals(written.sort(pl.all()))
+    assert run.seconds_by_type.height > run.seconds.height > 0
+
+
 def test_missing_and_damaged_pieces_are_listed_and_the_rest_is_read(tmp_path: Path) -> None:
     """A killed run has half of everything."""
     directory = build_run(tmp_path / "run", Shape(users=(1,)))

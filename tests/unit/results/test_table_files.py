@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from stithy.results import table_files
 from stithy.results.frames import empty_frame
 from stithy.results.table_files import Problem, read_tables
 from stithy.results.tables import SURROUNDINGS, WINDOW
@@ -27,6 +28,20 @@ def test_rows_come_in_the_order_of_the_files(paths: list[Path]) -> None:
     paths[-1].write_bytes(b"")
     assert read_tables(WINDOW, paths, problems).equals(whole.head(3))
     assert [each.path for each in problems] == [paths[-1]]
+
+
+def test_many_files_are_read_some_at_a_time(
+    paths: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same rows and problems, of which some alone may be kept."""
+    whole = read_tables(WINDOW, paths, [])
+    paths[0].write_bytes(b"")
+    monkeypatch.setattr(table_files, "TOGETHER", 3)
+    problems: list[Problem] = []
+    assert read_tables(WINDOW, paths, problems).equals(whole.tail(3))
+    assert [each.path for each in problems] == [paths[0]]
+    one = pl.col("users") == 1
+    assert read_tables(WINDOW, paths, [], one).equals(whole.tail(3).filter(one))
 
 
 def test_a_directory_in_the_place_of_a_file_is_a_problem(paths: list[Path]) -> None:

@@ -39,7 +39,7 @@ def _pieces(context: Context) -> Iterator[str]:
     yield from _columns("window", WINDOW, ends.join(run.window, on="window_id"), ())
     types = ends.join(run.transactions, on="window_id")
     yield from _columns("transactions", TRANSACTIONS, types, ("transaction",))
-    seconds = labels.join(run.seconds, on="window_id")
+    seconds = labels.join(run.seconds_by_type, on="window_id")
     yield from _columns("second", SECONDS, seconds, ("transaction", "phase"))
     yield from _samples(labels.join(run.series, on="window_id"))
     yield END

@@ -56,18 +56,15 @@ def draw(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
     levels = [_shown(context, users) for users in context.evidence.levels]
     shown = [each for each in levels if each is not None]
-    drawn = {window.id for each in shown for window in each.windows}
-    # Samples of thousands of windows that nobody sees would take as long as all the rest.
-    seconds = _seconds(context, drawn if len(context.evidence.windows) > POINTS_MOST else None)
-    if seconds.is_empty():
-        return [Absent("seconds", "one-second strips", "no window has one-second rows")]
-    marked = marks.marks(context, drawn)
+    marked = marks.marks(context, {window.id for each in shown for window in each.windows})
     figures: list[Drawn] = []
+    # One level after the other: those of a large study are too many to be kept at once.
     for each in shown:
-        here = seconds.filter(pl.col("users") == each.block.users)
+        here = _seconds(context, each)
         if not here.is_empty():
             figures.append(_level(context, each, here, marked))
-    return figures or [Absent("seconds", "one-second strips", "no window has numbers")]
+    lacking = "one-second rows" if context.run.seconds.is_empty() else "numbers"
+    return figures or [Absent("seconds", "one-second strips", f"no window has {lacking}")]
 
 
 @dataclass(frozen=True)
@@ -119,42 +116,44 @@ def _weight(flag: Flag) -> int:
     return 0 if flag.invalidates else 1 if flag is Flag.NOT_STEADY else 2
 
 
-def _seconds(context: Context, windows: Collection[str] | None) -> pl.DataFrame:
-    """Throughput, p95, who waits and device rate by window and second, long form.
-
-    `windows`: those of which samples are read, None: all.
-    """
+def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
+    """Throughput, p95, who waits and device rate by window and second of a level, long form."""
+    bounds = context.run.window.select("window_id", "candidate", "users", "block")
+    here = bounds.filter(pl.col("users") == shown.block.users)
     # In the drain no user starts anything: its last, partial second would look like a stall.
-    all_types = context.run.seconds.filter(
-        (pl.col("transaction") == "all") & (pl.col("phase") != "drain")
-    )
+    seconds = context.run.seconds.filter(pl.col("phase") != "drain")
+    waited = (seconds["waiting"] > 0).any()
+    mine = seconds.join(here, on="window_id", how="semi")
     keys = ["window_id", "second"]
     done = (pl.col("committed") + pl.col("rolled_back")) * SECONDS_PER_MINUTE
-    tpm = all_types.select(
-        *keys, pl.lit("tpm").alias("quantity"), done.cast(pl.Float64).alias("value")
-    )
-    p95 = all_types.filter(pl.col("response_p95_s").is_not_null()).select(
+    tpm = mine.select(*keys, pl.lit("tpm").alias("quantity"), done.cast(pl.Float64).alias("value"))
+    p95 = mine.filter(pl.col("response_p95_s").is_not_null()).select(
         *keys, pl.lit("p95").alias("quantity"), pl.col("response_p95_s").alias("value")
     )
-    waiting = all_types.filter(pl.col("waiting").is_not_null()).select(
+    # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
+    waiting = mine.filter(pl.col("waiting").is_not_null() & waited).select(
         *keys,
         pl.lit("waiting").alias("quantity"),
         pl.col("waiting").cast(pl.Float64).alias("value"),
     )
-    if not (waiting["value"] > 0).any():
-        waiting = waiting.clear()  # nobody ever waited, and a strip of zeros tells nothing
-    bounds = context.run.window.select("window_id", "candidate", "users", "block")
-    frame = pl.concat([tpm, p95, waiting, _device(context, windows)]).join(
-        bounds, on="window_id", how="inner"
+    frame = pl.concat([tpm, p95, waiting, _device(context, _sampled(context, shown, here))])
+    return frame.join(here, on="window_id", how="inner").sort(
+        "candidate", "block", "quantity", "second"
     )
-    return frame.sort("users", "candidate", "block", "quantity", "second")
 
 
-def _device(context: Context, windows: Collection[str] | None) -> pl.DataFrame:
-    """Reads and writes a second of the busiest device; stacked devices see the same operations.
+def _sampled(context: Context, shown: _Shown, here: pl.DataFrame) -> Collection[str]:
+    """The windows of a level of which samples are read: of very many those that are seen.
 
-    `windows`: whose; None: all.
+    Samples of thousands that nobody sees would take as long as all the rest.
     """
+    if len(context.evidence.windows) > POINTS_MOST:
+        return {window.id for window in shown.windows}
+    return set(here["window_id"])
+
+
+def _device(context: Context, windows: Collection[str]) -> pl.DataFrame:
+    """Reads and writes a second of the busiest device; stacked devices see the same operations."""
     rates = [metrics.OPERATIONS["read"][0], metrics.OPERATIONS["write"][0]]
     begun = (pl.col("second").round() - 1).cast(pl.Int64).alias("second")
     samples = context.run.samples.of(metrics.BLOCK, rates, windows).filter(pl.col("second") >= 0.5)
@@ -202,9 +201,9 @@ def _wide(here: pl.DataFrame) -> pl.DataFrame:
 
 def _swing(context: Context, block: Block, here: pl.DataFrame) -> str:
     """Between which values the throughput of the block's measured seconds swung."""
-    measured = context.run.seconds.filter(
-        (pl.col("transaction") == "all") & (pl.col("phase") == "measure")
-    ).select("window_id", "second")
+    measured = context.run.seconds.filter(pl.col("phase") == "measure").select(
+        "window_id", "second"
+    )
     valid = [window.id for window in block.windows.values() if window.valid]
     chosen = here.filter((pl.col("quantity") == "tpm") & pl.col("window_id").is_in(valid))
     tpm = chosen.join(measured, on=["window_id", "second"])

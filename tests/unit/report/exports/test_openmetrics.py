@@ -27,7 +27,7 @@ def test_windows_seconds_and_samples_are_there_with_their_numbers(tmp_path: Path
     for row in run.window.iter_rows(named=True):
         assert by_window[row["window_id"]] == (row["tpm"], round(row["measure_to_s"], 3))
     p95 = families["stithy_second_response_p95_seconds"].samples
-    assert len(p95) == run.seconds["response_p95_s"].count()
+    assert len(p95) == run.seconds_by_type["response_p95_s"].count()
     writes = families["stithy_block_write_latency_seconds"].samples
     told = run.series.filter(collector="block", metric="write_latency_s")
     assert len(writes) == told["value"].count()

@@ -22,7 +22,8 @@ def old(root: Path, tmp_path: Path) -> Path:
 
 
 def _frames(run: Run) -> dict[str, pl.DataFrame]:
-    return {table.name: getattr(run, table.name) for table in TABLES if table is not HISTOGRAMS}
+    there = {table.name: getattr(run, table.name) for table in TABLES if table is not HISTOGRAMS}
+    return {**there, "seconds": run.seconds_by_type}
 
 
 def test_the_old_run_is_read_without_a_problem(old: Path) -> None:
