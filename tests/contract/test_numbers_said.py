@@ -5,6 +5,7 @@ their order; a text with a number more, or of which nobody says what its numbers
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -470,7 +471,8 @@ def _head_room(root: Path) -> list[float]:
         "FROM win",
     )
     found = json.loads((root / "manifest.json").read_text())["calibration"]
-    return [share, found["rate_per_s_max"], found["connections"]]
+    most = math.ceil(100 * share) / 100  # "at most" is never rounded down
+    return [most, found["rate_per_s_max"], found["connections"]]
 
 
 def _ledgers(root: Path) -> list[float]:

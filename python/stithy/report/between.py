@@ -13,7 +13,7 @@ from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.parts.lost import files, left_out
 from stithy.report.words.letters import seen, shortened
-from stithy.report.words.wording import DASH, count, measured
+from stithy.report.words.wording import DASH, count, measured, times
 from stithy.results.comparability import (
     Difference,
     NotComparable,
@@ -185,5 +185,11 @@ def interval(found: Change) -> str:
 
 
 def as_change(ratio: float) -> str:
-    """A ratio as a change: `+12.3 %`; beyond tenfold as a factor: `×12`."""
-    return f"×{ratio:.3g}" if ratio >= 10 else f"{(ratio - 1) * 100:+.1f} %"
+    """A ratio as a change: `+12.3 %`, `-0.04 %`; of tenfold or a hundredth on a factor: `×12.4`."""
+    if 10 <= ratio < 1000:
+        return f"×{ratio:.3g}"
+    if not 0.01 <= ratio < 10:
+        return f"×{times(ratio)}"
+    change = 100 * (ratio - 1)
+    decimals = next((each for each in (1, 2, 3) if round(change, each) or not change), 3)
+    return f"{change:+.{decimals}f} %"

@@ -97,6 +97,11 @@ class Context:
         return self.manifest is not None and self.manifest.plan.null
 
     @property
+    def options(self) -> str:
+        """What `stithy run` needs besides the study to do the same again."""
+        return " --null" if self.is_null else ""
+
+    @property
     def not_run(self) -> list[str]:
         """The windows that are missing; those that were not needed are not among them."""
         if self.manifest is None:
@@ -270,8 +275,14 @@ def _window(load: LoadFacts | None) -> str:
 
 
 def _repeats(evidence: Evidence) -> str:
-    most = max((window.block for window in evidence.windows), default=0) + 1
-    return "one window a point, no interval" if most == 1 else plural(most, "block")
+    blocks: dict[int, int] = {}
+    for window in evidence.windows:
+        blocks[window.users] = max(blocks.get(window.users, 0), window.block + 1)
+    least, most = min(blocks.values(), default=1), max(blocks.values(), default=1)
+    if most == 1:
+        return "one window a point, no interval"
+    # A level with fewer must not borrow the certainty of that with most.
+    return plural(most, "block") if least == most else f"{least} to {plural(most, 'block')} a level"
 
 
 def _memory(row: Mapping[str, object]) -> str:

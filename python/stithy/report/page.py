@@ -14,8 +14,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from stithy.analysis.answers.comparisons import pairs_of
 from stithy.analysis.answers.findings import MAIN, findings
 from stithy.analysis.validity.proof import commit_rule
+from stithy.plan.order import williams
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.context import Context
@@ -186,6 +188,8 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         head_room=head_room.sentence(page.context),
         machine=canaries.sentence(page.context),
         canary_floors=canaries.floors(),
+        pairs=pairs_of(page.context.evidence),
+        square=len(williams(max(1, len(page.context.evidence.candidates)))),
         ledgers_proven=ledgers.proven(page.context),
         emulated=drives.profiles(page.context.manifest),
     )

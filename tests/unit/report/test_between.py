@@ -6,7 +6,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.metrics import Quantity
-from stithy.report.between import NAME_MOST, flaws, pairs
+from stithy.report.between import NAME_MOST, as_change, flaws, pairs
 from stithy.report.context import Context, context_of
 from stithy.results.comparability import NotComparable
 from stithy.results.read import read_run
@@ -84,3 +84,16 @@ def test_a_run_without_its_manifest_is_compared_with_nothing(tmp_path: Path) -> 
     for base, other in ((whole, lost), (lost, whole)):
         with pytest.raises(UserError, match="nothing tells what it can be compared with"):
             pairs(base, [other], (), NOPM)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        (1.123, "+12.3 %"), (1.0004, "+0.04 %"), (0.9996, "-0.04 %"), (1.0, "+0.0 %"),
+        (12.4, "×12.4"), (0.0421, "-95.8 %"), (0.00421, "×0.0042"), (0.5, "-50.0 %"),
+        (123456.0, "×123,456"),
+    ],
+)  # fmt: skip
+def test_a_change_is_never_written_as_none(ratio: float, told: str) -> None:
+    """Nor is what is left of a hundredth written as nothing."""
+    assert as_change(ratio) == told

@@ -141,3 +141,11 @@ def test_a_study_without_thresholds_is_an_empty_suite(tmp_path: Path) -> None:
     (suite,) = document(tmp_path, shape_of())
     assert suite.get("tests") == "0"
     assert not suite.findall("testcase")
+
+
+def test_what_was_emulated_is_told_beside_the_thresholds(tmp_path: Path) -> None:
+    """Whoever reads no report must not take an emulated drive for a real one."""
+    shape = Shape(users=(1,), drives={"disk": 0.0}, thresholds=thresholds("disk.nopm_at_1 > 1"))
+    context = context_of(read_run(build_run(tmp_path, shape).root))
+    document = junit_xml(context, judged(context)).decode()
+    assert 'name="note" value="EMULATED drives: disk = ' in document

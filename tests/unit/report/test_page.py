@@ -374,3 +374,23 @@ def test_many_candidates_and_levels_fit(tmp_path: Path) -> None:
     page = read_page(_undrawn(tmp_path, Shape(candidates=names, users=(1, 2), duration_s=3)))
     (summary,) = [table for table in page.tables if table.name == "summary"]
     assert len(summary.rows[0]) == 1 + 6 + 5 + 6
+
+
+def test_a_null_study_is_repeated_as_one(tmp_path: Path) -> None:
+    """Without the option the same file would be another study."""
+    shape = Shape(candidates=("disk", "again"), users=(1,), null=True, duration_s=4, series=False)
+    html = _undrawn(tmp_path / "null", shape)
+    assert "stithy plan study.yaml --null\nstithy run study.yaml --null</code>" in html
+    usual = _undrawn(tmp_path / "usual", replace(shape, null=False))
+    assert "stithy run study.yaml</code>" in usual
+
+
+def test_of_several_candidates_the_page_says_what_choosing_a_pair_costs(tmp_path: Path) -> None:
+    """And after how many blocks their orders are balanced; of two it says neither."""
+    shape = Shape(candidates=("a", "b", "c"), users=(4,), repeat=4, duration_s=4, series=False)
+    html = _undrawn(tmp_path / "three", shape).replace("\N{NO-BREAK SPACE}", " ")
+    assert "they were chosen among 3 pairs after all were measured" in html
+    assert "over a whole one of which (6 blocks) each follows each other equally often" in html
+    two = _undrawn(tmp_path / "two", replace(shape, candidates=("a", "b")))
+    assert "Bonferroni" not in two
+    assert "Williams" not in two

@@ -40,6 +40,8 @@ def test_only_what_was_asked_for_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "report" / "tables" / "summary.csv").exists()
     told = json.loads((tmp_path / "report.json").read_text())
     assert told["version"] == 1
+    assert "not comparable" in told["provenance"]
+    assert "ramp-up" in told["footer"]
     assert told["answer"]["headline"]
     assert told["summary"][0]["users"] == 1
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.chance import holm, repeated_chance
-from stithy.analysis.verdict.decide import DIFFERENT, WRONG_SHARE, Call, Verdict, decide
+from stithy.analysis.verdict.decide import WRONG_SHARE, Verdict, decide, not_borne
 from stithy.analysis.verdict.effect import Effect
 from stithy.analysis.verdict.pair import pairs_among
 from stithy.metrics import DESCRIBED, Quantity
@@ -83,9 +83,8 @@ def _plain(evidence: Evidence, a: str, b: str, users: int, metric: Quantity) -> 
 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
     verdict = compared.verdict
-    if verdict.call in DIFFERENT and share > WRONG_SHARE:
-        because = f"the difference is too small for one of {levels} levels"
-        verdict = replace(verdict, call=Call.UNDECIDED, because=because)
+    if share > WRONG_SHARE:
+        verdict = not_borne(verdict, f"the difference is too small for one of {levels} levels")
     return replace(compared, verdict=verdict, chance_share=share)
 
 

@@ -1,6 +1,6 @@
 """CPUs that are full: by the work of the run, or only together with that of other programs."""
 
-from stithy.analysis.limits.rule import HALF, NEARLY_FULL, Answer, percent, unknown
+from stithy.analysis.limits.rule import HALF, NEARLY_FULL, Answer, at_most, percent, unknown
 from stithy.analysis.limits.sight import Cpus, Sight
 
 
@@ -18,5 +18,5 @@ def judge_cpus(sight: Sight, cpus: Cpus, told: str, wanted: float | None) -> Ans
     told = f"{told} busy {percent(used)} of the time"
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
         return Answer(used, told)
-    told += f", up to {percent(others)} with other programs"
+    told += f", up to {at_most(others)} with other programs"
     return Answer(used, told) if wanted is not None and wanted >= HALF else unknown(told)

@@ -10,6 +10,7 @@ makes a rule unable to speak, which is not the same as a limit that was not ther
 """
 
 from dataclasses import dataclass
+from math import ceil
 
 HALF = 0.5
 """Own: from half on, all else together could at most double the throughput, and nothing else can
@@ -41,6 +42,14 @@ def unknown(because: str) -> Answer:
     Own: missing is never 0.
     """
     return Answer(None, "", because)
+
+
+def at_most(share: float) -> str:
+    """A share of which is said that nothing was more: never rounded down.
+
+    Own: as `percent`.
+    """
+    return f"{ceil(100 * share - 1e-9)} %"
 
 
 def percent(share: float) -> str:

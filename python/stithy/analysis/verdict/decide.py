@@ -8,7 +8,7 @@ from the verdict.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
@@ -80,10 +80,22 @@ def decide(
         because = f"{blocks}, at least {BLOCKS_LEAST} are needed"
         return Verdict(Call.UNDECIDED, count, margin_share, because)
     call = _call(known, math.log1p(margin_share), better)
-    if call in DIFFERENT and among > 1 and (repeated_chance(logs) or 0.0) * among > WRONG_SHARE:
-        because = f"the difference is too small for one chosen among {among}"
-        return Verdict(Call.UNDECIDED, count, margin_share, because)
-    return Verdict(call, count, margin_share, _NOT_TOLD if call is Call.UNDECIDED else None)
+    verdict = Verdict(call, count, margin_share, _NOT_TOLD if call is Call.UNDECIDED else None)
+    if among > 1 and (repeated_chance(logs) or 0.0) * among > WRONG_SHARE:
+        return not_borne(verdict, f"the difference is too small for one chosen among {among}")
+    return verdict
+
+
+def not_borne(verdict: Verdict, because: str) -> Verdict:
+    """The verdict without a difference that is not rare enough to be claimed, for this reason.
+
+    Own: where the interval lies within the margin it still tells that they are equivalent.
+    """
+    if verdict.call not in DIFFERENT:
+        return verdict
+    if verdict.call is Call.NEGLIGIBLE:
+        return replace(verdict, call=Call.EQUIVALENT)
+    return replace(verdict, call=Call.UNDECIDED, because=because)
 
 
 _NOT_TOLD = "the interval holds both 1 and differences beyond the margin"

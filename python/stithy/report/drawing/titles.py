@@ -4,9 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+from stithy.analysis.verdict.chance import repeated_chance
+from stithy.analysis.verdict.decide import WRONG_SHARE
 from stithy.analysis.verdict.effect import Effect, paired_ratio
+from stithy.analysis.verdict.pair import pairs_among
+from stithy.metrics import Quantity
 from stithy.report.context import Context
-from stithy.report.words.wording import listing, rate, times
+from stithy.report.words.wording import factor, listing, rate
 
 Row = Mapping[str, Any]
 Item = TypeVar("Item")
@@ -48,12 +53,15 @@ def compare_title(
     points: Sequence[Row],
     noun: str,
     shown: Callable[[float], str] = rate,
+    *,
+    metric: Quantity | None = None,
 ) -> Title:
     """Which candidate had most of `noun` at the highest level at which at least two have a value.
 
     `lines`, `points`: as a `Panel` has them. With fewer than two candidates to compare it tells
     what the one had, as `shown` writes it; where blocks cannot tell two candidates apart it says
-    so.
+    so, and without a block that has both it tells their values alone. `metric`: where verdicts are
+    told of it, with which a title must agree.
     """
     pair = _farthest(context, lines)
     if pair is None:
@@ -62,21 +70,62 @@ def compare_title(
     at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
-    effect = _paired(points, low["candidate"], high["candidate"], users)
+    ends = low["candidate"], high["candidate"], users
+    effect = _paired(points, *ends) if metric is None else context.evidence.effect(*ends, metric)
     # That of the verdict, which is not quite the ratio of the means.
-    ratio = effect.ratio or high["value"] / low["value"]
-    told_apart = effect.distinguishable
+    if (ratio := effect.ratio) is None:
+        told = [f"{shown(each['value'])} on {each['candidate']}" for each in (low, high)]
+        return Title(f"{_capital(noun)} at {context.level(users)}: {listing(told)}")
+    if ratio < 1:
+        low, high, ratio = high, low, 1 / ratio
+    told_apart = _told_apart(context, effect, pair, points, metric)
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and ratio < CLOSE_FACTOR:
         return Title(f"{at}, {names} are close in {noun}")
-    claim = f"{high['candidate']} has {times(ratio)} times the {noun} of {low['candidate']}"
+    claim = f"{high['candidate']} has {factor(ratio)} times the {noun} of {low['candidate']}"
     return Title(f"{at}, {claim}", ratio)
+
+
+def _told_apart(
+    context: Context,
+    effect: Effect,
+    pair: tuple[Row, Row, int],
+    points: Sequence[Row],
+    metric: Quantity | None,
+) -> bool | None:
+    """Whether a difference may be claimed; None where there are too few blocks to tell.
+
+    The two are those farthest apart of all, and verdicts of levels without the question are
+    adjusted for how many these are: a title claims no more than they do.
+    """
+    apart, chance = effect.distinguishable, repeated_chance(effect.logs)
+    if not apart or chance is None:
+        return apart
+    low, high, users = pair
+    names = {low["candidate"], high["candidate"]}
+    asked = context.evidence.asked
+    is_named = asked.pair is not None and names == set(asked.pair)
+    pairs = 1 if is_named else pairs_among(len(context.evidence.candidates))
+    answers = metric == asked.metric and users == context.level_told
+    levels = 1 if metric is None or answers else _levels_compared(points, names)
+    return chance * pairs * levels <= WRONG_SHARE
+
+
+def _levels_compared(points: Sequence[Row], names: set[str]) -> int:
+    """At how many levels both have blocks enough for a verdict."""
+    blocks: dict[int, dict[str, set[Any]]] = {}
+    for point in points:
+        if point["valid"] and point["candidate"] in names:
+            known = blocks.setdefault(point["users"], {})
+            known.setdefault(point["candidate"], set()).add(point["block"])
+    shared = (set.intersection(*known.values()) for known in blocks.values() if len(known) == 2)
+    return sum(len(each) >= BLOCKS_LEAST for each in shared)
 
 
 def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[float], str]) -> str:
     """The ends of the one line; without one, what is drawn."""
-    named = f"{noun[0].upper()}{noun[1:]}"
+    named = _capital(noun)
     names = {row["candidate"] for row in lines}
     if len(names) != 1:
         return f"{named} against {context.level_name.lower()}"
@@ -84,6 +133,10 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
     ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
     told = [f"{shown(row['value'])} at {context.level(row['users'])}" for row in ends]
     return f"{named}: {listing(told)} with {names.pop()}"
+
+
+def _capital(noun: str) -> str:
+    return f"{noun[0].upper()}{noun[1:]}"
 
 
 def _paired(points: Sequence[Row], low: str, high: str, users: int) -> Effect:

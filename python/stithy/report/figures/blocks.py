@@ -19,6 +19,7 @@ from stithy.report.drawing.claims import claimed, why_none
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.apart import told_apart
 from stithy.report.words.wording import exactly, finely, plural
 
 NAME = "blocks"
@@ -111,17 +112,21 @@ def _why(stages: Sequence[Stage]) -> str:
     """What ended it, or what is still in the way, in numbers."""
     found = decided_from(stages)
     stage = found or stages[-1]
-    at = f"At {stage.blocks} blocks the mean was {finely(math.exp(stage.mean))}"
+    mean, boundary = _apart(_factor(stage.mean), _boundary(stage))
+    at = f"At {stage.blocks} blocks the mean was {mean}"
     low, high = _ends(stage)
     if found is not None and stage.verdict.call in DIFFERENT:
-        return f"{at}, beyond the boundary of {finely(_boundary(stage))}."
+        return f"{at}, beyond the boundary of {boundary}."
     interval = f"the interval {finely(low or 0.0)} to {finely(high or 0.0)}"
     if found is not None:
         return f"{at} and {interval}, within the margin."
-    return (
-        f"{at}, not beyond the boundary of {finely(_boundary(stage))}, and {interval}, not within "
-        "the margin."
-    )
+    return f"{at}, not beyond the boundary of {boundary}, and {interval}, not within the margin."
+
+
+def _apart(mean: float, boundary: float) -> tuple[str, str]:
+    """Both as they are written, with so many digits that it shows on which side the mean lies."""
+    told = finely(mean), finely(boundary)
+    return told if told[0] != told[1] or mean == boundary else told_apart(mean, boundary, "")
 
 
 def _boundary(stage: Stage) -> float:

@@ -8,7 +8,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from stithy.analysis.answers.comparisons import comparisons
+from stithy.analysis.answers.findings import question
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.analysis.verdict.effect import Effect
 from stithy.metrics import NOPM, Quantity
 from stithy.report.context import Context
@@ -23,10 +26,11 @@ from stithy.report.drawing.chart import (
     users_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.titles import CLOSE_FACTOR
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.letters import shortened
-from stithy.report.words.wording import times
+from stithy.report.words.wording import factor
 
 NAME = "effect"
 ORDER = 12
@@ -117,20 +121,32 @@ def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
     if len(names) > 1 or len(rows) < 2:
         return f"{_capital(metric.noun)} relative to {first}"
     of = "" if metric == NOPM else f" in {metric.noun}"
-    told_apart = [row for row in rows if not _holds_one(row)]
+    claimed = _claimed(context, metric)
+    told_apart = [row for row in rows if _is_told(row, claimed)]
     name = rows[0]["candidate"]
     if not told_apart:
-        return f"{name} and {first} are not distinguishable at any level{of}"
+        close = any(row["low"] is None for row in rows)
+        how = "close at every level" if close else "not distinguishable at any level"
+        return f"{name} and {first} are {how}{of}"
     low = min(told_apart, key=lambda row: (row["value"], row["users"]))
     high = max(told_apart, key=lambda row: (row["value"], -row["users"]))
     ends = [low] if low is high else [low, high]
-    parts = [f"{times(row['value'])} times at {context.level(row['users'])}" for row in ends]
+    parts = [f"{factor(row['value'])} times at {context.level(row['users'])}" for row in ends]
     return f"{name} against {first}{of}: {', '.join(parts)}"
 
 
-def _holds_one(row: dict[str, Any]) -> bool:
-    """Whether there is an interval and it includes 1."""
-    return row["low"] is not None and row["low"] <= 1 <= row["high"]
+def _claimed(context: Context, metric: Quantity) -> set[int]:
+    """The levels at which a verdict claims a difference."""
+    found = comparisons(context.evidence, question(context.evidence))
+    return {e.users for e in found if e.metric == metric and e.verdict.call in DIFFERENT}
+
+
+def _is_told(row: dict[str, Any], claimed: set[int]) -> bool:
+    """Whether a title may tell of a ratio: by its verdict; if large, of too few blocks for one."""
+    if row["pairs"] >= BLOCKS_LEAST:
+        return row["users"] in claimed
+    holds_one = row["low"] is not None and row["low"] <= 1 <= row["high"]
+    return not holds_one and not 1 / CLOSE_FACTOR < row["value"] < CLOSE_FACTOR
 
 
 def _certainty(rows: Rows) -> str:

@@ -205,7 +205,7 @@ def _row(context: Context, index: int, each: Compared, domain: ratios.Domain) ->
 
 def _factor(ratio: float) -> str:
     """With three decimals near 1."""
-    return finely(ratio) if 0.5 < ratio < 2 else times(ratio) if ratio >= 1 else f"{ratio:.3g}"
+    return finely(ratio) if ratio < 2 else times(ratio)
 
 
 def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from stithy.metrics import ALL
+from stithy.metrics import ALL, P95
 from stithy.report.context import Context
 from stithy.report.drawing.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
 from stithy.report.drawing.compose import Drawing, Rows, Spec, above, beside
@@ -32,7 +32,8 @@ def _together(context: Context) -> Drawn:
     rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
         return Absent("response-by-users", "response times", "no window has response times")
-    title = compare_title(context, *series["p95"], "95th percentile of response time", shown=took)
+    noun = "95th percentile of response time"
+    title = compare_title(context, *series["p95"], noun, shown=took, metric=P95)
     drawing = Drawing()
     return Figure(
         name="response-by-users",
@@ -86,7 +87,10 @@ def _by_transaction(context: Context) -> Drawn:
 
 
 def _slowest(context: Context, kinds: list[str]) -> str:
-    """Which type took longest at the highest level, and how long on each candidate."""
+    """Which type took longest at the highest level, and how long on each candidate.
+
+    Where it is not the slowest on every one, the title says on which one it was.
+    """
     evidence = context.evidence
     times_s = {
         (users, kind, name): value
@@ -99,10 +103,12 @@ def _slowest(context: Context, kinds: list[str]) -> str:
         return f"Response times of the {len(kinds)} transaction types"
     highest = max(users for users, _, _ in times_s)
     here = {(kind, name): s for (users, kind, name), s in times_s.items() if users == highest}
-    slowest, _ = max(here, key=lambda key: here[key])
+    slowest, on = max(here, key=lambda key: here[key])
     of_it = {name: s for (kind, name), s in here.items() if kind == slowest}
+    others = any(s > of_it.get(name, 0.0) for (_, name), s in here.items())
+    who = f"{slowest} on {on}" if others else slowest
     each = named([*of_it], of_it.__getitem__, lambda name: f"{took(of_it[name])} on {name}")
-    return f"At {context.level(highest)}, {slowest} takes longest: its 95th percentile is {each}"
+    return f"At {context.level(highest)}, {who} takes longest: its 95th percentile is {each}"
 
 
 def _row(

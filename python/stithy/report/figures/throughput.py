@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from stithy.metrics import Quantity
 from stithy.report.context import Context
 from stithy.report.drawing.chart import Axis, Panel, by_users, domain_of, window_rows
 from stithy.report.drawing.compose import Drawing, Rows
@@ -58,7 +59,8 @@ def _one(context: Context, measure: _Measure) -> Drawn:
     if measure.each_user and context.is_open:
         because = "at a rate transactions belong to no user"
         return Absent(measure.name, measure.noun, because)
-    title = compare_title(context, lines, points, measure.noun)
+    metric = None if measure.each_user else Quantity(measure.metric)
+    title = compare_title(context, lines, points, measure.noun, metric=metric)
     drawing = Drawing()
     chart = by_users(
         context,

@@ -5,6 +5,7 @@ from typing import Any
 
 from stithy.report.page import Page
 from stithy.report.parts.other_runs import as_values
+from stithy.report.words.provenance import provenance
 
 NAME = "json"
 
@@ -38,6 +39,8 @@ def _run(page: Page) -> dict[str, Any]:
     return {
         "question": manifest.question if manifest else None,
         "label": page.context.label,
+        "footer": page.context.footer,
+        "provenance": provenance(manifest),
         "started_at_s": manifest.started_at_s if manifest else None,
         "stithy_version": manifest.stithy_version if manifest else None,
         "seed": manifest.seed if manifest else None,

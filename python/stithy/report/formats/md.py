@@ -73,7 +73,7 @@ def _repeat(page: Page) -> Iterator[str]:
     yield (
         f"To repeat it, run this study with Stithy {escaped(manifest.stithy_version)} (seed "
         f"{manifest.seed}, comparability key {escaped(manifest.comparability_key)}): "
-        "`stithy run study.yaml`"
+        f"`stithy run study.yaml{page.context.options}`"
     )
     if page.context.run.study:
         study = code(page.context.run.study)

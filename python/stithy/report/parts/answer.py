@@ -38,10 +38,12 @@ class Answer:
 def main_findings(context: Context) -> tuple[str, ...]:
     """The main findings of a run as sentences, most important first: at most three.
 
-    Before them stands the label of the run, where it has one.
+    Before them stands what must stand beside every number: the label of the run, where it has one,
+    and which drives are emulated.
     """
     found = sentences(findings(context.evidence, context.limited)[:MAIN], context.level_unit)
-    return (f"{context.label}.", *found) if context.label else found
+    notes = (context.label, drives.footer(context.manifest))
+    return (*(f"{each}." for each in notes if each), *found)
 
 
 def sentences(found: Sequence[Finding], unit: str) -> tuple[str, ...]:
@@ -142,8 +144,11 @@ def _unfinished(context: Context) -> Iterator[str]:
         yield "The manifest could not be read: configuration and environment are not known."
         return
     if absent := len(context.not_run):
-        planned = plural(len(manifest.plan.windows), "planned window")
-        yield f"{absent} of {planned} {_gone(absent, finished=context.is_finished)}."
+        plan = manifest.plan
+        # What was wanted only once something had been measured was not planned.
+        what = "wanted window" if plan.further else "planned window"
+        wanted = plural(len(plan.windows) + len(plan.further), what)
+        yield f"{absent} of {wanted} {_gone(absent, finished=context.is_finished)}."
     if manifest.end in ("interrupted", "failed"):
         because = f": {manifest.end_because}" if manifest.end_because else ""
         verb = "was" if manifest.end == "interrupted" else "has"

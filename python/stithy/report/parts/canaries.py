@@ -7,7 +7,7 @@ import polars as pl
 from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import listing, percent, plural
+from stithy.report.words.wording import at_most, listing, percent, plural
 
 
 def table(context: Context) -> PageTable:
@@ -98,10 +98,10 @@ def _odd_ones(canaries: Sequence[Canary]) -> str:
             f"Before each of {plural(len(canaries), 'block')} the machine did its canary's work as "
             f"usual: {_spread(canaries)}."
         )
-    one = "one block" if len(odd) == 1 else f"{len(odd)} blocks"
+    one, marked = ("one block", "it is") if len(odd) == 1 else (f"{len(odd)} blocks", "these are")
     return (
         f"Before {one} of {len(canaries)} the machine did its canary's work otherwise than usual; "
-        "these are marked."
+        f"{marked} marked."
     )
 
 
@@ -112,7 +112,7 @@ def _spread(canaries: Sequence[Canary]) -> str:
         known = [each.shares[gauge.column] for each in canaries if gauge.column in each.shares]
         if known:
             of = " of the median" if not parts else ""
-            parts.append(f"{gauge.what} within {percent(max(map(abs, known)))}{of}")
+            parts.append(f"{gauge.what} within {at_most(max(map(abs, known)))}{of}")
     return ", ".join(parts)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stithy.analysis.answers.findings import Limits, limits_of
 from stithy.analysis.limits.level import Cause, words
 from stithy.report.context import Context
-from stithy.report.words.wording import listing, percent, plural, times
+from stithy.report.words.wording import at_most, listing, plural, times_at_most
 
 
 def flaws(context: Context) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _told(cause: Cause, *, is_open: bool) -> str:
         return f"{who}: it is no storage result{_ADVICE.get(cause.limit, '')}"
     if cause.limit != "users" or cause.storage_share is None or cause.storage_share >= 1:
         return f"{who}; what part the storage has in it is not known"
-    share, most = percent(cause.storage_share), times(1 / (1 - cause.storage_share))
+    share, most = at_most(cause.storage_share), times_at_most(1 / (1 - cause.storage_share))
     return (
         f"{who}: storage took at most {share} of their time, so that one which takes none would "
         f"give at most {most} times as much"

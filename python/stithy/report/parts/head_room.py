@@ -1,5 +1,6 @@
 """What each window asked of the driver, beside what the driver was shown to sustain."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import polars as pl
@@ -7,7 +8,7 @@ import polars as pl
 from stithy.analysis.validity.head_room import HeadRoom, head_room
 from stithy.report.context import Context
 from stithy.report.tables import Show
-from stithy.report.words.wording import count, percent, plural
+from stithy.report.words.wording import at_most, count, percent, plural
 from stithy.results.manifest import CalibrationFacts
 
 
@@ -73,18 +74,18 @@ def _enough(context: Context, facts: CalibrationFacts) -> Told:
     plain = context.load is not None and not context.load.procedures
     more = "; as plain SQL a transaction takes several answers, so it was asked for more"
     text = (
-        f"The driver used at most {_shares(most)} that it was shown to sustain on this host "
-        f"({_limits(facts)}){more if plain else ''}."
+        f"The driver used at most {_shares(most, at_most)} that it was shown to sustain on this "
+        f"host ({_limits(facts)}){more if plain else ''}."
     )
     return Told(text, plain)
 
 
-def _shares(found: HeadRoom) -> str:
+def _shares(found: HeadRoom, shown: Callable[[float], str] = percent) -> str:
     parts = []
     if found.rate_share is not None:
-        parts.append(f"{percent(found.rate_share)} of the rate")
+        parts.append(f"{shown(found.rate_share)} of the rate")
     if found.users_share is not None:
-        parts.append(f"{percent(found.users_share)} of the users")
+        parts.append(f"{shown(found.users_share)} of the users")
     return " and ".join(parts)
 
 

@@ -61,7 +61,7 @@ def proven(context: Context) -> str | None:
     if context.run.ledger.is_empty() or list(flaws(context)):
         return None
     totals = _totals(context)
-    deals = listing([f"{count(n['acknowledged'])} {deal}s" for deal, n in totals.items()])
+    deals = listing([plural(n["acknowledged"], deal) for deal, n in totals.items()])
     doubt, found = (sum(n[key] for n in totals.values()) for key in ("in_doubt", "in_doubt_found"))
     verb = "was" if doubt == 1 else "were"
     doubts = f"; {count(doubt)} {verb} in doubt, {count(found)} of them found" if doubt else ""

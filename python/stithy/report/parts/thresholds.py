@@ -5,14 +5,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
-from stithy.metrics import Unit
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.apart import told_apart
 from stithy.report.words.wording import DASH, duration, measured
-from stithy.thresholds import Constant, Side, decimal
-
-DIGITS_MOST = 17
-"""Own: as many as tell any two numbers apart."""
+from stithy.thresholds import Constant, Side
 
 MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
 
@@ -50,14 +47,8 @@ def shown(judgement: Judgement) -> tuple[str, str]:
     if left is not None and right is not None and left != right:
         unit = threshold.unit
         if measured(left, unit) == measured(right, unit):
-            return _told_apart(left, right, unit)
+            return told_apart(left, right, unit)
     return _shown(left, threshold.left), _shown(right, threshold.right)
-
-
-def _told_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
-    digits = range(4, DIGITS_MOST + 1)
-    both = ((_exact(left, unit, each), _exact(right, unit, each)) for each in digits)
-    return next(each for each in both if each[0] != each[1])
 
 
 def _shown(value: float | None, side: Side) -> str:
@@ -66,13 +57,6 @@ def _shown(value: float | None, side: Side) -> str:
     if isinstance(side, Constant) and side.unit == "s":
         return duration(value)
     return measured(value, side.unit)
-
-
-def _exact(value: float, unit: Unit, digits: int) -> str:
-    short = decimal(float(f"{value:.{digits}g}"))
-    if unit in ("1/min", "1/s"):
-        return f"{short}{unit.removeprefix('1')}"
-    return f"{short} {unit}" if unit in ("s", "B", "B/s") else short
 
 
 def table(judgements: Sequence[Judgement]) -> PageTable:

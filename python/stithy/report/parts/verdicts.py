@@ -81,7 +81,7 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
                 "blocks_needed": checks.blocks_needed,
             })  # fmt: skip
     shows = (
-        *_shows(context), Show("lag_1", "Lag-1 correlation", "ratio"),
+        *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
         Show("widened", "Interval widened by", "ratio"),
         Show("chance_share", "As much by chance", "chance"),
         Show("sign_flip_share", "by random signs", "chance"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from stithy.analysis.answers.findings import Comparison
 from stithy.analysis.verdict.decide import Call
 from stithy.report.words import phrases
-from stithy.report.words.wording import exactly, finely, plural, times
+from stithy.report.words.wording import decimals_beside_one, exactly, factor, plural, times
 
 NAME = "comparison"
 
@@ -111,10 +111,9 @@ def _too_few(finding: Comparison, turned: _Turned) -> str:
     text = f"{_measured(finding, turned)}; undecided: {finding.verdict.because}"
     if turned.bounds is None:
         return text
-    low, high = turned.bounds
+    low, high = _alike_written(turned.bounds)
     return (
-        f"{text} (plain t interval of the ratio of {turned.more} to {turned.less}: "
-        f"{times(low)} to {times(high)})"
+        f"{text} (plain t interval of the ratio of {turned.more} to {turned.less}: {low} to {high})"
     )
 
 
@@ -129,18 +128,15 @@ def _measured(finding: Comparison, turned: _Turned) -> str:
 
 
 def _claim(finding: Comparison, turned: _Turned) -> str:
-    said = phrases.claim(finding.metric, turned.more, turned.less, _ratio(turned.factor))
-    top, bottom = (phrases.value(finding.metric, each) for each in turned.values)
+    said = phrases.claim(finding.metric, turned.more, turned.less, factor(turned.factor))
+    top, bottom = phrases.both(finding.metric, turned.values)
+    if turned.top < turned.bottom:
+        return f"{said}, block by block, though not over all windows ({top} against {bottom})"
     return f"{said} ({top} against {bottom})"
 
 
 def _values(finding: Comparison, turned: _Turned) -> str:
     return phrases.values(finding.metric, turned.names, turned.values)
-
-
-def _ratio(ratio: float) -> str:
-    """A factor near 1 with the digits that tell it from 1."""
-    return times(ratio) if abs(ratio - 1) >= CLOSE_SHARE else finely(ratio)
 
 
 def _interval(finding: Comparison, turned: _Turned) -> str:
@@ -156,7 +152,9 @@ def _interval(finding: Comparison, turned: _Turned) -> str:
 
 def _alike_written(bounds: Bounds) -> tuple[str, str]:
     """Both ends with as many decimals: those that the one nearer to 1 needs to be told from it."""
-    near = any(abs(bound - 1) < CLOSE_SHARE for bound in bounds)
-    decimals = 3 if near else 2 if bounds[0] < 2 else 1
-    low, high = (f"{bound:.{decimals}f}" if bound < 10 else times(bound) for bound in bounds)
+    near = [bound for bound in bounds if abs(bound - 1) < CLOSE_SHARE]
+    decimals = max(map(decimals_beside_one, near), default=2 if bounds[0] < 2 else 1)
+    low, high = (
+        f"{bound:.{decimals}f}" if CLOSE_SHARE <= bound < 10 else times(bound) for bound in bounds
+    )
     return low, high

@@ -16,7 +16,7 @@ def say(finding: Growth, unit: str) -> str:
     if len(known) > DETAILED:
         ordered = sorted(known, key=lambda each: each[1])
         told = listing([f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])])
-        told += f", of the other {len(known) - 2} by factors between"
+        told += f", those of the other {len(known) - 2} lie between"
     else:
         told = listing([f"{name} {_factor(factor)}" for name, factor in known])
     missing = [name for name, factor in finding.factors if factor is None]
@@ -30,4 +30,6 @@ def say(finding: Growth, unit: str) -> str:
 
 
 def _factor(factor: float) -> str:
-    return f"grew {times(factor)} times" if factor >= 1 else f"fell to {times(factor)} times"
+    if times(factor) == times(1):
+        return "stayed within 0.5 %"
+    return f"{'grew' if factor > 1 else 'fell'} to {times(factor)} times"

@@ -2,6 +2,7 @@
 
 from stithy.analysis.search.bracket import WINDOWS_ENOUGH
 from stithy.analysis.search.served import Capacity, Served
+from stithy.report.words.apart import told_apart
 from stithy.report.words.wording import duration, listing, plural, took
 
 NAME = "served"
@@ -23,7 +24,7 @@ def _capacity(finding: Served, of: Capacity, unit: str) -> str:
     if of.cut_off:
         return f"{of.candidate} serves {served} {within} so far: its search was cut off"
     if of.high is not None:
-        value = took(of.high.value_s)
+        value = _beyond(of.high.value_s, limit.limit_s)
         return (
             f"{of.candidate} serves {served} {within} (at {of.high.users:,}, {limit.name} is "
             f"{value})"
@@ -34,16 +35,23 @@ def _capacity(finding: Served, of: Capacity, unit: str) -> str:
     return f"{text}; at {of.stopped_at:,} {of.because}"
 
 
+def _beyond(value_s: float, limit_s: float) -> str:
+    """What missed the limit, so that it never reads as the limit itself."""
+    if took(value_s) == took(limit_s) and value_s != limit_s:
+        return told_apart(value_s, limit_s, "s")[0]
+    return took(value_s)
+
+
 def _none(finding: Served, of: Capacity, unit: str, within: str) -> str:
     """Nothing obeyed: that is either the storage's doing, or nobody can tell."""
     limit, least = finding.search.limit, finding.search.users_least
     if of.high is not None and of.high.users == least:
         even = "even " if least == 1 else ""
-        value = f"{limit.name} is {took(of.high.value_s)}"
+        value = f"{limit.name} is {_beyond(of.high.value_s, limit.limit_s)}"
         return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
     if of.high is not None:
-        value = f"at {of.high.users:,}, {limit.name} is {took(of.high.value_s)}"
-        return f"no level of {of.candidate} is sure to be {within} ({value})"
+        value = f"{limit.name} is {_beyond(of.high.value_s, limit.limit_s)}"
+        return f"no level of {of.candidate} is sure to be {within} (at {of.high.users:,}, {value})"
     because = of.because or "its search was cut off"
     at = least if of.stopped_at is None else of.stopped_at
     return f"whether {of.candidate} serves {plural(at, unit)} {within} is not known: {because}"

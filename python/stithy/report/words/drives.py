@@ -114,7 +114,8 @@ def _said(drive: DriveFacts) -> str:
         )
     assumed = "None of its numbers is assumed."
     if drive.assumed:
+        verb = "is" if len(drive.assumed) == 1 else "are"
         assumed = (
-            f"Assumed are {listing(list(drive.assumed))}; its other numbers name their source."
+            f"Assumed {verb} {listing(list(drive.assumed))}; its other numbers name their source."
         )
     return f"{drive.profile_name} describes {drive.title}. {assumed}{model}"

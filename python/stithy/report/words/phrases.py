@@ -4,6 +4,7 @@
 """
 
 from stithy.metrics import Metric, Quantity
+from stithy.report.words.apart import told_apart
 from stithy.report.words.wording import count, measured
 
 
@@ -11,6 +12,19 @@ def value(quantity: Quantity, number: float) -> str:
     """A number with its unit, which what is counted a minute has in its name."""
     unit = quantity.known.unit
     return count(number) if unit == "1/min" else measured(number, unit)
+
+
+def both(quantity: Quantity, numbers: tuple[float, float]) -> tuple[str, str]:
+    """Two numbers with their unit, and so many digits that those which differ read so."""
+    first, second = (value(quantity, number) for number in numbers)
+    if first != second or numbers[0] == numbers[1]:
+        return first, second
+    unit = quantity.known.unit
+    if unit == "share":
+        first, second = told_apart(100 * numbers[0], 100 * numbers[1], "")
+        return f"{first} %", f"{second} %"
+    first, second = told_apart(*numbers, unit)
+    return first.removesuffix("/min"), second.removesuffix("/min")
 
 
 def claim(quantity: Quantity, more: str, less: str, factor: str) -> str:
@@ -24,7 +38,7 @@ def claim(quantity: Quantity, more: str, less: str, factor: str) -> str:
 
 def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
     """What each of two candidates has."""
-    first, second = (value(quantity, number) for number in numbers)
+    first, second = both(quantity, numbers)
     if _is_counted(quantity.known):
         return f"{_the(quantity)} of {of[0]} and {of[1]} were {first} and {second}"
     return f"{_the(quantity)} {_verb(quantity.known)} {first} on {of[0]} and {second} on {of[1]}"

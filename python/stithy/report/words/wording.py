@@ -1,5 +1,6 @@
 """Numbers and lists as people read them, the same everywhere on the page."""
 
+import math
 from collections.abc import Sequence
 
 from stithy.metrics import Unit
@@ -14,16 +15,68 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+RATIO_LEAST, RATIO_MOST = 0.001, 1e6
+"""Own: beyond these a ratio has no digits that anybody would read; it is told to lie beyond."""
+
+NEAR_SHARE, DECIMALS_NEAR, DECIMALS_MOST = 0.1, 3, 6
+"""Own: so near to 1 a factor is written with more decimals, until it does not read as 1."""
+
+
 def times(ratio: float) -> str:
-    """A factor with the digits that one window supports: `1.08`, `3.1`, `12`."""
+    """A factor with the digits that one window supports: `1.08`, `3.1`, `12`, `0.042`."""
+    if not RATIO_LEAST <= ratio <= RATIO_MOST:
+        return _beyond(ratio)
     if ratio >= 10:
         return f"{ratio:,.0f}"
+    if ratio < NEAR_SHARE:
+        return f"{ratio:.2g}"
     return f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
 
 
+def in_table(ratio: float) -> str:
+    """A factor in a column of others: `1.08`, `3.09`, `12.40`."""
+    return f"{ratio:.2f}" if NEAR_SHARE <= ratio < 100 else times(ratio)
+
+
 def finely(ratio: float) -> str:
-    """A factor near 1, with a digit more than `times` has: `0.986`, `1.012`."""
-    return f"{ratio:.3f}"
+    """A factor with a digit more than `times` has; one beside 1 never reads as 1: `1.0004`."""
+    if not RATIO_LEAST <= ratio <= RATIO_MOST:
+        return _beyond(ratio)
+    if ratio >= 100:
+        return f"{ratio:,.0f}"
+    if ratio < NEAR_SHARE:
+        return f"{ratio:.3g}"
+    return f"{ratio:.{decimals_beside_one(ratio)}f}"
+
+
+def factor(ratio: float) -> str:
+    """A factor as a claim has it: near 1 with the digits that tell it from 1."""
+    return times(ratio) if abs(ratio - 1) >= NEAR_SHARE else finely(ratio)
+
+
+def decimals_beside_one(ratio: float) -> int:
+    """As many decimals as tell a ratio from 1: three, unless it is nearer to it."""
+    wanted = range(DECIMALS_NEAR, DECIMALS_MOST)
+    return next((each for each in wanted if ratio == 1 or round(ratio, each) != 1), DECIMALS_MOST)
+
+
+def _beyond(ratio: float) -> str:
+    """`under 0.001`, `over 1,000,000`; 0 as it is."""
+    if ratio > RATIO_MOST:
+        return f"over {RATIO_MOST:,.0f}"
+    return f"under {RATIO_LEAST:g}" if ratio > 0 else f"{ratio:.3f}"
+
+
+def at_most(share: float) -> str:
+    """A share as per cent, of which is said that nothing was more: never rounded down."""
+    steps = 10 if share < 0.01 else 1
+    return percent(math.ceil(100 * steps * share - 1e-9) / steps / 100)
+
+
+def times_at_most(ratio: float) -> str:
+    """A factor of 1 or more, of which is said that nothing was more: never rounded down."""
+    steps = 100 if ratio < 2 else 10 if ratio < 10 else 1
+    return times(math.ceil(steps * ratio - 1e-9) / steps)
 
 
 def percent(share: float) -> str:

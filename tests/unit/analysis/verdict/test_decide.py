@@ -80,3 +80,14 @@ def test_no_verdict_contradicts_its_interval(logs: list[float]) -> None:
     assert decide([-d for d in logs]).call is {
         Call.BETTER: Call.WORSE, Call.WORSE: Call.BETTER,
     }.get(call, call)  # fmt: skip
+
+
+def test_a_difference_within_the_margin_that_is_not_borne_is_equivalence() -> None:
+    """The interval tells that, whatever the pair was chosen from; no difference is claimed."""
+    logs = _around(1.01, 0.004, 6)
+    assert decide(logs).call is Call.NEGLIGIBLE
+    chosen = decide(logs, among=45)
+    assert (chosen.call, chosen.because) == (Call.EQUIVALENT, None)
+    large = decide([5 * each for each in logs], among=45)
+    assert large.call is Call.UNDECIDED
+    assert large.because == "the difference is too small for one chosen among 45"

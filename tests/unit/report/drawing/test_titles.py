@@ -70,3 +70,44 @@ def test_a_single_candidate_is_told_of_alone(context: Context) -> None:
     assert title.text == "Orders per minute: 1,000 at 1 user and 4,000 at 4 users with disk"
     title = compare_title(context, [], [], "orders per minute")
     assert title.text == "Orders per minute against virtual users"
+
+
+def test_without_a_block_that_has_both_values_are_told_and_no_factor(context: Context) -> None:
+    """Windows of other blocks are no pair, however large the ratio of their means."""
+    points = [*_points(4, [10], []), {**_points(4, [], [31])[0], "block": 1}]
+    title = compare_title(context, _lines(4, 10, 31), points, "orders")
+    assert title.text == "Orders at 4 users: 10 on disk and 31 on memory"
+    assert title.ratio is None
+
+
+def test_blocks_that_lie_the_other_way_than_means_turn_the_title(context: Context) -> None:
+    """What is claimed is what the blocks tell."""
+    points = _points(4, [30, 30, 30, 31], [10, 10, 10, 10.4])
+    title = compare_title(context, _lines(4, 10, 31), points, "orders")
+    assert title.text == "At 4 users, disk has 3.0 times the orders of memory"
+
+
+def test_the_farthest_of_many_is_claimed_only_if_it_is_rare_enough(tmp_path: Path) -> None:
+    """Of ten equal candidates the farthest two differ by chance: a title says no more of them."""
+    names = tuple("abcdefghij")
+    build_run(tmp_path, Shape(candidates=names, users=(4,), duration_s=3, series=False))
+    many = context_of(read_run(tmp_path))
+    ratios = (1.025, 1.038, 1.026, 1.038)
+    points = [
+        {"users": 4, "candidate": name, "block": block, "value": value, "valid": True}
+        for block, ratio in enumerate(ratios)
+        for name, value in (("a", 100.0), ("b", 100.0 * ratio))
+    ]
+    lines = [
+        {"users": 4, "candidate": "a", "value": 100.0},
+        {"users": 4, "candidate": "b", "value": 103.2},
+    ]
+    alone = compare_title(_two_of(tmp_path / "two"), lines, points, "orders")
+    assert alone.text == "At 4 users, b has 1.032 times the orders of a"
+    title = compare_title(many, lines, points, "orders")
+    assert title.text == "At 4 users, a and b are not distinguishable in orders"
+
+
+def _two_of(root: Path) -> Context:
+    shape = Shape(candidates=("a", "b"), users=(4,), duration_s=3, series=False)
+    return context_of(read_run(build_run(root, shape).root))

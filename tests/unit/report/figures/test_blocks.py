@@ -1,6 +1,7 @@
 """How the verdict came about: every look worked out again from the windows' files."""
 
 import math
+import re
 from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
@@ -176,3 +177,16 @@ def test_where_no_verdict_is_looked_for_it_says_why(
     found = drawn(tmp_path, shape)
     assert isinstance(found, Absent)
     assert found.because == because
+
+
+def test_a_mean_at_its_boundary_is_written_with_the_digits_that_tell_on_which_side(
+    tmp_path: Path,
+) -> None:
+    """1.020 is not beyond 1.020."""
+    spread = 0.01
+    edge = 5.54 * 1.3 * spread * math.sqrt(4 / 3) / 2
+    logs = [edge * 0.9999 + (spread if n % 2 else -spread) for n in range(4)]
+    found = figure(tmp_path, [math.exp(each) for each in logs])
+    seen = re.search(r"the mean was (\S+), not beyond the boundary of ([\d.]+),", found.caption)
+    assert seen is not None
+    assert float(seen[1]) < float(seen[2])

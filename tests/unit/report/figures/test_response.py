@@ -3,12 +3,17 @@
 import json
 from pathlib import Path
 
-from stithy.report.context import Context
+import polars as pl
+
+from stithy.report.context import Context, context_of
 from stithy.report.figure import Figure
 from stithy.report.figures.response import draw
 from stithy.results.manifest import SearchFacts
+from stithy.results.read import read_run
+from stithy.results.tables import TRANSACTIONS
+from stithy.results.write import write_table
 from support.drawn import context_built
-from support.sample_run import Shape
+from support.sample_run import Shape, build_run, window_id
 
 
 def _context(root: Path, transaction: str | None) -> Context:
@@ -56,3 +61,18 @@ def test_without_a_limit_there_is_no_line(tmp_path: Path) -> None:
     together, by_type = _figures(_context(tmp_path, None))
     assert (_lines(together), _lines(by_type)) == (0, 0)
     assert "broken line" not in together.caption + by_type.caption
+
+
+def test_a_type_that_is_not_the_slowest_on_every_candidate_is_told_with_its_candidate(
+    tmp_path: Path,
+) -> None:
+    """Delivery takes longest on disk; on memory another one does."""
+    root = build_run(tmp_path / "run", Shape(users=(4,), duration_s=2, series=False)).root
+    assert "users, delivery takes longest: its" in _figures(context_of(read_run(root)))[1].title
+    path = root / "windows" / window_id("memory", 4, 0) / "transactions.parquet"
+    payment = pl.col("transaction") == "payment"
+    slow = pl.when(payment).then(pl.col("response_p95_s") * 4).otherwise(pl.col("response_p95_s"))
+    frame = pl.read_parquet(path).with_columns(response_p95_s=slow)
+    write_table(path, TRANSACTIONS, frame.to_dicts())
+    title = _figures(context_of(read_run(root)))[1].title
+    assert "users, delivery on disk takes longest: its 95th percentile is" in title

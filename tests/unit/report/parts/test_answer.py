@@ -56,3 +56,14 @@ def test_a_null_study_that_finds_a_difference_says_that_it_is_an_error(tmp_path:
     first = _flaws(tmp_path / "null")[0]
     assert first.startswith("This is a null study: both names are one candidate")
     assert "an error of the measurement and not of the storage" in first
+
+
+def test_windows_that_were_wanted_later_are_among_those_that_are_counted(tmp_path: Path) -> None:
+    """Else more would be missing than there were to be."""
+    left_out = frozenset(window_id(name, 13, 0, 1) for name in SHAPE.candidates)
+    shape = replace(
+        SHAPE, again=frozenset({(13, 0)}), left_out=left_out, end="interrupted",
+        end_because="Ctrl-C",
+    )  # fmt: skip
+    build_run(tmp_path, shape)
+    assert "2 of 4 wanted windows were not run." in _flaws(tmp_path)

@@ -1,5 +1,6 @@
 """What a reader is told of the machine beneath the blocks."""
 
+import re
 from pathlib import Path
 
 from stithy.report.context import Context, context_of
@@ -80,3 +81,14 @@ def test_the_page_has_them_where_it_tells_how_sure_it_is(tmp_path: Path) -> None
     alone = build(context(tmp_path / "alone", Shape(candidates=("disk",), users=(4,), repeat=4)))
     page = render(alone, dict.fromkeys((each.name for each in alone.figures), ""))
     assert page.index('id="validity"') < page.index(heading)
+
+
+def test_within_is_never_less_than_the_farthest(tmp_path: Path) -> None:
+    """And one odd block is told in the singular."""
+    told = str(sentence(changed(tmp_path, one_rounds_per_s=90_000.0)))
+    assert "otherwise than usual; it is marked." in told
+    found = context(tmp_path / "quiet", Shape(users=(4,), repeat=6))
+    far = [abs(each.shares["one_rounds_per_s"]) for each in found.evidence.canaries]
+    shown = re.search(r"one CPU within ([\d.]+) %", str(sentence(found)))
+    assert shown is not None
+    assert float(shown[1]) / 100 >= max(far) - 1e-9

@@ -1,6 +1,9 @@
 """What a page says of the ledgers of its run."""
 
+from dataclasses import replace
 from pathlib import Path
+
+import polars as pl
 
 from stithy.analysis.answers.findings import findings
 from stithy.report.context import Context, context_of
@@ -53,3 +56,12 @@ def test_a_ledger_that_proves_nothing_is_a_flaw(tmp_path: Path) -> None:
         "1 ledger could not be compared with the database: the server is gone."
     ]
     assert ledgers.proven(made) is None
+
+
+def test_a_single_order_is_singular(tmp_path: Path) -> None:
+    """Of one payment, too."""
+    made = context(tmp_path, Shape(users=(1,), ledger=True))
+    one = pl.when(pl.col("acknowledged") > 0).then(1).otherwise(0).cast(pl.Int64)
+    ledger = made.run.ledger.head(2).with_columns(acknowledged=one)
+    told = ledgers.proven(replace(made, run=replace(made.run, ledger=ledger)))
+    assert str(told).startswith("Of 1 order and 1 payment that the ledgers hold")

@@ -52,7 +52,7 @@ def test_a_few_blocks_give_a_plain_interval_that_is_called_so() -> None:
     assert said == (
         "At 13 users, disk completed 2.0 times as many new orders per minute as memory "
         "(4,000 against 2,000); undecided: 3 blocks, at least 4 are needed (plain t interval of "
-        "the ratio of disk to memory: 1.60 to 2.5)."
+        "the ratio of disk to memory: 1.60 to 2.50)."
     )
 
 
@@ -240,8 +240,9 @@ def test_growth_of_many_tells_the_least_and_the_most() -> None:
     factors = tuple((f"c{number}", 2.0 + number / 10) for number in range(6))
     said = _say(Growth(1, 4, (*factors, ("tape", None))))
     assert said == (
-        "From 1 to 4 users, the new orders per minute of c0 grew 2.0 times and c5 grew 2.5 times, "
-        "of the other 4 by factors between; of tape it is not known, for want of valid windows."
+        "From 1 to 4 users, the new orders per minute of c0 grew to 2.0 times and c5 grew to 2.5 "
+        "times, those of the other 4 lie between; of tape it is not known, for want of valid "
+        "windows."
     )
 
 
@@ -249,8 +250,8 @@ def test_growth_names_every_candidate_and_the_unknown_ones() -> None:
     """Growth and decline have their own verbs."""
     said = _say(Growth(1, 13, (("disk", 4.3), ("memory", 0.8), ("tape", None))))
     assert said == (
-        "From 1 to 13 users, the new orders per minute of disk grew 4.3 times and memory fell to "
-        "0.80 times; of tape it is not known, for want of valid windows."
+        "From 1 to 13 users, the new orders per minute of disk grew to 4.3 times and memory fell "
+        "to 0.80 times; of tape it is not known, for want of valid windows."
     )
 
 
@@ -299,3 +300,32 @@ def test_levels_of_an_open_loop_are_connections() -> None:
     """At a rate there are no users to speak of."""
     finding = Alone("disk", 32, 4593.0, None, 1)
     assert sentences([finding], "connection")[0].startswith("At 32 connections, disk completed ")
+
+
+def test_values_that_lie_the_other_way_than_the_blocks_are_told_as_such() -> None:
+    """A mean over windows, or a merged percentile, may: nobody may take it for a slip."""
+    effect = Effect(1.2, 1.05, 1.4, 4)
+    said = _say(_nopm(effect, 1010, 1000, verdict=_verdict(Call.BETTER, 4)))
+    claim = "memory completed 1.20 times as many new orders per minute as disk, block by block"
+    assert claim in said
+    assert "though not over all windows (1,000 against 1,010); ratio of memory to disk" in said
+
+
+def test_values_that_differ_are_not_said_to_be_equal() -> None:
+    """With as many digits as it takes."""
+    effect = Effect(1.00008, 1.00002, 1.0002, 20)
+    said = _say(_nopm(effect, 5000.1, 5000.4, verdict=_verdict(Call.NEGLIGIBLE, 20)))
+    assert "were 5000.4 and 5000.1; ratio of memory to disk between 1.00002 and 1.00020" in said
+
+
+def test_the_ends_of_an_interval_are_never_nothing_and_never_endless() -> None:
+    """Two blocks that differ by thousands give such a one."""
+    few = _verdict(Call.UNDECIDED, 2, "2 blocks, at least 4 are needed")
+    said = _say(_nopm(Effect(30.0, 1e-9, 1e12, 2), 100, 3000, verdict=few))
+    assert said.endswith("interval of the ratio of memory to disk: under 0.001 to over 1,000,000).")
+
+
+def test_growth_that_is_none_is_no_growth() -> None:
+    """Nobody grows to 1.00 times."""
+    said = _say(Growth(4, 13, (("disk", 0.998), ("memory", 1.2))))
+    assert "of disk stayed within 0.5 % and memory grew to 1.20 times" in said

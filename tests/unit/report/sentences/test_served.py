@@ -74,3 +74,9 @@ def test_fewer_windows_and_a_search_that_is_not_done_are_told() -> None:
     assert say(once, NVME).endswith("(a search with one window at some ends).")
     often = replace(SATA, high=End(36, 1.08, 20), low=End(34, 0.9, 3))
     assert say(often).endswith("a search with 3 or more windows at each end.")
+
+
+def test_what_misses_the_limit_by_little_does_not_read_as_the_limit() -> None:
+    """1.0004 s are not within 1 s, and 1.00 s would be."""
+    near = replace(SATA, high=End(36, 1.0004, 2))
+    assert "(at 36, p95 of new-order is 1.0004 s)" in say(near)

@@ -6,6 +6,8 @@ import pytest
 
 from stithy.report.context import context_of
 from stithy.report.page import Page, build, render
+from stithy.report.parts.answer import main_findings
+from stithy.report.words.drives import profiles
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 
@@ -92,3 +94,20 @@ def test_without_emulated_drives_nothing_is_said_of_them(tmp_path: Path) -> None
     page = page_of(tmp_path / "run")
     assert not any("EMULATED" in figure.footer for figure in page.figures)
     assert "emulated" not in html(page).lower().split('<section id="repeat">')[0]
+
+
+def test_a_single_assumed_number_is_singular(emulated: Page) -> None:
+    """One is assumed, several are."""
+    manifest = emulated.context.manifest
+    assert manifest is not None
+    first, *rest = manifest.candidates
+    [drive] = first.drives
+    one = first.model_copy(update={"drives": (drive.model_copy(update={"assumed": ("flush",)}),)})
+    told = profiles(manifest.model_copy(update={"candidates": (one, *rest)}))
+    assert "Assumed is flush; its other numbers" in told[0].words
+
+
+def test_what_a_terminal_shows_at_the_end_names_emulated_drives(emulated: Page) -> None:
+    """Findings are copied from there, too."""
+    first, *_ = main_findings(emulated.context)
+    assert first == "EMULATED drives: disk = sample-ssd at scale 1/8."

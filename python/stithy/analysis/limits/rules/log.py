@@ -1,6 +1,6 @@
 """The commit log: whoever commits waits until it is written and synced, or for others who do it."""
 
-from stithy.analysis.limits.rule import HALF, Answer, percent, unknown
+from stithy.analysis.limits.rule import HALF, Answer, at_most, percent, unknown
 from stithy.analysis.limits.sight import Sight
 
 NAME = "log"
@@ -21,7 +21,7 @@ def judge(sight: Sight) -> Answer:
     """
     part, most = sight.part("log"), sight.storage_share
     if part is None and most is not None and most < HOLDS_FROM:
-        told = f"waits for storage of any kind took at most {percent(most)} of the users' time"
+        told = f"waits for storage of any kind took at most {at_most(most)} of the users' time"
         return Answer(most, told)
     if part is None:
         return unknown(sight.why_no_sessions)
