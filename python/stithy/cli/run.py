@@ -64,7 +64,7 @@ def run(
     """
     from stithy.cli.running.advisers import advisers
     from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.lines import display
+    from stithy.cli.running.display import display
     from stithy.cli.running.looking import look
     from stithy.cli.running.numbers import told_live
     from stithy.run.executor import execute

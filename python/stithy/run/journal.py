@@ -16,9 +16,6 @@ from stithy.clock import Clock
 from stithy.errors import InfrastructureError
 from stithy.results.files import sync_directory
 
-VERSION = 1
-"""1: sequence, at_s, monotonic_s, event, facts."""
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 class TransactionType:
     """One transaction type, its share of the specified mix (0 to 1) and its times, seconds.
 
-    `limit_p90_s` is the specification's 90th-percentile limit; `keying_s` and the mean of the think
-    time are waited with keyed pace, in which `deferred` types are done behind the user's back.
+    `keying_s` and the mean of the think time are waited with keyed pace, in which `deferred` types
+    are done behind the user's back.
     """
 
     name: str
     share: float
-    limit_p90_s: float
     keying_s: float
     think_mean_s: float
     deferred: bool = False

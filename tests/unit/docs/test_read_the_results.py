@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from stithy.analysis.limits.judge import rules
 from support.captured import DATA
 from support.sample_run import Shape, build_run
 
@@ -39,3 +40,10 @@ def test_the_sql_example_tells_every_window(
         rows = connection.execute(example).fetchall()
     levels = [("disk", 1), ("memory", 1), ("disk", 4), ("memory", 4)]
     assert [tuple(row[:2]) for row in rows] == levels
+
+
+def test_every_limit_is_told_with_its_letter_and_its_words(root: Path) -> None:
+    """As the strip and the table of the report have them."""
+    page = (root / "docs" / "how-to" / "read-the-results.md").read_text()
+    missing = [rule for rule in rules().values() if f"| {rule.LETTER} | {rule.WORDS} |" not in page]
+    assert missing == []

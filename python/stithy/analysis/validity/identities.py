@@ -1,6 +1,6 @@
 """Sums that must come out: a check of the measurement by laws that do not depend on the storage."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -56,9 +56,6 @@ class Facts:
             name: each["committed"] + each["rolled_back"] for name, each in self.types.items()
         }
         return {name: count for name, count in counts.items() if count}
-
-
-Law = Callable[[Facts], Identity]
 
 
 def check(row: Row, types: Mapping[str, Row], workload: Workload | None) -> tuple[Identity, ...]:

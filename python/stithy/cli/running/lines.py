@@ -1,17 +1,9 @@
-"""What a person sees while a study runs: a live display on a terminal, plain lines otherwise.
+"""A running study in plain lines, for a log: one an event, with the local time of day."""
 
-Both go to standard error; standard output stays for what a program may want to read.
-"""
-
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from typing import Protocol
 
 from stithy.cli.talk.render import say
-from stithy.clock import Clock, SystemClock
-from stithy.environment import no_colour
+from stithy.clock import Clock
 from stithy.run.events import (
     Event,
     Looked,
@@ -28,26 +20,6 @@ from stithy.units import format_duration
 
 PLAIN_EVERY_S = 10
 """A plain line for each of so many seconds of a window: a log of hours must stay readable."""
-
-
-class Display(Protocol):
-    """Something that shows events."""
-
-    def show(self, event: Event) -> None:
-        """Show one event."""
-        ...
-
-
-@contextmanager
-def display() -> Iterator[Display]:
-    """The display that fits where standard error goes."""
-    if not sys.stderr.isatty():
-        yield Plain(SystemClock())
-        return
-    from stithy.cli.running.live import Live
-
-    with Live(colour=not no_colour()) as live:
-        yield live
 
 
 class Plain:

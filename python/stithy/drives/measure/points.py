@@ -93,11 +93,6 @@ class Schedule:
     sustained_s: float
     settle_s: float = SETTLE_S
 
-    def total_s(self, points: int) -> float:
-        """What all of it takes, about."""
-        one = self.point_s + self.settle_s + OVERHEAD_S
-        return self.rounds * points * one + self.sustained_s
-
 
 def schedule(duration_s: float, points: int, *, sustained: bool) -> Schedule:
     """The schedule of a duration. Raises UserError where it is too short for the points."""

@@ -1,6 +1,6 @@
 """The tables of the page, apart from the figures': what was measured, and what supports it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -13,8 +13,6 @@ from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.parts import head_room
 from stithy.report.tables import PageTable, Show
-
-Row = Mapping[str, Any]
 
 WORDS = (
     "NOPM: committed new orders per minute. p95: 95th percentile of response time over all "

@@ -6,7 +6,7 @@ where it had ended: what was acknowledged must be there all the same.
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stithy.database.instance import Instance
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
@@ -21,8 +21,6 @@ from stithy.workload.program import LedgerVerified, Program, Watch
 
 if TYPE_CHECKING:
     from stithy.run.windows.window import Measured
-
-Row = dict[str, Any]
 
 
 def verify(context: Context, measured: "Measured", hammer: Program, instance: Instance) -> None:

@@ -8,7 +8,6 @@ LETTER = "P"
 WORDS = "stalls in checkpoints"
 HEADING = "Lost in checkpoints"
 TOLD = "{share} of the throughput"
-MEASURE = "throughput that was lost in seconds of a checkpoint with less than half of the usual one"
 HOLDS_FROM = 0.1
 """Own: a tenth of the throughput is more than windows vary by themselves."""
 

@@ -8,7 +8,6 @@ LETTER = "D"
 WORDS = "the latency of the storage"
 HEADING = "Waits for data"
 TOLD = "{share} of the users' time"
-MEASURE = "waits for reads and writes of data files, as a share of the users' time"
 HOLDS_FROM = HALF
 IS_STORAGE = True
 YIELDS_TO = ("device-rate",)

@@ -8,7 +8,6 @@ LETTER = "B"
 WORDS = "the IOPS or bandwidth of the storage"
 HEADING = "Rate of the device"
 TOLD = "{share} of what the drive's profile allows"
-MEASURE = "what was reached of the rates, bandwidths and channels of the drive's profile"
 HOLDS_FROM = NEARLY_FULL
 IS_STORAGE = True
 

@@ -8,7 +8,6 @@ LETTER = "I"
 WORDS = "the load driver"
 HEADING = "Driver"
 TOLD = ""
-MEASURE = "its lateness, what was asked of what it can do, and time outside of the server"
 HOLDS_FROM = HALF
 IS_STORAGE = False
 

@@ -8,7 +8,6 @@ LETTER = "E"
 WORDS = "the emulation of drives"
 HEADING = "Emulation"
 TOLD = ""
-MEASURE = "whether emulated drives answered when their profiles say"
 HOLDS_FROM = HALF
 IS_STORAGE = False
 

@@ -9,7 +9,6 @@ LETTER = "H"
 WORDS = "the CPUs of the host"
 HEADING = "Host CPUs"
 TOLD = "busy {share} of the time"
-MEASURE = "share of time in which all CPUs worked"
 HOLDS_FROM = NEARLY_FULL
 IS_STORAGE = False
 

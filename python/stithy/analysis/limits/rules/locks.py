@@ -8,7 +8,6 @@ LETTER = "X"
 WORDS = "locks"
 HEADING = "Waits for locks"
 TOLD = "{share} of the users' time"
-MEASURE = "waits for locks, as a share of the users' time"
 HOLDS_FROM = HALF
 IS_STORAGE = False
 

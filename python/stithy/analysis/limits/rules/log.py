@@ -8,7 +8,6 @@ LETTER = "L"
 WORDS = "the commit log"
 HEADING = "Waits for the log"
 TOLD = "{share} of the users' time"
-MEASURE = "waits for the write-ahead log, as a share of the users' time"
 HOLDS_FROM = HALF
 IS_STORAGE = True
 

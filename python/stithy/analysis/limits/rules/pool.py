@@ -8,7 +8,6 @@ LETTER = "C"
 WORDS = "the number of connections"
 HEADING = "Waits for a connection"
 TOLD = "waits for one took {share} of the users' time"
-MEASURE = "waits for a connection, as a share of the users' time"
 HOLDS_FROM = HALF
 IS_STORAGE = False
 

@@ -9,7 +9,6 @@ LETTER = "S"
 WORDS = "the CPUs of the server"
 HEADING = "Server CPUs"
 TOLD = "busy {share} of the time"
-MEASURE = "share of time in which the server's CPUs worked"
 HOLDS_FROM = NEARLY_FULL
 IS_STORAGE = False
 

@@ -12,7 +12,6 @@ LETTER = "U"
 WORDS = "the number of users"
 HEADING = "Users' own time"
 TOLD = "{share} of their time no storage could shorten"
-MEASURE = "pauses of the users and their work on CPUs, as a share of their time"
 HOLDS_FROM = HALF
 IS_STORAGE = False
 
