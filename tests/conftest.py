@@ -145,7 +145,8 @@ class Unprivileged:
         """The command line of `stithy` as that user."""
         python = [str(self.project / ".venv/bin/python"), "-m", "stithy"]
         path = f"PYTHONPATH={self.project / 'python'}"
-        return [*self.prefix, "env", path, "HOME=/tmp", *python, *arguments]
+        nothing_kept = "XDG_CACHE_HOME=/proc/none"  # what it kept would stay behind
+        return [*self.prefix, "env", path, "HOME=/tmp", nothing_kept, *python, *arguments]
 
 
 DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--")

@@ -17,6 +17,18 @@ def state_home() -> Path:
     return Path(base) / "stithy"
 
 
+def cache_home() -> Path:
+    """Directory for what can be made again at any time, and takes long to make.
+
+    Root uses /var/cache/stithy; others follow the XDG base directories. Raises RuntimeError for a
+    user without a home.
+    """
+    if os.geteuid() == 0:
+        return Path("/var/cache/stithy")
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "stithy"
+
+
 def search_path() -> list[Path]:
     """Directories of PATH, in order, empty entries left out."""
     return [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]

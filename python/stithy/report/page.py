@@ -8,6 +8,7 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,7 @@ def _fonts() -> str:
     return "\n".join(faces) + "\n"
 
 
+@cache
 def _template() -> jinja2.Template:
     sources = {path.name: bound(path.read_text("utf-8")) for path in TEMPLATES.iterdir()}
     environment = jinja2.Environment(

@@ -14,7 +14,7 @@ import altair as alt
 from stithy.metrics import ALL
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.compose import PICK, Drawing, Rows, Spec, grid, layer, unit
+from stithy.report.drawing.compose import PICK, Drawing, Rows, Spec, grid, layer, unit, x_at
 from stithy.report.drawing.many import POINTS_MOST, extremes
 from stithy.report.drawing.spans import spans
 
@@ -262,8 +262,8 @@ def _bars(drawing: Drawing, rows: Rows, x: alt.X, channels: dict[str, Any]) -> l
     if not rows:
         return []
     bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
-    y, colour = alt.Y("low:Q"), channels["color"]
-    return [unit(bars.encode(x=x, y=y, y2="high:Q", color=colour, opacity=channels["opacity"]))]
+    ends: dict[str, Any] = {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q")}
+    return [unit(bars.encode(**ends, color=channels["color"], opacity=channels["opacity"]))]
 
 
 def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec]:
@@ -275,7 +275,7 @@ def limit_lines(drawing: Drawing, y: alt.Y, limits: Sequence[Line]) -> list[Spec
         text = at.mark_text(color=each.colour, align="left", baseline="bottom", dx=4, dy=-2)
         layers += [
             unit(rule.encode(y=y)),
-            unit(text.encode(y=y, x=alt.value(0), text="limit:N")),
+            unit(text.encode(y=y, x=x_at(0), text=alt.Text("limit:N"))),
         ]
     return layers
 
@@ -371,7 +371,7 @@ def bars_by_users(
             ),
             order=alt.Order("order:Q"),
             tooltip=[
-                "candidate:N", "users:O", "part:N",
+                alt.Tooltip("candidate:N"), alt.Tooltip("users:O"), alt.Tooltip("part:N"),
                 alt.Tooltip("value:Q", format=".1%" if stack.axis.format == PERCENT else ".3~g"),
             ],
         )

@@ -80,10 +80,24 @@ def _seen_within(value: Any) -> Any:
 
 
 def unit(chart: alt.Chart) -> Spec:
-    """A single chart as Vega-Lite, without Altair's own theme."""
+    """A single chart as Vega-Lite, without Altair's own theme.
+
+    Its channels are Altair's classes (`alt.Y2("high:Q")`): a plain text is looked up among all of
+    them, by the JSON of each, which takes milliseconds a time.
+    """
     with alt.theme.enable("none"):
         document: Spec = chart.to_dict(validate=False)
     return {key: value for key, value in document.items() if key not in ("$schema", "config")}
+
+
+def x_at(pixels: float) -> alt.XValue:
+    """A horizontal place in the chart, not of a value."""
+    return alt.XValue(pixels)  # type: ignore[no-untyped-call] # Altair leaves its type out
+
+
+def y_at(pixels: float) -> alt.YValue:
+    """A vertical place in the chart, not of a value."""
+    return alt.YValue(pixels)  # type: ignore[no-untyped-call] # as above
 
 
 def layer(units: Sequence[Spec], *, width: int, height: int, title: str = "") -> Spec:

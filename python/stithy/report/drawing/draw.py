@@ -1,17 +1,20 @@
 """From a Vega-Lite specification to an SVG that can stand in a page: small, unique ids, same bytes.
 
 vl-convert draws inside this process, without a browser. Its bundle of the Vega libraries is what
-makes the page's figures interactive.
+makes the page's figures interactive; it is kept, as bundling takes longer than drawing a figure.
 """
 
 import re
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import vl_convert
 
+from stithy.environment import cache_home
 from stithy.report.drawing.compact import compact
+from stithy.report.drawing.kept import kept
 from stithy.report.drawing.theme import config
 
 FONTS = Path(__file__).parent.parent / "assets" / "fonts"
@@ -55,7 +58,11 @@ def svg(spec: dict[str, Any], prefix: str) -> str:
 
 @cache
 def library() -> str:
-    """The Vega libraries as one script: about 0.9 MB; takes a second or two the first time."""
+    """The Vega libraries as one script: about 0.9 MB, a second or two where none is kept."""
+    return kept(cache_home, f"vega-{version('vl-convert-python')}-{VEGA_LITE}.js", _bundle)
+
+
+def _bundle() -> str:
     return str(vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;", VEGA_LITE))
 
 

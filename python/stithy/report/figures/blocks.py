@@ -210,7 +210,7 @@ def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
     band = alt.Chart(drawing.add([{"at": -math.log(margin), "to": math.log(margin)}]))
     one = alt.Chart(drawing.add([{"at": 0.0}]))
     return [
-        unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2="to:Q")),
+        unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2=alt.Y2("to:Q"))),
         unit(one.mark_rule(color=palette.AXIS[0], strokeWidth=1.5).encode(y=y)),
     ]
 
@@ -228,7 +228,7 @@ def _bounds(drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
         layers += [unit(line.encode(x=x, y=y)), unit(ends.encode(x=x, y=y))]
     named = [{**some[0], "text": "boundary"}]
     text = alt.Chart(drawing.add(named)).mark_text(align="right", dx=-23, baseline="middle", **look)
-    return [*layers, unit(text.encode(x=x, y=y, text="text:N"))]
+    return [*layers, unit(text.encode(x=x, y=y, text=alt.Text("text:N")))]
 
 
 def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
@@ -263,7 +263,7 @@ def _marks(context: Context, drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) 
     bars = chart.mark_rule(strokeWidth=3, clip=True)
     points = chart.mark_point(filled=True, size=130, opacity=1)
     return [
-        unit(bars.encode(x=x, y=alt.Y("from:Q"), y2="to:Q", color=colour)),
+        unit(bars.encode(x=x, y=alt.Y("from:Q"), y2=alt.Y2("to:Q"), color=colour)),
         unit(points.encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)),
     ]
 

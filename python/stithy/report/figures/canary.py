@@ -114,7 +114,7 @@ def _chart(
         axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=5),
     )  # fmt: skip
     band = alt.Chart(drawing.add([{"value": -allowed, "to": allowed}]))
-    layers = [unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2="to:Q"))]
+    layers = [unit(band.mark_rect(color=palette.GRID[0]).encode(y=y, y2=alt.Y2("to:Q")))]
     tips = [
         alt.Tooltip("users:Q"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title="off", format="+.1%"),

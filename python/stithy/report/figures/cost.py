@@ -149,7 +149,7 @@ def _chart(context: Context, drawing: Drawing, places: Sequence[_Place], points:
     channels.pop("strokeDash")
     if bars:
         rules = alt.Chart(drawing.add(bars)).mark_rule(strokeWidth=2)
-        spanned = rules.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=channels["color"])
+        spanned = rules.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=channels["color"])
         layers.append(unit(spanned))
     tips = [
         alt.Tooltip("candidate:N"), alt.Tooltip("cost:Q", format=",~f"),

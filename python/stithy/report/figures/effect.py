@@ -181,7 +181,7 @@ def _chart(context: Context, metric: Quantity, drawing: Drawing, rows: Rows) -> 
     layers = [unit(one.encode(y=y))]
     if known:
         bars = alt.Chart(drawing.add(known)).mark_rule(strokeWidth=2)
-        span = bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=channels["color"])
+        span = bars.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=channels["color"])
         layers.append(unit(span))
     # The legend takes its marks from the filled ones, even where there are none.
     for some, look in ((known, _FILLED), ([row for row in placed if row not in known], _HOLLOW)):

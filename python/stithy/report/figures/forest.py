@@ -214,7 +214,7 @@ def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
     band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
     shade = alt.Chart(drawing.add(band)).mark_rect(color=palette.GRID[0])
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
-    return [unit(shade.encode(x=x, x2="to:Q")), unit(one.encode(x=x))]
+    return [unit(shade.encode(x=x, x2=alt.X2("to:Q"))), unit(one.encode(x=x))]
 
 
 def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
@@ -232,7 +232,8 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
         some = [row for row in known if row["plain"] is is_plain]
         if some:
             bars = alt.Chart(drawing.add(some)).mark_rule(strokeWidth=width)
-            units.append(unit(bars.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)))
+            ends: dict[str, Any] = {"x": alt.X("low:Q"), "x2": alt.X2("high:Q")}
+            units.append(unit(bars.encode(**ends, y=y, color=colour)))
     hollow = {"filled": False, "fill": palette.PAPER[0], "strokeWidth": 1.8}
     for is_there, look in ((True, {"filled": True}), (False, hollow)):
         for is_primary, size in ((True, 130), (False, 60)):
@@ -260,7 +261,7 @@ def _texts(drawing: Drawing, rows: Rows, y: alt.Y, left: int, width: int) -> Ite
             texts = alt.Chart(drawing.add(some)).mark_text(
                 x=place, baseline="middle", fontSize=12, **look
             )
-            yield texts.encode(y=y, text=f"{name}:N")
+            yield texts.encode(y=y, text=alt.Text(f"{name}:N"))
 
 
 def _table(context: Context, chosen: _Chosen) -> PageTable:

@@ -230,7 +230,8 @@ def _squares(drawing: Drawing, panel: _Panel, classes: list[float], x: alt.X, y:
     )
     colours = alt.Scale(domain=labels, range=_colours(len(labels)))
     colour = alt.Color("rate:N", scale=colours, legend=legend)
-    return unit(squares.encode(x=x, x2="until:Q", y=y, y2="to:Q", color=colour, tooltip=tips))
+    x2, y2 = alt.X2("until:Q"), alt.Y2("to:Q")
+    return unit(squares.encode(x=x, x2=x2, y=y, y2=y2, color=colour, tooltip=tips))
 
 
 def _rates(panel: _Panel) -> dict[tuple[int, int], float]:

@@ -13,7 +13,7 @@ from stithy.analysis.limits.judge import rules
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit, x_at, y_at
 from stithy.report.drawing.limit_looks import INVALID, Look, looks
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.sentences.limits import in_short
@@ -115,17 +115,17 @@ def _strip(context: Context, drawing: Drawing, parts: Rows, known: dict[str, Loo
         *_rects(data, x, y, [each for key, each in known.items() if _is_in(parts, key)]),
         unit(
             alt.Chart(data).mark_text(color=palette.INK[0], fontSize=12, fontWeight=600)
-            .encode(x=alt.X("middle:Q"), y=y, text="letter:N")
+            .encode(x=alt.X("middle:Q"), y=y, text=alt.Text("letter:N"))
         ),
         unit(
             alt.Chart(drawing.add(_heads(levels)))
             .mark_text(color=palette.MUTED[0], fontSize=12, baseline="bottom")
-            .encode(x=alt.X("from:Q"), y=alt.value(-6), text="text:N")
+            .encode(x=alt.X("from:Q"), y=y_at(-6), text=alt.Text("text:N"))
         ),
         unit(
             alt.Chart(drawing.add([{"text": context.level_name}]))
             .mark_text(color=palette.INK[0], fontSize=12, baseline="bottom", align="right")
-            .encode(x=alt.value(-6), y=alt.value(-6), text="text:N")
+            .encode(x=x_at(-6), y=y_at(-6), text=alt.Text("text:N"))
         ),
     ]  # fmt: skip
     return layer(charts, width=WIDTH - NAMES_WIDTH, height=ROW_HEIGHT * len(names))

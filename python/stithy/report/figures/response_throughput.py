@@ -203,8 +203,9 @@ def _chart(
     dash = channels.pop("strokeDash")
     line = alt.Chart(drawing.add(levels)).mark_line(strokeWidth=2)
     joined = line.encode(
-        x=x, y=y, color=channels["color"], strokeDash=dash, order="users:Q", opacity=picked()
-    )
+        x=x, y=y, color=channels["color"], strokeDash=dash, order=alt.Order("users:Q"),
+        opacity=picked(),
+    )  # fmt: skip
     layers = [
         *limit_lines(drawing, y, limits), unit(joined),
         *_bars(drawing, shown, levels, x, y, channels),
@@ -238,9 +239,9 @@ def _bars(
         if rows:
             bars = alt.Chart(drawing.add(rows)).mark_rule(strokeWidth=1.5, clip=True)
             ends: dict[str, Any] = (
-                {"x": x, "y": alt.Y("low:Q"), "y2": "high:Q"}
+                {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q")}
                 if key == "value"
-                else {"x": alt.X("low:Q"), "x2": "high:Q", "y": y}
+                else {"x": alt.X("low:Q"), "x2": alt.X2("high:Q"), "y": y}
             )
             layers.append(unit(bars.encode(color=channels["color"], opacity=picked(), **ends)))
     return layers

@@ -27,7 +27,17 @@ from stithy.report.drawing.chart import (
     limit_lines,
     log_ticks,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, stacked, unit
+from stithy.report.drawing.compose import (
+    Drawing,
+    Rows,
+    Spec,
+    grid,
+    layer,
+    stacked,
+    unit,
+    x_at,
+    y_at,
+)
 from stithy.report.drawing.many import POINTS_MOST
 from stithy.report.drawing.response_limit import MS_PER_S, limit_ms
 from stithy.report.figure import Absent, Drawn, Figure
@@ -405,18 +415,19 @@ def _drawn(context: Context, drawing: Drawing, strip: _Strip, x: alt.X, y: alt.Y
         device = strip.quantity == "device"
         text = "not sampled: no block device under this volume" if device else "not recorded"
         words = alt.Chart(drawing.add([{"text": text}])).mark_text(align="center")
-        where = {"x": alt.value(strip.width * 0.6), "y": alt.value(42)}
-        return [unit(words.encode(**where, text="text:N"))]
+        middle = x_at(strip.width * 0.6)
+        return [unit(words.encode(x=middle, y=y_at(42), text=alt.Text("text:N")))]
     tips = [
         alt.Tooltip("second:Q"), alt.Tooltip("block:Q"),
         alt.Tooltip("value:Q", title=QUANTITIES[strip.quantity], format=",.4~g"),
     ]  # fmt: skip
     colour = context.styles[strip.candidate].colour
+    detail = [alt.Detail("block:N"), alt.Detail("again:N")]
     layers = []
     for look, rows in _by_look(strip.lines):
         line = alt.Chart(drawing.add(rows)).transform_flatten(["second", "value"])
         line = line.mark_line(color=colour, clip=True, **look)
-        layers.append(unit(line.encode(x=x, y=y, detail=["block:N", "again:N"], tooltip=tips)))
+        layers.append(unit(line.encode(x=x, y=y, detail=detail, tooltip=tips)))
     return layers
 
 

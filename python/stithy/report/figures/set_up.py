@@ -196,7 +196,7 @@ def _units(
 
     def texts(rows: Rows, **look: Any) -> Any:
         chart = alt.Chart(drawing.add(rows)).mark_text(align="left", baseline="middle", **look)
-        return chart.encode(x=places["x"], y=places["y"], text="text:N")
+        return chart.encode(x=places["x"], y=places["y"], text=alt.Text("text:N"))
 
     edge = {"stroke": palette.AXIS[0], "cornerRadius": 3}
     scale = alt.Scale(
@@ -221,8 +221,8 @@ def _places(height: float) -> dict[str, Any]:
     across = alt.Scale(domain=[0, END + 14], nice=False, zero=False)
     down = alt.Scale(domain=[height, 0], nice=False, zero=False)
     return {
-        "x": alt.X("x:Q", axis=None, scale=across), "x2": "x2:Q",
-        "y": alt.Y("y:Q", axis=None, scale=down), "y2": "y2:Q",
+        "x": alt.X("x:Q", axis=None, scale=across), "x2": alt.X2("x2:Q"),
+        "y": alt.Y("y:Q", axis=None, scale=down), "y2": alt.Y2("y2:Q"),
     }  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def _chart(context: Context, drawing: Drawing, rows: Sequence[_Row]) -> Spec:
         lines = [{"row": index, "text": text} for index, text in enumerate(texts)]
         look: dict[str, Any] = {"align": side, "color": colour, "fontSize": 12}
         mark = alt.Chart(drawing.add(lines)).mark_text(x=place, baseline="middle", **look)
-        layers.append(unit(mark.encode(y=y, text="text:N")))
+        layers.append(unit(mark.encode(y=y, text=alt.Text("text:N"))))
     return layer(layers, width=width, height=STEP * len(rows))
 
 
@@ -160,7 +160,7 @@ def _lines(
     for lines, look in ((served, _SERVED), (beyond, _UNKNOWN)):
         if lines:
             rule = alt.Chart(drawing.add(lines)).mark_rule(**look)
-            layers.append(unit(rule.encode(x=x, x2="to:Q", y=y, color=colour)))
+            layers.append(unit(rule.encode(x=x, x2=alt.X2("to:Q"), y=y, color=colour)))
     return layers
 
 

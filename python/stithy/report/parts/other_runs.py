@@ -218,7 +218,7 @@ def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
     spans = [row for row in rows if row["low"] is not None]
     if spans:
         bar = alt.Chart(drawing.add(spans)).mark_rule(strokeWidth=2)
-        layers.append(unit(bar.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour)))
+        layers.append(unit(bar.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour)))
     for filled in (True, False):
         chosen = [row for row in rows if (row["apart"] == "told apart") is filled]
         # The legend takes its marks from the filled ones, even where there are none.
