@@ -55,6 +55,16 @@ def test_each_threshold_is_told_at_the_end(
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
 
 
+def test_every_format_that_is_there_is_written_again(tmp_path: Path) -> None:
+    """A PDF of before a run was resumed would contradict the page beside it."""
+    outcome = FakedRun(tmp_path, hammer=FakeHammer(sound=True)).run()
+    old = outcome.directory.report_as("md")
+    old.write_text("of before")
+    conclude(outcome, None, json=False)
+    assert "of before" not in old.read_text()
+    assert not outcome.directory.report_as("pdf").exists()
+
+
 def test_a_run_without_a_valid_window_meets_no_threshold(tmp_path: Path) -> None:
     """The measurement failed, and not the storage: that is 5, and an error for each."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True, broken=True), thresholds=(MET, MISSED))

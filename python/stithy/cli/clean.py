@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stithy.cli.talk.render import say, show, show_json
+from stithy.errors import UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def clean(
     from stithy.run.undoing.clean import clean_drives
 
     cleaned = clean_runs(directory)
+    if directory is not None and not cleaned and not directory.exists():
+        raise UserError(
+            "there is no such directory, and no run is known whose results were there",
+            where=str(directory),
+            remedy="name the one that `stithy run` wrote, or none: all runs are cleaned then",
+        )
     # After the runs, whose own drives are gone by now.
     drives = clean_drives() if directory is None else []
     if json:

@@ -20,6 +20,7 @@ ALIGN: tuple[Align, ...] = (
 )  # fmt: skip
 NOTE = """\
 ~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm); n: valid windows.
+A change is that of the geometric means over windows; percentiles are of all windows together.
 Intervals are of each row by itself. They know the scatter within the runs, and not what drifted
 between them: candidates are compared more surely within one study, in blocks."""
 
@@ -97,7 +98,7 @@ def _as_text(pair: "Pair") -> str:
 
     lines = [
         *(f"differs, and is ignored: {each}" for each in pair.ignored),
-        *(f"differs, and may: {each}" for each in pair.told),
+        *(f"differs, which is no obstacle: {each}" for each in pair.told),
         *(
             text
             for each in (pair.base, pair.other)

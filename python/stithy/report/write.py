@@ -19,6 +19,7 @@ from stithy.report.page import Page, build
 from stithy.report.typeset import png
 from stithy.report.words.binding import bound
 from stithy.results.files import alone, replaced, write_durably
+from stithy.results.layout import RunDirectory
 from stithy.suggest import closest
 
 USUAL = ("html",)
@@ -38,6 +39,15 @@ def formats_named(text: str) -> tuple[str, ...]:
                 remedy=f"{hint}There are {', '.join(plugins('format'))}",
             )
     return names
+
+
+def formats_there(directory: RunDirectory) -> tuple[str, ...]:
+    """The usual formats, and those that an earlier report of this run was written in.
+
+    A run that went on has other results: what is there of before would contradict the new page.
+    """
+    found = (name for name in plugins("format") if directory.report_as(name).exists())
+    return tuple(dict.fromkeys((*USUAL, *found)))
 
 
 def write_report_of(

@@ -295,6 +295,6 @@ def _told(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.12g}"
     if isinstance(value, tuple | list):
-        return ", ".join(map(_told, value))
+        return f"[{', '.join(map(_told, value))}]"
     text = " ".join(str(value).split())
     return text if len(text) <= 80 else f"a text of {len(text)} characters ({sha256_of(text)[:8]})"

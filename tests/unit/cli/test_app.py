@@ -91,6 +91,37 @@ def test_a_wrong_command_line_ends_with_2_and_names_the_help(
     assert "--help`" in err
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("rnu", "stithy: There is no command 'rnu'. Did you mean run?"),
+        ("hammer frob", "There are calibrate, check, prepare, run, verify-ledger."),
+        ("run", "stithy run: STUDY is missing."),
+        ("hammer run", "stithy hammer run: URL is missing."),
+        ("--nonsense", "stithy: There is no option --nonsense before a command."),
+        ("export runs/a", "stithy export: --to is missing."),
+        ("run a.yaml --junit", "stithy run: --junit needs a value."),
+        ("plan a.yaml b.yaml c.yaml", "stithy plan: More than it takes: b.yaml c.yaml."),
+        ("drive fault data stal", 'Did you mean "stall"?'),
+    ],
+)
+def test_what_is_wrong_with_a_command_line_is_told_in_plain_words(
+    line: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The word that was meant, or all that there are; what is missing, by its name in the help."""
+    assert app.run(line.split()) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_no_command_is_left_out_of_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A list that ends with dots would hide `stithy run`."""
+    assert app.run(["zzz"]) == 2
+    told = capsys.readouterr().err
+    assert all(name in told for name in command_modules(cli))
+
+
 def test_the_version_is_printed_with_the_program_name(capsys: pytest.CaptureFixture[str]) -> None:
     """`stithy --version` is one line."""
     assert app.run(["--version"]) == 0

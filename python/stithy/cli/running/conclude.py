@@ -15,7 +15,7 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
     """Write the report of what there is, tell the findings, and choose the exit code."""
     from stithy.report.context import context_of
     from stithy.report.parts.answer import main_findings
-    from stithy.report.write import write_report_of
+    from stithy.report.write import formats_there, write_report_of
     from stithy.results.read import read_run
 
     directory = outcome.directory.root
@@ -23,7 +23,8 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
     page: Path | None = None
     found: tuple[str, ...] = ()
     if _measured(directory):
-        (page,) = write_report_of(context)
+        say("writing the report")
+        page, *_ = write_report_of(context, formats_there(outcome.directory))
         found = main_findings(context)
     judged = judge(context, junit)
     _tell_left(outcome)

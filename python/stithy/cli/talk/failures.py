@@ -6,12 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import cyclopts
+from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
 
 from stithy.cli.talk.output import NobodyReads
 from stithy.cli.talk.render import say, show_json
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError, StithyError
 from stithy.exits import Exit
+from stithy.suggest import closest
 
 SHOWN_MAX = 50
 """Problems of a file that are shown; more than a person mends before trying again."""
@@ -38,9 +40,29 @@ def show(error: BaseException, *, debug: bool, as_json: bool = False) -> int:
 def show_usage(error: cyclopts.CycloptsError) -> int:
     """Tell the person what is wrong with the command line, and where its help is."""
     command = " ".join(("stithy", *(error.command_chain or ())))
-    error.verbose = False
-    say(f"error: {command}: {str(error).strip()} See `{command} --help`.")
+    say(f"error: {command}: {_usage(error)} See `{command} --help`.")
     return Exit.USAGE
+
+
+def _usage(error: cyclopts.CycloptsError) -> str:
+    """What is wrong with the command line: the commonest mistakes in words of our own."""
+    words, argument = error.unused_tokens or [], error.argument
+    if isinstance(error, UnknownCommandError) and error.app is not None and words:
+        if words[0].startswith("-"):
+            return f"There is no option {words[0]} before a command."
+        known = [name for name in error.app if not name.startswith("-")]
+        meant = closest(words[0], known)
+        hint = f"Did you mean {meant}?" if meant else f"There are {', '.join(known)}."
+        return f"There is no command {words[0]!r}. {hint}"
+    if isinstance(error, UnusedCliTokensError):
+        return f"More than it takes: {' '.join(words)}."
+    if isinstance(error, MissingArgumentError) and argument is not None:
+        if error.keyword:
+            return f"{error.keyword} needs a value."
+        is_place = argument.field_info.is_positional
+        return f"{argument.name.lstrip('-').upper() if is_place else argument.name} is missing."
+    error.verbose = False
+    return str(error).strip()
 
 
 def _show_known(error: StithyError, *, debug: bool) -> int:

@@ -87,7 +87,8 @@ def flaw(context: Context) -> str | None:
     verb = "was" if len(odd) == 1 else "were"
     return (
         f"{len(odd)} of {plural(len(context.evidence.canaries), 'block')} {verb} measured on a "
-        "machine that was not as it usually was; see whether the machine stayed the same."
+        "machine that was not as it usually was; by how much is told under “Whether the machine "
+        "stayed the same”."
     )
 
 

@@ -41,7 +41,10 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     for pair in pairs:
         base, other = pair.names
         told.append(f"{_headline(pair)} Changes are those of {other} to {base}.")
-        for text, found in (("Ignored on request", pair.ignored), ("Differs, and may", pair.told)):
+        for text, found in (
+            ("Ignored on request", pair.ignored),
+            ("Differs, which is no obstacle", pair.told),
+        ):
             if found:
                 told.append(f"{text}: {'; '.join(map(str, found))}.")
         told += [f"{text}." for text in flaws(pair.other, other)]
@@ -51,7 +54,8 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
 RULE = (
     "Told apart is what chance alone would give in at most 5 of 100 such comparisons, all rows of "
     "a run taken together (Welch, adjusted by Holm). Not distinguishable does not mean equal. "
-    "Intervals are of each row by itself, from valid windows alone."
+    "Intervals are of each row by itself, from valid windows alone. A ratio is that of geometric "
+    "means over windows; percentiles beside it are of all windows together, and may differ from it."
 )
 
 

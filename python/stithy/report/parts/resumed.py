@@ -54,10 +54,10 @@ def flaws(context: Context) -> Iterator[str]:
             "and after may not be comparable."
         )
     if parted := _parted(context, sessions):
-        verb = "was" if len(parted) == 1 else "were"
+        verb, blocks = "was" if len(parted) == 1 else "were", listing(parted)
         yield (
-            f"{listing(parted)} {verb} measured in part before the run was resumed and in part "
-            "after: a machine that changed meanwhile would show as a difference there."
+            f"{blocks[0].upper()}{blocks[1:]} {verb} measured in part before the run was resumed "
+            "and in part after: a machine that changed meanwhile would show as a difference there."
         )
     if unchecked := _unchecked(context):
         yield (

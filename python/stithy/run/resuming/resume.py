@@ -127,7 +127,7 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
 
 
 CHANGED = "what has changed may concern it"
-FORGOTTEN = "the password of its server is not known any more"
+FORGOTTEN = "it was cleaned up, or the password of its server is not known any more"
 """Why nothing that an earlier session left is used."""
 
 
@@ -304,7 +304,8 @@ def _tell(context: Context, rest: Rest) -> None:
         context.journal.write("step-skipped", id=step, kind="check", because=because)
         context.tell(Note(f"{step} is left out: {because}"))
     again = f", measured again: {', '.join(rest.cut_off)}" if rest.cut_off else ""
-    context.tell(Note(f"resumed: {rest.kept} windows are kept, {rest.windows} are left{again}"))
+    left = f"windows kept: {rest.kept}, still to be measured: {rest.windows}"
+    context.tell(Note(f"resumed: {left}{again}"))
 
 
 def _end(found: Found, books: Books, error: StithyError) -> None:

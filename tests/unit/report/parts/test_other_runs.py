@@ -252,7 +252,7 @@ def test_what_differs_and_what_weakens_a_run_is_told_once(build: Build) -> None:
     flaw = "before: the run was not finished (interrupted)."
     assert [text for text in said if "not finished" in text] == [flaw]
     assert said[1] == flaw
-    assert "Differs, and may: seed: 1 and 2." in said
+    assert "Differs, which is no obstacle: seed: 1 and 2." in said
     assert "Ignored on request: isolation: read-committed and serializable." in said
 
 

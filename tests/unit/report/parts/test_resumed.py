@@ -80,7 +80,7 @@ def test_a_block_in_two_parts_is_a_flaw(tmp_path: Path) -> None:
     """Drift between its windows is not cancelled."""
     after_s = start_s(tmp_path / "whole", 1) - 1.0
     made = context(tmp_path / "run", session(0, end="killed"), session(after_s))
-    assert any(text.startswith("block 0 at ") for text in resumed.flaws(made))
+    assert any(text.startswith("Block 0 at ") for text in resumed.flaws(made))
 
 
 def test_a_missing_final_check_is_a_flaw(tmp_path: Path) -> None:

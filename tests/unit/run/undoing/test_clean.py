@@ -79,8 +79,17 @@ def test_what_cannot_be_removed_is_told(
 def test_cleaning_one_run_leaves_drives_of_others_alone(tmp_path: Path) -> None:
     """The person named what is to be cleaned."""
     places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD))
-    assert app.run(["clean", str(tmp_path / "runs/x")]) == 0
+    (tmp_path / "results").mkdir()
+    assert app.run(["clean", str(tmp_path / "results")]) == 0
     assert left() == ["fast"]
+
+
+def test_a_directory_that_is_not_there_and_of_no_run_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a slip of the pen would look as if all were clean."""
+    assert app.run(["clean", str(tmp_path / "rnus/x")]) == 2
+    assert "there is no such directory" in capsys.readouterr().err
 
 
 def test_a_process_that_has_a_dead_runs_process_id_now_is_neither_it_nor_ended(
