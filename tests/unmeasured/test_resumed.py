@@ -43,7 +43,7 @@ def test_a_run_killed_before_each_kind_of_line_and_at_ten_other_moments_is_resum
 
 
 ELSEWHERE = {
-    "drives-unpaced": "tests/e2e/test_drives.py kills runs on emulated drives",
+    "drives-unpaced": "test_drives.py kills runs on emulated drives",
     "drives-paced": "as above",
     "making drive": "as above",
     "making mount": "as above",

@@ -1,4 +1,4 @@
-"""What of a dead session stays, and what is proven of it; e2e tests resume runs upon it."""
+"""What of a dead session stays, and what is proven of it; unmeasured tests resume runs upon it."""
 
 from pathlib import Path
 

@@ -44,12 +44,7 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 }
 LOADED = {"while loading": 2, "in the second window": 1, "in the final check": 1}
 """How often the database is loaded: once, where its master copy had been finished."""
-WINDOWS = {
-    "while loading": ([1], "1 s"),
-    "in the second window": ([1, 2], "3 s"),
-    "in the final check": ([1], "1 s"),
-}
-"""Levels, and how long a window is: one that is killed goes on until a refusal was read."""
+LEVELS = {"while loading": [1], "in the second window": [1, 2], "in the final check": [1]}
 
 
 @pytest.mark.needs_postgresql
@@ -58,13 +53,12 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     stithy: Stithy, place: Path, disk_place: Path, moment: str
 ) -> None:
     """By the command: the windows of the plan, whole, with a report that says so."""
-    users, duration = WINDOWS[moment]
-    study = write_study(
-        place / "study.yaml", {"a": disk_place / "a"}, users=users, duration=duration
-    )
+    candidates = {"a": disk_place / "a"}
+    study = write_study(place / "study.yaml", candidates, users=LEVELS[moment], duration="1 s")
     out = place / "out"
     process = stithy.start("run", study, "--out", out)
     wait_for(lambda: MOMENTS[moment](out), process)
+    process.send_signal(signal.SIGSTOP)  # it lives, and comes no further until the refusal was read
     refused = stithy.run("resume", out)
     assert refused.returncode == 3
     assert f"process {process.pid} is at it" in refused.stderr
