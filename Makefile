@@ -11,6 +11,8 @@ REQUIRE ?=
 MEASURING := tests/e2e tests/real tests/browser
 # So many of the others at a time.
 AT_A_TIME ?= 2
+# Those of the hammer mostly wait for their windows' ends; what measures time there goes alone by itself.
+HAMMERS_AT_A_TIME ?= 3
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -35,13 +37,17 @@ check: setup lint ## lint, types and style, in about a minute
 
 lint:
 	cargo fmt --all --check
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	$(PYTHON) -m ruff check --quiet $(CODE)
 	$(PYTHON) -m ruff format --quiet --check $(CODE)
-	$(PYTHON) -m mypy --no-error-summary
+	@echo both at a time: mypy, and clippy with -D warnings; code=0; \
+	$(PYTHON) -m mypy --no-error-summary & types=$$!; \
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings || code=$$?; \
+	wait $$types || code=$$?; exit $$code
 
 rust-test:
-	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace
+	cargo test --quiet --locked --workspace --no-run
+	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace --exclude stithy-hammer
+	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --package stithy-hammer -- --test-threads=$(HAMMERS_AT_A_TIME)
 
 python-test:
 	@code=0; run="$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
