@@ -86,10 +86,10 @@ def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> Non
     )  # fmt: skip
     build_run(tmp_path, shape)
     context = context_of(read_run(tmp_path))
-    for family in FAMILIES.values():
-        for figure in family.draw(context):
-            for expression in _expressions(figure.spec):
-                assert name not in expression
+    drawn = [figure for family in FAMILIES.values() for figure in family.draw(context)]
+    found = [expression for figure in drawn for expression in _expressions(figure.spec)]
+    assert found
+    assert [each for each in found if name in each] == []
 
 
 def _expressions(value: object, key: str = "") -> list[str]:

@@ -46,10 +46,11 @@ def test_the_full_checks_follow_all_windows() -> None:
 
 def test_every_window_starts_from_a_restore() -> None:
     """Of the same window, directly before it."""
-    for before, step in pairwise(plan_of().steps):
-        if step.kind == "window":
-            assert before.kind == "restore"
-            assert before.window == step.window
+    windows = [each for each in pairwise(plan_of().steps) if each[1].kind == "window"]
+    assert windows
+    for before, step in windows:
+        assert before.kind == "restore"
+        assert before.window == step.window
 
 
 def test_ids_are_unique() -> None:

@@ -32,5 +32,6 @@ def test_a_run_without_a_manifest_is_judged_by_what_is_left(tmp_path: Path) -> N
     run = build_run(tmp_path, Shape(users=(4,)))
     run.manifest.unlink()
     context = context_of(read_run(tmp_path))
+    assert len(context.limited) == 2
     for limited in context.limited.values():
         assert "host-cpu" in {each.rule for each in limited.silent}

@@ -98,13 +98,16 @@ UNITS = {"": 1.0, "%": 0.01, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "MiB": 2.0**20, 
 def test_every_cell_says_what_its_number_is(page: PrintedPage) -> None:
     """The text, read back with its unit, is the number behind it to within its rounding."""
     pattern = re.compile(r"^(-?[\d,.]+) ?(%|µs|ms|s|MiB|GiB)?$")
+    found = 0
     for table in page.tables:
         for row in table.rows:
             for text, value in row:
                 if value is not None and (match := pattern.match(text)):
+                    found += 1
                     unit = UNITS[match[2] or ""]
                     shown = float(match[1].replace(",", "")) * unit
                     assert shown == pytest.approx(float(value), rel=0.05, abs=0.51 * unit)
+    assert found > 100
 
 
 def test_the_numbers_of_the_answer_are_those_of_the_windows(

@@ -116,7 +116,9 @@ def test_invalidating_reasons_come_first(good: Row) -> None:
 @pytest.mark.parametrize(("flag", "change"), [*BAD, *NOTED])
 def test_every_reason_is_one_sentence_with_an_advice(good: Row, flag: Flag, change: Row) -> None:
     """Texts of the server are put on one line and keep no full stop inside the sentence."""
-    for reason in judge({**good, **change}, HELD):
+    reasons = judge({**good, **change}, HELD)
+    assert flag in _flags(reasons)
+    for reason in reasons:
         assert reason.sentence.endswith(".")
         assert ".." not in reason.sentence
         assert "\n" not in reason.sentence

@@ -39,7 +39,9 @@ def test_ratios_are_geometric_means_over_the_blocks(tmp_path: Path) -> None:
     """At every level, of each block's own windows."""
     found = figure(tmp_path, Shape(repeat=4, primary=QUESTION, duration_s=4))
     both = nopm(tmp_path).pivot("candidate", index=["users", "block"], values="nopm")
-    for row in found.table.frame.filter(metric="NOPM").to_dicts():
+    told = found.table.frame.filter(metric="NOPM").to_dicts()
+    assert sorted(row["users"] for row in told) == [1, 4, 13]
+    for row in told:
         blocks = both.filter(users=row["users"])
         logs = [math.log(each["memory"] / each["disk"]) for each in blocks.to_dicts()]
         assert row["value"] == pytest.approx(math.exp(fmean(logs)))

@@ -129,11 +129,13 @@ def test_who_waits_has_a_strip_second_by_second(tmp_path: Path) -> None:
         page, _ = made(root, Shape(waiting=waiting))
         return [each for each in page.figures if each.name.startswith("seconds-")]
 
-    for figure in strips(tmp_path / "run", 7):
+    waited, plain = strips(tmp_path / "run", 7), strips(tmp_path / "plain", 0)
+    assert len(waited) == len(plain) == 3
+    for figure in waited:
         assert "Waiting: transactions that were due" in figure.caption
         assert "waiting" in [show.column for show in figure.table.columns]
         assert figure.table.frame["waiting"].unique().to_list() == [7.0]
-    for figure in strips(tmp_path / "plain", 0):
+    for figure in plain:
         assert "Waiting" not in figure.caption
         assert "waiting" not in [show.column for show in figure.table.columns]
 

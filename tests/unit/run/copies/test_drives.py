@@ -170,6 +170,7 @@ def test_each_window_begins_with_the_state_after_loading(faked: FakedRun, begin:
     """Kept once, put back after every restore of the candidate's database."""
     context, heard, _ = begin("log")
     execute(context)
+    assert heard
     for commands in heard.values():
         words = [each.command for each in commands]
         assert words.count("snapshot") == 2
