@@ -49,6 +49,7 @@ from stithy.report.words import drives, driving
 from stithy.report.words.binding import bound
 from stithy.report.words.letters import seen
 from stithy.report.words.provenance import provenance
+from stithy.report.words.wording import listing
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "template"
@@ -69,6 +70,9 @@ class Section:
 
 
 Sections = tuple[Section, ...]
+
+FACTS_MOST = 24
+"""Own: a longer table of facts is folded, and stands at the end, after all results."""
 
 CERTAINTY = "certainty"
 """The section of figures that stand between the tables of verdicts, after all results."""
@@ -96,6 +100,24 @@ class Page:
         return tuple(each.name for each in other_runs.tables(self.pairs))
 
     @property
+    def facts_early(self) -> tuple[PageTable, ...]:
+        """The short tables of facts on what was compared, which stand before the results."""
+        return tuple(each for each in self.facts if _is_early(each))
+
+    @property
+    def facts_late(self) -> tuple[PageTable, ...]:
+        """All other tables of facts, which stand at the end."""
+        return tuple(each for each in self.facts if not _is_early(each))
+
+    @property
+    def facts_moved(self) -> str:
+        """Where the long ones on what was compared stand; empty where there are none."""
+        moved = [f"“{e.caption}”" for e in self.facts_late if e.name in compared.GLANCE]
+        if not moved:
+            return ""
+        return f"All facts of {listing(moved)} stand at the end, under Environment."
+
+    @property
     def results(self) -> Sections:
         """The sections between the answer and how sure it is."""
         return tuple(each for each in self.sections if each.key not in ("answer", CERTAINTY))
@@ -113,6 +135,10 @@ class Page:
     def footer(self, figure: Figure) -> str:
         """What must be read with a figure where it stands alone, away from the page."""
         return " · ".join(each for each in (self.context.label, figure.footer) if each)
+
+
+def _is_early(table: PageTable) -> bool:
+    return table.name in compared.GLANCE and table.frame.height <= FACTS_MOST
 
 
 def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
@@ -175,7 +201,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         policy=_policy(library, script),
         provenance=provenance(page.context.manifest),
         moment=facts.moment,
-        glance=compared.GLANCE,
+        facts_most=FACTS_MOST,
         guide=guide.words(page.context),
         words=page_tables.WORDS,
         commit_rule=commit_rule(),

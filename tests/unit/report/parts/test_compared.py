@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from stithy.report.context import context_of
+from stithy.report.page import FACTS_MOST, build
 from stithy.report.parts.compared import GLANCE, table
 from stithy.report.parts.facts import tables
 from stithy.results.layout import RunDirectory
@@ -58,3 +59,15 @@ def test_the_tables_on_what_was_compared_are_among_the_facts(tmp_path: Path) -> 
     made = read_run(tmp_path).manifest
     assert made is not None
     assert set(GLANCE) <= {each.name for each in tables(made)}
+
+
+def test_long_tables_of_facts_stand_after_the_results_and_the_page_says_so(tmp_path: Path) -> None:
+    """Nobody leafs through settings of the kernel to a result; short tables stay."""
+    build_run(tmp_path, Shape(users=(1,), duration_s=4, series=False, drives={"disk": 0.0}))
+    made = build(context_of(read_run(tmp_path)))
+    early, late = made.facts_early, made.facts_late
+    assert all(each.frame.height <= FACTS_MOST for each in early)
+    assert {each.name for each in (*early, *late)} == {each.name for each in made.facts}
+    moved = [each for each in late if each.name in GLANCE]
+    assert moved
+    assert all(f"“{each.caption}”" in made.facts_moved for each in moved)
