@@ -4,6 +4,7 @@ A finding holds numbers and names; its sentence is made in `report.sentences`, b
 `NAME` is the finding's `kind`. No finding rests on an invalid window.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -166,9 +167,17 @@ def _answer(evidence: Evidence) -> Finding:
     if (answered := question(evidence)) is not None:
         return _comparison(evidence, answered)
     if not any(window.valid for window in evidence.windows):
-        return Nothing("no window is valid")
+        return _none_valid(evidence)
     pair = evidence.asked.pair or (evidence.candidates[0], evidence.candidates[-1])
     return _comparison(evidence, primary(evidence, *pair, _level(evidence)))
+
+
+def _none_valid(evidence: Evidence) -> Nothing:
+    """Nothing to say, with what made the windows invalid, the most frequent first."""
+    flags = Counter(flag for window in evidence.windows for flag in {*window.failures})
+    counts = sorted(flags.items(), key=lambda each: (-each[1], each[0].value))
+    told = ", ".join(f"{count} by “{flag.value}”" for flag, count in counts)
+    return Nothing(f"no window is valid ({told})" if told else "no window is valid")
 
 
 def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
@@ -191,7 +200,7 @@ def _alone(evidence: Evidence) -> Finding:
         if nopm is not None:
             p95_s = evidence.level_value(name, users, "response_p95_s")
             return Alone(name, users, nopm, p95_s, len(evidence.valid_at(name, users)))
-    return Nothing("no window is valid")
+    return _none_valid(evidence)
 
 
 def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:

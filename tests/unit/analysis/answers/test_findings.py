@@ -79,9 +79,10 @@ def test_a_candidate_without_windows_leaves_a_comparison_without_a_ratio(tmp_pat
 
 
 def test_no_valid_window_and_no_window_at_all_are_told_apart(tmp_path: Path) -> None:
-    """Both give no answer, for different reasons."""
+    """Both give no answer, for different reasons; what made the windows invalid is said at once."""
     every = {window_id(name, 4, 0): {"complete": False} for name in ("disk", "memory")}
-    assert _findings(tmp_path, Shape(users=(4,), changes=every))[0] == Nothing("no window is valid")
+    because = "no window is valid (2 by “incomplete”)"
+    assert _findings(tmp_path, Shape(users=(4,), changes=every))[0] == Nothing(because)
     empty = gather({}, ("disk", "memory"), (4,))
     assert findings(empty, {}) == (Nothing("the run has no window yet"),)
 

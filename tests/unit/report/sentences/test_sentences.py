@@ -293,7 +293,8 @@ def test_an_open_loop_is_limited_by_its_rate_and_a_late_driver_by_no_share() -> 
 
 def test_no_answer_says_why() -> None:
     """A run without valid windows answers nothing."""
-    assert _say(Nothing("no window is valid")) == ("This run gives no answer: no window is valid.")
+    because = "no window is valid (2 by “errors”)"
+    assert _say(Nothing(because)) == f"This run gives no answer: {because}."
 
 
 def test_levels_of_an_open_loop_are_connections() -> None:
