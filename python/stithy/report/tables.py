@@ -36,7 +36,7 @@ SHOW: dict[str, Callable[[Any], str]] = {
     "exact share": exactly,
     "signed share": signed_percent,
     "ratio": in_table,
-    "correlation": lambda value: f"{value:.2f}",
+    "correlation": lambda value: f"{round(value, 2) or 0.0:.2f}",  # never -0.00
     "fine ratio": finely,
     "chance": chance,
     "size": format_size,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.report.tables import PageTable, Show
+from stithy.report.tables import SHOW, PageTable, Show
 
 TABLE = PageTable(
     "sample",
@@ -39,3 +39,8 @@ def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
     first = (tmp_path / "sample.parquet").read_bytes()
     TABLE.write(tmp_path)
     assert (tmp_path / "sample.parquet").read_bytes() == first
+
+
+def test_a_correlation_that_rounds_to_nothing_has_no_sign() -> None:
+    """A minus before nothing would say which way."""
+    assert [SHOW["correlation"](each) for each in (-0.001, -0.45, 0.3)] == ["0.00", "-0.45", "0.30"]

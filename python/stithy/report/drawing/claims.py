@@ -1,6 +1,7 @@
 """What titles say of the comparison that answers the question, and why there may be none."""
 
 from stithy.analysis.answers.comparisons import Compared
+from stithy.analysis.evidence import Evidence
 from stithy.analysis.verdict.decide import Call
 from stithy.report.context import Context
 from stithy.report.words.wording import exactly
@@ -27,4 +28,18 @@ def why_none(context: Context) -> str:
         return "there is no second candidate"
     if context.evidence.asked.by_search:
         return "a search has no intervals"
-    return "no block has valid windows of two candidates"
+    return _uncompared(context.evidence)
+
+
+def _uncompared(evidence: Evidence) -> str:
+    """What is in the way: windows that are not valid, or valid ones without values to compare."""
+    first, *others = evidence.candidates
+    blocks = [
+        {(window.block, window.attempt) for window in evidence.valid_at(first, users)}
+        & {(window.block, window.attempt) for window in evidence.valid_at(name, users)}
+        for users in evidence.levels
+        for name in others
+    ]
+    if not any(blocks):
+        return "no block has valid windows of two candidates"
+    return "no values of two candidates can be compared; the answer says why"

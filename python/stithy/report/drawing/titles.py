@@ -155,6 +155,7 @@ def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | 
         here = [row for row in lines if row["users"] == users]
         if len({row["candidate"] for row in here}) > 1:
             low = min(here, key=lambda row: row["value"])
-            high = max(here, key=lambda row: row["value"])
+            others = (row for row in here if row["candidate"] != low["candidate"])
+            high = max(others, key=lambda row: row["value"])
             return (low, high, users) if high["value"] > 0 else None
     return None

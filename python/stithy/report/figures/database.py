@@ -13,6 +13,7 @@ from stithy.report.drawing.spans import bars_told, with_spans
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import rate
 
 NAME = "database"
 ORDER = 50
@@ -21,32 +22,36 @@ SECTION = "database"
 
 @dataclass(frozen=True)
 class _Curve:
-    """One rate of the server against users; `divisor` from the metric's unit to the axis."""
+    """One rate of the server against users; `divisor` from the metric's unit to the axis.
+
+    `unit`: of the axis, after a number.
+    """
 
     name: str
     metric: str
     divisor: float
     noun: str
     axis: str
+    unit: str
     caption: str
 
 
 CURVES = (
     _Curve(
         "wal-by-users", metrics.WAL_BYTES, 1e6, "write-ahead log volume",
-        "Write-ahead log (MB per second)",
+        "Write-ahead log (MB per second)", " MB/s",
         "Write-ahead log inserted by the server, megabytes (10⁶ bytes) per second. After a "
         "checkpoint the first change of a page logs the whole page.",
     ),
     _Curve(
         "wal-syncs-by-users", metrics.WAL_SYNCS, 1.0, "syncs of the write-ahead log",
-        "Log syncs per second",
+        "Log syncs per second", "/s",
         "Syncs of the write-ahead log per second: fewer than commits where one sync serves "
         "several.",
     ),
     _Curve(
         "blocks-read-by-users", metrics.BLOCKS_READ, 1.0, "blocks read into the server's cache",
-        "Blocks read per second",
+        "Blocks read per second", "/s",
         "Blocks of 8 KiB that were not in the server's own cache; the page cache may have had "
         "them.",
     ),
@@ -83,7 +88,9 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         for row in chosen.to_dicts()
     ]  # fmt: skip
     lines = _level_means(points)
-    title = compare_title(context, lines, points, curve.noun)
+    title = compare_title(
+        context, lines, points, curve.noun, lambda value: f"{rate(value)}{curve.unit}"
+    )
     drawing = Drawing()
     domain = domain_of(with_spans(points, log=False), log=False)
     panel = Panel(lines, points, domain, height=240)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 from stithy.metrics import Unit
 from stithy.units import format_duration, format_measured_duration, format_size
@@ -142,4 +143,4 @@ def rate(value: float) -> str:
         return "0"
     if abs(value) >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return format(Decimal(f"{value:.3g}"), "f")  # never with an exponent

@@ -11,7 +11,7 @@ from stithy.metrics import NOPM
 from stithy.report.context import context_of
 from stithy.report.drawing.claims import claimed, why_none
 from stithy.results.read import read_run
-from support.sample_run import Shape, build_run
+from support.sample_run import Shape, build_run, window_id
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,13 @@ def test_without_a_second_candidate_nothing_is_compared(tmp_path: Path) -> None:
     """It is the first reason of all."""
     build_run(tmp_path, Shape(candidates=("disk",), users=(1,), duration_s=4))
     assert why_none(context_of(read_run(tmp_path))) == "there is no second candidate"
+
+
+def test_valid_windows_without_values_to_compare_are_not_said_to_be_invalid(
+    tmp_path: Path,
+) -> None:
+    """A window that did nothing is valid, and has no ratio."""
+    changes = {window_id("disk", 4, 0): {"nopm": 0.0}}
+    build_run(tmp_path, Shape(users=(4,), duration_s=4, series=False, changes=changes))
+    because = why_none(context_of(read_run(tmp_path)))
+    assert because == "no values of two candidates can be compared; the answer says why"

@@ -111,3 +111,9 @@ def test_the_farthest_of_many_is_claimed_only_if_it_is_rare_enough(tmp_path: Pat
 def _two_of(root: Path) -> Context:
     shape = Shape(candidates=("a", "b"), users=(4,), duration_s=3, series=False)
     return context_of(read_run(build_run(root, shape).root))
+
+
+def test_equal_candidates_are_two_and_not_one_twice(context: Context) -> None:
+    """The least and the most of equal values are not the same candidate."""
+    title = compare_title(context, _lines(4, 10, 10), _points(4, [10], [10]), "orders")
+    assert title.text == "At 4 users, disk and memory are close in orders"

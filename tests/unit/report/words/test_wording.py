@@ -65,7 +65,14 @@ def test_lists_end_with_and() -> None:
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0, "0"), (0.25, "0.25"), (5.7234, "5.72"), (48.123, "48.1"), (1204.4, "1,204")],
+    [
+        (0, "0"),
+        (3.25e-6, "0.00000325"),
+        (0.25, "0.25"),
+        (5.7234, "5.72"),
+        (48.123, "48.1"),
+        (1204.4, "1,204"),
+    ],
 )
 def test_rates_of_any_size_have_three_digits(value: float, said: str) -> None:
     """Three digits at least, thousands set apart."""
