@@ -7,7 +7,15 @@ import pytest
 
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import Identity, own_identity
-from stithy.storage.consent import Use, foreign_entries, may_empty, may_use
+from stithy.storage.consent import (
+    DATA,
+    MASTER,
+    Use,
+    foreign_entries,
+    held_bytes,
+    may_empty,
+    may_use,
+)
 from stithy.storage.marks import MARK, Mark, write_mark
 
 DEAD = Identity("another boot", 1, 1)
@@ -35,6 +43,17 @@ def test_a_directory_left_by_a_dead_run_may_be_used_again(tmp_path: Path) -> Non
     write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
     (tmp_path / "data").mkdir()
     assert may_use(tmp_path, "candidate disk") is Use.OURS
+
+
+def test_only_what_lies_in_our_own_directories_is_counted_as_held(tmp_path: Path) -> None:
+    """Without the mark nothing is ours, and a file beside them never is."""
+    for name in (DATA, MASTER, "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows").write_bytes(b"x" * 40_000)
+    assert held_bytes(tmp_path) == 0
+    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
+    files = [tmp_path / name / "rows" for name in (DATA, MASTER)]
+    assert held_bytes(tmp_path) == sum(each.stat().st_blocks * 512 for each in files) > 0
 
 
 def test_a_missing_parent_is_an_error_with_the_command_that_mends_it(tmp_path: Path) -> None:

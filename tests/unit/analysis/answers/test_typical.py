@@ -55,6 +55,13 @@ def test_where_a_window_has_no_value_of_what_is_asked_nopm_decides(tmp_path: Pat
     assert block.metric == Quantity("nopm")
 
 
+def test_blocks_of_which_one_did_nothing_have_no_middle(tmp_path: Path) -> None:
+    """Nothing has no logarithm: the first block is shown, without a value."""
+    block = median_block(_evidence(tmp_path, replace(SHAPE, changes=_nopm(b2=0.0))), 4)
+    assert block is not None
+    assert (block.number, block.value) == (0, None)
+
+
 def test_without_a_valid_window_the_first_one_is_shown(tmp_path: Path) -> None:
     """Hollow and with its reason, rather than nothing."""
     late = {

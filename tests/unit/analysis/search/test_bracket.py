@@ -31,6 +31,12 @@ def test_one_window_of_several_decides_nothing() -> None:
     assert bracket([trial]).low is None
 
 
+def test_windows_that_disagree_are_as_many_as_those_that_agree() -> None:
+    """Two are enough for an end of a bracket, whatever they say; silent ones count for none."""
+    assert [Trial(4, 2).is_sure, Trial(4, 1, 1).is_sure, Trial(4, 0, 2).is_sure] == [True] * 3
+    assert not Trial(4, 1, 0, silent=2).is_sure
+
+
 def test_without_trials_nothing_is_known() -> None:
     """Not even a wall."""
     assert bracket([]) == Bracket(None, None, None, (), (), ())

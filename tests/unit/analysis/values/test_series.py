@@ -63,6 +63,13 @@ def test_latencies_are_weighted_by_operations() -> None:
     assert row["mean"] == pytest.approx((9 * 0.010 + 1 * 0.001) / 10)
 
 
+def test_stolen_time_is_that_of_all_cpus_together() -> None:
+    """Those of each CPU stand beside it under their own names, and would count twice."""
+    told = _series((101.0, "steal_share", 0.2), (101.0, "steal_share", 0.6))
+    told = told.with_columns(subject=pl.Series(["", "cpu0"]))
+    assert sampled([told], WINDOWS, WEIGHTS).seen["steal_share"].to_list() == [0.2]
+
+
 def test_without_series_or_windows_there_is_an_empty_frame() -> None:
     """Partial runs give empty frames with the usual columns."""
     none, some = WINDOWS.clear(), _series((101.0, "q", 1.0))
