@@ -14,7 +14,7 @@ from stithy.results.tables import SERIES
 if TYPE_CHECKING:
     import polars as pl
 
-TOGETHER = 16
+TOGETHER = 8
 """Own: so many windows are read at once: few enough for memory, enough for all CPUs to help."""
 
 
