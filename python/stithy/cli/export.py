@@ -35,8 +35,8 @@ def export(
 
     Examples:
 
-        stithy export runs/demo-20261121T001627Z --to csv --out demo.csv
-        stithy export runs/demo-20261121T001627Z --to go-bench | benchstat -col /candidate -
+        stithy export runs/demo --to csv --out demo.csv
+        stithy export runs/demo --to go-bench | benchstat -col /candidate -
 
     Parameters
     ----------
