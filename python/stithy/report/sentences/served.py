@@ -65,10 +65,18 @@ def _closing(finding: Served) -> str:
     more = "more" if len(finding.of) == 2 else "most"
     if finding.most is not None:
         return f"{finding.most} serves {more} ({how}, and no verdict)"
+    if all(_serves_none(finding, each) for each in finding.of):
+        return f"so that no level tells them apart ({how})"
     names = listing([each.candidate for each in finding.of])
     known = all(each.low or each.high for each in finding.of)
     because = "their brackets are too near" if known else "not every bracket is known"
     return f"which of {names} serves {more} cannot be told, as {because} ({how})"
+
+
+def _serves_none(finding: Served, of: Capacity) -> bool:
+    """Whether not even the fewest users that were searched for are served."""
+    least = finding.search.users_least
+    return of.low is None and of.high is not None and of.high.users == least
 
 
 def _windows(finding: Served) -> str:

@@ -80,3 +80,10 @@ def test_what_misses_the_limit_by_little_does_not_read_as_the_limit() -> None:
     """1.0004 s are not within 1 s, and 1.00 s would be."""
     near = replace(SATA, high=End(36, 1.0004, 2))
     assert "(at 36, p95 of new-order is 1.0004 s)" in say(near)
+
+
+def test_candidates_that_serve_nobody_are_not_told_to_have_brackets() -> None:
+    """There is none to be too near to another."""
+    slow = [Capacity(name, None, End(1, 1.4, 2)) for name in ("hdd", "tape")]
+    assert "; so that no level tells them apart (a search with" in say(*slow)
+    assert "too near" not in say(*slow)
