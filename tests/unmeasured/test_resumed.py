@@ -62,7 +62,7 @@ def unseen(seen: set[str]) -> set[str]:
 
 def journal_events() -> set[str]:
     """The events that the code of a run writes to its journal."""
-    sources = [path.read_text() for path in (TESTS.parent / "python/stithy/run").glob("*.py")]
+    sources = [path.read_text() for path in (TESTS.parent / "python/stithy/run").rglob("*.py")]
     text = "\n".join(sources)
     written = re.findall(r"[ .]journal\.write\(\s*([\w\"-]+)", text)
     names = dict(re.findall(r"^([A-Z_]+) = \"([a-z-]+)\"$", text, re.MULTILINE))
