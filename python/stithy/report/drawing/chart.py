@@ -17,6 +17,7 @@ from stithy.report.drawing import palette
 from stithy.report.drawing.compose import PICK, Drawing, Rows, Spec, grid, layer, unit, x_at
 from stithy.report.drawing.many import POINTS_MOST, extremes
 from stithy.report.drawing.spans import spans
+from stithy.report.drawing.theme import LEGEND_LIMIT
 
 WIDTH = 770
 """Width of a figure's plot where it stands alone; pixels of the page at full width."""
@@ -138,7 +139,9 @@ def labels(format: str) -> dict[str, Any]:
     if not is_share:
         return {"format": format}
     # A no-break space is U+00A0 in Vega's expressions as well; no name is ever in one.
-    return {"labelExpr": f"format(100 * datum.value, '{number}') + '\\u00a0%'"}
+    plain = number.lstrip("+")  # nothing has no sign
+    told = f"format(100 * datum.value, datum.value ? '{number}' : '{plain}')"
+    return {"labelExpr": f"{told} + '\\u00a0%'"}
 
 
 def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users") -> alt.X:
@@ -202,7 +205,8 @@ def line_channels(context: Context) -> dict[str, Any]:
 def _legend(context: Context, **options: Any) -> alt.Legend:
     """The candidates' names above the figure, in as many rows as its width asks for."""
     names = context.evidence.candidates
-    widest = max(len(name) for name in names) * LETTER_WIDTH + SYMBOL_WIDTH
+    longest = max(len(name) for name in names) * LETTER_WIDTH
+    widest = min(longest, LEGEND_LIMIT) + SYMBOL_WIDTH
     if widest * len(names) > WIDTH:
         options["columns"] = max(1, WIDTH // widest)
     return alt.Legend(title=None, orient="top", direction="horizontal", **options)

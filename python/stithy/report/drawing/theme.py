@@ -7,6 +7,9 @@ from stithy.report.drawing import palette
 FONT = "Inter, sans-serif"
 """Shipped in assets/fonts, so that texts are as wide on every machine as when they were placed."""
 
+LEGEND_LIMIT = 260
+"""Pixels of a name in a legend; a longer one is cut off there."""
+
 
 def config() -> dict[str, Any]:
     """The configuration, the same for static and interactive drawing."""
@@ -26,7 +29,7 @@ def config() -> dict[str, Any]:
         "axisY": {"domain": False, "ticks": False},
         "legend": {
             **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13, "padding": 0,
-            "labelLimit": 260,
+            "labelLimit": LEGEND_LIMIT,
         },
         "header": {
             **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13,
