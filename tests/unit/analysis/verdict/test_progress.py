@@ -56,6 +56,11 @@ def test_the_forecast_is_the_look_that_would_decide() -> None:
     assert forecast([0.1]) is None
 
 
+def test_the_forecast_is_as_cautious_as_the_verdict() -> None:
+    """Eight blocks would do if the interval were not widened, as that of a verdict is."""
+    assert forecast([0.0, 0.1, 0.02, 0.08, 0.04, 0.06]) == 10
+
+
 @pytest.mark.parametrize("limit", [5, 9, 20])
 def test_the_forecast_keeps_to_the_limit(limit: int) -> None:
     """What the study may not measure is not promised."""

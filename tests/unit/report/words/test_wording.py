@@ -6,6 +6,7 @@ from stithy.report.words.wording import (
     at_most,
     chance,
     count,
+    exactly,
     factor,
     finely,
     in_table,
@@ -45,6 +46,11 @@ def test_counts_have_their_thousands_set_apart() -> None:
 def test_shares_are_per_cent(share: float, said: str) -> None:
     """Small shares keep a decimal; zero, and what rounds to it, does not."""
     assert percent(share) == said
+
+
+def test_a_share_that_a_study_gave_keeps_its_digits() -> None:
+    """What somebody wrote is repeated, not rounded."""
+    assert (exactly(0.02), exactly(0.0125)) == ("2 %", "1.25 %")
 
 
 def test_one_is_singular() -> None:
