@@ -14,6 +14,9 @@ pytestmark = pytest.mark.needs_browser
 NAME = "#figure-nopm-by-users"
 FIGURE = f"document.querySelector('{NAME}')"
 MARKS = f"[...{FIGURE}.querySelectorAll('.stage .mark-symbol path')]"
+LEVELS = 4
+"""Marks of the levels, on which those of the windows lie: two of each of two candidates."""
+
 PLACES = f"""{MARKS}.map(mark =>
     mark.getAttribute('transform').replace(/\\d+\\.\\d+/g, each => (+each).toFixed(1)))"""
 SHADES = f"new Set({MARKS}.map(mark => getComputedStyle(mark).opacity))"
@@ -59,7 +62,7 @@ def _press(page: Tab, words: str, key: str) -> None:
 
 def test_the_mouse_over_a_window_is_told_its_values(page: Tab) -> None:
     """Candidate, users, value with its unit, block, and whether it is valid."""
-    page.point(*_middle(page, f"{MARKS}[0]"))
+    page.point(*_middle(page, f"{MARKS}[{LEVELS}]"))
     drawn(page)
     told = page.ask("document.querySelector('#vg-tooltip-element.visible')?.innerText ?? ''")
     for word in ("candidate", "disk", "users", "NOPM", "block", "window"):

@@ -305,14 +305,17 @@ def has_levels(points: Rows) -> bool:
 def _marks(
     axis: Axis, lines: Rows, points: Rows
 ) -> Iterator[tuple[Rows, dict[str, Any], list[alt.Tooltip]]]:
-    """Windows, small where levels have marks of their own, hollow if invalid; then the levels."""
+    """The levels, if they are more than a window; on them windows, hollow if invalid.
+
+    So the mouse finds every window.
+    """
     several = has_levels(points)
+    if several and lines:
+        yield lines, _FULL, _tips(axis)
     for wanted, look in ((True, _SMALL if several else _FULL), (False, _HOLLOW)):
         rows = [{key: row[key] for key in _DRAWN} for row in points if row["valid"] is wanted]
         if rows or wanted:  # the legend takes its marks from the first, which are filled
             yield rows, look, _tips(axis, *_OF_WINDOWS)
-    if several and lines:
-        yield lines, _FULL, _tips(axis)
 
 
 def _few(drawing: Drawing, points: Rows) -> Rows:
