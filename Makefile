@@ -11,8 +11,6 @@ REQUIRE ?=
 MEASURING := tests/e2e tests/real tests/browser
 # So many of the others at a time.
 AT_A_TIME ?= 2
-# Those of the hammer mostly wait for their windows' ends; what measures time there goes alone by itself.
-HAMMERS_AT_A_TIME ?= 3
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -45,9 +43,7 @@ lint:
 	wait $$types || code=$$?; exit $$code
 
 rust-test:
-	cargo test --quiet --locked --workspace --no-run
-	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace --exclude stithy-hammer
-	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --package stithy-hammer -- --test-threads=$(HAMMERS_AT_A_TIME)
+	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace
 
 python-test:
 	@code=0; run="$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
