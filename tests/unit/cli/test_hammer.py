@@ -304,7 +304,7 @@ def test_a_broken_condition_is_shown_in_words_and_gives_exit_code_5(
         ),
         ("run --warehouses 1 --profile hammerdb --pace keyed", "--profile: HammerDB's mix with"),
         ("prepare --warehouses 0", "--warehouses: 0 is too small: give 1 to 100000"),
-        ("prepare", "requires an argument"),
+        ("prepare", "--warehouses is missing"),
     ],
 )
 def test_wrong_options_are_told_with_their_name(
