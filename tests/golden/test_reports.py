@@ -1,4 +1,4 @@
-"""The report as text: the summary in Markdown, the page, and what the PDF says."""
+"""The report as text: the summary in Markdown, and the page. Print takes its words from the page."""
 
 from pathlib import Path
 
@@ -6,12 +6,10 @@ import pytest
 
 from stithy.registry import plugins
 from stithy.report.context import context_of
-from stithy.report.drawing import draw
 from stithy.report.page import Page, build, render
 from stithy.results.read import read_run
 from support import golden
-from support.fingerprints import words_of_page
-from support.pdf_text import text_of
+from support.page_words import words_of_page
 from support.sample_run import Shape, build_run, window_id
 
 HERE = Path(__file__).parent / "reports"
@@ -36,10 +34,3 @@ def test_the_page_is_the_one_accepted(page: Page, accept_golden: bool) -> None:
     """Its elements and words; what is drawn, and the styles and scripts, are files of their own."""
     html = render(page, dict.fromkeys((figure.name for figure in page.figures), ""))
     golden.same(HERE / "disk-and-memory.html", words_of_page(html), accept_golden)
-
-
-def test_the_words_of_the_pdf_are_those_accepted(page: Page, accept_golden: bool) -> None:
-    """Page by page, contents, figures' titles and tables included."""
-    drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
-    text = text_of(plugins("format")["pdf"].make(page, drawings))
-    golden.same(HERE / "disk-and-memory.pdf.txt", text, accept_golden)
