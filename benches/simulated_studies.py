@@ -1,8 +1,9 @@
 """Studies that never ran: blocks of known noise and known truth, judged as those of a real study.
 
 Noise lies either in time or in a candidate. In time, the second window of a block has something
-over the first, whichever candidate is in it: the order, drawn as the plan draws it, decides in
-whose favour that is. In a candidate the order cannot help, as with a drive that remembers.
+over the first, whichever candidate is in it: the order decides in whose favour that is. The order
+is the plan's, or for comparison a coin for each block. In a candidate the order cannot help, as
+with a drive that remembers.
 """
 
 import math
@@ -10,7 +11,8 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from enum import Enum
+from functools import cache, partial
 
 from stithy.analysis.verdict.boundaries import BLOCKS_MOST, LOOKS
 from stithy.analysis.verdict.decide import DIFFERENT, Call
@@ -106,24 +108,55 @@ class Tally:
         return self.calls[call] / self.studies
 
 
+class Where(Enum):
+    """Where noise lies, and for noise in time what draws the order."""
+
+    BALANCED = "in time, the plan's order"
+    COINS = "in time, coins"
+    CANDIDATE = "in a candidate"
+
+
 @dataclass(frozen=True)
 class Truth:
-    """What is true in the studies: the ratio of B to A, and the noise of a block's log ratio."""
+    """What is true in the studies: the ratio of B to A, and the noise of a block's log ratio.
+
+    `position_share`: by how much more the second window of a block does, whichever candidate it is.
+    `drift_share`: how much of its speed the machine loses from the first window to the last one.
+    """
 
     ratio: float = 1.0
     noise_share: float = 0.08
+    position_share: float = 0.0
+    drift_share: float = 0.0
 
-    def logs(self, noise: Sequence[float], signs: Sequence[int] | None) -> list[float]:
+    def logs(self, noise: Sequence[float], signs: Sequence[int], where: Where) -> list[float]:
         """The log ratios of a study's blocks; `signs` turn what lies in time to its candidate."""
         middle = math.log(self.ratio)
-        turned = noise if signs is None else [n * s for n, s in zip(noise, signs, strict=True)]
-        return [middle + self.noise_share * each for each in turned]
+        shifts = [math.log1p(self.position_share) + each for each in self._drifts(len(noise))]
+        turned = noise
+        if where is not Where.CANDIDATE:
+            turned = [n * s for n, s in zip(noise, signs, strict=True)]
+        return [
+            middle + self.noise_share * each + sign * shift
+            for each, sign, shift in zip(turned, signs, shifts, strict=True)
+        ]
+
+    def _drifts(self, count: int) -> list[float]:
+        """What drift alone gives the second window of each block over the first: less."""
+        step = self.drift_share / (2 * count - 1)
+        return [
+            math.log((1 - step * (2 * each + 1)) / (1 - step * 2 * each)) for each in range(count)
+        ]
 
 
-def signs_of(seed: int) -> list[int]:
+@cache
+def signs_of(seed: int, where: Where = Where.BALANCED) -> tuple[int, ...]:
     """For each block of a study 1 where B comes second, -1 where it comes first."""
+    if where is Where.COINS:
+        coin = random.Random(f"coins {seed}")
+        return tuple(coin.choice((1, -1)) for _ in range(BLOCKS_MOST))
     found = blocks("ab", [(8, BLOCKS_MOST)], seed)
-    return [1 if each.candidates[1] == "b" else -1 for each in found]
+    return tuple(1 if each.candidates[1] == "b" else -1 for each in found)
 
 
 def end_of(logs: Sequence[float]) -> Outcome:
@@ -138,13 +171,13 @@ def end_of(logs: Sequence[float]) -> Outcome:
 def tally(
     noise: Noise,
     truth: Truth,
+    where: Where,
     *,
-    in_time: bool,
     studies: int = STUDIES,
     end: Callable[[Sequence[float]], Outcome] = end_of,
 ) -> Tally:
     """How `studies` studies end; the same seed gives the same ones."""
-    ends = list(_ends(noise, truth, in_time, studies, end))
+    ends = list(_ends(noise, truth, where, studies, end))
     mean = sum(each.blocks for each in ends) / studies
     return Tally(studies, Counter(each.call for each in ends), mean)
 
@@ -152,11 +185,10 @@ def tally(
 def _ends(
     noise: Noise,
     truth: Truth,
-    in_time: bool,
+    where: Where,
     studies: int,
     end: Callable[[Sequence[float]], Outcome],
 ) -> Iterator[Outcome]:
     draw = random.Random(SEED)
     for study in range(studies):
-        signs = signs_of(SEED + study) if in_time else None
-        yield end(truth.logs(noise(draw), signs))
+        yield end(truth.logs(noise(draw), signs_of(SEED + study, where), where))

@@ -1,11 +1,12 @@
-"""Which window comes when: blocks in the order of the levels, candidates in random order in each.
+"""Which window comes when: blocks in the order of the levels, candidates in balanced orders.
 
 A block is one window of every candidate at one level. Candidates are compared inside blocks, so
-that what drifts during a run (heat, fill, neighbours) meets all of them alike; the random order
-also removes what being first or last does. Of more than two candidates the blocks of a level are
-taken from Williams squares, in which each follows each other equally often, so that what a window
-leaves to the next one (a full cache, a busy drive) meets all of them alike, too.
-Source: docs/explanation/method.md, "Blocks".
+that what drifts during a run (heat, fill, neighbours) meets all of them alike. The blocks of a
+level are taken from Williams squares: each candidate has each place equally often and follows each
+other equally often, so that neither the place nor what a window leaves to the next one (a full
+cache, a busy drive) favours a candidate. Each odd block is the reverse of the one before it: after
+every even number of blocks each of two candidates came before the other equally often.
+Source: docs/explanation/verdicts.md, "The order".
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,26 +39,25 @@ def blocks(
     """All blocks of a study in their order; `counts` are the levels, each with its blocks."""
     return tuple(
         Block(
-            users, index, shuffled(candidates, seed, users, index), derive_seed(seed, users, index)
+            users, index, ordered(candidates, seed, users, index), derive_seed(seed, users, index)
         )
         for users, count in counts
         for index in range(count)
     )
 
 
-def shuffled(candidates: Sequence[str], seed: int, users: int, index: int) -> tuple[str, ...]:
-    """The candidates in the random order of one block.
+def ordered(candidates: Sequence[str], seed: int, users: int, index: int) -> tuple[str, ...]:
+    """The candidates in the order of one block.
 
-    Up to two: a coin for each block. More: the row of a Williams square whose candidates and rows
-    are drawn, so that each order is as likely as any other for a block by itself.
+    The blocks 0, 1, … of a level go through squares of pairs, a row and its reverse; two candidates
+    have one pair. The seed draws the names of each square and the turn of its pairs, so that each
+    order is as likely as any other for a block by itself.
     """
-    if len(candidates) < 3:
-        return _drawn(candidates, seed, "order", users, index)
-    rows = williams(len(candidates))
-    square, place = divmod(index, len(rows))
-    named = _drawn(candidates, seed, "square", users, square)
-    turn = _drawn(range(len(rows)), seed, "rows", users, square)
-    return tuple(named[each] for each in rows[turn[place]])
+    pairs = [row for row in williams(len(candidates)) if row <= row[::-1]]
+    square, place = divmod(index, 2 * len(pairs))
+    named = _drawn(candidates, seed, "order", users, square * 2 * len(pairs))
+    row = pairs[_drawn(range(len(pairs)), seed, "rows", users, square)[place // 2]]
+    return tuple(named[each] for each in (row[::-1] if place % 2 else row))
 
 
 def _drawn(items: Iterable[Item], seed: int, *purpose: str | int) -> tuple[Item, ...]:
@@ -74,7 +74,7 @@ def williams(candidates: int) -> Rows:
 
     Shapes: as many rows as candidates where these are even; twice as many where they are odd, for
     which one square cannot do it: the second is the first read backwards. Each number has each
-    place equally often.
+    place equally often, and the reverse of each row is a row, too.
     Source: Williams (1949), Experimental designs balanced for the estimation of residual effects.
     """
     first = [(each + 1) // 2 if each % 2 else -(each // 2) for each in range(candidates)]

@@ -65,7 +65,7 @@ class Step:
 class WindowPlan:
     """One window: a candidate at a level, in a block; in a null study by either of its names.
 
-    `block` counts from 0 within a level; `position` is the place in the block's random order.
+    `block` counts from 0 within a level; `position` is the place in the block's order.
     `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
     `tried`: a search chose this level, and only the candidates of which it wants to know more have
     a window there.

@@ -61,7 +61,7 @@ WINDOW = Table(
         _i("block", "", "block within the level, from 0"),
         _b("tried", "a search for users chose the level"),
         _i("attempt", "", "0; 1 where the block was measured once more, because a window of it was invalid: then that is what counts"),
-        _i("position", "", "place in the block's random order, from 0"),
+        _i("position", "", "place in the block's order, from 0"),
         _r("started_at_s", "s", "Unix time of the users' start", null=True),
         _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),
         _r("measure_to_s", "s", "Unix time at which the measurement ended", null=True),

@@ -3,22 +3,22 @@
 import pytest
 
 import verdicts
-from simulated_studies import Outcome, Truth, end_of, gaussian, skewed, tally
+from simulated_studies import Outcome, Truth, Where, end_of, gaussian, skewed, tally
 from stithy.analysis.verdict.decide import Call
 
 
 def test_the_same_seed_gives_the_same_studies() -> None:
     """Two runs of the bench print the same table."""
     truth = Truth(1.02, 0.02)
-    first = tally(gaussian, truth, in_time=True, studies=50)
-    assert first == tally(gaussian, truth, in_time=True, studies=50)
+    first = tally(gaussian, truth, Where.BALANCED, studies=50)
+    assert first == tally(gaussian, truth, Where.BALANCED, studies=50)
     assert first.studies == sum(first.calls.values())
     assert 4 <= first.blocks_mean <= 20
 
 
 def test_without_caution_the_boundaries_mislead_as_published() -> None:
     """The model of the skew is the one for which the caution was chosen: 12.9 % of 20,000."""
-    bare = tally(skewed, Truth(), in_time=False, studies=3000, end=verdicts.bare_end)
+    bare = tally(skewed, Truth(), Where.CANDIDATE, studies=3000, end=verdicts.bare_end)
     assert bare.different_share == pytest.approx(0.129, abs=0.02)
 
 
@@ -39,6 +39,9 @@ def test_the_whole_bench_prints_its_tables(
     assert verdicts.main([]) in (0, 99)
     printed = capsys.readouterr().out
     for name in (
+        "coins give all of four blocks",
+        "3 % more",
+        "a drift of 20 %",
         "gaussian",
         "heavy-tailed",
         "AR(1)",

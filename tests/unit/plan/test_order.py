@@ -1,13 +1,13 @@
-"""Blocks come in the order of the levels, candidates in a seeded random order in each."""
+"""Blocks come in the order of the levels, candidates in a seeded and balanced order in each."""
 
 from collections import Counter
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.plan.order import blocks, shuffled, williams
+from stithy.plan.order import blocks, ordered, williams
 
 NAMES = st.lists(st.from_regex(r"[a-z0-9][a-z0-9-]{0,8}", fullmatch=True), min_size=1, unique=True)
 
@@ -29,13 +29,13 @@ def test_the_order_does_not_depend_on_how_candidates_are_listed(
     names: list[str], seed: int
 ) -> None:
     """Listing the candidates differently in the study is no other experiment."""
-    assert shuffled(names, seed, 4, 0) == shuffled(list(reversed(names)), seed, 4, 0)
+    assert ordered(names, seed, 4, 0) == ordered(list(reversed(names)), seed, 4, 0)
 
 
 def test_all_orders_are_equally_likely() -> None:
     """Over many blocks of three candidates each of the six orders has its share."""
     names = ("a", "b", "c")
-    seen = Counter(shuffled(names, seed, 1, 0) for seed in range(6000))
+    seen = Counter(ordered(names, seed, 1, 0) for seed in range(6000))
     assert set(seen) == set(permutations(names))
     # The share is binomial with mean 1000 and standard deviation 29: five of them each way.
     assert all(abs(count - 1000) < 5 * 29 for count in seen.values())
@@ -60,16 +60,37 @@ def test_the_blocks_of_a_level_go_through_whole_squares(count: int, seed: int, s
     """Whatever the seed, over each of them every candidate follows every other equally often."""
     names = "abcdef"[:count]
     size = len(williams(count))
-    orders = [shuffled(names, seed, 4, square * size + each) for each in range(size)]
+    orders = [ordered(names, seed, 4, square * size + each) for each in range(size)]
     follows = Counter(pair for order in orders for pair in pairwise(order))
     assert follows.keys() == set(permutations(names, 2))
     assert set(follows.values()) == {size // count}
     assert len(set(orders)) == size
 
 
-def test_two_candidates_have_a_coin_for_each_block() -> None:
-    """Neither the block before nor their number says who is first."""
-    first = [shuffled(("a", "b"), 1, 4, index)[0] for index in range(4000)]
+@given(st.integers(1, 6), st.integers(0, 2**63 - 1), st.integers(1, 999), st.integers(1, 12))
+def test_after_every_even_number_of_blocks_no_candidate_came_before_another_oftener(
+    count: int, seed: int, users: int, pairs: int
+) -> None:
+    """The second block of each pair is the first one reversed; so it is wherever a study ends."""
+    orders = [ordered("abcdef"[:count], seed, users, index) for index in range(2 * pairs)]
+    assert all(orders[each + 1] == orders[each][::-1] for each in range(0, 2 * pairs, 2))
+    before = Counter(pair for order in orders for pair in combinations(order, 2))
+    assert all(before[a, b] == before[b, a] == pairs for a, b in before)
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 999), st.integers(1, 12))
+def test_after_every_even_number_of_blocks_each_of_two_stood_equally_often_at_each_place(
+    seed: int, users: int, pairs: int
+) -> None:
+    """No seed gives one of them the better place; with a coin for each block many did."""
+    orders = [ordered("ab", seed, users, index) for index in range(2 * pairs)]
+    for place in range(2):
+        assert Counter(order[place] for order in orders) == {"a": pairs, "b": pairs}
+
+
+def test_of_two_candidates_the_first_of_each_pair_of_blocks_is_drawn() -> None:
+    """Neither the pair before nor its number says who is first."""
+    first = [ordered(("a", "b"), 1, 4, index)[0] for index in range(0, 8000, 2)]
     changes = sum(x != y for x, y in pairwise(first))
     # Binomial with mean 2000 and standard deviation 32: five of them each way.
     assert abs(first.count("a") - 2000) < 5 * 32

@@ -37,10 +37,9 @@ def repeated_chance(logs: Sequence[float]) -> float | None:
 def sign_flip_chance(logs: Sequence[float], seed: int) -> float | None:
     """How often random signs give a mean as far from 0 as the measured one; None without blocks.
 
-    With two candidates the order within a block is a coin, so if they do not differ each sign could
-    as well have been the other: this needs no law of the noise. With more, the orders of a square
-    hang together, and it rests on differences that are independent and as likely with either sign.
-    All signs are tried up to 32 blocks; with more, 20,000 draws of the seed tell. It never falls
+    It needs no law of the noise, but differences that are independent and as likely with either
+    sign: orders are balanced within pairs of blocks, so signs are not drawn one by one. What the
+    place in a block does cancels in the mean, so on its account the chance is too large. All signs are tried up to 32 blocks; with more, 20,000 draws of the seed tell. It never falls
     below 2/2ⁿ: 12.5 % with four blocks.
     Source: Fisher, The Design of Experiments (1935), the randomisation test of paired differences.
     """

@@ -122,7 +122,7 @@ def _over_the_run(canaries: Sequence[Canary]) -> str:
     if not clear:
         return "There was no clear trend over the run."
     told = listing([_trend(trend) for trend in clear])
-    return f"Over the run {told}: a drift, which the random order within blocks is there for."
+    return f"Over the run {told}: a drift; the balanced order within blocks cancels it."
 
 
 def _trend(trend: Trend) -> str:
