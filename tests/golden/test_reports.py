@@ -1,4 +1,4 @@
-"""The report as text: the summary in Markdown, and the page. Print takes its words from the page."""
+"""The report as text: the summary in Markdown, and the page. Print takes its words from it."""
 
 from pathlib import Path
 

@@ -111,7 +111,8 @@ def read_project(root: Path) -> Project:
     texts = {}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
-        for name in sorted(files):
+        # In a further work tree of Git `.git` is a file.
+        for name in sorted({*files} - SKIPPED_FOLDERS):
             path = Path(folder, name)
             place = path.relative_to(root).as_posix()
             captured = place.startswith(CAPTURED) and path.suffix != ".py"

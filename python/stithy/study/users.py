@@ -206,8 +206,8 @@ class Load(BaseModel):
         json_schema_extra={"default": "one; at the level of the question until it is decided"},
         description=(
             "Blocks at each level, so many whatever they show. A block is one window of every "
-            "candidate; every second one is the one before it reversed. A verdict needs at least 4; "
-            "with 2 or 3 there is a plain interval and no verdict."
+            "candidate; every second one is the one before it reversed. A verdict needs at least "
+            "4; with 2 or 3 there is a plain interval and no verdict."
         ),
         examples=[3],
     )

@@ -39,8 +39,9 @@ def sign_flip_chance(logs: Sequence[float], seed: int) -> float | None:
 
     It needs no law of the noise, but differences that are independent and as likely with either
     sign: orders are balanced within pairs of blocks, so signs are not drawn one by one. What the
-    place in a block does cancels in the mean, so on its account the chance is too large. All signs are tried up to 32 blocks; with more, 20,000 draws of the seed tell. It never falls
-    below 2/2ⁿ: 12.5 % with four blocks.
+    place in a block does cancels in the mean, so on its account the chance is too large. All signs
+    are tried up to 32 blocks; with more, 20,000 draws of the seed tell. It never falls below 2/2ⁿ:
+    12.5 % with four blocks.
     Source: Fisher, The Design of Experiments (1935), the randomisation test of paired differences.
     """
     if not logs:
