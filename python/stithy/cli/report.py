@@ -52,8 +52,9 @@ def report(
         readers; `md`, a short summary for a pull request or a ticket; `json`, the answer for
         programs. Each is a file `report.FORMAT`.
     compare
-        Other runs, with which this one is compared in a section of its own, under the rules of
-        `stithy compare`; without them the next report has no such section.
+        Earlier runs, with which this one is compared in a section of its own, under the rules of
+        `stithy compare`: a change is that of this run to the earlier one. Without them the next
+        report has no such section.
     metric
         What is compared then instead of NOPM, p95 and p99, as of `stithy compare`.
     ignore
@@ -107,7 +108,8 @@ def _pairs(
             raise UserError("nothing is compared", where=where, remedy=remedy)
         return ()
     asked = tuple(quantity_asked(each) for each in metric) or USUAL
-    return pairs(context, [context_of(read_run(each)) for each in others], ignore, asked)
+    befores = [context_of(read_run(each)) for each in others]
+    return pairs(context, befores, ignore, asked, earlier=True)
 
 
 def _open(page: Path) -> None:

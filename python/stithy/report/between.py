@@ -1,7 +1,8 @@
 """Runs held against each other: which may be, what differs of them, what changed with intervals.
 
-`stithy compare` and `stithy report --compare` tell the same. Runs come one after the other and are
-no blocks: what drifted between them stands in every difference, and nothing here says otherwise.
+`stithy compare` and `stithy report --compare` tell the same, and the same way round: the later run
+against the earlier one. Runs come one after the other and are no blocks: what drifted between them
+stands in every difference, and nothing here says otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,10 @@ USUAL = (Quantity("nopm"), Quantity("p95"), Quantity("p99"))
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs by the names under which they are told: what is ignored or only told, their rows."""
+    """Two runs by the names under which they are told: what is ignored or only told, their rows.
+
+    `base` is the earlier one, and every change is that of `other` to it.
+    """
 
     base: Context
     other: Context
@@ -39,38 +43,42 @@ class Pair:
 
 
 def pairs(
-    base: Context,
+    run: Context,
     others: Sequence[Context],
     ignore: Sequence[str] = (),
     quantities: Sequence[Quantity] = USUAL,
+    *,
+    earlier: bool = False,
 ) -> tuple[Pair, ...]:
-    """Each of the others held against the first run.
+    """Each of the others held against the run; with `earlier`, the run held against each of them.
 
     Raises NotComparable where a fact differs that the numbers rest on, and is not ignored;
-    UserError where runs have no manifest or nothing in common, or one is the base itself, no such
-    fact can be ignored, or the base has no such transaction type.
+    UserError where runs have no manifest or nothing in common, or one is the run itself, no such
+    fact can be ignored, or the run has no such transaction type.
     """
-    manifests = [_manifest(each) for each in (base, *others)]
+    manifests = [_manifest(each) for each in (run, *others)]
     require_known(ignore, manifests)
-    _require_told(base, quantities)
-    _require_others(base, others)
-    own, *names = _names((base, *others))
+    _require_told(run, quantities)
+    _require_others(run, others)
+    own, *names = _names((run, *others))
     return tuple(
-        _pair(base, each, (own, name), ignore, quantities)
+        _pair(each, run, (name, own), ignore, quantities)
+        if earlier
+        else _pair(run, each, (own, name), ignore, quantities)
         for each, name in zip(others, names, strict=True)
     )
 
 
-def _require_others(base: Context, others: Sequence[Context]) -> None:
-    own = base.run.directory.root.resolve()
+def _require_others(run: Context, others: Sequence[Context]) -> None:
+    own = run.run.directory.root.resolve()
     for each in others:
         if each.run.directory.root.resolve() == own:
             where = str(each.run.directory.root)
             raise UserError("this is the run itself", where=where, remedy="name another run")
 
 
-def _require_told(base: Context, quantities: Sequence[Quantity]) -> None:
-    types = base.run.transactions["transaction"].unique().sort().to_list()
+def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:
+    types = run.run.transactions["transaction"].unique().sort().to_list()
     for each in quantities:
         if types and (problem := check(each, types)) is not None:
             raise UserError(problem.what, where=str(each), remedy=problem.right)

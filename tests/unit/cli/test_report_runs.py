@@ -47,10 +47,10 @@ def test_every_format_tells_of_the_other_run_and_is_the_same_in_another_place(
     build(here / "after", seed=2, changes=SLOW)
     shutil.copytree(here, there)
     for place in (here, there):
-        words = ["report", str(place / "before"), "--compare", str(place / "after")]
+        words = ["report", str(place / "after"), "--compare", str(place / "before")]
         assert run([*words, "--format", "html,pdf,md,json"]) == 0
-    made = files_of(here / "before")
-    assert made == files_of(there / "before")
+    made = files_of(here / "after")
+    assert made == files_of(there / "after")
     page, summary = (made[f"report.{name}"].decode() for name in ("html", "md"))
     printed = " ".join(text_of(made["report.pdf"]).split())
     for text in (page, summary, printed):
@@ -58,14 +58,29 @@ def test_every_format_tells_of_the_other_run_and_is_the_same_in_another_place(
         assert CAUTION in text
         assert "after against before" in text
     assert '<section id="runs">' in page
-    (told,) = told_of(str(here / "before"))
+    (told,) = told_of(str(here / "after"))
     assert (told["base"], told["other"], len(told["rows"])) == ("before", "after", 12)
     assert {"report/figures/runs-1.svg", "report/tables/runs-1.csv"} <= made.keys()
-    assert run(["report", str(here / "before"), "--format", "html,json"]) == 0
-    assert told_of(str(here / "before")) == []
-    left = files_of(here / "before")
+    assert run(["report", str(here / "after"), "--format", "html,json"]) == 0
+    assert told_of(str(here / "after")) == []
+    left = files_of(here / "after")
     assert CAUTION not in left["report.html"].decode()
     assert not [name for name in left if "runs-" in name]
+
+
+def test_report_and_compare_tell_the_same_change_the_same_way_round(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Now against before in both: the ratio is the later run over the earlier."""
+    before, now = build(tmp_path / "before"), build(tmp_path / "now", changes=SLOW)
+    assert run(["compare", before, now, "--json"]) == 0
+    (compared,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert run(["report", now, "--compare", before, "--format", "json"]) == 0
+    (told,) = told_of(now)
+    assert (told["base"], told["other"]) == ("before", "now")
+    ratios = [row["change"]["ratio"] for row in compared["rows"]]
+    assert [row["ratio"] for row in told["rows"]] == pytest.approx(ratios)
+    assert min(ratios) < 0.6
 
 
 def test_what_is_compared_can_be_named(tmp_path: Path) -> None:
@@ -74,7 +89,7 @@ def test_what_is_compared_can_be_named(tmp_path: Path) -> None:
     metrics = ["--metric", "p99 of payment", "--metric", "tpm"]
     assert run(["report", one, "--format", "json", "--compare", two, three, *metrics]) == 0
     told = told_of(one)
-    assert [each["other"] for each in told] == ["two", "three"]
+    assert [(each["base"], each["other"]) for each in told] == [("two", "one"), ("three", "one")]
     for each in told:
         named = list(dict.fromkeys(row["metric"] for row in each["rows"]))
         assert named == ["p99 of payment", "TPM"]
@@ -91,8 +106,8 @@ def test_what_is_compared_can_be_named(tmp_path: Path) -> None:
         (["--compare", "lost"], ["manifest"]),
         (["--compare", "newer"], ["99", "newer Stithy"]),
         (["--compare", "others"], ["no candidate of"]),
-        (["--compare", "longer"], ["duration_s: 3 and 4: --ignore duration_s"]),
-        (["--compare", "after", "longer"], ["duration_s: 3 and 4: --ignore duration_s"]),
+        (["--compare", "longer"], ["duration_s: 4 and 3: --ignore duration_s"]),
+        (["--compare", "after", "longer"], ["duration_s: 4 and 3: --ignore duration_s"]),
         (["--compare", "longer", "--ignore", "duration"], ["mean duration_s?"]),
         (["--ignore", "kernel"], ["--ignore: nothing is compared: name a run"]),
         (["--metric", "tpm"], ["--metric: nothing is compared: name a run"]),
@@ -132,10 +147,10 @@ def test_what_may_differ_on_request_is_told(tmp_path: Path) -> None:
     assert run(["report", one, *words]) == 0
     (told,) = told_of(one)
     assert [(each["name"], each["base"], each["other"]) for each in told["ignored"]] == [
-        ("duration_s", "3", "4")
+        ("duration_s", "4", "3")
     ]
     summary = (tmp_path / "one" / "report.md").read_text()
-    assert "Ignored on request: duration\\_s: 3 and 4." in summary
+    assert "Ignored on request: duration\\_s: 4 and 3." in summary
 
 
 def test_a_damaged_run_is_compared_by_what_is_left_of_it(tmp_path: Path) -> None:
@@ -145,7 +160,7 @@ def test_a_damaged_run_is_compared_by_what_is_left_of_it(tmp_path: Path) -> None
     file.write_bytes(file.read_bytes()[:-100])
     assert run(["report", one, "--format", "md,json", "--compare", two, "--metric", "nopm"]) == 0
     (told,) = told_of(one)
-    counts = {(row["candidate"], row["users"]): row["windows_other"] for row in told["rows"]}
+    counts = {(row["candidate"], row["users"]): row["windows_base"] for row in told["rows"]}
     assert counts == {("disk", 1): 3, ("disk", 4): 2, ("memory", 1): 3, ("memory", 4): 3}
     assert "two: " in (tmp_path / "one" / "report.md").read_text()
 
@@ -164,5 +179,5 @@ def test_the_exit_code_and_the_findings_are_those_of_the_run(
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
     summary = (tmp_path / "one" / "report.md").read_text()
-    assert "No value is known of both one and two." in summary
+    assert "No value is known of both two and one." in summary
     assert "Not shown" not in summary

@@ -1,7 +1,7 @@
 """The part of a report that holds its run against others: words, tables, a figure for each.
 
-Made only where a person names other runs. The base is the run that the report is of: a change of
-+10 % is that the other run did a tenth more.
+Made only where a person names other runs. The report's run is the later one: a change of +10 % is
+that it did a tenth more than the other one.
 """
 
 import math
@@ -37,7 +37,7 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What must be known before the numbers: who is compared, what differs, what was left out."""
     told = [CAUTION]
     if pairs:
-        told += [f"{text}." for text in flaws(pairs[0].base, pairs[0].names[0])]
+        told += [f"{text}." for text in flaws(pairs[0].other, pairs[0].names[1])]
     for pair in pairs:
         base, other = pair.names
         told.append(f"{_headline(pair)} Changes are those of {other} to {base}.")
@@ -47,7 +47,7 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
         ):
             if found:
                 told.append(f"{text}: {'; '.join(map(str, found))}.")
-        told += [f"{text}." for text in flaws(pair.other, other)]
+        told += [f"{text}." for text in flaws(pair.base, base)]
     return (*told, RULE)
 
 
@@ -123,7 +123,7 @@ def _table(name: str, pair: Pair) -> PageTable:
         Show("metric", "Metric"), Show("candidate", "Candidate"), Show("users", "Level", "count"),
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
-        Show("windows_base", "n", "count"), Show("windows_other", "n of the other", "count"),
+        Show("windows_base", "n before", "count"), Show("windows_other", "n", "count"),
         Show("chance_share", "As much by chance", "chance"),
         Show("distinguishable", "Told apart", "truth"),
     )  # fmt: skip
@@ -180,11 +180,11 @@ def _figure(pair: Pair, number: int) -> Drawn:
     return Figure(
         name=name,
         title=title,
-        caption="Ratio of the other run to this one, one line for each candidate and level, with "
+        caption=f"Ratio of {other} to {base}, one line for each candidate and level, with "
         "its 95 % interval by itself; filled where chance over all of them together is out of the "
         f"question. Logarithmic axes; the line is 1, no change. {CAUTION}",
         description=f"{title}. Ratios with intervals: {listing(metrics)}.",
-        footer=pair.base.footer,
+        footer=pair.other.footer,
         spec=drawing.spec(above(charts)),
         table=_table(name, pair),
     )
@@ -206,7 +206,7 @@ def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
     )  # fmt: skip
     places = list(dict.fromkeys(row["place"] for row in rows))
     y = alt.Y("place:N", sort=places, title=None, axis=alt.Axis(labelLimit=260, ticks=False))
-    channels = candidate_channels(pair.base)
+    channels = candidate_channels(pair.other)
     colour, shape = channels["color"], channels["shape"]
     tips = [
         alt.Tooltip("place:N", title="candidate, level"), alt.Tooltip("apart:N", title="verdict"),

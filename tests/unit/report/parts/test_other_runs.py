@@ -127,8 +127,10 @@ def test_figure_files_and_programs_have_the_numbers_of_the_table(build: Build) -
     }  # fmt: skip
 
 
-def _said(base: Context, *others: Context, ignore: Sequence[str] = ()) -> list[str]:
-    return list(other_runs.words(pairs(base, others, ignore, NOPM)))
+def _said(*runs: Context, ignore: Sequence[str] = ()) -> list[str]:
+    """What the report of the last of these runs says of those before it."""
+    *befores, now = runs
+    return list(other_runs.words(pairs(now, befores, ignore, NOPM, earlier=True)))
 
 
 def test_one_change_is_told_with_its_direction_and_interval(build: Build) -> None:
@@ -226,7 +228,7 @@ def test_without_an_interval_nothing_is_yes_or_no(build: Build) -> None:
         row["apart"] for data in figure.spec["datasets"].values() for row in data if "apart" in row
     }
     assert verdicts == {"cannot be told apart"}
-    for look in found[0].base.styles.values():
+    for look in found[0].other.styles.values():
         assert f'fill="{look.colour}"' in draw.svg(figure.spec, "runs-1"), "its legend has no mark"
 
 
@@ -245,26 +247,27 @@ def test_where_no_value_is_known_of_both_there_is_no_figure(build: Build) -> Non
 
 
 def test_what_differs_and_what_weakens_a_run_is_told_once(build: Build) -> None:
-    """Flaws of the base stand before all others, by the runs' names and not by their places."""
-    base = build("before", end="interrupted")
+    """Flaws of the report's run stand before all others, by the runs' names, not by places."""
+    now = build("now", end="interrupted")
     facts = {"isolation": "serializable"}
-    said = _said(base, build("one", seed=2), build("two", load=facts), ignore=["isolation"])
-    flaw = "before: the run was not finished (interrupted)."
+    said = _said(build("one", seed=2), build("two", load=facts), now, ignore=["isolation"])
+    flaw = "now: the run was not finished (interrupted)."
     assert [text for text in said if "not finished" in text] == [flaw]
     assert said[1] == flaw
-    assert "Differs, which is no obstacle: seed: 1 and 2." in said
-    assert "Ignored on request: isolation: read-committed and serializable." in said
+    assert "Differs, which is no obstacle: seed: 2 and 1." in said
+    assert "Ignored on request: isolation: serializable and read-committed." in said
 
 
 def test_each_other_run_has_its_own_table_and_figure(build: Build) -> None:
     """Numbered in the order in which they were named, the sections of one page."""
-    found = pairs(build("before"), [build("one"), build("two")], (), USUAL[:2])
+    befores = [build("one"), build("two")]
+    found = pairs(build("now"), befores, (), USUAL[:2], earlier=True)
     assert [(t.name, t.caption) for t in other_runs.tables(found)] == [
-        ("runs-1", "one against before"), ("runs-2", "two against before"),
+        ("runs-1", "now against one"), ("runs-2", "now against two"),
     ]  # fmt: skip
     assert [each.name for each in other_runs.drawn(found)] == ["runs-1", "runs-2"]
     assert [(told["base"], told["other"]) for told in other_runs.as_values(found)] == [
-        ("before", "one"), ("before", "two"),
+        ("one", "now"), ("two", "now"),
     ]  # fmt: skip
 
 
