@@ -12,17 +12,19 @@ Everything else that escapes is a bug and ends with exit code 1.
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import TypeVar
 
 from stithy.exits import Exit
+
+T = TypeVar("T")
 
 
 class StithyError(Exception):
     """An error a person can act on: what failed, where, and what would mend it."""
 
-    exit: ClassVar[Exit] = Exit.BUG
+    exit: Exit = Exit.BUG
     excerpt: str = ""
     """Lines of the file in question with a caret under the place; empty where there is no file."""
 
@@ -48,6 +50,51 @@ class PreconditionError(StithyError):
     """The machine lacks something that the run needs."""
 
     exit = Exit.PRECONDITION
+
+
+class Refused(PreconditionError):
+    """Several problems, found together, so that one round of repairs is enough."""
+
+    def __init__(self, problems: tuple[StithyError, ...], *, where: str) -> None:
+        """Exit code 2 where the caller can prevent all of them, else 3."""
+        super().__init__(
+            f"{len(problems)} problems", where=where, remedy="fix them; nothing was made"
+        )
+        self.problems = problems
+        if all(isinstance(each, UserError) for each in problems):
+            self.exit = Exit.USAGE
+
+    def parts(self) -> tuple[StithyError, ...]:
+        """The problems."""
+        return self.problems
+
+
+class Problems:
+    """Collects what several checks raise: each check runs, whatever the others found."""
+
+    def __init__(self) -> None:
+        """Nothing was found yet."""
+        self.found: list[StithyError] = []
+
+    def attempt(self, check: Callable[[], T]) -> T | None:
+        """What `check` returns; None where it raised, and its problems are then in `found`."""
+        try:
+            return check()
+        except (UserError, PreconditionError) as error:
+            known = {str(each) for each in self.found}
+            self.found += [each for each in error.parts() if str(each) not in known]
+            return None
+
+    def refusal(self, where: str) -> StithyError | None:
+        """One error for all that was found; `where` is what the checks were of."""
+        if len(self.found) < 2:
+            return next(iter(self.found), None)
+        return Refused(tuple(self.found), where=where)
+
+    def refuse(self, where: str) -> None:
+        """Raise the error for all that was found, if anything was."""
+        if (refusal := self.refusal(where)) is not None:
+            raise refusal
 
 
 class InfrastructureError(StithyError):

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from stithy.cli import app
+from stithy.errors import Problems
+from stithy.run.before import preflight
 from support import golden
 
 HERE = Path(__file__).parent / "plans"
@@ -23,6 +25,8 @@ def test_the_plan_of_a_study_is_the_one_accepted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same study and seed give the same plan: ids, order, seeds and estimates."""
+    checked = preflight.Preflight(None, Problems(), ())
+    monkeypatch.setattr(preflight, "preflight", lambda *_, **__: checked)
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))  # a machine on which nothing ever ran
     assert app.run(["plan", str(study)]) == 0
     golden.same(HERE / f"{study.stem}.txt", capsys.readouterr().out, accept_golden)

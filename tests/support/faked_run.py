@@ -7,6 +7,7 @@ from pathlib import Path
 from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
+from fakes.machine import FakeMachine
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
 from stithy.run.before.equip import Tools
@@ -74,6 +75,7 @@ class FakedRun:
             hammer_version=lambda runner: self.hammer_version,
             engine=lambda file, request: self.engine,
             user=lambda: None,
+            machine=FakeMachine,
         )
 
     def run(self) -> Outcome:

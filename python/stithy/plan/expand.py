@@ -59,6 +59,11 @@ def needed_bytes(study: Study, candidate: str) -> dict[Role, int]:
     return cost.role_bytes(study, size, master=master)
 
 
+def data_bytes(study: Study) -> int:
+    """The size of the loaded database, without its write-ahead log."""
+    return _sizes(study).data_bytes
+
+
 def master_candidate(study: Study) -> str:
     """The candidate on whose volume the database is loaded once and kept as the master copy.
 

@@ -12,10 +12,10 @@ from stithy.hosts.processes import own_identity
 from stithy.plan.null import as_null
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
-from stithy.run.before.equip import Books, Equipped, Tools, clean_leftovers, equip
-from stithy.run.before.preflight import check_candidates, check_directory
+from stithy.run.before.equip import Books, Equipped, Tools
+from stithy.run.before.preflight import preflight
 from stithy.run.context import Context, State
-from stithy.run.events import Observer
+from stithy.run.events import Note, Observer
 from stithy.run.journal import Journal
 from stithy.run.stop import Stop
 from stithy.run.undoing.register import Register
@@ -34,16 +34,18 @@ def start_run(
     """Everything checked, the run directory made, the run registered; the steps can begin.
 
     `null`: the study's first candidate is measured against itself.
-    Raises StudyError, UserError or PreconditionError, and has made nothing then.
+    Raises StudyError, UserError or PreconditionError, with all problems, and has made nothing then.
     """
     tools = tools or Tools()
     file = as_null(read_study(study)) if null else read_study(study)
     directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
     run_id = secrets.token_hex(6)
-    found = equip(file, directory, run_id, directory.drives, tools)
-    clean_leftovers(found.providers)
-    check_candidates(file.study, found.plan, found.providers, found.runner, found.user)
-    check_directory(directory.root, found.providers)
+    checked = preflight(file, directory, run_id, tools, clean=True)
+    checked.problems.refuse(str(study))
+    assert checked.equipped is not None  # else there was a problem
+    for warning in checked.warnings:
+        tell(Note(warning))
+    found = checked.equipped
     books = _enter(found)
     try:
         return found.context(books, stop, tell, State())

@@ -6,7 +6,56 @@ from pathlib import Path
 import pytest
 
 from stithy.cli import app
+from stithy.errors import PreconditionError, Problems, StithyError, UserError
+from stithy.run.before import preflight
 from support.studies import write_study
+
+
+def found(monkeypatch: pytest.MonkeyPatch, *problems: StithyError, warnings: str = "") -> None:
+    """Let the checks of the machine find this, whatever machine the tests run on."""
+    known = Problems()
+    known.found += problems
+    checked = preflight.Preflight(None, known, (warnings,) if warnings else ())
+    monkeypatch.setattr(preflight, "preflight", lambda *_, **__: checked)
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine on which every study runs."""
+    found(monkeypatch)
+
+
+def test_all_problems_are_shown_below_the_page_with_the_exit_code_of_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever fixes them fixes all in one round; a warning prevents nothing."""
+    settings = UserError("PostgreSQL refuses it", where="database.settings", remedy="correct it")
+    place = PreconditionError("/b is not empty", where="candidate b", remedy="empty it")
+    found(monkeypatch, settings, place, warnings="the machine is not quiet")
+    write_study(tmp_path)
+    assert app.run(["plan", str(tmp_path / "study.yaml")]) == 3
+    told = capsys.readouterr()
+    assert "2 problems prevent a run" in told.out
+    assert "warning: the machine is not quiet" in told.out
+    assert "PostgreSQL refuses it" in told.err
+    assert "/b is not empty" in told.err
+    found(monkeypatch, settings)
+    assert app.run(["plan", str(tmp_path / "study.yaml"), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["schema_version"] == 1
+
+
+def test_a_page_has_a_line_for_each_level_and_steps_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Totals before them; the plan of the demo fits a screen."""
+    study = Path(__file__).resolve().parents[3] / "studies/demo.yaml"
+    assert app.run(["plan", str(study)]) == 0
+    page = capsys.readouterr().out
+    assert len(page.splitlines()) <= 40
+    assert page.index("Undecided to the end: ") < page.index("ramp-up 5 s")
+    assert "w-sata-u1-b0" not in page
+    assert app.run(["plan", str(study), "--steps"]) == 0
+    assert "w-sata-u1-b0" in capsys.readouterr().out
 
 
 def test_the_json_has_all_steps_and_totals(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 
 from stithy.cli.talk.render import Align, table
 from stithy.metrics import parse_quantity
@@ -10,6 +11,7 @@ from stithy.plan.search import windows_most
 from stithy.plan.short import costs_of_short_windows
 from stithy.plan.steps import Plan, Step
 from stithy.run.before.forecast import Forecast
+from stithy.run.before.preflight import Preflight
 from stithy.search import Search
 from stithy.study.locate import as_yaml
 from stithy.study.model import Study
@@ -55,15 +57,19 @@ def _search_most(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
     }
 
 
-def as_text(study: Study, plan: Plan, tried: Sequence[Step] = ()) -> str:
-    """The plan for people: the steps, then what each candidate and the whole of it need."""
+def as_text(
+    study: Study, plan: Plan, tried: Sequence[Step] = (), *, all_steps: bool = False
+) -> str:
+    """The plan for people: what the whole of it and each candidate need, then the steps.
+
+    A line for each level; with `all_steps` one for each step.
+    """
     parts = [
         study.study,
-        _users(study),
-        _question(study, plan),
-        _steps(plan),
-        _candidates(study, plan),
+        f"{_users(study)}\n{_question(study, plan)}",
         _totals(plan),
+        _candidates(study, plan),
+        _steps(plan) if all_steps else _folded(plan),
     ]
     if plan.search is not None:
         parts.append(_search(plan.search, tried))
@@ -90,6 +96,17 @@ def known(plan: Plan, forecast: Forecast) -> str:
     if unknown:
         return f"Likely times are those of earlier runs here; estimates: {', '.join(unknown)}."
     return "Likely times are those of earlier runs on this machine."
+
+
+def checks(checked: Preflight) -> str:
+    """What the checks of this machine found; the problems themselves are errors."""
+    count = len(checked.problems.found)
+    if count:
+        found = "1 problem prevents" if count == 1 else f"{count} problems prevent"
+        head = f"This machine was checked: {found} a run (see the error below)."
+    else:
+        head = "This machine was checked: a run can start."
+    return "\n".join([head, *(f"warning: {each}" for each in checked.warnings)])
 
 
 def _users(study: Study) -> str:
@@ -137,6 +154,52 @@ def _steps(plan: Plan) -> str:
     rows = [_row(number, step) for number, step in enumerate(plan.steps, start=1)]
     sides: list[Align] = ["right", "left", "left", "right", "right", "right", "right", "right"]
     return table(["", *header], rows, sides)
+
+
+SHORT = {
+    "provision": "make volumes",
+    "prepare": "load",
+    "calibrate": "calibrate the driver",
+    "snapshot": "keep a master copy",
+    "check": "check",
+    "tear-down": "remove all",
+}
+"""Steps around the windows, in a word or two."""
+
+
+def _folded(plan: Plan) -> str:
+    """A line for each level, as far as its blocks follow each other; and what is around them."""
+    header = ["steps", "what", "users", "blocks", "windows", "likely", "at most", "space"]
+    rows, number = [], 1
+    for _, group in groupby(plan.steps, key=_group):
+        steps = list(group)
+        rows.append(_folded_row(number, steps))
+        number += len(steps)
+    sides: list[Align] = ["right", "left", "right", "right", "right", "right", "right", "right"]
+    return table(header, rows, sides)
+
+
+def _group(step: Step) -> tuple[int | None, bool]:
+    """Equal for neighbours that share a line."""
+    return (step.window.users if step.window else None, step.if_undecided)
+
+
+def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
+    windows = [step for step in steps if step.kind == "window"]
+    blocks = sorted({step.window.block for step in windows if step.window})
+    time_s, time_s_max = total_s(steps)
+    known = [_what(step) for step in windows] or [SHORT.get(step.kind, "") for step in steps]
+    what = ", ".join(dict.fromkeys(known))
+    return [
+        f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
+        what,
+        str(steps[0].window.users) if steps[0].window else "",
+        "" if not blocks else f"{blocks[0]}-{blocks[-1]}" if len(blocks) > 1 else str(blocks[0]),
+        str(len(windows)) if windows else "",
+        format_duration(round(time_s)),
+        format_duration(round(time_s_max)),
+        format_size(max(step.cost.space_bytes for step in steps)),
+    ]
 
 
 def _row(number: int, step: Step) -> list[str]:

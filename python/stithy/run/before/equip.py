@@ -10,11 +10,14 @@ from pathlib import Path
 import stithy
 from stithy.clock import Clock, SystemClock
 from stithy.database.engine import Engine, Installation, Request
+from stithy.errors import Problems
 from stithy.hosts.cpus import other_cpus, server_cpus
 from stithy.hosts.facts import machine_facts
+from stithy.hosts.here import LocalMachine
 from stithy.hosts.processes import RUN_VARIABLE
 from stithy.hosts.runner import Command, LocalRunner, Runner
 from stithy.hosts.users import ServerUser, server_user
+from stithy.needs import Machine
 from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.ids import derive_seed
 from stithy.plan.steps import Plan
@@ -71,6 +74,7 @@ class Tools:
     hammer_version: Callable[[Runner], str] = native_version
     engine: Callable[[StudyFile, Request], Engine] = engine_of
     user: Callable[[], ServerUser | None] = server_user
+    machine: Callable[[], Machine] = LocalMachine
 
 
 @dataclass(frozen=True)
@@ -138,14 +142,20 @@ def equip(
 ) -> Equipped:
     """Find and try what the study needs; `logs` is for what storage writes about itself.
 
-    Makes nothing. Raises UserError or PreconditionError.
+    Makes nothing. Raises UserError or PreconditionError, with all that was found.
     """
-    runner, user = tools.runner(run_id), tools.user()
-    cpus = _server_cpus(file)
+    runner, user, problems = tools.runner(run_id), tools.user(), Problems()
+    cpus = problems.attempt(lambda: _server_cpus(file))
     password = kept_password(run_id) or generate_password()
     engine = tools.engine(file, _request(file, runner, user, cpus, password))
-    installation = engine.check()
-    providers = _providers(file, logs, runner, other_cpus(cpus))
+    installation = problems.attempt(engine.check)
+    hammer = problems.attempt(lambda: tools.hammer(runner, other_cpus(cpus)))
+    hammer_version = problems.attempt(lambda: tools.hammer_version(runner))
+    problems.refuse(str(file.path))
+    assert installation is not None  # else there was a problem, as with the next two
+    assert hammer is not None
+    assert hammer_version is not None
+    providers = providers_of(file, logs, runner, other_cpus(cpus))
     return Equipped(
         run_id=run_id,
         file=file,
@@ -158,9 +168,9 @@ def equip(
         server_cpus=cpus,
         engine=engine,
         installation=installation,
-        hammer=tools.hammer(runner, other_cpus(cpus)),
+        hammer=hammer,
         providers=providers,
-        machine=_machine(file, installation, tools.hammer_version(runner), providers),
+        machine=_machine(file, installation, hammer_version, providers),
     )
 
 
@@ -204,7 +214,7 @@ def _request(
     )
 
 
-def _providers(
+def providers_of(
     file: StudyFile, logs: Path, runner: Runner, cpus: tuple[int, ...] | None
 ) -> dict[str, Provider]:
     """The provider of each candidate, with what the run offers it."""

@@ -1,22 +1,80 @@
-"""All that can be known to fail is found before anything is started, made or measured."""
+"""All that can be known to fail is found before anything is started, made or measured.
+
+`stithy plan` and `stithy run` make the same checks, by `preflight`.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, Problems, UserError
+from stithy.hosts.checks import load
+from stithy.hosts.checks.room import memory_of
 from stithy.hosts.runner import Command, Runner
 from stithy.hosts.users import ServerUser
+from stithy.needs import Machine
 from stithy.plan.cost import space_by_candidate
+from stithy.plan.expand import data_bytes, expand
 from stithy.plan.steps import Plan
+from stithy.results.layout import RunDirectory
+from stithy.run.before.equip import Equipped, Tools, clean_leftovers, equip, providers_of
 from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
+from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.units import format_size
 
 RESERVE_BYTES = 64 * 2**20
 """Left free on every file system: other programs write there too."""
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What all checks found: `problems` prevent the run, `warnings` change what it shows.
+
+    `equipped` is None where the study's programs or settings are among the problems.
+    """
+
+    equipped: Equipped | None
+    problems: Problems
+    warnings: tuple[str, ...]
+
+
+def preflight(
+    file: StudyFile, directory: RunDirectory, run_id: str, tools: Tools, *, clean: bool
+) -> Preflight:
+    """Every check of this machine before a run, each made whatever the others find.
+
+    `clean`: remove first what dead runs left on the candidates, as a run does; without it nothing
+    is changed.
+    """
+    problems = Problems()
+    warnings: list[str] = []
+    equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
+    providers = (
+        equipped.providers
+        if equipped
+        else providers_of(file, directory.drives, tools.runner(run_id), None)
+    )
+    if clean and equipped:
+        clean_leftovers(providers)
+    elif not clean:
+        warnings += _leftovers(providers)
+    plan, machine = expand(file.study, null=file.null), tools.machine()
+    arguments = (file.study, plan, providers, tools.runner(run_id), tools.user())
+    problems.attempt(lambda: check_candidates(*arguments))
+    problems.attempt(lambda: check_memory(file.study, machine))
+    problems.attempt(lambda: check_directory(directory.root, providers))
+    return Preflight(equipped, problems, (*warnings, *cautions(file.study, machine)))
+
+
+def _leftovers(providers: Mapping[str, Provider]) -> Iterator[str]:
+    for name, provider in providers.items():
+        if run_id := provider.left_by():
+            yield f"candidate {name} holds what the dead run {run_id} left: a run removes it first"
 
 
 def check_candidates(
@@ -26,14 +84,53 @@ def check_candidates(
     runner: Runner,
     user: ServerUser | None,
 ) -> None:
-    """Raise the first problem with any candidate's place: consent, nesting, way to it, room."""
-    for provider in providers.values():
-        provider.check()
-    _refuse_nesting(providers)
+    """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
+    problems = Problems()
+    usable: dict[str, Provider] = {}
     for name, provider in providers.items():
-        _check_way(name, provider.place(), runner, user)
-    rooms = {name: each.rooms() for name, each in providers.items()}
-    check_room(study, plan, rooms, memory_available_bytes())
+        before = len(problems.found)
+        problems.attempt(provider.check)
+        problems.attempt(partial(_check_way, name, provider.place(), runner, user))
+        if len(problems.found) == before:
+            usable[name] = provider
+    problems.attempt(lambda: _refuse_nesting(providers))
+    rooms = {name: each.rooms() for name, each in usable.items()}
+    problems.attempt(lambda: check_room(study, plan, rooms, memory_available_bytes()))
+    problems.refuse("the candidates")
+
+
+def check_memory(study: Study, machine: Machine) -> None:
+    """Raise for a server that is given more memory than the machine has."""
+    asked, total = study.database.memory_bytes, memory_of(machine, "MemTotal")
+    if total is not None and asked > total:
+        raise PreconditionError(
+            f"the study gives the server {format_size(asked)} of memory, and this machine has "
+            f"{format_size(total)}",
+            where="database.memory",
+            remedy="ask for less",
+        )
+
+
+def cautions(study: Study, machine: Machine) -> Iterator[str]:
+    """What prevents no run, but changes what it shows: one sentence each."""
+    asked, available = study.database.memory_bytes, memory_of(machine, "MemAvailable")
+    limit = f"the server's memory of {format_size(asked)}"
+    if available is not None and available < asked <= (memory_of(machine, "MemTotal") or asked):
+        yield f"{limit} is more than the {format_size(available)} that are free now"
+    if problem := machine.memory_limit_problem():
+        yield (
+            f"{limit} cannot be enforced here ({problem}): the page cache may hold more, and "
+            "storage is then read less"
+        )
+    data = data_bytes(study)
+    if asked >= data:
+        yield (
+            f"{limit} holds the whole database of about {format_size(data)}: storage is hardly "
+            "read; give it less memory or more warehouses"
+        )
+    for each in load.judge(machine):
+        if each.state == "disturbing":
+            yield f"the machine is not quiet: {each.found}: {each.remedy}"
 
 
 def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:

@@ -1,17 +1,33 @@
 """What cannot work is found before anything is made."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fakes.clock import FakeClock
+from fakes.engine import FakeEngine
+from fakes.machine import FakeMachine
+from stithy.database.engine import Installation
 from stithy.errors import PreconditionError, UserError
+from stithy.hosts.activity import Activity, BusyProcess
 from stithy.plan.expand import expand
-from stithy.run.before.preflight import check_directory, check_room, memory_available_bytes
-from stithy.run.start import default_directory
+from stithy.results.layout import RunDirectory
+from stithy.run.before.preflight import (
+    Preflight,
+    cautions,
+    check_directory,
+    check_room,
+    memory_available_bytes,
+    preflight,
+)
+from stithy.run.events import Event, Note
+from stithy.run.start import default_directory, start_run
+from stithy.run.stop import Stop
 from stithy.storage.provider import Room
 from stithy.storage.providers.path import Spec, create
 from stithy.study.load import read_study
+from support.faked_run import FakedRun
 from support.running import write_study
 
 GIB = 2**30
@@ -85,3 +101,69 @@ def test_the_default_directory_tells_study_and_time() -> None:
     """In UTC, sortable."""
     now_s = FakeClock(1_795_220_000.0).now_s()
     assert default_directory(Path("x/demo.yaml"), now_s) == Path("runs/demo-20261121T001320Z")
+
+
+def checked(tmp_path: Path, machine: FakeMachine, engine: FakeEngine | None = None) -> Preflight:
+    """All checks of a study with two unusable places, on a made-up machine."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/photo.jpg").touch()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/report.html").touch()
+    study = write_study(
+        tmp_path / "s.yaml", {"a": tmp_path / "no/such", "b": tmp_path / "mine"}, users=(1,)
+    )
+    tools = replace(
+        FakedRun(tmp_path, engine=engine or FakeEngine()).tools, machine=lambda: machine
+    )
+    return preflight(read_study(study), RunDirectory(tmp_path / "out"), "1", tools, clean=False)
+
+
+class Refusing(FakeEngine):
+    """An engine that refuses its settings."""
+
+    def check(self) -> Installation:
+        """Never there."""
+        raise UserError("it refuses shred_buffers", where="database.settings", remedy="correct it")
+
+
+def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
+    """Settings, memory, both candidates and the results' directory: one round of repairs."""
+    meminfo = {"/proc/meminfo": "MemTotal: 131072 kB\nMemAvailable: 65536 kB"}
+    found = checked(tmp_path, FakeMachine(texts=meminfo), Refusing())
+    problems = [each.problem for each in found.problems.found]
+    assert [text for text in problems if "shred_buffers" in text]
+    assert [text for text in problems if "no does not exist" in text]
+    assert [text for text in problems if "photo.jpg" in text]
+    assert [text for text in problems if "this machine has 128 MiB" in text]
+    assert [text for text in problems if "is not an empty directory" in text]
+    assert len(problems) == 5
+    assert found.equipped is None
+    refusal = found.problems.refusal("s.yaml")
+    assert refusal is not None
+    assert (refusal.exit, len(refusal.parts())) == (3, 5)
+
+
+def test_what_only_changes_results_is_a_warning(tmp_path: Path) -> None:
+    """A busy machine, a limit that cannot be set, a server that holds the whole database."""
+    busy = Activity(1.0, 0.9, 0.0, (BusyProcess("cargo", 7, 1.8),), {"vda": 0.5})
+    machine = FakeMachine(doing=busy, no_memory_limit="no group can be made in /sys/fs/cgroup")
+    warnings = " | ".join(checked(tmp_path, machine).warnings)
+    assert "not quiet: CPUs 90% busy: cargo (7)" in warnings
+    assert "not quiet: vda 50% of the time" in warnings
+    assert "cannot be enforced here (no group can be made in /sys/fs/cgroup)" in warnings
+    study = write_study(tmp_path / "large.yaml", {"a": tmp_path / "a"})
+    study.write_text(study.read_text().replace("192 MiB", "900 MiB"))
+    [large] = cautions(read_study(study).study, FakeMachine())
+    assert "memory of 900 MiB holds the whole database" in large
+
+
+def test_a_run_warns_of_a_busy_machine_before_it_starts(tmp_path: Path) -> None:
+    """The note comes before the first step, and the run goes on."""
+    busy = Activity(1.0, 0.9, 0.0, (BusyProcess("cargo", 7, 1.8),), {})
+    run = FakedRun(tmp_path)
+    tools = replace(run.tools, machine=lambda: FakeMachine(doing=busy))
+    study = write_study(tmp_path / "s.yaml", {"a": tmp_path / "a"}, users=(1,))
+    heard: list[Event] = []
+    context = start_run(study, tmp_path / "out", Stop(), heard.append, tools)
+    context.register.close(remove=True)
+    assert [each for each in heard if isinstance(each, Note) and "cargo (7)" in each.text]

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from stithy.errors import UserError
+from stithy.errors import Problems, UserError
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
 
@@ -88,13 +88,17 @@ class Questions:
 
     def check(self, settings: Mapping[str, str], memory_bytes: int, connections_max: int) -> None:
         """Raise UserError, with all that is wrong, for settings that the server would refuse."""
-        found = {name: self._value(name, value) for name, value in settings.items()}
+        problems = Problems()
+        found = {name.lower(): self._value(name, value) for name, value in settings.items()}
         refused = {name: text for name, (code, text) in found.items() if code != 0}
         if refused:
-            raise _refused(refused)
+            problems.found.append(_refused(refused))
         every = complete(settings, memory_bytes, connections_max)
-        self._check_memory(every["shared_buffers"], memory_bytes)
-        self._check_connections(every["max_connections"], connections_max)
+        if (buffers := "shared_buffers") not in refused:
+            problems.attempt(lambda: self._check_memory(every[buffers], memory_bytes))
+        if (connections := "max_connections") not in refused:
+            problems.attempt(lambda: self._check_connections(every[connections], connections_max))
+        problems.refuse("database.settings")
 
     def in_units(self, name: str, value: str) -> int:
         """A numeric setting's value in the server's own unit (blocks of 8 KiB, MB, …)."""
