@@ -11,6 +11,9 @@ REQUIRE ?=
 MEASURING := tests/e2e tests/real tests/browser
 # So many of the others at a time.
 AT_A_TIME ?= 2
+# What takes longer than this hangs, and is told so instead of keeping everybody waiting.
+RUST_TEST_MAX_S := 1200
+PYTHON_TEST_MAX_S := 1500
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -22,6 +25,8 @@ help: ## print this list
 demo: setup ## run studies/demo.yaml and print where its report is
 	@.venv/bin/stithy run studies/demo.yaml
 
+# Programs and tests are one build, quicker to make than a release.
+test: export STITHY_BUILD := ci
 test: setup lint rust-test python-test ## every check and test, Rust and Python
 
 setup: ## install what is missing, build the programs, make .venv
@@ -43,10 +48,10 @@ lint:
 	wait $$types || code=$$?; exit $$code
 
 rust-test:
-	STITHY_REQUIRE=$(REQUIRE) cargo test --quiet --locked --workspace
+	STITHY_REQUIRE=$(REQUIRE) timeout --kill-after=30 $(RUST_TEST_MAX_S) cargo test --quiet --locked --workspace --profile ci
 
 python-test:
-	@code=0; run="$(PYTHON) -m pytest $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
+	@code=0; run="$(PYTHON) -m pytest --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
 	$$run $(wildcard $(MEASURING)) || code=$$?; \
 	$$run $(foreach each,$(MEASURING),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; exit $$code
 
