@@ -48,4 +48,4 @@ def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
     assert written.returncode == 0, written.stderr
     study = place / "study.yaml"
     study.write_text(written.stdout)
-    assert stithy.run("plan", study).returncode == 0
+    assert stithy.run("plan", study, "--out", f"{place}-out").returncode == 0

@@ -64,10 +64,10 @@ def preflight(
     elif not clean:
         warnings += _leftovers(providers)
     plan, machine = expand(file.study, null=file.null), tools.machine()
-    arguments = (file.study, plan, providers, tools.runner(run_id), tools.user())
-    problems.attempt(lambda: check_candidates(*arguments))
+    usable = _usable(problems, providers, tools.runner(run_id), tools.user())
+    problems.attempt(lambda: _check_together(file.study, plan, providers, usable))
     problems.attempt(lambda: check_memory(file.study, machine))
-    problems.attempt(lambda: check_directory(directory.root, providers))
+    problems.attempt(lambda: check_directory(directory.root, usable))
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, machine)))
 
 
@@ -86,13 +86,31 @@ def check_candidates(
 ) -> None:
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
     problems = Problems()
-    usable: dict[str, Provider] = {}
+    usable = _usable(problems, providers, runner, user)
+    problems.attempt(lambda: _check_together(study, plan, providers, usable))
+    problems.refuse("the candidates")
+
+
+def _usable(
+    problems: Problems, providers: Mapping[str, Provider], runner: Runner, user: ServerUser | None
+) -> dict[str, Provider]:
+    """The candidates whose own place has no problem."""
+    usable = {}
     for name, provider in providers.items():
         before = len(problems.found)
         problems.attempt(provider.check)
-        problems.attempt(partial(_check_way, name, provider.place(), runner, user))
+        if len(problems.found) == before:
+            problems.attempt(partial(_check_way, name, provider.place(), runner, user))
         if len(problems.found) == before:
             usable[name] = provider
+    return usable
+
+
+def _check_together(
+    study: Study, plan: Plan, providers: Mapping[str, Provider], usable: Mapping[str, Provider]
+) -> None:
+    """Raise all problems that candidates have with each other: nesting, and room."""
+    problems = Problems()
     problems.attempt(lambda: _refuse_nesting(providers))
     rooms = {name: each.rooms() for name, each in usable.items()}
     problems.attempt(lambda: check_room(study, plan, rooms, memory_available_bytes()))
