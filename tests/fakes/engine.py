@@ -92,7 +92,7 @@ class FakeInstance:
         """Counted."""
         self._checkpoints += 1
 
-    def finish_loading(self, growth_bytes: int) -> None:
+    def finish_loading(self, log_bytes: int) -> None:
         """A file more."""
         (self._start.data / "base/loaded").write_text("yes")
 

@@ -83,10 +83,10 @@ class Instance(Protocol):
         """Write all that is dirty to the volume now."""
         ...
 
-    def finish_loading(self, growth_bytes: int) -> None:
+    def finish_loading(self, log_bytes: int) -> None:
         """Leave the database as a long-running one would be, before its master copy is made.
 
-        `growth_bytes` is what a window may write, so that no window has to make log files first.
+        `log_bytes` of log files are left to be overwritten, so that no window has to create one.
         """
         ...
 

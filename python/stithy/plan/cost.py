@@ -44,12 +44,14 @@ class Sizes:
     """The sizes that all costs come from, bytes.
 
     `data_bytes` is the loaded database; `database_bytes` adds the write-ahead log at its largest;
-    `growth_bytes` is what the longest window may add.
+    `growth_bytes` is what the longest window may add. `log_bytes` are the log files that the master
+    copy holds, so that no window has to create one.
     """
 
     data_bytes: int
     database_bytes: int
     growth_bytes: int
+    log_bytes: int
     memory_bytes: int
     warehouses: int
 
@@ -58,11 +60,14 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
     """The sizes of a study's database."""
     data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
     window_s = study.load.ramp_up_s + study.load.duration_s
-    rate = transactions_per_s_max(study.load)
+    transactions = window_s * transactions_per_s_max(study.load)
+    log = log_bytes(study.database.engine, study.database.settings)
     return Sizes(
         data_bytes=data,
-        database_bytes=data + log_bytes(study.database.engine, study.database.settings),
-        growth_bytes=round(window_s * rate * workload.bytes_per_transaction),
+        database_bytes=data + log,
+        growth_bytes=round(transactions * workload.bytes_per_transaction),
+        # More than the log may hold is recycled while a window runs.
+        log_bytes=min(log, round(transactions * workload.log_bytes_per_transaction)),
         memory_bytes=study.database.memory_bytes,
         warehouses=warehouses,
     )
@@ -193,6 +198,7 @@ def memory_bytes(plan: Plan) -> int:
 
 
 def _copying(size: Sizes, space_bytes: int, memory: int) -> Cost:
-    likely_s = 1.0 + size.data_bytes / COPY_BYTES_PER_S
-    bound_s = 10.0 + size.data_bytes / COPY_BYTES_PER_S_MIN
+    copied = size.data_bytes + size.log_bytes
+    likely_s = 1.0 + copied / COPY_BYTES_PER_S
+    bound_s = 10.0 + copied / COPY_BYTES_PER_S_MIN
     return Cost(likely_s, bound_s, space_bytes, memory)

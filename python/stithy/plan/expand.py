@@ -28,6 +28,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         master_candidate=scene.master_candidate,
         database_bytes=scene.size.database_bytes,
         growth_bytes=scene.size.growth_bytes,
+        log_bytes=scene.size.log_bytes,
         image_bytes=images,
         question=scene.question,
         twins=scene.twins,

@@ -91,7 +91,8 @@ class Plan:
 
     `master_candidate` is the candidate on whose volume the database is loaded once and kept as the
     master copy. `database_bytes` is the size of the loaded database with its write-ahead log at its
-    largest; `growth_bytes` what the longest window may add to it. `image_bytes` is the memory that
+    largest; `growth_bytes` what the longest window may add to it; `log_bytes` the log files that
+    the master copy holds for windows to overwrite. `image_bytes` is the memory that
     emulated drives take, by candidate. `question` is None where a single candidate is measured.
     `twins`: in a null study the second name of a candidate, with the one whose volume it shares.
     `search` is None where nothing is searched for; which windows it needs is not known before.
@@ -104,6 +105,7 @@ class Plan:
     master_candidate: str
     database_bytes: int
     growth_bytes: int
+    log_bytes: int
     image_bytes: Mapping[str, int] = field(default_factory=dict)
     question: Question | None = None
     twins: Mapping[str, str] = field(default_factory=dict)

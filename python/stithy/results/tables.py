@@ -304,6 +304,7 @@ SURROUNDINGS = Table(
         _i("idle_bytes", "B", "bytes that devices read and wrote which belong to other candidates alone, such as emulated drives; null where there are none", null=True),
         _t("idle_names", "the candidates whose devices these are, where there were any", null=True),
         _i("log_bytes", "B", "growth of the server's write-ahead log", null=True),
+        _i("log_files_made", "", "files that the server created for its log, and did not recycle; null where its log is no directory", null=True),
         _r("checkpoint_after_s", "s", "time after which the server begins a checkpoint by itself", null=True),
         _i("checkpoint_after_bytes", "B", "growth of its log after which it does", null=True),
         _t("memory_limit_lost", "why the memory limit no longer held at the end, where it had been put", null=True),

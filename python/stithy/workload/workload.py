@@ -33,7 +33,8 @@ class Workload:
     """What planning and reporting must know of a workload; the hammer knows the rest.
 
     `bytes_fixed` and `bytes_per_warehouse` estimate the loaded database on disk, indexes included.
-    `bytes_per_transaction` estimates its growth, write-ahead log apart. `other_shares` are the
+    `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
+    writes at most about `log_bytes_per_transaction`. `other_shares` are the
     mixes of profiles that differ from the specified one.
     """
 
@@ -44,6 +45,7 @@ class Workload:
     bytes_fixed: int
     bytes_per_warehouse: int
     bytes_per_transaction: int
+    log_bytes_per_transaction: int
     load_s_per_warehouse: float
     provenance: str
     other_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """A real PostgreSQL: made, started, found in order, ended."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server
 from stithy.database.engines.postgresql.shared_memory import is_gone, remove_segment
 from stithy.errors import InfrastructureError, UserError
+from stithy.hosts.births import births, made_between
 from stithy.hosts.processes import pids_inside
 from stithy.hosts.runner import LocalRunner
 from stithy.hosts.users import server_user
@@ -96,6 +98,36 @@ def test_after_loading_there_are_log_segments_to_overwrite(server: Server) -> No
     count = value(server, "SELECT count(*) FROM pg_ls_waldir()")
     assert isinstance(count, int)
     assert 10 <= count <= 14
+
+
+def test_log_after_loading_goes_into_files_that_are_there(server: Server, place: Path) -> None:
+    """As much as `max_wal_size` holds, and more: the checkpoint in between recycles."""
+    server.finish_loading(2**30)
+    server.stop()
+    again = engine({"max_wal_size": "160MB", "checkpoint_timeout": "1d"}).start(start(place))
+    try:
+        before = births(place / "data/pg_wal")
+        with connect(parse_url(again.url)) as session:
+            for _ in range(60):
+                session.run("SELECT pg_logical_emit_message(false, 'stithy', repeat('x', 4 << 20))")
+        assert made_between(before, births(place / "data/pg_wal")) == 0
+    finally:
+        again.stop()
+
+
+def test_autovacuum_finds_nothing_to_do_in_other_databases(place: Path) -> None:
+    """What initdb left undone there would be done in the first windows."""
+    eager = engine({"autovacuum_naptime": "1s", "log_autovacuum_min_duration": "0"})
+    eager.initialise(place / "data", place)
+    server = eager.start(start(place, loading=True))
+    server.finish_loading(0)
+    server.stop()
+    again = eager.start(start(place))
+    time.sleep(6.0)  # a visit to each of three databases, and one more
+    again.stop()
+    log = (place / "server.log").read_text()
+    assert "database system is ready" in log
+    assert re.findall(r'automatic .* of table "\w+\.pg_\w+\.\w+"', log) == []
 
 
 def test_a_server_can_be_stopped_and_started_again(server: Server, place: Path) -> None:

@@ -122,6 +122,18 @@ def test_the_write_ahead_log_counts_as_the_settings_have_it() -> None:
     assert more == pytest.approx(3 * 2**30 * 1.2)
 
 
+def test_log_files_are_kept_for_all_that_the_longest_window_may_write() -> None:
+    """With users who do not pause that is all that the log may hold; more is recycled meanwhile."""
+    free = plan_of()
+    assert free.log_bytes == pytest.approx(2**30 * 1.2)
+    thinking = plan_of(("[1, 4]", "[1, 4]\n  pace: {think: 2 s}"))
+    window_s = 1.2 * 4 / 2 * (1 + 3)
+    assert thinking.log_bytes == pytest.approx(window_s * 64 * 1024, rel=0.3)
+    # Each restore copies them.
+    [long, short] = [total_s(each.steps)[0] for each in (free, thinking)]
+    assert long > short + 5
+
+
 def test_a_volume_in_memory_adds_to_the_memory_that_a_run_takes() -> None:
     """Its pages are charged to the server."""
     plan = plan_of()

@@ -43,6 +43,7 @@ class Flag(Enum):
     COLLECTOR = "collector stopped"
     UNANSWERED = "collector not answered"
     COLLECTORS_SILENT = "no samples"
+    LOG_FILES_MADE = "log files created"
     AUTOVACUUM = "autovacuum ran"
     MACHINE_CHANGED = "the machine changed"
     MEASURED_AGAIN = "block measured again"

@@ -82,6 +82,7 @@ def judge(
         watching.silent(window, watched),
         surroundings.interference(around, watched),
         surroundings.not_quiet(around),
+        surroundings.log_files_made(around),
         surroundings.autovacuum(window),
         surroundings.machine(canary),
     ]

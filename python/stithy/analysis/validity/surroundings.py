@@ -83,6 +83,17 @@ def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
     return Reason(Flag.SHORT_OF_CHECKPOINT, {"rule": rule})
 
 
+def log_files_made(around: Row | None) -> Reason | None:
+    """The server created log files during the measurement.
+
+    Own: each one stalls all commits while it is filled and synced, as no long-running server would.
+    """
+    made = around["log_files_made"] if around is not None else None
+    if not made:
+        return None
+    return Reason(Flag.LOG_FILES_MADE, {"files": "a file" if made == 1 else f"{made} files"})
+
+
 def interference(around: Row | None, watched: Watched) -> Reason | None:
     """Others used CPUs or the disks under the volumes, or the hypervisor gave CPUs to others.
 

@@ -174,6 +174,11 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "Its block was measured once more, because a window of it was invalid.",
         "The block that was measured again stands for it; this one is shown and supports nothing.",
     ),
+    Flag.LOG_FILES_MADE: (
+        "The server created {files} for its write-ahead log instead of recycling old ones, and "
+        "commits waited for that.",
+        "Raise max_wal_size, or make the window shorter; a server that has run for long recycles.",
+    ),
     Flag.AUTOVACUUM: (
         "Autovacuum ran {runs} during the window.",
         "It competes for the storage; compare windows with equal numbers of runs.",

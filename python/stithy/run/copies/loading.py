@@ -42,7 +42,7 @@ def prepare(context: Context, step: Step) -> str:
             data=context.data,
             watch=_watch(context, context.directory.prepare_output),
         )
-        instance.finish_loading(context.plan.growth_bytes)
+        instance.finish_loading(context.plan.log_bytes)
     rows = sum(table.rows for table in summary.tables)
     saved, repeated = text_percent(summary.sample)
     text = f"of their text zstd saves {saved:.0f}%, {repeated:.0f}% repeats"

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from stithy.database.instance import Instance
 from stithy.hosts import diskstats, other_load
 from stithy.hosts.activity import PASSING
+from stithy.hosts.births import Birth, births, made_between
 from stithy.hosts.devices import is_partition
 from stithy.hosts.diskstats import Counters, growth
 from stithy.run.context import Context
+from stithy.run.copies.parts import parts_of
 from stithy.storage.provider import Volume
 
 if TYPE_CHECKING:
@@ -27,17 +29,23 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Look:
-    """The machine at a moment: processes of others, and what devices did so far."""
+    """The machine at a moment: processes of others, what devices did so far, the log's files.
+
+    `log_files` is None where the server has no directory for its log.
+    """
 
     others: other_load.Reading
     devices: Mapping[str, Counters]
+    log_files: frozenset[Birth] | None = None
 
 
-def look(context: Context, instance: Instance) -> Look:
-    """The machine now."""
+def look(context: Context, candidate: str, instance: Instance) -> Look:
+    """The machine now, and the log of this candidate's server."""
     own = {os.getpid(), instance.pid, *_drive_pids(context)}
     others = other_load.read(context.clock, own)
-    return Look(others, diskstats.parse(DISKSTATS.read_bytes()))
+    parts = parts_of(context.volume(candidate))
+    log_files = births(parts.log or parts.data / context.engine.log_folder)
+    return Look(others, diskstats.parse(DISKSTATS.read_bytes()), log_files)
 
 
 def _drive_pids(context: Context) -> set[int]:
@@ -80,6 +88,7 @@ def row(context: Context, measured: "Measured") -> Row:
         "idle_bytes": sum(moved.get(name, 0) for name in idle) if idle else None,
         "idle_names": ", ".join(sorted({idle[name] for name in idle if moved.get(name)})) or None,
         "log_bytes": log[1] - log[0] if log else None,
+        "log_files_made": made_between(before.log_files, after.log_files),
         "checkpoint_after_s": rule.after_s if rule else None,
         "checkpoint_after_bytes": rule.after_bytes if rule else None,
         "memory_limit_lost": measured.limit_lost,

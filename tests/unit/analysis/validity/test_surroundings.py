@@ -103,6 +103,16 @@ def test_a_window_too_short_for_a_checkpoint_is_told_as_that(quiet: tuple[Row, R
     assert judged(quiet, {"checkpoints_inside": None}, {"log_bytes": 2**29}) == ()
 
 
+def test_log_files_that_the_server_created_are_noted(quiet: tuple[Row, Row]) -> None:
+    """Nothing is said where it recycled all of them, or where nobody knows."""
+    reasons = judged(quiet, {}, {"log_files_made": 26})
+    assert [reason.flag for reason in reasons] == [Flag.LOG_FILES_MADE]
+    assert "created 26 files for its write-ahead log" in reasons[0].sentence
+    assert is_valid(reasons)
+    assert "created a file for" in judged(quiet, {}, {"log_files_made": 1})[0].sentence
+    assert judged(quiet, {}, {"log_files_made": None}) == ()
+
+
 def test_where_the_rule_is_not_known_a_missing_checkpoint_is_told_all_the_same(
     quiet: tuple[Row, Row],
 ) -> None:
@@ -119,6 +129,7 @@ def test_where_the_rule_is_not_known_a_missing_checkpoint_is_told_all_the_same(
         {"others_here_bytes": 2**30},
         {"idle_bytes": 2**30},
         {"memory_limit_lost": "the limit of its memory group was changed to max."},
+        {"log_files_made": 3},
     ],
 )
 def test_each_reads_as_one_sentence_with_an_advice(quiet: tuple[Row, Row], around: Row) -> None:

@@ -60,7 +60,7 @@ def test_what_cannot_be_read_teaches_nothing(state: Path, content: str) -> None:
 
 def test_a_plan_shows_what_is_expected_and_keeps_its_bounds() -> None:
     """Likely times change; a bound grows only where it was passed."""
-    plan = Plan(1, (STEP,), "a", 0, 0, {})
+    plan = Plan(1, (STEP,), "a", 0, 0, 0, {})
     for factor, bound_s in ((2.0, 8.0), (5.0, 10.0)):
         [step] = mended(plan, Forecast({"check": [factor]})).steps
         assert step.cost == Cost(2.0 * factor, bound_s, 0, 0)

@@ -29,7 +29,8 @@ def counters(moved: int) -> Counters:
 def look(at_s: float, moved: dict[str, int], others_moved: int = 0, ticks: int = 0) -> Look:
     """A machine with one program of others, whose devices moved so many bytes so far."""
     others = {(9, 1): Process("backup", 1, ticks, others_moved)}
-    return Look(Reading(at_s, others), {name: counters(each) for name, each in moved.items()})
+    devices = {name: counters(each) for name, each in moved.items()}
+    return Look(Reading(at_s, others), devices, frozenset({(7, int(at_s))}))
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_what_others_did_on_other_disks_they_did_not_do_here(context: Context) -
     assert (found["others_bytes"], found["others_here_bytes"]) == (40 * MIB, 10 * MIB)
     assert found["disks_bytes"] == 50 * MIB
     assert (found["span_s"], found["others_cpu_s"], found["others_names"]) == (10, 2.5, "backup")
-    assert found["log_bytes"] == 5000
+    assert (found["log_bytes"], found["log_files_made"]) == (5000, 1)
     assert (found["checkpoint_after_s"], found["checkpoint_after_bytes"]) == (300.0, 2**28)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.database.engine import Installation, Request, Start
+from stithy.database.engines.postgresql import log_bytes
 from stithy.database.engines.postgresql.find import find_installation
 from stithy.database.engines.postgresql.server import (
     PROGRAM,
@@ -133,12 +134,12 @@ class PostgreSQL:
         return complete(asked.settings, asked.memory_bytes, asked.connections_max)
 
     def _loading(self) -> dict[str, str]:
-        """Settings of the loading server; it keeps as many log segments as a window may fill."""
-        size = self._settings()["max_wal_size"]
+        """Settings of the loading server; it keeps the log segments that a plan has room for."""
+        size = f"{log_bytes(self._request.settings) // 2**20}MB"
         version = int(self._installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}
-        return {**LOADING, **later, "min_wal_size": size}
+        return {**LOADING, **later, "min_wal_size": size, "max_wal_size": size}
 
     def _questions(self) -> Questions:
         return Questions(self._request.runner, Path(self._program("postgres")))

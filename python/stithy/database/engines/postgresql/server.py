@@ -46,6 +46,9 @@ ANSWER_PATIENCE_S = 86_400.0
 """A vacuum or a checkpoint on a slow device takes as long as it takes."""
 
 SEGMENTS_MIN = 5
+OTHER_DATABASES = (MAINTENANCE_DATABASE, "template1")
+"""What `initdb` makes beside the database under test, and autovacuum visits too."""
+
 LAST_LINES = 3
 STARTING = "the database system is starting up"
 
@@ -123,16 +126,22 @@ class Server:
         """Write all dirty pages now."""
         self._do("CHECKPOINT")
 
-    def finish_loading(self, growth_bytes: int) -> None:
+    def finish_loading(self, log_bytes: int) -> None:
         """Freeze and analyse, and leave log segments that a window only has to overwrite.
 
         A server that has run for a while recycles its segments; making new ones in a window would
         measure the making of files. Segments are filled by switching to the next one, and the
         checkpoint then turns them into future ones (`min_wal_size` keeps it from removing them).
         """
+        for database in (*OTHER_DATABASES, DATABASE):
+            # What is left undone, autovacuum does in the windows.
+            with self._session(database) as session:
+                session.run("VACUUM (FREEZE, ANALYZE)")
+                # Analysing replaced rows of it, and a session reports that once a second.
+                session.run("SELECT pg_sleep(1.1)")
+                session.run("VACUUM (FREEZE) pg_statistic")
         with self._session() as session:
-            session.run("VACUUM (FREEZE, ANALYZE)")
-            for _ in range(self._segments(session, growth_bytes)):
+            for _ in range(self._segments(session, log_bytes)):
                 session.run("SELECT pg_logical_emit_message(false, 'stithy', 'fill')")
                 session.run("SELECT pg_switch_wal()")
             session.run("CHECKPOINT")
@@ -153,15 +162,15 @@ class Server:
         """Version and settings in force."""
         return read_server_facts(self.url)
 
-    def _segments(self, session: Connection, growth_bytes: int) -> int:
-        """Enough for what a window may write, at most what `min_wal_size` keeps."""
+    def _segments(self, session: Connection, log_bytes: int) -> int:
+        """Enough for so much log, at most what `min_wal_size` keeps."""
         [[segment_bytes, kept_mb]] = session.run(
             "SELECT current_setting('wal_segment_size')::text,"
             " setting::bigint FROM pg_settings WHERE name = 'min_wal_size'"
         )
         [[size]] = session.run("SELECT pg_size_bytes(:size)", size=segment_bytes)
         most = kept_mb * 2**20 // size
-        return int(max(SEGMENTS_MIN, min(growth_bytes // size, most)))
+        return int(max(SEGMENTS_MIN, min(-(-log_bytes // size), most)))
 
     def stop(self, *, at_once: bool = False) -> None:
         """Fast shutdown, or immediate; SIGKILL for whatever is left. Idempotent."""
@@ -175,10 +184,11 @@ class Server:
         end(pids_inside(self.data, PROGRAM), signal.SIGQUIT)
 
     @contextmanager
-    def _session(self) -> Iterator[Connection]:
+    def _session(self, database: str = DATABASE) -> Iterator[Connection]:
         """A session; errors name the server and what it said last."""
         try:
-            with connect(parse_url(self.url), timeout_s=ANSWER_PATIENCE_S) as session:
+            target = parse_url(self.url)
+            with connect(target, database=database, timeout_s=ANSWER_PATIENCE_S) as session:
                 yield session
         except StithyError as error:
             raise InfrastructureError(
