@@ -46,10 +46,10 @@ def bank_tps(instance: Instance, duration_s: int) -> float:
 
 @dataclass(frozen=True)
 class Call:
-    """A call of one of the hammer's procedures, and how often of a hundred it is made."""
+    """A call of one of the hammer's procedures, and how often of 23 calls it is made."""
 
     name: str
-    share_percent: int
+    weight: int
     sql: str
 
 
@@ -58,7 +58,7 @@ class Call:
 CALLS = (
     Call(
         "new-order",
-        45,
+        10,
         """SELECT order_id, total FROM new_order(
             :warehouse, :district, :number, now(), 1::smallint,
             ARRAY(SELECT :number + 3000 * n FROM generate_series(0, 9) n),
@@ -67,20 +67,20 @@ CALLS = (
     ),
     Call(
         "payment",
-        43,
+        10,
         """SELECT customer_id, balance FROM payment(
             :warehouse, :district, :warehouse, :district, :number, NULL, 12.34, now())""",
     ),
-    Call("order-status", 4, "SELECT * FROM order_status(:warehouse, :district, :number, NULL)"),
-    Call("delivery", 4, "SELECT delivery(:warehouse, :district, now())"),
-    Call("stock-level", 4, "SELECT stock_level(:warehouse, :district, 15::smallint)"),
+    Call("order-status", 1, "SELECT * FROM order_status(:warehouse, :district, :number, NULL)"),
+    Call("delivery", 1, "SELECT delivery(:warehouse, :district, now())"),
+    Call("stock-level", 1, "SELECT stock_level(:warehouse, :district, 15::smallint)"),
 )
 
 
 def same_calls(instance: Instance, folder: Path, duration_s: int) -> RoundTrips:
     """pgbench with prepared calls of the procedures that the hammer calls, in its mix."""
     instance.sql("CHECKPOINT")
-    files = [f"--file={_script(folder, call)}@{call.share_percent}" for call in CALLS]
+    files = [f"--file={_script(folder, call)}@{call.weight}" for call in CALLS]
     options = ["--no-vacuum", "--max-tries=10", "-T", str(duration_s)]
     return _pgbench(instance, [*options, *files, DRIVEN])
 

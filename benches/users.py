@@ -22,9 +22,9 @@ from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think, WorkloadSize
 
 WORKLOAD = WorkloadSize(name="order-entry", warehouses=10)
-KEYED_CYCLE_S = 20.99
-"""Mean keying and thinking of the specified mix; clause 5.2.5.7 of the specification."""
-NEW_ORDER_SHARE = 0.45
+KEYED_CYCLE_S = 20.7
+"""Mean keying and thinking; clauses 5.2.4.2 and 5.2.5.7 of the specification."""
+NEW_ORDER_SHARE = 10 / 23
 RATE_TOLERANCE = 0.02
 GROWTH_MOST = 0.02
 

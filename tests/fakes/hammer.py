@@ -43,7 +43,7 @@ from stithy.workload.program import (
 )
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
-SHARES = dict(zip(TYPES, (0.45, 0.43, 0.04, 0.04, 0.04), strict=True))
+SHARES = dict(zip(TYPES, (10 / 23, 10 / 23, 1 / 23, 1 / 23, 1 / 23), strict=True))
 START_S = 1_800_000_000.0
 _SAMPLE = DataSample(
     rows_bytes=100,

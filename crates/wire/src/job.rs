@@ -68,10 +68,10 @@ pub enum Arrivals {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// As specified: skewed keys, 45 new orders in a hundred transactions.
+    /// As specified: skewed keys, types dealt to all users from decks of 23 cards.
     #[default]
     Specification,
-    /// As HammerDB: uniform keys, 10 new orders in 23 transactions.
+    /// As HammerDB: uniform keys, each type drawn by itself.
     Hammerdb,
 }
 

@@ -23,7 +23,7 @@ TRANSACTIONS_PER_S_MAX = 10_000
 TRANSACTIONS_PER_S_USER_MAX = 1_000
 """One user back to back at 1 ms a transaction."""
 KEYED_S = 20.0
-"""Keying and thinking of a transaction come to 20.99 s at the specified mix."""
+"""Keying and thinking of a transaction come to 20.7 s."""
 UNEVEN = 1.2
 """Arrivals by chance may be more in a window than on average."""
 CHECK_S_PER_WAREHOUSE = 0.8

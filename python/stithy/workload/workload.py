@@ -5,12 +5,12 @@ A workload is one module in `workloads/` with `NAME`, `Spec` (a pydantic model o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class TransactionType:
-    """One transaction type, its share of the specified mix (0 to 1) and its times, seconds.
+    """One transaction type, its share of the mix (0 to 1) and its times, seconds.
 
     `keying_s` and the mean of the think time are waited with keyed pace, in which `deferred` types
     are done behind the user's back.
@@ -34,8 +34,7 @@ class Workload:
 
     `bytes_fixed` and `bytes_per_warehouse` estimate the loaded database on disk, indexes included.
     `bytes_per_transaction` estimates its growth, write-ahead log apart; of that a transaction
-    writes at most about `log_bytes_per_transaction`. `other_shares` are the
-    mixes of profiles that differ from the specified one.
+    writes at most about `log_bytes_per_transaction`.
     """
 
     name: str
@@ -48,9 +47,8 @@ class Workload:
     log_bytes_per_transaction: int
     load_s_per_warehouse: float
     provenance: str
-    other_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    def shares(self, profile: str) -> Mapping[str, float]:
-        """The share of each transaction type (0 to 1) in a profile's mix."""
-        specified = {each.name: each.share for each in self.transactions}
-        return self.other_shares.get(profile, specified)
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """The share of each transaction type (0 to 1) in the mix of every profile."""
+        return {each.name: each.share for each in self.transactions}

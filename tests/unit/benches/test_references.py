@@ -6,14 +6,14 @@ import references
 
 
 def test_the_shares_are_those_of_the_mix() -> None:
-    """Of a hundred calls each procedure has as many as in the hammer."""
-    shares = {call.name: call.share_percent for call in references.CALLS}
-    assert shares == {
-        "new-order": 45,
-        "payment": 43,
-        "order-status": 4,
-        "delivery": 4,
-        "stock-level": 4,
+    """Of 23 calls each procedure has as many as in the hammer."""
+    weights = {call.name: call.weight for call in references.CALLS}
+    assert weights == {
+        "new-order": 10,
+        "payment": 10,
+        "order-status": 1,
+        "delivery": 1,
+        "stock-level": 1,
     }
 
 

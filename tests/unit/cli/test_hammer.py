@@ -235,7 +235,7 @@ def test_hammerdbs_profile_is_told_before_any_number(
     words = ["hammer", "run", URL, "--warehouses", "10", "--profile", "hammerdb"]
     answering(monkeypatch, examples("started", "run-summary"))
     assert app.run(words) == 0
-    assert capsys.readouterr().out.startswith("PROFILE HAMMERDB: its mix and uniform keys")
+    assert capsys.readouterr().out.startswith("PROFILE HAMMERDB: its draws and uniform keys")
     answering(monkeypatch, examples("started", "run-summary"))
     assert app.run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

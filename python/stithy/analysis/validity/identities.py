@@ -119,7 +119,7 @@ def mix(facts: Facts) -> Identity:
     done, total = facts.done, sum(facts.done.values())
     if facts.workload is None or not total:
         return _unknown("mix = that of the profile", facts, "the mix is not known")
-    shares = facts.workload.shares(facts.row["profile"])
+    shares = facts.workload.shares
     open_ends = min(facts.row["users"], facts.row["connections_opened"] or facts.row["users"])
     open_ends += facts.row["unserved"] or 0
     allowed = {

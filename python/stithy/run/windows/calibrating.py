@@ -21,8 +21,8 @@ from stithy.workload.program import Watch
 TRIAL_S = 0.75
 """Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
 
-THINK_S = 21.0
-"""The mean pause of keyed users at the specified mix. Source: docs/explanation/method.md."""
+THINK_S = 20.7
+"""The mean pause of keyed users. Source: docs/explanation/method.md."""
 
 
 def calibrate(context: Context, step: Step) -> str:

@@ -71,24 +71,15 @@ class Spec(BaseModel):
 WORKLOAD = Workload(
     name=NAME,
     title="Order entry",
-    # Clause 5.2.5.7 of the specification: minimum shares, keying times and mean think times.
+    # Clauses 5.2.4.2 (a deck of 23 cards) and 5.2.5.7 (keying and mean think times). HammerDB draws
+    # one number of 1 to 23 for each transaction, which has the same shares.
     transactions=(
-        TransactionType("new-order", 0.45, 18.0, 12.0),
-        TransactionType("payment", 0.43, 3.0, 12.0),
-        TransactionType("order-status", 0.04, 2.0, 10.0),
-        TransactionType("delivery", 0.04, 2.0, 5.0, deferred=True),
-        TransactionType("stock-level", 0.04, 2.0, 5.0),
+        TransactionType("new-order", 10 / 23, 18.0, 12.0),
+        TransactionType("payment", 10 / 23, 3.0, 12.0),
+        TransactionType("order-status", 1 / 23, 2.0, 10.0),
+        TransactionType("delivery", 1 / 23, 2.0, 5.0, deferred=True),
+        TransactionType("stock-level", 1 / 23, 2.0, 5.0),
     ),
-    # HammerDB draws one number of 1 to 23 for each transaction.
-    other_shares={
-        "hammerdb": {
-            "new-order": 10 / 23,
-            "payment": 10 / 23,
-            "order-status": 1 / 23,
-            "delivery": 1 / 23,
-            "stock-level": 1 / 23,
-        }
-    },
     headline="new-order",
     bytes_fixed=200 * 2**20,
     bytes_per_warehouse=110 * 2**20,

@@ -4,9 +4,9 @@ use std::future::Future;
 use std::sync::Arc;
 
 use stithy_measure::{Moment, SystemClock};
-use stithy_wire::{Arrivals, Pace, RunJob};
+use stithy_wire::{Arrivals, Pace, Profile, RunJob};
 
-use super::habit::{keyed, thinking, Habit};
+use super::habit::{keyed, thinking, Deck, Habit};
 use super::input::{Draws, DELIVERY};
 use super::random::{Domain, Rng};
 use super::terminal::{Books, Terminal};
@@ -78,8 +78,14 @@ pub async fn crew(
     let pools = pools(places, sessions, &opener);
     let deferral = places.deferred.then(|| deferral(&pools, own));
     let clock = SystemClock::start();
+    // HammerDB draws each type by itself.
+    let deck = (job.profile == Profile::Specification).then(|| Arc::new(Deck::new(job.seed)));
     let terminal = |user| {
         let draws = Draws::new(job.seed, user, habit);
+        let draws = match &deck {
+            Some(deck) => draws.dealt_by(deck.clone()),
+            None => draws,
+        };
         Terminal::new(user, draws, books.clone(), clock, way.clone())
     };
     Ok(Crew {
@@ -128,7 +134,7 @@ fn timing(job: &RunJob) -> Timing {
             wait_mean_s: 0.0,
         },
         Pace::Keyed => waiting(keyed()),
-        Pace::Think { mean_s } => waiting(thinking(job.profile, mean_s)),
+        Pace::Think { mean_s } => waiting(thinking(mean_s)),
         Pace::Rate { per_s, arrivals } => Timing::Open(match arrivals {
             Arrivals::Constant => Box::new(Steady::new(Moment::START, 1.0 / per_s)),
             Arrivals::Poisson => Box::new(Poisson::new(1.0 / per_s, rng(0))),

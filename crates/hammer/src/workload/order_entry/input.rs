@@ -6,9 +6,11 @@ mod lines;
 
 pub use lines::Lines;
 
+use std::sync::Arc;
+
 use stithy_wire::Profile;
 
-use super::habit::{mix, Habit};
+use super::habit::{Deck, Habit, MIX};
 use super::random::{last_name, Domain, LastName, Rng};
 
 /// The transaction types in the workload's order.
@@ -169,13 +171,15 @@ pub struct StockLevel {
     pub threshold: i16,
 }
 
-/// Draws the inputs of one virtual user, always the same from the same seed.
+/// Draws the inputs of one virtual user, from the same seed always the same for the same types.
 #[derive(Debug, Clone)]
 pub struct Draws {
     rng: Rng,
     habit: Habit,
     /// Where the user is bound to.
     home: Option<District>,
+    /// What deals the types to all users; None: each is drawn by its weight.
+    deck: Option<Arc<Deck>>,
 }
 
 impl Draws {
@@ -183,7 +187,20 @@ impl Draws {
     pub fn new(seed: u64, user: u32, habit: Habit) -> Self {
         let rng = Rng::new(seed, Domain::User, user.into(), 0);
         let home = habit.reach.home(user);
-        Draws { rng, habit, home }
+        Draws {
+            rng,
+            habit,
+            home,
+            deck: None,
+        }
+    }
+
+    /// The same, with types that are dealt.
+    pub fn dealt_by(self, deck: Arc<Deck>) -> Self {
+        Draws {
+            deck: Some(deck),
+            ..self
+        }
     }
 
     /// The next transaction.
@@ -197,11 +214,12 @@ impl Draws {
         }
     }
 
-    /// A type by its weight in the mix.
     fn kind(&mut self) -> usize {
-        let mix = mix(self.habit.profile);
-        let mut left = self.rng.uniform(0, mix.iter().sum::<u32>() - 1);
-        for (kind, weight) in mix.iter().enumerate() {
+        if let Some(deck) = &self.deck {
+            return deck.deal();
+        }
+        let mut left = self.rng.uniform(0, MIX.iter().sum::<u32>() - 1);
+        for (kind, weight) in MIX.iter().enumerate() {
             if left < *weight {
                 return kind;
             }

@@ -35,6 +35,8 @@ pub enum Domain {
     Duplicate = 13,
     /// When a virtual user acts.
     Pace = 14,
+    /// In which order the cards of a run's decks lie.
+    Deck = 15,
 }
 
 impl From<Domain> for u64 {
