@@ -5,7 +5,7 @@ levels there are, which windows are valid, and what a candidate did at a level.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean, median
 from typing import Any
@@ -58,6 +58,11 @@ class Window:
     def block(self) -> int:
         """Block within the level, from 0."""
         return int(self.row["block"])
+
+    @property
+    def position(self) -> int:
+        """Place in the block, from 0."""
+        return int(self.row["position"])
 
     @property
     def tried(self) -> bool:
@@ -226,17 +231,20 @@ class Evidence:
         the other.
         Source: docs/explanation/verdicts.md, "The interval".
         """
-        of_a, of_b = ({_turn(window): self.value_of(window, quantity)
+        of_a, of_b = ({_turn(window): (self.value_of(window, quantity), window)
                        for window in self.valid_at(name, users)} for name in (a, b))  # fmt: skip
         both = [(x, of_b[turn]) for turn, x in of_a.items() if turn in of_b]
         pairs = [
-            (x.number, y.number) for x, y in both if x.number is not None and y.number is not None
+            (x.number, y.number, y_of.position > x_of.position)
+            for (x, x_of), (y, y_of) in both
+            if x.number is not None and y.number is not None
         ]
         if not pairs:
-            missing = (each.missing_because for pair in both for each in pair)
+            missing = (each.missing_because for pair in both for each, _ in pair)
             why = next((each for each in missing if each is not None), None)
             return no_effect(why or self._why_unpaired(a, b, users))
-        return paired_ratio([x for x, _ in pairs], [y for _, y in pairs])
+        found = paired_ratio([x for x, _, _ in pairs], [y for _, y, _ in pairs])
+        return replace(found, b_later=tuple(later for _, _, later in pairs))
 
     def _why_unpaired(self, a: str, b: str, users: int) -> str:
         for candidate in (a, b):

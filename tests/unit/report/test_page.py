@@ -358,7 +358,7 @@ def test_numbers_stay_with_their_units_and_quoted_files_stay_as_they_are(tmp_pat
     """The sentences have no-break spaces; a study that is copied from the page has none."""
     page = _undrawn(tmp_path, Shape(users=(4,), repeat=4, duration_s=2, series=False))
     space = "\N{NO-BREAK SPACE}"
-    assert f"(95{space}% interval, 4{space}blocks)" in page
+    assert f"(conservative 95{space}% interval, 4{space}blocks)" in page
     assert f"over 5{space}% no difference is claimed" in page
     assert "  duration: 2 s\n" in page
 

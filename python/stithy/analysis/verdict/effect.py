@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.analysis.verdict.interval import interval
+from stithy.analysis.verdict.interval import interval, plain_interval
 
 
 @dataclass(frozen=True)
 class Effect:
     """The ratio of B to A with its interval; `missing_because` is set where `ratio` is None.
 
-    `low`, `high`: bounds of the 95 % interval, None with fewer than two pairs. `logs`: the log
-    ratios of the blocks, in their order.
+    `low`, `high`: bounds of the 95 % interval, conservative from four pairs on, None with fewer
+    than two. `logs`: the log ratios of the blocks, in their order. `b_later`: for each of them
+    whether B came after A; empty where that is not known.
     """
 
     ratio: float | None
@@ -27,6 +28,7 @@ class Effect:
     pairs: int
     missing_because: str | None = None
     logs: tuple[float, ...] = ()
+    b_later: tuple[bool, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -35,6 +37,15 @@ class Effect:
         Own: a verdict needs as many blocks as `boundaries` says.
         """
         return self.pairs < BLOCKS_LEAST
+
+    @property
+    def plain_bounds(self) -> tuple[float, float] | None:
+        """The bounds of the plain 95 % t interval, however many pairs there are; None without.
+
+        Own: `interval.plain_interval` as ratios.
+        """
+        known = plain_interval(self.logs)
+        return None if known is None else (_factor(known[0]), _factor(known[1]))
 
     @property
     def distinguishable(self) -> bool | None:

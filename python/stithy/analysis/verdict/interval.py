@@ -36,9 +36,10 @@ class Interval:
 def interval(logs: Sequence[float]) -> Interval | None:
     """The interval of the mean of the log ratios of a comparison; None with fewer than two.
 
-    With two or three blocks it is a plain 95 % t interval, which is right for someone who looks
-    once. From four blocks on it is mean ± critical value × widening × standard error, and holds the
-    truth at all looks together in at least 95 of 100 studies.
+    With two or three blocks it is the plain 95 % t interval. From four blocks on it is mean ±
+    critical value × widening × standard error, and holds the truth at all looks together in at
+    least 95 of 100 studies: the conservative 95 % interval. A single one holds it in 99.4 of 100
+    studies of independent normal blocks.
     Source: repeated confidence intervals, Jennison and Turnbull (1989); boundaries: `boundaries`.
     """
     count = len(logs)
@@ -47,11 +48,26 @@ def interval(logs: Sequence[float]) -> Interval | None:
     mean = math.fsum(logs) / count
     error = math.sqrt(math.fsum((d - mean) ** 2 for d in logs) / (count - 1) / count)
     if count < BLOCKS_LEAST:
-        half = t_critical(count - 1) * error
-        return Interval(mean, mean - half, mean + half, error, 1.0, decides=False)
+        return Interval(mean, *_plain(mean, error, count), error, 1.0, decides=False)
     widened = widening(logs)
     half = critical(count) * widened * error
     return Interval(mean, mean - half, mean + half, error, widened, decides=True)
+
+
+def plain_interval(logs: Sequence[float]) -> tuple[float, float] | None:
+    """The plain 95 % t interval of the mean of the log ratios; None with fewer than two.
+
+    Right for independent normal blocks and someone who looks once; whoever looks more often must
+    not decide by it.
+    Source: Student (1908).
+    """
+    known = interval(logs)
+    return None if known is None else _plain(known.mean, known.error, len(logs))
+
+
+def _plain(mean: float, error: float, count: int) -> tuple[float, float]:
+    half = t_critical(count - 1) * error
+    return mean - half, mean + half
 
 
 def lag_1(logs: Sequence[float]) -> float | None:

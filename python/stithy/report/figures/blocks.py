@@ -20,7 +20,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.apart import told_apart
-from stithy.report.words.wording import exactly, finely, plural
+from stithy.report.words.wording import exactly, finely, plural, upper_bound
 
 NAME = "blocks"
 ORDER = 80
@@ -101,10 +101,10 @@ def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
     return (
         f"Ratio of {answered.b} to {answered.a} in {answered.metric.noun} at "
         f"{context.level(answered.users)}, {axis}. Dots are single blocks; marks with "
-        "bars are the mean of all blocks so far with its interval, at each look: between looks "
-        "nothing is decided. A mean beyond the broken lines, the boundary of the sequential test"
-        f"{chosen}, is a difference; an interval within the band, the margin of {margin}, is "
-        "equivalence."
+        "bars are the mean of all blocks so far with its conservative interval, at each look: "
+        "between looks nothing is decided. A mean beyond the broken lines, the boundary of the "
+        f"sequential test{chosen}, is a difference; an interval within the band, the margin of "
+        f"{margin}, is equivalence."
     )
 
 
@@ -276,7 +276,7 @@ def _table(stages: Sequence[Stage]) -> PageTable:
         Show("blocks", "blocks so far", "count"),
         Show("block_ratio", "ratio of the last", "fine ratio"),
         Show("value", "mean ratio", "fine ratio"), Show("low", "from", "fine ratio"),
-        Show("high", "to (95 %)", "fine ratio"),
+        Show("high", upper_bound(stage.blocks for stage in stages), "fine ratio"),
         Show("boundary_low", "boundary below", "fine ratio"),
         Show("boundary_high", "above", "fine ratio"),
         Show("look", "look", "truth"), Show("verdict", "verdict"),

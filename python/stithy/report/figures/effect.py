@@ -30,7 +30,7 @@ from stithy.report.drawing.titles import CLOSE_FACTOR
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.letters import shortened
-from stithy.report.words.wording import factor
+from stithy.report.words.wording import CONSERVATIVE, factor, upper_bound
 
 NAME = "effect"
 ORDER = 12
@@ -76,7 +76,8 @@ def _one(context: Context, metric: Quantity) -> Drawn:
             (
                 Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
                 Show("value", "ratio", "ratio"), Show("low", "from", "ratio"),
-                Show("high", "to (95 %)", "ratio"), Show("pairs", "blocks", "count"),
+                Show("high", upper_bound(row["pairs"] for row in rows), "ratio"),
+                Show("pairs", "blocks", "count"),
             ),
             pl.DataFrame(rows, schema=_SCHEMA),
         ),
@@ -155,12 +156,12 @@ def _certainty(rows: Rows) -> str:
         return "Hollow: one block, no interval."
     hollow = " Hollow: one block, no interval." if len(blocks) < len(rows) else ""
     if min(blocks) >= BLOCKS_LEAST:
-        return f"Bars are the 95 % intervals of the verdicts.{hollow}"
+        return f"Bars are the {CONSERVATIVE} intervals of the verdicts.{hollow}"
     if max(blocks) < BLOCKS_LEAST:
         return f"Bars are plain 95 % t intervals; a verdict needs {BLOCKS_LEAST} blocks.{hollow}"
     return (
-        f"Bars are the 95 % intervals of the verdicts, and plain t intervals where there are fewer "
-        f"than {BLOCKS_LEAST} blocks.{hollow}"
+        f"Bars are the {CONSERVATIVE} intervals of the verdicts, and plain t intervals where there "
+        f"are fewer than {BLOCKS_LEAST} blocks.{hollow}"
     )
 
 

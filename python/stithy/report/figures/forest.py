@@ -19,7 +19,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.letters import shortened
-from stithy.report.words.wording import exactly, finely, plural, times
+from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
 
 NAME = "forest"
 ORDER = 1
@@ -125,6 +125,10 @@ def _names(context: Context, each: Compared) -> str:
     return " ÷ ".join(shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
 
 
+def _to(chosen: _Chosen) -> str:
+    return upper_bound(each.effect.pairs for each in (*chosen.drawn, *chosen.table_only))
+
+
 def _caption(context: Context, chosen: _Chosen) -> str:
     margin = exactly(context.evidence.asked.margin_share)
     parts = [
@@ -136,6 +140,8 @@ def _caption(context: Context, chosen: _Chosen) -> str:
     first, *others = context.evidence.candidates
     if len(others) > 1:
         parts.append(f"A candidate that is named alone is compared with {first}.")
+    if any(not each.effect.plain for each in chosen.drawn):
+        parts.append(f"Bars are {CONSERVATIVE} intervals.")
     if any(each.effect.low is None for each in chosen.drawn):
         parts.append("Hollow: one block, no interval.")
     if any(each.effect.low is not None and each.effect.plain for each in chosen.drawn):
@@ -284,7 +290,7 @@ def _table(context: Context, chosen: _Chosen) -> PageTable:
     shows = (
         Show("pair", "compared"), Show("metric", "by"),
         Show("users", context.level_name.lower(), "count"), Show("value", "ratio", "fine ratio"),
-        Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        Show("low", "from", "fine ratio"), Show("high", _to(chosen), "fine ratio"),
         Show("blocks", "blocks", "count"), Show("verdict", "verdict"),
         Show("drawn", "drawn", "truth"),
     )  # fmt: skip

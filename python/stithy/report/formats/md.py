@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from stithy.report.page import Page
-from stithy.report.parts import candidates
+from stithy.report.parts import candidates, orders
 from stithy.report.parts.page_tables import WORDS
 from stithy.report.tables import PageTable
 from stithy.report.words.markdown import bullets, code, escaped, table
@@ -43,6 +43,8 @@ def _parts(page: Page) -> Iterator[str]:
     yield WORDS
     for name in ("summary", "limited-levels", "search"):
         yield from _captioned(page.tables[name])
+    if (order := orders.sentence(context)) is not None:
+        yield escaped(order)
     yield escaped(f"{context.footer}.")
     for text in page.said_of_runs:
         yield escaped(text)

@@ -13,6 +13,7 @@ from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.parts import head_room
 from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import upper_bound
 
 WORDS = (
     "NOPM: committed new orders per minute. p95: 95th percentile of response time over all "
@@ -31,7 +32,7 @@ def summary(context: Context) -> PageTable:
         shows.append(Show(f"ratio:{name}", f"{name} ÷ {first}", "ratio"))
         if any(_interval(evidence, first, name, users) for users in evidence.levels):
             shows.append(Show(f"low:{name}", "from", "ratio"))
-            shows.append(Show(f"high:{name}", "to (95 %)", "ratio"))
+            shows.append(Show(f"high:{name}", _to(evidence, first, name), "ratio"))
     shows += [Show(f"p95:{name}", f"p95 {name}", "duration") for name in evidence.candidates]
     rows = [_summary_row(evidence, users) for users in evidence.levels]
     types: dict[str, Any] = {show.column: pl.Float64 for show in shows} | {"users": pl.Int64}
@@ -42,6 +43,10 @@ def summary(context: Context) -> PageTable:
         tuple(shows),
         pl.DataFrame(rows, schema=types),
     )
+
+
+def _to(evidence: Evidence, a: str, b: str) -> str:
+    return upper_bound(evidence.effect(a, b, users, NOPM).pairs for users in evidence.levels)
 
 
 def _interval(evidence: Evidence, a: str, b: str, users: int) -> bool:

@@ -11,7 +11,7 @@ from stithy.analysis.verdict.certainty import certainty
 from stithy.analysis.verdict.decide import Call
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.wording import exactly, listing
+from stithy.report.words.wording import CONSERVATIVE, T_INTERVAL, exactly, listing
 
 ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
 """The calls that are said of one candidate."""
@@ -47,7 +47,7 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     rows = [
         {
             **_named(each), "value": each.effect.ratio, "low": each.effect.low,
-            "high": each.effect.high, "blocks": each.effect.pairs,
+            "high": each.effect.high, **_plain(each), "blocks": each.effect.pairs,
             "interval": _interval(each), "verdict": _call(each),
             "because": each.effect.missing_because or each.verdict.because,
         }
@@ -55,11 +55,12 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     ]  # fmt: skip
     shows = (
         *_shows(context), Show("value", "Ratio", "fine ratio"), Show("low", "from", "fine ratio"),
-        Show("high", "to (95 %)", "fine ratio"), Show("blocks", "Blocks", "count"),
+        Show("high", "to", "fine ratio"), Show("blocks", "Blocks", "count"),
         Show("interval", "Interval"), Show("verdict", "Verdict"), Show("because", "Why undecided"),
     )  # fmt: skip
     schema: dict[str, Any] = {
-        **_NAMED, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "blocks": pl.Int64,
+        **_NAMED, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+        "plain_low": pl.Float64, "plain_high": pl.Float64, "blocks": pl.Int64,
         "interval": pl.String, "verdict": pl.String, "because": pl.String,
     }  # fmt: skip
     return PageTable("verdicts", "Verdicts", shows, pl.DataFrame(rows, schema=schema))
@@ -119,7 +120,13 @@ def _shows(context: Context) -> tuple[Show, ...]:
 def _interval(each: Compared) -> str:
     if each.effect.low is None:
         return "none"
-    return "plain t" if each.effect.plain else "sequential"
+    return f"plain {T_INTERVAL}" if each.effect.plain else CONSERVATIVE
+
+
+def _plain(each: Compared) -> dict[str, float | None]:
+    """The plain interval, for who wants it; the one that decides is wider."""
+    low, high = each.effect.plain_bounds or (None, None)
+    return {"plain_low": low, "plain_high": high}
 
 
 def _call(each: Compared) -> str:

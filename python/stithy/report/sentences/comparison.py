@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from stithy.analysis.answers.findings import Comparison
 from stithy.analysis.verdict.decide import Call
 from stithy.report.words import phrases
-from stithy.report.words.wording import decimals_beside_one, exactly, factor, plural, times
+from stithy.report.words.wording import (
+    CONSERVATIVE,
+    T_INTERVAL,
+    decimals_beside_one,
+    exactly,
+    factor,
+    plural,
+    times,
+)
 
 NAME = "comparison"
 
@@ -144,9 +152,10 @@ def _interval(finding: Comparison, turned: _Turned) -> str:
         return "no interval"
     low, high = _alike_written(turned.bounds)
     blocks = plural(finding.effect.pairs, "block")
+    kind = f"plain {T_INTERVAL}" if finding.effect.plain else CONSERVATIVE
     return (
         f"ratio of {turned.more} to {turned.less} between {low} and {high} "
-        f"(95 % interval, {blocks})"
+        f"({kind} interval, {blocks})"
     )
 
 

@@ -1,9 +1,10 @@
 """Numbers and lists as people read them, the same everywhere on the page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.metrics import Unit
 from stithy.units import format_duration, format_measured_duration, format_size
 
@@ -21,6 +22,23 @@ RATIO_LEAST, RATIO_MOST = 0.001, 1e6
 
 NEAR_SHARE, DECIMALS_NEAR, DECIMALS_MOST = 0.1, 3, 6
 """Own: so near to 1 a factor is written with more decimals, until it does not read as 1."""
+
+
+CONSERVATIVE = "conservative 95 %"
+"""The interval that decides: from four blocks on, and wider than the plain one."""
+
+T_INTERVAL = "95 % t"
+"""The interval for who looks once."""
+
+
+def upper_bound(blocks: Iterable[int]) -> str:
+    """The heading of the upper bounds of ratios that rest on so many blocks each."""
+    known = [count for count in blocks if count > 1]
+    if known and min(known) >= BLOCKS_LEAST:
+        return f"to ({CONSERVATIVE})"
+    if not known or max(known) < BLOCKS_LEAST:
+        return f"to (plain {T_INTERVAL})"
+    return f"to (95 %, conservative from {BLOCKS_LEAST} blocks on)"
 
 
 def times(ratio: float) -> str:

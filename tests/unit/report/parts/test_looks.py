@@ -72,7 +72,7 @@ def test_a_question_about_a_collectors_metric_is_answered_by_its_series(tmp_path
     assert said.startswith(
         "At 4 users, memory has more than disk: the WAL bytes per second of the database came to "
     )
-    assert said.endswith("(95 % interval, 4 blocks).")
+    assert said.endswith("(conservative 95 % interval, 4 blocks).")
     text = asked(context)
     assert text is not None
     assert "is that of WAL bytes per second of the database at 4 users" in text

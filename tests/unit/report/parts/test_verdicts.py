@@ -1,10 +1,13 @@
 """The tables of verdicts and of what else supports them."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from stithy.analysis.verdict.boundaries import CAUTION, critical
+from stithy.analysis.verdict.student import t_critical
 from stithy.report.context import Context, context_of
 from stithy.report.parts import verdicts
 from stithy.results.read import read_run
@@ -24,9 +27,14 @@ def test_every_comparison_has_its_verdict_and_one_answers_the_question(tmp_path:
     assert [row["verdict"] for row in rows] == [
         "memory better (the question)", "memory better", "memory better", "memory better",
     ]  # fmt: skip
-    assert {row["interval"] for row in rows} == {"sequential"}
+    assert {row["interval"] for row in rows} == {"conservative 95 %"}
     assert {row["pair"] for row in rows} == {"memory ÷ disk"}
     assert all(row["low"] < row["value"] < row["high"] for row in rows)
+    narrower = t_critical(3) / (critical(4) * CAUTION)
+    for row in rows:
+        wide = math.log(row["high"] / row["low"])
+        plain = math.log(row["plain_high"] / row["plain_low"])
+        assert plain == pytest.approx(narrower * wide)
     assert checks.frame["sign_flip_share"].to_list() == [0.125] * 4
     assert checks.frame["blocks_needed"].to_list() == [None] * 4
 
@@ -36,7 +44,7 @@ def test_few_blocks_have_a_plain_interval_and_a_reason(tmp_path: Path) -> None:
     context = _context(tmp_path / "2", Shape(users=(4,), repeat=2, series=False))
     told, checks = verdicts.tables(context)
     row = told.frame.to_dicts()[0]
-    assert (row["interval"], row["verdict"]) == ("plain t", "undecided (the question)")
+    assert (row["interval"], row["verdict"]) == ("plain 95 % t", "undecided (the question)")
     assert row["because"] == "2 blocks, at least 4 are needed"
     assert checks.frame.height == 2
     context = _context(tmp_path / "1", Shape(users=(4,), duration_s=2, series=False))

@@ -83,7 +83,8 @@ def test_a_verdict_names_who_is_better_with_ratio_and_interval(
         f"as {other} ("
     )
     assert said.endswith(
-        f"; ratio of {name} to {other} between 1.60 and 2.50 (95 % interval, 6 blocks)."
+        f"; ratio of {name} to {other} between 1.60 and 2.50 (conservative 95 % interval, "
+        "6 blocks)."
     )
 
 
@@ -94,7 +95,7 @@ def test_equivalence_is_told_with_its_margin_and_a_fine_interval() -> None:
     assert said == (
         "At 13 users, disk and memory are equivalent within 2 %: the new orders per minute of "
         "memory and disk were 1,002 and 1,000; ratio of memory to disk between 0.991 and 1.013 "
-        "(95 % interval, 16 blocks)."
+        "(conservative 95 % interval, 16 blocks)."
     )
 
 
@@ -113,7 +114,7 @@ def test_what_blocks_cannot_tell_is_undecided_with_its_interval() -> None:
     assert said == (
         "At 13 users, it is undecided which of disk and memory is better: the new orders per "
         "minute of memory and disk were 1,300 and 1,000; ratio of memory to disk between 0.900 "
-        "and 1.900 (95 % interval, 6 blocks); why not."
+        "and 1.900 (conservative 95 % interval, 6 blocks); why not."
     )
 
 
@@ -148,7 +149,7 @@ def test_response_times_are_told_by_who_waited_longer() -> None:
     assert _say(finding) == (
         "At 13 users, memory is better: the 95th percentile of response time was 3.1 times as long "
         "on disk as on memory (159 ms against 51.5 ms); ratio of disk to memory between 2.0 and "
-        "5.0 (95 % interval, 4 blocks)."
+        "5.0 (conservative 95 % interval, 4 blocks)."
     )
 
 
