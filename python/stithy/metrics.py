@@ -107,7 +107,19 @@ PERCENTILES = {
 }  # fmt: skip
 """By their names; a column of results has `p999` for the last one."""
 
+BEYOND_LEAST = 100
+"""Own: so many values must lie beyond a percentile of a window, for its verdict not to hang on a
+handful of them. Source: docs/explanation/verdicts.md, "By what"."""
+
 OPERATIONS = ("read", "write", "flush")
+
+
+def values_needed(percent: float) -> int:
+    """How many values a window must have for this percentile of it to support a verdict.
+
+    Own: `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
+    """
+    return round(BEYOND_LEAST * 100 / (100 - percent))
 
 
 def _own() -> Iterator[Metric]:

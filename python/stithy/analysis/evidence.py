@@ -16,11 +16,11 @@ from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.identities import Identity
 from stithy.analysis.validity.judge import is_valid
 from stithy.analysis.validity.reason import Reason
-from stithy.analysis.values.latency import Merged, values_needed
+from stithy.analysis.values.latency import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.asked import Asked
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
-from stithy.metrics import ALL, Quantity
+from stithy.metrics import ALL, Quantity, values_needed
 from stithy.search import Search
 
 Row = Mapping[str, Any]
@@ -205,7 +205,7 @@ class Evidence:
     def value_of(self, window: Window, quantity: Quantity) -> Value:
         """A quantity of a single window, as a verdict may rest on it, or why there is none.
 
-        Edge cases: a percentile of too few values is missing; see `latency.values_needed`.
+        Edge cases: a percentile of too few values is missing; see `metrics.values_needed`.
         Source: docs/explanation/verdicts.md, "By what".
         """
         known = quantity.known

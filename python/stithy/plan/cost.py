@@ -73,18 +73,20 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
     )
 
 
-def transactions_per_s_max(load: Load) -> float:
-    """The most transactions a second that users may do.
+def transactions_per_s_max(load: Load, users: int | None = None) -> float:
+    """The most transactions a second that users may do at a level; None: at any.
 
     Who thinks between transactions, or acts at a rate, does not more however fast the storage is.
     """
-    asked = float(load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
+    most = load.users_max if users is None else users
+    connections = load.connections_max if users is None else load.connections or users
+    asked = float(connections * TRANSACTIONS_PER_S_USER_MAX)
     if load.rate_per_s is not None:
         asked = UNEVEN * load.rate_per_s
     elif load.pace.think_s is not None:
-        asked = min(asked, UNEVEN * load.users_max / load.pace.think_s)
+        asked = min(asked, UNEVEN * most / load.pace.think_s)
     elif load.pace.kind == "keyed":
-        asked = min(asked, UNEVEN * load.users_max / KEYED_S)
+        asked = min(asked, UNEVEN * most / KEYED_S)
     return min(TRANSACTIONS_PER_S_MAX, asked)
 
 

@@ -12,7 +12,7 @@ from stithy.errors import InfrastructureError, Interrupted, StithyError, failure
 from stithy.plan.steps import Step, StepKind
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
-from stithy.run.before.earlier import earlier_factors, keep_factors
+from stithy.run.before.earlier import earlier_factors, keep_learned
 from stithy.run.before.forecast import Forecast
 from stithy.run.context import Context
 from stithy.run.copies.drives import paced_for
@@ -117,7 +117,7 @@ def _do_steps(
     try:
         _do_each(context, manifest, question, course, forecast)
     finally:
-        keep_factors(forecast.learned)
+        keep_learned(forecast.learned, question.rates)
     question.conclude()
     context.stop.check()
 
@@ -140,6 +140,7 @@ def _do_each(
             context.tell(StepStarted(step, course.number, course.count, *left_s))
             forecast.learn(step, do_step(context, step))
             manifest.write()
+            question.learn(step)
         course.is_over(step)
 
 

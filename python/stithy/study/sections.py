@@ -169,6 +169,12 @@ def is_emulated(candidate: Candidate) -> bool:
     return bool(getattr(plugins("provider")[candidate.provider], "EMULATED", False))
 
 
+def drive_roles(candidate: Candidate) -> tuple[str, ...]:
+    """The roles that have an emulated drive of their own; none for a candidate without drives."""
+    asked = getattr(plugins("provider")[candidate.provider], "drive_roles", None)
+    return tuple(asked(candidate.spec)) if asked else ()
+
+
 def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     """The memory that a candidate's storage takes besides the server's, by its lines alone, bytes.
 

@@ -12,10 +12,6 @@ PERCENTILES = {
 }
 """The columns of `transactions` that a level may take from merged windows."""
 
-BEYOND_LEAST = 100
-"""Own: so many values must lie beyond a percentile of a window, for its verdict not to hang on a
-handful of them. Source: docs/explanation/verdicts.md, "By what"."""
-
 Merged = Mapping[str, Mapping[str, float]]
 """By transaction type (`all` included), then by column of `PERCENTILES`, seconds."""
 
@@ -30,14 +26,6 @@ def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
     whole = [histogram for histograms in by_type.values() for histogram in histograms]
     found = {kind: merge(histograms) for kind, histograms in {**by_type, ALL: whole}.items()}
     return {kind: _percentiles(each) for kind, each in found.items() if each and each.count}
-
-
-def values_needed(percent: float) -> int:
-    """How many values a window must have for this percentile of it to support a verdict.
-
-    Own: `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
-    """
-    return round(BEYOND_LEAST * 100 / (100 - percent))
 
 
 def _percentiles(histogram: Histogram) -> dict[str, float]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from stithy.analysis.values.latency import values_needed
 from stithy.analysis.values.series import Sampled
-from stithy.metrics import Quantity
+from stithy.metrics import Quantity, values_needed
 from stithy.results.hlog import Histogram, merge
 
 

@@ -8,8 +8,7 @@ import polars as pl
 from stithy.analysis.evidence import Window
 from stithy.analysis.search.bracket import Said
 from stithy.analysis.search.served import Capacity, served, trials, value_of
-from stithy.analysis.values.latency import values_needed
-from stithy.metrics import ALL
+from stithy.metrics import ALL, values_needed
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, listing, plural

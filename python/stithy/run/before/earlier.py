@@ -1,22 +1,29 @@
-"""How long the steps of earlier runs on this machine took, beside what had been estimated.
+"""What earlier runs on this machine tell: how long steps took beside what had been estimated, and
+how many transactions a second their windows did.
 
 A convenience, kept beside the register: lost or damaged it costs nothing but worse forecasts.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
 
 from stithy.environment import state_home
 from stithy.errors import InfrastructureError
 from stithy.results.files import write_durably
 
+T = TypeVar("T")
+
 VERSION = 1
-"""1: factors by kind of step, oldest first."""
+"""1: factors by kind of step, oldest first; rates by level, newest last."""
 
 KEPT = 40
 """Factors a kind: some runs, so that a machine that was changed is known again soon."""
+
+RATES_KEPT = 400
+"""Levels of candidates: of many studies."""
 
 Factors = Mapping[str, Sequence[float]]
 """By kind of step: by how much steps of that kind missed their estimates, oldest first."""
@@ -24,23 +31,34 @@ Factors = Mapping[str, Sequence[float]]
 
 def earlier_factors() -> Factors:
     """What is known of this machine; empty where nothing is, or what is there cannot be read."""
+    return _read("factors", lambda known: [float(each) for each in known])
+
+
+def earlier_rates() -> Mapping[str, float]:
+    """Transactions a second of earlier windows, by `plan.answerable.rate_key`; empty as above."""
+    return _read("rates", float)
+
+
+def _read(section: str, value: Callable[[Any], T]) -> dict[str, T]:
     try:
         told = json.loads(_path().read_bytes())
         if told["version"] != VERSION:
             return {}
-        return {
-            str(kind): [float(each) for each in known] for kind, known in told["factors"].items()
-        }
+        return {str(key): value(known) for key, known in told.get(section, {}).items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
-def keep_factors(learned: Factors) -> None:
+def keep_learned(learned: Factors, rates: Mapping[str, float] | None = None) -> None:
     """Add what a run has learned; where it cannot be written, it is forgotten."""
-    known = earlier_factors()
+    known, known_rates = earlier_factors(), dict(earlier_rates())
     kinds = sorted({*known, *learned})
     factors = {kind: [*known.get(kind, ()), *learned.get(kind, ())][-KEPT:] for kind in kinds}
-    text = json.dumps({"version": VERSION, "factors": factors}, indent=1)
+    for key, rate in (rates or {}).items():  # the newest last
+        known_rates.pop(key, None)
+        known_rates[key] = rate
+    newest = dict(list(known_rates.items())[-RATES_KEPT:])
+    text = json.dumps({"version": VERSION, "factors": factors, "rates": newest}, indent=1)
     with suppress(InfrastructureError):
         write_durably(_path(), text.encode())
 

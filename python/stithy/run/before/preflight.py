@@ -16,10 +16,12 @@ from stithy.hosts.checks.room import memory_of
 from stithy.hosts.runner import Command, Runner
 from stithy.hosts.users import ServerUser
 from stithy.needs import Machine
+from stithy.plan.answerable import doubtful, unanswerable
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import data_bytes, expand
 from stithy.plan.steps import Plan
 from stithy.results.layout import RunDirectory
+from stithy.run.before.earlier import earlier_rates
 from stithy.run.before.equip import Equipped, Tools, clean_leftovers, equip, providers_of
 from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
@@ -68,6 +70,9 @@ def preflight(
     problems.attempt(lambda: _check_together(file.study, plan, providers, usable))
     problems.attempt(lambda: check_memory(file.study, machine))
     problems.attempt(lambda: check_directory(directory.root, usable))
+    asked = (file.study, plan.question, earlier_rates())
+    problems.found += unanswerable(*asked)
+    warnings += doubtful(*asked)
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, machine)))
 
 

@@ -7,8 +7,12 @@ A look reads the results alone, so a run that is resumed goes on as if it had ne
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from stithy.metrics import ALL, parse_quantity
+from stithy.plan.answerable import check_counted, rate_key
 from stithy.plan.steps import Step
 from stithy.results.layout import RunDirectory
+from stithy.results.read import read_rows
+from stithy.results.tables import TRANSACTIONS, WINDOW
 from stithy.run.context import Context
 from stithy.run.events import Looked
 
@@ -37,11 +41,41 @@ class Question:
     """The primary question of a run, looked at before each block that it may not need."""
 
     def __init__(self, context: Context, judge: Judge | None) -> None:
-        """Without a judge nothing is ever decided, and every block is measured."""
+        """Without a judge nothing is ever decided, and every block is measured.
+
+        `rates`: transactions a second of the windows so far, for later plans.
+        """
         self._context = context
         self._judge = judge
         self._looked_at: int | None = None
+        self._counted = False
         self.standing: Standing | None = None
+        self.rates: dict[str, float] = {}
+
+    def learn(self, step: Step) -> None:
+        """Keep the rate of a window that was measured: it tells which questions have an answer.
+
+        Raises InvalidMeasurement where the first window of the question's level shows that the
+        others cannot have the values that its metric needs.
+        """
+        window, plan, study = step.window, self._context.plan, self._context.file.study
+        if step.kind != "window" or window is None:
+            return
+        tables = self._context.directory.window(window.id)
+        rows = read_rows(tables.table("transactions"), TRANSACTIONS)
+        counts = {row["transaction"]: row["committed"] + row["rolled_back"] for row in rows}
+        complete = [row["complete"] for row in read_rows(tables.table("window"), WINDOW)]
+        if complete != [True] or ALL not in counts:
+            return
+        key = rate_key(study, plan.home(window.candidate), window.users)
+        self.rates[key] = counts[ALL] / window.duration_s
+        asked = plan.question
+        if asked is None or window.users != asked.users or self._counted:
+            return
+        self._counted = True
+        quantity = parse_quantity(asked.metric)
+        if quantity.known.source == "transactions":
+            check_counted(study, asked, window.id, counts.get(quantity.of or ALL, 0))
 
     def spares(self, step: Step) -> str | None:
         """Why this step is not needed; None where it is."""

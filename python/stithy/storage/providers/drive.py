@@ -18,6 +18,11 @@ class Spec(DriveKeys):
     """A candidate on one emulated drive, with a file system of its own."""
 
 
+def drive_roles(_: Spec) -> tuple[Role, ...]:
+    """One drive, that of the data."""
+    return ("data",)
+
+
 def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     """The memory that the drive takes, bytes."""
     return spec.image_bytes(needed_bytes["data"])

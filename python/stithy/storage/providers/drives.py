@@ -50,6 +50,11 @@ class Spec(BaseModel):
         return {role: keys for role, keys in given.items() if keys is not None}
 
 
+def drive_roles(spec: Spec) -> tuple[Role, ...]:
+    """The roles with a drive of their own."""
+    return tuple(spec.roles)
+
+
 def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
     """The memory that the drives take, bytes."""
     return sum(keys.image_bytes(needed_bytes[role]) for role, keys in spec.roles.items())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stithy.plan.steps import Cost, Plan, Step
-from stithy.run.before.earlier import KEPT, earlier_factors, keep_factors
+from stithy.run.before.earlier import KEPT, earlier_factors, keep_learned
 from stithy.run.before.forecast import Forecast, mended
 
 STEP = Step("check-a", "check", "a", Cost(2.0, 8.0, 0, 0))
@@ -28,7 +28,7 @@ def test_what_one_run_learned_the_next_expects() -> None:
     """By kind of step, whatever the candidates were called."""
     forecast = Forecast()
     forecast.learn(STEP, 6.0)
-    keep_factors(forecast.learned)
+    keep_learned(forecast.learned)
     later = Forecast(earlier_factors())
     assert later.expected_s(STEP) == pytest.approx(6.0)
     assert later.knows("check")
@@ -44,8 +44,8 @@ def test_the_run_itself_teaches_more_than_those_before() -> None:
 
 def test_only_the_last_of_many_runs_count() -> None:
     """So that a changed machine is known again soon."""
-    keep_factors({"check": [9.0] * KEPT})
-    keep_factors({"check": [1.0] * (KEPT - 1)})
+    keep_learned({"check": [9.0] * KEPT})
+    keep_learned({"check": [1.0] * (KEPT - 1)})
     assert earlier_factors()["check"] == [9.0, *[1.0] * (KEPT - 1)]
 
 

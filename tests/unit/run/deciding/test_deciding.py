@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.exits import Exit
 from stithy.plan.steps import Plan
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -126,3 +127,20 @@ def test_the_time_left_is_that_of_the_blocks_in_sight_and_of_all(tmp_path: Path)
     done = [e.step.id for e in faked.events if isinstance(e, StepFinished)]
     assert "w-a-u1-b3" in done
     assert "w-a-u1-b4" not in done
+
+
+def test_a_run_stops_at_the_first_window_that_shows_its_question_has_no_answer(
+    tmp_path: Path,
+) -> None:
+    """Nothing was known before; the level's other windows are not measured."""
+    faked = FakedRun(tmp_path, users=(1, 2), primary="{users: 2, metric: p95}")
+    outcome = faked.run()
+    assert outcome.error is not None
+    assert outcome.error.exit == Exit.INVALID
+    assert "needs 2,000 values in each window" in str(outcome.error)
+    assert "`duration: " in outcome.error.remedy
+    at_level = [row for row in read_run(faked.out).window.to_dicts() if row["users"] == 2]
+    assert len(at_level) == 1
+    assert left_by(faked.out) == []
+    windows = read_run(faked.out).window["window_id"].to_list()
+    assert len(windows) == 3
