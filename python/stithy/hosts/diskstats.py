@@ -1,10 +1,13 @@
 """What the kernel counts of each block device, from the text of /proc/diskstats."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 SECTOR_BYTES = 512
 MS_PER_S = 1000
+
+JUDGED = ("read", "write", "flush")
+"""What a device's times are told of."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +41,26 @@ def growth(before: int, after: int) -> int:
     return max(0, after - before)
 
 
-def mean_time_s(before: Counters, after: Counters, kinds: Iterable[str]) -> float | None:
-    """Mean time of the requests of these kinds that ended between two readings.
+def mean_times_s(before: Counters, after: Counters, writes: int) -> dict[str, float | None]:
+    """Mean time of reads, writes and flushes that ended between two readings, queue included.
 
-    Queue included. None where there were none.
+    A flush that carries no data is counted twice: as the flush, and as a write of no sectors that
+    takes at least as long. `writes` is how many writes the device itself served; what the kernel
+    counts beyond, up to the number of flushes, is taken out of the writes with its time. None
+    where there were none.
+    Source: block/blk-flush.c and blk_account_io_done of Linux.
     """
-    known = [kind for kind in kinds if kind in before.requests and kind in after.requests]
-    requests = sum(growth(before.requests[kind], after.requests[kind]) for kind in known)
-    ms = sum(growth(before.ms[kind], after.ms[kind]) for kind in known)
-    return ms / MS_PER_S / requests if requests else None
+    counts, ms = {}, {}
+    for kind in JUDGED:
+        if kind in before.requests and kind in after.requests:
+            counts[kind] = growth(before.requests[kind], after.requests[kind])
+            ms[kind] = float(growth(before.ms[kind], after.ms[kind]))
+    flushes = counts.get("flush", 0)
+    empty = min(max(0, counts.get("write", 0) - writes), flushes)
+    if empty:
+        counts["write"] -= empty
+        ms["write"] = max(0.0, ms["write"] - empty * ms["flush"] / flushes)
+    return {kind: ms[kind] / MS_PER_S / n if n else None for kind, n in counts.items()}
 
 
 def _counters(field: list[int]) -> Counters:

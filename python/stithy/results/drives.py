@@ -24,17 +24,6 @@ def read_log(stem: Path, from_s: float, until_s: float) -> list[Interval]:
     return read_hlog(path, from_s, until_s) if path.exists() else []
 
 
-AWAITED = ("read", "flush")
-"""What the row `all` holds against the block device: each of these is waited for.
-
-Writes are held against it in their own row. They come in bursts too, from the page cache and from
-checkpoints, and then the kernel counts how long each waits for those before it.
-"""
-
-WAYS = {"read": ("read",), "write": ("write",), "flush": ("flush",), ALL: AWAITED}
-"""What the kernel counts on a block device, by the row that tells of it."""
-
-
 def drive_rows(
     window_id: str,
     role: str,
@@ -46,8 +35,8 @@ def drive_rows(
     """Rows of DRIVES: each operation in the drive's order, then `all`.
 
     `before` and `after` are readings around the users' work, `intervals` are those of the
-    measurement. `device_mean_s`: mean time of the requests of each row of `WAYS` on the block
-    device, by the kernel's counters around the same work; absent or None where it has none.
+    measurement. `device_mean_s`: mean time of each operation's requests on the block device, by
+    the kernel's counters around the same work; absent or None where it has none.
     """
     known = list(intervals)
     head = {"window_id": window_id, "role": role}
@@ -57,8 +46,8 @@ def drive_rows(
             "operation": now.name,
             **_counts([(then, now)]),
             **distribution("latency", merge(i.histogram for i in known if i.tag == now.name)),
-            **dict.fromkeys(_OF_ALL, None),
-            **_held_against_device(now.name, before, after, device_mean_s),
+            **_OF_ALL,
+            **_held_against_device(then, now, device_mean_s.get(now.name)),
         }
         for then, now in zip(before.operations, after.operations, strict=True)
     ]
@@ -67,15 +56,15 @@ def drive_rows(
         "operation": ALL,
         **_counts(list(zip(before.operations, after.operations, strict=True))),
         **distribution("latency", merge(each.histogram for each in known)),
+        **_OF_OPERATIONS,
         **_lateness(before, after),
-        **_held_against_device(ALL, before, after, device_mean_s),
     }
     return [*rows, whole]
 
 
-_OF_ALL = (
-    "late_answers", "late_mean_s", "device_mean_s", "added_mean_s", "cpu_s", "cpu_wait_s",
-)  # fmt: skip
+_OF_ALL: Row = dict.fromkeys(("late_answers", "late_mean_s", "cpu_s", "cpu_wait_s"))
+_OF_OPERATIONS: Row = dict.fromkeys(("device_mean_s", "added_mean_s"))
+"""Told of each operation alone: a mean over all of them would be that of the most frequent."""
 
 
 def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row:
@@ -95,32 +84,18 @@ def _lateness(before: DriveCounters, after: DriveCounters) -> Row:
 
 
 def _held_against_device(
-    row: str,
-    before: DriveCounters,
-    after: DriveCounters,
-    device_mean_s: Mapping[str, float | None],
+    before: OperationCounters, after: OperationCounters, device_s: float | None
 ) -> Row:
     """Time on the block device, and by how much it is longer than profile and faults give."""
-    device_s = device_mean_s.get(row)
-    given_s = _given_mean_s(_of(WAYS.get(row, ()), before), _of(WAYS.get(row, ()), after))
-    added_s = None if device_s is None or given_s is None else device_s - given_s
-    return {"device_mean_s": device_s, "added_mean_s": added_s}
+    count = after.answered - before.answered
+    if device_s is None or count <= 0:
+        return {"device_mean_s": device_s, "added_mean_s": None}
+    given_s = (_given_s(after) - _given_s(before)) / count
+    return {"device_mean_s": device_s, "added_mean_s": device_s - given_s}
 
 
-def _of(names: Sequence[str], counters: DriveCounters) -> list[OperationCounters]:
-    return [each for each in counters.operations if each.name in names]
-
-
-def _given_mean_s(
-    before: Sequence[OperationCounters], after: Sequence[OperationCounters]
-) -> float | None:
-    """The mean of what was given between two readings; None where nothing was answered."""
-    count = sum(each.answered for each in after) - sum(each.answered for each in before)
-    return (_given_s(after) - _given_s(before)) / count if count > 0 else None
-
-
-def _given_s(counters: Iterable[OperationCounters]) -> float:
-    return sum((each.given_mean_s or 0.0) * each.answered for each in counters)
+def _given_s(counted: OperationCounters) -> float:
+    return (counted.given_mean_s or 0.0) * counted.answered
 
 
 def _grown_mean_s(before: Sequence[Percentiles], after: Sequence[Percentiles]) -> float | None:

@@ -1,19 +1,45 @@
-"""The mean time of requests between two readings of the kernel's counters."""
+"""The mean times of requests between two readings of the kernel's counters."""
 
-from stithy.hosts.diskstats import mean_time_s, parse
+import pytest
 
-LINE = b"   7  3 loop3 %d 0 %d %d %d 0 %d %d 0 10 20 0 0 0 0 %d %d\n"
-
-
-def test_the_mean_time_is_over_the_requests_that_ended_between() -> None:
-    """Reads, writes and flushes together, in seconds."""
-    before = parse(LINE % (100, 800, 50, 10, 80, 5, 1, 1), [b"loop3"])["loop3"]
-    after = parse(LINE % (200, 1600, 90, 20, 160, 9, 11, 17), [b"loop3"])["loop3"]
-    assert mean_time_s(before, after, ("read", "write", "flush")) == (40 + 4 + 16) / 1000 / 120
-    assert mean_time_s(before, after, ("read",)) == 40 / 1000 / 100
+from stithy.hosts.diskstats import Counters, mean_times_s, parse
 
 
-def test_without_requests_there_is_no_mean() -> None:
-    """A device that nobody asked anything took no time, not 0."""
-    line = parse(LINE % (100, 800, 50, 10, 80, 5, 1, 1), [b"loop3"])["loop3"]
-    assert mean_time_s(line, line, ("read", "write", "flush")) is None
+def counted(
+    read: tuple[int, int] = (0, 0), write: tuple[int, int] = (0, 0), flush: tuple[int, int] = (0, 0)
+) -> Counters:
+    """A line with these requests and milliseconds."""
+    fields = [read[0], 0, 0, read[1], write[0], 0, 0, write[1], 0, 10, 20, 0, 0, 0, 0, *flush]
+    line = f"7 3 loop3 {' '.join(map(str, fields))}\n"
+    return parse(line.encode(), [b"loop3"])["loop3"]
+
+
+def test_each_operation_has_the_mean_of_what_ended_between() -> None:
+    """In seconds; what was not asked for took no time, not 0."""
+    before = counted(read=(100, 50), write=(10, 5))
+    found = mean_times_s(before, counted(read=(200, 90), write=(20, 9)), writes=10)
+    assert found == {"read": 400e-6, "write": 400e-6, "flush": None}
+
+
+def test_flushes_without_data_are_no_writes() -> None:
+    """The kernel counts each of them as a write of no sectors, too, that takes as long.
+
+    100 writes of 500 µs and 100 flushes of 50 µs: the kernel says that 200 writes took 275 µs.
+    """
+    after = counted(write=(200, 55), flush=(100, 5))
+    found = mean_times_s(counted(), after, writes=100)
+    assert found["write"] == pytest.approx(500e-6)
+    assert found["flush"] == pytest.approx(50e-6)
+
+
+def test_writes_that_flush_by_themselves_stay() -> None:
+    """A write that carries data and flushes is one write; nothing is taken out for it."""
+    found = mean_times_s(counted(), counted(write=(100, 50), flush=(100, 5)), writes=100)
+    assert found["write"] == pytest.approx(500e-6)
+
+
+def test_requests_that_the_drive_splits_are_not_taken_for_flushes() -> None:
+    """Nor can more be taken out than there were flushes."""
+    after = counted(write=(100, 50), flush=(10, 1))
+    assert mean_times_s(counted(), after, writes=150)["write"] == pytest.approx(500e-6)
+    assert mean_times_s(counted(), after, writes=0)["write"] == pytest.approx(49e-3 / 90)

@@ -9,11 +9,17 @@ from stithy.units import format_duration
 
 Row = Mapping[str, Any]
 
-ADDED_S_NOTED = 20e-6
-ADDED_SHARE_NOTED = 0.05
-ADDED_SHARE_MAX = 0.25
-"""Own: of the mean time that the profile gives. Less than 20 µs no database feels; a drive that is
-slower by a quarter is another drive."""
+PLURALS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "discards"}
+
+TOLERANCE_SHARE = 0.05
+TOLERANCE_S = 10e-6
+"""Own: of the mean time that the profile asks for, the larger of the two. What differs by less is
+within what two copies of one drive differ by."""
+
+OTHER_SHARE = 1.0
+OTHER_S = 100e-6
+"""Own: beyond both, reads or flushes are those of another drive. It takes twice as long as the
+described one, and 100 µs is what lies between drives of two classes."""
 
 ANSWERS_MIN = 200
 """Own: of a drive with fewer answers in a window no share says anything, and no user feels it."""
@@ -45,53 +51,55 @@ def late(rows: Sequence[Row]) -> Reason | None:
     return Reason(Flag.DRIVE_LATE if too_late else Flag.DRIVE_AT_TIMES_LATE, texts)
 
 
-def slowed(rows: Sequence[Row]) -> Reason | None:
-    """Requests took longer on a drive's block device than its profile gives them.
+def delivered(rows: Sequence[Row]) -> Reason | None:
+    """Requests on a drive's block device did not take the times that its profile gives them.
 
-    Beside the drive's lateness this is the way through the kernel, on a machine whose CPUs are
-    busy. `rows` are those of the table `drives`; the worst drive is told.
+    Reads, writes and flushes are each held against the profile by themselves. What is longer,
+    beside the drive's own lateness, is the way through the kernel on busy CPUs. Writes invalidate
+    nothing: bursts of write-back wait for each other in front of any drive. `rows` are those of
+    the table `drives`; the drive that is furthest off is told.
     Own: see the constants of this module.
     """
-    waited_for = _worst(rows, "all")
-    if waited_for is not None and _added_share(waited_for) > ADDED_SHARE_MAX:
-        return _slowed(Flag.DRIVE_SLOWED, waited_for)
-    if waited_for is not None:
-        return _slowed(Flag.DRIVE_A_LITTLE_SLOWED, waited_for)
-    writes = _worst(rows, "write")
-    return None if writes is None else _slowed(Flag.DRIVE_WRITES_SLOWED, writes)
+    known = [row for row in _busy(rows) if row["added_mean_s"] is not None]
+    off = [row for row in known if abs(row["added_mean_s"]) > _tolerance_s(row)]
+    if not off:
+        return None
+    other = [row for row in off if _is_another_drive(row)]
+    role = max(other or off, key=_excess)["role"]
+    told = " and ".join(_told(row) for row in off if row["role"] == role)
+    flag = Flag.DRIVE_SLOWED if other else Flag.DRIVE_OFF
+    return Reason(flag, {"role": str(role), "times": told})
 
 
-def _worst(rows: Sequence[Row], operation: str) -> Row | None:
-    """The row of this operation to which most was added; None where that is nothing to tell of."""
-    known = [row for row in _busy(rows) if row["operation"] == operation and _is_told(row)]
-    return max(known, key=_added_share, default=None)
+def _asked_s(row: Row) -> float:
+    """The mean time that profile and faults gave."""
+    return float(row["device_mean_s"] - row["added_mean_s"])
 
 
-def _is_told(row: Row) -> bool:
-    added_s = row["added_mean_s"]
-    if added_s is None or added_s <= ADDED_S_NOTED:
-        return False
-    return _added_share(row) > ADDED_SHARE_NOTED
+def _tolerance_s(row: Row) -> float:
+    return max(TOLERANCE_SHARE * _asked_s(row), TOLERANCE_S)
 
 
-def _slowed(flag: Flag, worst: Row) -> Reason:
-    texts = {
-        "role": str(worst["role"]),
-        "device": format_duration(worst["device_mean_s"]),
-        "added": format_duration(worst["added_mean_s"]),
-    }
-    return Reason(flag, texts)
+def _excess(row: Row) -> float:
+    """How far off it is, in tolerances."""
+    return float(abs(row["added_mean_s"]) / _tolerance_s(row))
+
+
+def _is_another_drive(row: Row) -> bool:
+    added_s = float(row["added_mean_s"])
+    far = added_s > OTHER_S and added_s > OTHER_SHARE * _asked_s(row)
+    return far and row["operation"] != "write"
+
+
+def _told(row: Row) -> str:
+    """`53 µs for flushes (asked: 40 µs)`."""
+    took, asked = format_duration(row["device_mean_s"]), format_duration(_asked_s(row))
+    return f"{took} for {PLURALS[row['operation']]} (asked: {asked})"
 
 
 def _busy(rows: Sequence[Row]) -> list[Row]:
     """The rows of drives and operations that had enough to do."""
     return [row for row in rows if row["answered"] >= ANSWERS_MIN]
-
-
-def _added_share(row: Row) -> float:
-    """What was added, as a share of what the profile gave."""
-    given_s = row["device_mean_s"] - row["added_mean_s"]
-    return float(row["added_mean_s"] / given_s) if given_s > 0 else float("inf")
 
 
 def _share(row: Row) -> float:

@@ -65,7 +65,7 @@ def judge(
         driving.errors(window),
         driving.driver_late(window),
         emulated.late(drives),
-        emulated.slowed(drives),
+        emulated.delivered(drives),
         driving.contradicts_itself(window, laws),
         driving.rate_not_kept(window),
         steadiness.not_steady(steady),

@@ -34,22 +34,14 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "Its slowest answers are those of a machine without a CPU to spare; its median is its own.",
     ),
     Flag.DRIVE_SLOWED: (
-        "The instrument failed: reads and flushes of the emulated drive of the {role} took "
-        "{device} on average, {added} longer than its profile gives them.",
-        "Leave a CPU free for the drive: let nothing else run on this machine, ask for fewer "
-        "users, or emulate slower drives, for example with a `scale`.",
+        "The instrument failed: the emulated drive of the {role} took {times} on average.",
+        "That is another drive than its profile describes. Leave a CPU free for it: let nothing "
+        "else run on this machine, ask for fewer users, or emulate a slower drive.",
     ),
-    Flag.DRIVE_A_LITTLE_SLOWED: (
-        "Reads and flushes of the emulated drive of the {role} took {device} on average, {added} "
-        "longer than its profile gives them.",
-        "The way through the kernel is in the times of this drive; on a machine with a CPU to "
-        "spare it is made up for.",
-    ),
-    Flag.DRIVE_WRITES_SLOWED: (
-        "Writes to the emulated drive of the {role} took {device} on average, {added} longer than "
-        "its profile gives them, where they came many at once.",
-        "Bursts from the page cache and from checkpoints wait for each other in the kernel; "
-        "commits that come into one wait with them.",
+    Flag.DRIVE_OFF: (
+        "The emulated drive of the {role} took {times} on average.",
+        "These are the candidate's times, not those of its profile. With a CPU to spare the drive "
+        "comes closer to what was asked.",
     ),
     Flag.CONTRADICTION: (
         "The measurement contradicts itself: {law}, but {left} is not {right} within {allowed}.",

@@ -19,8 +19,7 @@ from stithy.report.words import drives
 from stithy.report.words.wording import plural
 
 DRIVES_OFF = (
-    Flag.DRIVE_LATE, Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_SLOWED, Flag.DRIVE_A_LITTLE_SLOWED,
-    Flag.DRIVE_WRITES_SLOWED,
+    Flag.DRIVE_LATE, Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_SLOWED, Flag.DRIVE_OFF,
 )  # fmt: skip
 """What says that an emulated drive did not take the times of its profile."""
 

@@ -36,6 +36,10 @@ class Reading:
     told: "DriveCounters"
     device: diskstats.Counters | None
 
+    def answered(self, operation: str) -> int:
+        """How many requests of an operation the drive answered so far."""
+        return sum(each.answered for each in self.told.operations if each.name == operation)
+
 
 Counters = Mapping[str, Reading]
 """A reading of each drive of a candidate, by name."""

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from stithy.collect.rows import checkpoints_inside, series_rows
-from stithy.hosts.diskstats import mean_time_s
+from stithy.hosts.diskstats import mean_times_s
 from stithy.metrics import ALL
 from stithy.results import tables
 from stithy.results.convert import (
@@ -15,7 +15,7 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
-from stithy.results.drives import WAYS, drive_rows, read_log
+from stithy.results.drives import drive_rows, read_log
 from stithy.results.histograms import histogram_rows
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
@@ -85,7 +85,7 @@ def _device_mean_s(before: "Reading", after: "Reading") -> dict[str, float | Non
     then, now = before.device, after.device
     if then is None or now is None:
         return {}
-    return {row: mean_time_s(then, now, kinds) for row, kinds in WAYS.items()}
+    return mean_times_s(then, now, after.answered("write") - before.answered("write"))
 
 
 def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
