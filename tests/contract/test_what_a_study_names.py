@@ -59,6 +59,7 @@ def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(module: ModuleTy
     """Names in small letters, each with its reason."""
     assert all(name == name.lower() and why for name, why in module.OWNED_SETTINGS.items())
     assert module.log_bytes({}) > 0
+    assert module.durability_given_up({}) == {}
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

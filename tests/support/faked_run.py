@@ -41,6 +41,7 @@ class FakedRun:
     hammer_version: str = "hammer 0.fake"
     users: tuple[int, ...] | None = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
     primary: str = ""
@@ -61,6 +62,7 @@ class FakedRun:
         places = {name: f"{{path: {self.root / name}{costs.get(name, '')}}}" for name in "ab"}
         study = write_study(
             self.root / "study.yaml", places, users=self.users, load=self.load,
+            settings=self.settings,
             thresholds=self.thresholds, primary=self.primary,
         )  # fmt: skip
         return start_run(study, self.out, self.stop, self._hear, self.tools, null=null)

@@ -83,6 +83,7 @@ class Shape:
     surroundings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     canaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     waiting: int = 0
     seed: int = 1
     end: End = "finished"
@@ -187,7 +188,8 @@ def manifest(shape: Shape) -> Manifest:
     ).model_copy(update=dict(shape.load))  # fmt: skip
     database = DatabaseFacts(
         engine="postgresql", settings={"shared_buffers": "384MB"}, server_version="15.13",
-        effective_settings={"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB"},
+        effective_settings={"shared_buffers": "384MB", "fsync": "on", "max_wal_size": "1GB",
+                            **shape.settings},
     )  # fmt: skip
     memory = MemoryFacts(
         limit_bytes=2**30, enforced=shape.memory_limit_enforced, note=shape.memory_limit_note

@@ -115,6 +115,10 @@ def _as_json(pair: "Pair") -> dict[str, object]:
         "other": str(pair.other.run.directory.root),
         "ignored": [asdict(each) for each in pair.ignored],
         "told": [asdict(each) for each in pair.told],
+        "durability_given_up": {
+            name: [asdict(each) for each in run.given_up]
+            for name, run in (("base", pair.base), ("other", pair.other))
+        },
         "rows": [_row(each) for each in pair.rows],
     }
 

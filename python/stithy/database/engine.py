@@ -1,7 +1,8 @@
 """The interface of a database engine: from nothing to a running server on a volume, and back.
 
-An engine is one package in `engines/` whose `__init__` defines `NAME` and `OWNED_SETTINGS` and
-imports nothing heavy, with a module `engine` that offers `create(request)`, which gives an
+An engine is one package in `engines/` whose `__init__` defines `NAME`, `OWNED_SETTINGS` and
+`durability_given_up(settings)`, which of the settings give durability up and what may be lost. It
+imports nothing heavy, and has a module `engine` that offers `create(request)`, which gives an
 `Engine`, and `forget(facts)`, which removes from memory what a killed server left there. What the
 interface calls a data directory is whatever files make up the database; they can be copied as they
 are while no server runs on them.

@@ -23,6 +23,7 @@ from stithy.results.comparability import (
     require_known,
 )
 from stithy.results.manifest import Manifest
+from stithy.study.durability import sentences
 
 USUAL = (Quantity("nopm"), Quantity("p95"), Quantity("p99"))
 
@@ -150,7 +151,9 @@ def flaws(context: Context, who: str) -> list[str]:
         for text in session.changed
     ]
     ended = [f"{who}: the run was not finished ({manifest.end})"]
+    lost = [f"{who}: {text.removesuffix('.')}" for text in sentences(context.given_up)]
     return [
+        *lost,
         *([f"{who}: {damaged}; its report says which"] if damaged else []),
         *([f"{who}: {told}; left out"] if told else []),
         *(ended if manifest.end != "finished" else []),

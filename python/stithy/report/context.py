@@ -29,6 +29,8 @@ from stithy.results.manifest import (
 )
 from stithy.results.read import Run
 from stithy.search import Limit, Search
+from stithy.study import durability
+from stithy.study.durability import GivenUp
 from stithy.thresholds import Measured
 from stithy.units import format_size
 from stithy.workload.words import NULL
@@ -88,8 +90,28 @@ class Context:
     @property
     def label(self) -> str | None:
         """What must stand beside every number of this run; None where nothing must."""
-        labels = [driving.label(self.load), NULL if self.is_null else None]
+        labels = [
+            driving.label(self.load),
+            NULL if self.is_null else None,
+            durability.label(self.given_up),
+        ]
         return "; ".join(each for each in labels if each) or None
+
+    @cached_property
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """The settings in force that let the database lose what it acknowledged."""
+        if self.manifest is None:
+            return ()
+        database = self.manifest.database
+        return durability.given_up(
+            database.engine, {**database.settings, **(database.effective_settings or {})}
+        )
+
+    @cached_property
+    def names_drawn(self) -> dict[str, str]:
+        """What each candidate is called in figures: by its name, and what it gave up."""
+        end = durability.suffix(self.given_up)
+        return {name: f"{name}{end}" for name in self.evidence.candidates}
 
     @property
     def is_null(self) -> bool:

@@ -5,7 +5,8 @@ A figure family is one module in `figures/` with `NAME`, `ORDER` (its place on t
 nothing at all where the study does not ask for it, or where the page says it in a sentence.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stithy.report.tables import PageTable
@@ -49,6 +50,31 @@ class Figure:
                 raise ValueError(f"figure {self.name!r} has no {text}")
         if self.table.frame.is_empty():
             raise ValueError(f"figure {self.name!r} has no data")
+
+    def with_names(self, names: Mapping[str, str]) -> "Figure":
+        """The same with candidates called by other names where it draws them; not in its data."""
+        new = {name: other for name, other in names.items() if name != other}
+        return replace(self, spec=_named(self.spec, new)) if new else self
+
+
+_NAMED_WHOLLY = ("candidate", "domain", "values", "sort", "title", "text")
+"""Keys of a drawing below which a text may be the name of a candidate."""
+_NAMED_FIRST = "place"
+"""One below which a text begins with such a name."""
+
+
+def _named(part: Any, names: Mapping[str, str], key: str = "") -> Any:
+    """A part of a drawing, found below `key`, with its candidates called by other names."""
+    if isinstance(part, dict):
+        return {below: _named(value, names, below) for below, value in part.items()}
+    if isinstance(part, list):
+        return [_named(value, names, key) for value in part]
+    if not isinstance(part, str):
+        return part
+    if key == _NAMED_FIRST:
+        name, comma, rest = part.partition(",")
+        return f"{names.get(name, name)}{comma}{rest}"
+    return names.get(part, part) if key in _NAMED_WHOLLY else part
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,8 @@ def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
     """The page's content from a run's evidence; `pairs` hold it against other runs."""
     sections = _sections(context)
     if pairs:
-        sections = _before_certainty(sections, other_runs.drawn(pairs))
+        of_runs = tuple(_told(each, context) for each in other_runs.drawn(pairs))
+        sections = _before_certainty(sections, of_runs)
     found = findings(context.evidence, context.limited)
     absent = [
         (f"figure: {each.would_show}", each.because)
@@ -228,7 +229,7 @@ def _sections(context: Context) -> Sections:
     families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
     drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
     for family in families:
-        drawn[family.SECTION] += map(_told, family.draw(context))
+        drawn[family.SECTION] += [_told(each, context) for each in family.draw(context)]
     return tuple(
         Section(key, heading, tuple(drawn[key])) for key, heading in SECTIONS.items() if drawn[key]
     )
@@ -241,9 +242,12 @@ def _before_certainty(sections: Sections, drawn: tuple[Drawn, ...]) -> Sections:
     return (*results, Section("runs", "Compared with other runs", drawn), *certainty)
 
 
-def _told(drawn: Drawn) -> Drawn:
-    """A figure that shows ranges says so in its caption."""
-    if isinstance(drawn, Absent) or drawn.spec.get("usermeta") != many.MARK:
+def _told(drawn: Drawn, context: Context) -> Drawn:
+    """A figure that shows ranges says so in its caption; candidates are named as in all figures."""
+    if isinstance(drawn, Absent):
+        return drawn
+    drawn = drawn.with_names(context.names_drawn)
+    if drawn.spec.get("usermeta") != many.MARK:
         return drawn
     return replace(drawn, caption=f"{drawn.caption} {many.CAPTION.format(name=drawn.name)}")
 

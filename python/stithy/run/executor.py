@@ -32,6 +32,7 @@ from stithy.run.windows.canary import canary
 from stithy.run.windows.ledger import warn_of_sharing
 from stithy.run.windows.window import window_step
 from stithy.storage.provider import Volume
+from stithy.study.durability import given_up, sentences
 
 Action = Callable[[Context, Step], str]
 
@@ -69,6 +70,7 @@ def execute(
     try:
         manifest.write()
         context.tell(_started(context, question, forecast))
+        _tell_not_durable(context)
         course = Course(context, advisers, forecast, keep=keep)
         _do_steps(context, manifest, question, course, forecast)
         kept = keep_running(context) if keep else {}
@@ -98,6 +100,13 @@ def _write_end(
     except StithyError as refused:
         return error or refused
     return error
+
+
+def _tell_not_durable(context: Context) -> None:
+    """That the study asks for a database which may lose what it acknowledged."""
+    database = context.file.study.database
+    for text in sentences(given_up(database.engine, database.settings)):
+        context.tell(Note(text))
 
 
 def _started(context: Context, question: Question, forecast: Forecast) -> RunStarted:

@@ -13,6 +13,7 @@ from stithy.plan.steps import Plan, Step
 from stithy.run.before.forecast import Forecast
 from stithy.run.before.preflight import Preflight
 from stithy.search import Search
+from stithy.study.durability import GivenUp, given_up, sentences
 from stithy.study.locate import as_yaml
 from stithy.study.model import Study
 from stithy.study.primary import BLOCKS_LEAST
@@ -40,6 +41,7 @@ def as_json(study: Study, plan: Plan, tried: Sequence[Step] = ()) -> dict[str, o
         },
         "search_most": _search_most(plan, tried),
         "short_windows": list(_short(study)),
+        "durability_given_up": [asdict(each) for each in _given_up(study)],
     }
 
 
@@ -67,6 +69,7 @@ def as_text(
     parts = [
         study.study,
         f"{_users(study)}\n{_question(study, plan)}",
+        *(["\n".join(lost)] if (lost := sentences(_given_up(study))) else []),
         _totals(plan),
         _candidates(study, plan),
         _steps(plan) if all_steps else _folded(plan),
@@ -80,6 +83,11 @@ def as_text(
     if short := _short(study):
         parts.append("\n".join(short))
     return "\n\n".join(parts)
+
+
+def _given_up(study: Study) -> tuple[GivenUp, ...]:
+    """The settings that let the database lose what it acknowledged."""
+    return given_up(study.database.engine, study.database.settings)
 
 
 def _short(study: Study) -> tuple[str, ...]:

@@ -204,7 +204,7 @@ def line_channels(context: Context) -> dict[str, Any]:
 
 def _legend(context: Context, **options: Any) -> alt.Legend:
     """The candidates' names above the figure, in as many rows as its width asks for."""
-    names = context.evidence.candidates
+    names = context.names_drawn.values()
     longest = max(len(name) for name in names) * LETTER_WIDTH
     widest = min(longest, LEGEND_LIMIT) + SYMBOL_WIDTH
     if widest * len(names) > WIDTH:

@@ -20,6 +20,7 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.letters import shortened
 from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
+from stithy.study.durability import suffix
 
 NAME = "forest"
 ORDER = 1
@@ -120,9 +121,12 @@ def _title(context: Context, answered: Compared) -> str:
 def _names(context: Context, each: Compared) -> str:
     """Who is compared, in few letters: among several, of those compared with the first one name."""
     first, *others = context.evidence.candidates
+    end = shortened(suffix(context.given_up), NAME_LETTERS)
+    end = f" {end}" if end else ""
     if each.a == first and len(others) > 1:
-        return shortened(each.b, NAME_LETTERS)
-    return " ÷ ".join(shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
+        return shortened(each.b, NAME_LETTERS) + end
+    both = (shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
+    return " ÷ ".join(both) + end
 
 
 def _to(chosen: _Chosen) -> str:

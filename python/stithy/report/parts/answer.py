@@ -17,6 +17,7 @@ from stithy.report.parts import canaries, caps, head_room, ledgers, lost, resume
 from stithy.report.tables import PageTable, Show
 from stithy.report.words import drives
 from stithy.report.words.wording import plural
+from stithy.study import durability
 
 DRIVES_OFF = (
     Flag.DRIVE_LATE, Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_SLOWED, Flag.DRIVE_OFF,
@@ -82,6 +83,7 @@ def _support(context: Context) -> Iterator[str]:
 
 def _flaws(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
+    yield from durability.sentences(context.given_up)
     if (told := _null_that_differs(context)) is not None:
         yield told
     yield from ledgers.flaws(context)

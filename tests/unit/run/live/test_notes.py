@@ -35,3 +35,9 @@ def test_another_mix_than_the_specified_one_is_told_of_every_candidate(name: str
     """As above every figure."""
     known = study(("load:\n", "load:\n  profile: hammerdb\n"))
     assert notes(known)[name].startswith("PROFILE HAMMERDB")
+
+
+def test_a_database_that_may_lose_what_it_acknowledged_is_told_of_every_candidate() -> None:
+    """With the setting that does it."""
+    known = study(("  memory: 1 GiB\n", "  memory: 1 GiB\n  settings: {fsync: off}\n"))
+    assert notes(known)["disk"] == "NOT DURABLE: fsync off"

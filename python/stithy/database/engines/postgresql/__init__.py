@@ -42,6 +42,50 @@ OWNED_SETTINGS = {
 }
 """Settings that a study may not give, with the reason; all others are passed through."""
 
+_NOT_FLUSHED = (
+    "nothing is flushed, so a crash of the machine may lose committed transactions and leave a "
+    "database that cannot be repaired"
+)
+_NOT_WAITED = (
+    "a commit is answered before its log is flushed, so a crash loses those of the last moments"
+)
+_NOT_THERE = (
+    "a commit does not wait until a standby has flushed it, so the loss of a server loses it"
+)
+_TORN = "a crash may leave torn pages that nothing repairs, unless 8 KiB are written in one piece"
+_DROPPED = (
+    "after a flush that failed the server tries again, though the kernel may have dropped the data"
+)
+_TRUE, _FALSE = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
+_UNSURE = ("", "o")
+"""As the server reads a boolean: any beginning of a word that fits no other."""
+
+
+def durability_given_up(settings: Mapping[str, str]) -> dict[str, str]:
+    """Those of the settings that give durability up, with what may be lost; names in lower case.
+
+    On Linux every `wal_sync_method` flushes, so none is among them.
+    """
+    found = {}
+    if _reads(settings.get("fsync", ""), _FALSE):
+        found["fsync"] = _NOT_FLUSHED
+    commit = settings.get("synchronous_commit", "").strip().lower()
+    if commit in _FALSE:
+        found["synchronous_commit"] = _NOT_WAITED
+    elif commit in ("local", "remote_write") and settings.get("synchronous_standby_names"):
+        found["synchronous_commit"] = _NOT_THERE
+    if _reads(settings.get("full_page_writes", ""), _FALSE):
+        found["full_page_writes"] = _TORN
+    if _reads(settings.get("data_sync_retry", ""), _TRUE):
+        found["data_sync_retry"] = _DROPPED
+    return found
+
+
+def _reads(value: str, words: tuple[str, ...]) -> bool:
+    given = value.strip().lower()
+    return given not in _UNSURE and any(word.startswith(given) for word in words)
+
+
 _KILOBYTES_BY_UNIT = {"": 1024, "kB": 1, "MB": 1024, "GB": 1024**2, "TB": 1024**3}
 _MAX_WAL_SIZE = "1GB"
 """PostgreSQL's default."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.database.engines.postgresql import OWNED_SETTINGS, log_bytes
+from stithy.database.engines.postgresql import OWNED_SETTINGS, durability_given_up, log_bytes
 from stithy.database.engines.postgresql.settings import FIXED
 
 GIB = 2**30
@@ -28,3 +28,31 @@ def test_the_log_is_bounded_by_its_setting_and_a_fifth(
 ) -> None:
     """A bare number is megabytes, as the server has it; nonsense is the server's to refuse."""
     assert log_bytes(settings) == pytest.approx(expected_bytes * 1.2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "given_up"),
+    [
+        ({}, []),
+        ({"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}, []),
+        ({"fsync": "off"}, ["fsync"]),
+        ({"fsync": "F"}, ["fsync"]),
+        ({"fsync": "0", "full_page_writes": "no"}, ["fsync", "full_page_writes"]),
+        ({"fsync": "o"}, []),
+        ({"synchronous_commit": "OFF"}, ["synchronous_commit"]),
+        ({"synchronous_commit": "local"}, []),
+        (
+            {"synchronous_commit": "local", "synchronous_standby_names": "one"},
+            ["synchronous_commit"],
+        ),
+        ({"data_sync_retry": "on"}, ["data_sync_retry"]),
+        ({"data_sync_retry": "off", "wal_sync_method": "open_datasync"}, []),
+    ],
+)  # fmt: skip
+def test_what_gives_durability_up_is_known_as_the_server_reads_it(
+    settings: dict[str, str], given_up: list[str]
+) -> None:
+    """Every spelling of a boolean; `local` is as durable as `on` where there is no standby."""
+    found = durability_given_up(settings)
+    assert list(found) == given_up
+    assert all(len(because.split()) <= 25 for because in found.values())
