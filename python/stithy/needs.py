@@ -124,9 +124,19 @@ class Root(Need):
 
     def judge(self, machine: Machine) -> Judgement:
         """Whether this user has them."""
-        if machine.is_root:
+        if machine.is_root and _may_mount(machine):
             return Judgement("root", "there", "this user is root")
+        if machine.is_root:
+            found = "this root may not mount (no CAP_SYS_ADMIN)"
+            return Judgement("root", "missing", found, "start the container with --privileged")
         return Judgement("root", "missing", "this user is not root", "start it with sudo")
+
+
+def _may_mount(machine: Machine) -> bool:
+    """Whether CAP_SYS_ADMIN, bit 21, is effective; also where the kernel does not tell."""
+    lines = (machine.text("/proc/self/status") or "").splitlines()
+    rights = [int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")]
+    return all(right >> 21 & 1 for right in rights)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -119,3 +119,13 @@ def test_a_file_system_whose_module_is_on_disk_is_there() -> None:
         "/lib/modules/6.12.1/modules.dep": "kernel/fs/xfs/xfs.ko: kernel/lib/libcrc32c.ko",
     }
     assert KernelFileSystem(name="xfs", why="it").judge(FakeMachine(texts=texts)).state == "there"
+
+
+def test_root_without_the_right_to_mount_is_no_root() -> None:
+    """As in a container that was started without --privileged."""
+    status = {"/proc/self/status": "Name:\tsh\nCapEff:\t00000000a80425fb"}
+    judged = Root(why="drives").judge(FakeMachine(texts=status))
+    assert judged.state == "missing"
+    assert "CAP_SYS_ADMIN" in judged.found
+    whole = {"/proc/self/status": "CapEff:\t000001ffffffffff"}
+    assert Root(why="drives").judge(FakeMachine(texts=whole)).state == "there"

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from stithy.study.load import read_study
+from stithy.study.sections import drive_roles
+
 COMMANDS = ("sh", "sed", "sort", "head", "tail", "id", "dirname", "cat", "find", "tr", "env", "cc")
 
 
@@ -24,6 +27,7 @@ def machine(tmp_path: Path, root: Path) -> Path:
 
 def _give(machine: Path, name: str, says: str) -> None:
     program = machine / "bin" / name
+    program.unlink(missing_ok=True)
     program.write_text(f'#!/bin/sh\necho "{says}"\n')
     program.chmod(0o755)
 
@@ -109,3 +113,60 @@ def test_without_drives_no_tools_for_them_are_asked_for(machine: Path) -> None:
     _has_drives_without_tools(machine)
     (machine / "dev/loop-control").unlink()
     assert "fio" not in _set_up(machine).stdout
+
+
+def _can_emulate(machine: Path, *, user: int, rights: int, devices: bool) -> tuple[int, str]:
+    """The exit code and words of the check, for a user with these rights."""
+    _give(machine, "id", str(user))
+    (machine / "status").write_text(f"Name:\tsh\nCapEff:\t{rights:016x}\n")
+    text = (machine / "tools/setup").read_text().replace("/proc/self/status", f"{machine}/status")
+    (machine / "tools/setup").write_text(text.replace("/dev/", f"{machine}/dev/"))
+    for name in ("fuse", "loop-control") if devices else ():
+        (machine / "dev").mkdir(exist_ok=True)
+        (machine / "dev" / name).touch()
+    command = ["sh", str(machine / "tools/setup"), "can-emulate"]
+    path = {"PATH": str(machine / "bin")}
+    ended = subprocess.run(command, env=path, capture_output=True, text=True, timeout=10)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+ALL_RIGHTS = 0x1FFFFFFFFFF
+SYS_ADMIN = 1 << 21
+
+
+@pytest.mark.parametrize(
+    ("user", "rights", "devices", "why"),
+    [
+        (1000, 0, True, "this user is not root"),
+        (0, ALL_RIGHTS & ~SYS_ADMIN, True, "root may not mount here (CAP_SYS_ADMIN)"),
+        (0, ALL_RIGHTS, False, "/dev/fuse cannot be opened"),
+    ],
+)
+def test_a_demo_that_cannot_have_drives_says_so_before_anything_is_built(
+    machine: Path, user: int, rights: int, devices: bool, why: str
+) -> None:
+    """Not by the user alone: a container's root may lack the rights or the devices."""
+    code, said = _can_emulate(machine, user=user, rights=rights, devices=devices)
+    assert code == 3
+    assert why in said
+    assert "compares two directories instead (studies/disk-and-memory.yaml)" in said
+    assert not (machine / ".venv").exists()
+
+
+def test_where_drives_can_be_had_the_demo_goes_on_without_a_word(machine: Path) -> None:
+    """Root with all rights, and both devices."""
+    assert _can_emulate(machine, user=0, rights=ALL_RIGHTS, devices=True) == (0, "")
+
+
+def test_the_demo_asks_before_it_builds(root: Path) -> None:
+    """And runs a study that asks the same of directories as the demo asks of drives."""
+    recipe = (root / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
+    assert recipe.index("tools/setup can-emulate") < recipe.index("stithy run")
+    assert "setup" not in recipe.partition("\n")[0].partition("##")[0]
+    drives = read_study(root / "studies/demo.yaml").study
+    directories = read_study(root / "studies/disk-and-memory.yaml").study
+    assert directories.load.response_limit is not None
+    assert directories.primary.metric is not None
+    assert len(directories.load.users) >= 2
+    assert len(directories.candidates) == len(drives.candidates)
+    assert not any(drive_roles(each) for each in directories.candidates.values())
