@@ -16,7 +16,7 @@ from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.latency import Merged, merged_percentiles
 from stithy.analysis.values.measures import Measure, Times, of_drives
 from stithy.metrics import ALL, Quantity
-from stithy.results.drives import LOG_SUFFIX
+from stithy.results.drives import LOG_SUFFIX, read_log
 from stithy.results.histograms import read_histograms
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.results.layout import RunDirectory
@@ -224,7 +224,7 @@ def _merged_drives(
                 for log in logs
                 # One reading of the log for all of the level's windows, which are neighbours.
                 for each in read_hlog(log, min(a for a, _ in spans), max(b for _, b in spans))
-                if any(since <= each.started_at_s < until for since, until in spans)
+                if any(each.lies_in(since, until) for since, until in spans)
             ]
         except (OSError, ValueError):
             continue
@@ -238,7 +238,7 @@ def _merged_drives(
 
 
 def _within(lines: Iterable[Interval], since: float, until: float) -> bool:
-    return any(since <= each.started_at_s < until for each in lines)
+    return any(each.lies_in(since, until) for each in lines)
 
 
 def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operation: str) -> Times:
@@ -251,7 +251,7 @@ def _of_drives(directory: RunDirectory, window: Window, roles: list[str], operat
             lines = [
                 each
                 for log in logs
-                for each in read_hlog(log, window.row["measure_from_s"], window.row["measure_to_s"])
+                for each in read_log(log, window.row["measure_from_s"], window.row["measure_to_s"])
             ]
         except (OSError, ValueError):
             return {}

@@ -15,13 +15,14 @@ Row = dict[str, Any]
 LOG_SUFFIX = ".latency.hlog"
 
 
-def read_log(stem: Path, from_s: float, until_s: float) -> list[Interval]:
+def read_log(path: Path, from_s: float, until_s: float) -> list[Interval]:
     """What a drive's log tells of a span of Unix time; empty where there is no log.
 
-    Raises ValueError for a damaged one.
+    Its seconds are not those of the users: one that crosses an end of the span is left out, because
+    nobody knows which of its values lie inside. Raises ValueError for a damaged log.
     """
-    path = stem.with_name(stem.name + LOG_SUFFIX)
-    return read_hlog(path, from_s, until_s) if path.exists() else []
+    lines = read_hlog(path, from_s, until_s) if path.exists() else []
+    return [each for each in lines if each.lies_in(from_s, until_s)]
 
 
 def drive_rows(

@@ -120,6 +120,10 @@ class Interval:
     length_s: float
     histogram: Histogram
 
+    def lies_in(self, from_s: float, until_s: float) -> bool:
+        """Whether it neither begins nor ends outside a span of Unix time."""
+        return from_s <= self.started_at_s and self.started_at_s + self.length_s <= until_s
+
 
 def merge(histograms: Iterable[Histogram]) -> Histogram | None:
     """One histogram with the values of all; None where there is none.

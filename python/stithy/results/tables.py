@@ -245,7 +245,7 @@ DRIVES = Table(
         _i("moved_bytes", "B", "bytes that these moved"),
         _i("errors", "", "of these, answered with an error"),
         *(
-            _r(f"latency_{name}_s", "s", f"{text} of what profile and faults gave and the drive's lateness, in the measurement", null=True)
+            _r(f"latency_{name}_s", "s", f"{text} of what profile and faults gave and the drive's lateness, in the drive's seconds that lie in the measurement", null=True)
             for name, text in (
                 ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
                 ("p95", "95th percentile"), ("p99", "99th percentile"),

@@ -72,10 +72,15 @@ def test_latencies_are_those_of_the_operation_and_of_all_merged() -> None:
     assert found["flush"]["latency_p50_s"] is None
 
 
-def test_only_the_span_asked_for_is_read_from_the_log(tmp_path: Path) -> None:
-    """A drive's log goes on over all windows."""
-    assert read_log(tmp_path / "data", 0, 10) == []
+def test_only_seconds_that_lie_in_the_span_are_read_from_the_log(tmp_path: Path) -> None:
+    """A drive's log goes on over all windows, and its seconds are not those of the users.
+
+    The second from 5.1 to 6.1 begins within the span; most of it comes after the measurement.
+    """
+    path = tmp_path / "data.latency.hlog"
+    assert read_log(path, 0, 10) == []
     encoded = encode(histogram(100))
-    lines = [f"Tag=read,{second}.000,1.000,0.100,{encoded}\n" for second in range(9)]
-    (tmp_path / "data.latency.hlog").write_text(log(*lines))
-    assert [each.started_at_s for each in read_log(tmp_path / "data", 3, 5)] == [3.0, 4.0]
+    lines = [f"Tag=read,{second}.100,1.000,0.100,{encoded}\n" for second in range(9)]
+    path.write_text(log(*lines))
+    assert [each.started_at_s for each in read_log(path, 3, 5.2)] == [3.1, 4.1]
+    assert [each.started_at_s for each in read_log(path, 3.2, 5.2)] == [4.1]

@@ -15,7 +15,7 @@ from stithy.results.convert import (
     transaction_rows,
     window_numbers,
 )
-from stithy.results.drives import drive_rows, read_log
+from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
 from stithy.results.histograms import histogram_rows
 from stithy.results.layout import WindowDirectory
 from stithy.results.write import write_table
@@ -72,7 +72,8 @@ def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
     summary = measured.driven.summary
     rows = []
     for drive in context.volume(measured.window.candidate).drives:
-        log = read_log(drive.log_stem, summary.measure_from_s, summary.measure_to_s)
+        path = drive.log_stem.with_name(drive.log_stem.name + LOG_SUFFIX)
+        log = read_log(path, summary.measure_from_s, summary.measure_to_s)
         then, now = before[drive.name], after[drive.name]
         rows += drive_rows(
             measured.window.id, drive.role, then.told, now.told, log, _device_mean_s(then, now)
