@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stithy.errors import InvalidMeasurement, StithyError, UserError
 from stithy.metrics import ALL, Quantity, parse_quantity, values_needed
-from stithy.plan.cost import transactions_per_s_max
+from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
 from stithy.plan.question import Question
 from stithy.registry import plugins
@@ -20,6 +20,7 @@ from stithy.study.model import Study
 from stithy.study.sections import drive_roles
 from stithy.thresholds import Measured
 from stithy.units import format_duration
+from stithy.workload.workload import Workload
 
 LADDER = ("p50", "p90", "p95", "p99")
 """Percentiles that are recommended instead of one that is too high."""
@@ -152,7 +153,7 @@ def _too_few(study: Study, asked: Asked, rates: Rates) -> UserError | None:
     earlier = [rates.get(rate_key(study, name, asked.users)) for name in asked.candidates]
     measured = [rate for rate in earlier if rate is not None]
     is_known = len(measured) == len(earlier)
-    per_s = min(measured) if is_known else transactions_per_s_max(study.load, asked.users)
+    per_s = min(measured) if is_known else paced_per_s_max(study.load, asked.users)
     duration_s, needed = study.load.duration_s, values_needed(known.percent)
     count = per_s * share * duration_s
     if count >= needed * (STOP_SHARE if is_known else 1.0):
@@ -168,8 +169,8 @@ def _too_few(study: Study, asked: Asked, rates: Rates) -> UserError | None:
 
 
 def _share(study: Study, of: str | None) -> float:
-    workload = plugins("workload")[study.workload.name].WORKLOAD
-    return 1.0 if of in (None, ALL) else float(workload.shares(study.load.profile)[of])
+    workload: Workload = plugins("workload")[study.workload.name].WORKLOAD
+    return 1.0 if of in (None, ALL) else workload.shares[of]
 
 
 def _remedy(quantity: Quantity, duration_s: float, per_s: float) -> str:

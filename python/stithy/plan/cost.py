@@ -5,6 +5,7 @@ an ordinary solid-state drive, and upper bounds that an old laptop should keep. 
 asked. Space is planned for, not hoped for: it is the bound that a volume must have room for.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,21 +74,24 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
     )
 
 
-def transactions_per_s_max(load: Load, users: int | None = None) -> float:
-    """The most transactions a second that users may do at a level; None: at any.
+def transactions_per_s_max(load: Load) -> float:
+    """The most transactions a second that are planned for, at any level."""
+    asked = paced_per_s_max(load, load.users_max)
+    if load.rate_per_s is None:
+        asked = min(asked, load.connections_max * TRANSACTIONS_PER_S_USER_MAX)
+    return min(TRANSACTIONS_PER_S_MAX, asked)
+
+
+def paced_per_s_max(load: Load, users: int) -> float:
+    """The most transactions a second that so many users ask for; infinite without pauses.
 
     Who thinks between transactions, or acts at a rate, does not more however fast the storage is.
     """
-    most = load.users_max if users is None else users
-    connections = load.connections_max if users is None else load.connections or users
-    asked = float(connections * TRANSACTIONS_PER_S_USER_MAX)
     if load.rate_per_s is not None:
-        asked = UNEVEN * load.rate_per_s
-    elif load.pace.think_s is not None:
-        asked = min(asked, UNEVEN * most / load.pace.think_s)
-    elif load.pace.kind == "keyed":
-        asked = min(asked, UNEVEN * most / KEYED_S)
-    return min(TRANSACTIONS_PER_S_MAX, asked)
+        return UNEVEN * load.rate_per_s
+    if load.pace.think_s is not None:
+        return UNEVEN * users / load.pace.think_s
+    return UNEVEN * users / KEYED_S if load.pace.kind == "keyed" else math.inf
 
 
 def held_bytes(size: Sizes, *, master: bool) -> int:

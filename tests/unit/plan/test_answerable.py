@@ -49,7 +49,7 @@ def test_what_earlier_runs_did_here_tells_more_than_the_bound(tmp_path: Path) ->
     assert errors(asked) == []
     rates = {rate_key(asked, "a", 4): 900.0, rate_key(asked, "b", 4): 300.0}
     [found] = errors(asked, rates)
-    assert "gave about 2,580 in 20 s in earlier runs here" in found.problem
+    assert "gave about 2,609 in 20 s in earlier runs here" in found.problem
     other = study(tmp_path, "{metric: p99 of payment}", users=(5,), duration="20 s")
     assert errors(other, rates) == []
     paced = study(tmp_path, "", users=(1,), load={"pace": "keyed"})
