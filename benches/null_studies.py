@@ -1,13 +1,15 @@
 """Real studies in which nothing differs: how often is a difference claimed?
 
-Twenty times a candidate with a real PostgreSQL is measured against itself (`stithy run --null`),
-each time with another seed, on emulated drives and on a directory of this machine's disk in turn.
-Windows are short and there are at most eight blocks, so that what disturbs a window has all its
-weight.
+Twenty times a candidate with a real PostgreSQL is measured against its like, each on a volume of
+its own (`stithy run --null`), each time with another seed, on emulated drives and on directories of
+this machine's disk in turn. Windows are short and there are at most six blocks, so that what
+disturbs a window has all its weight. A study takes about two minutes.
 
 A verdict is **wrong** if it claims a difference: better, worse, or different but negligible.
 "Equivalent" and "undecided" are right; undecided is also what has fewer than four valid blocks. A
 study that does not come to its end is no verdict, and fails the proof.
+
+Usage: `null_studies.py [STUDIES] [--minutes M]`; after so many minutes no further study begins.
 
 Every study is written down as soon as it is done, below `target/prove/`, for these very programs:
 killed and started again, the proof does what is missing. The runs themselves stay there. Exits with
@@ -15,6 +17,8 @@ killed and started again, the proof does what is missing. The runs themselves st
 `verdicts.py` that happens to 4 of 100 such proofs if 1.5 % of verdicts are wrong.
 """
 
+import argparse
+import math
 import os
 import shutil
 import sys
@@ -59,7 +63,7 @@ load:
   ramp_up: 1 s
   duration: 4 s
   calibrate: false
-primary: {{users: {users}, metric: nopm, blocks: 8}}
+primary: {{users: {users}, metric: nopm, blocks: 6}}
 """
 
 Seen = dict[str, Any]
@@ -67,7 +71,8 @@ Seen = dict[str, Any]
 
 def main(words: Sequence[str]) -> int:
     """Do the studies that are missing, tell all, and keep the raw numbers; the exit code."""
-    studies = int(words[0]) if words else STUDIES
+    asked = _asked(words)
+    studies, until_s = asked.studies, time.monotonic() + 60 * asked.minutes
     if os.geteuid() != 0:
         print("emulated drives need root, for FUSE, loop devices and mounting")
         return Exit.PRECONDITION
@@ -79,15 +84,25 @@ def main(words: Sequence[str]) -> int:
         name = f"null-studies-{fingerprint(__file__)}"
         book = Book(PLACE / f"{name}.jsonl")
         for seed in book.missing(PROOF, studies):
+            if time.monotonic() > until_s:
+                break
             done = measured(seed, PLACE / name / str(seed))
             book.add(done)
             print(f"  {line(done)}", flush=True)
             clean()
         shutil.rmtree(FOLDER)
     parts = [done for done in book.done.values() if done.part.seed < studies]
-    if studies >= STUDIES:
+    if len(parts) >= STUDIES:
         keep("null-studies", {"study": STUDY, "drives": DRIVES}, {"parts": parts})
     return told(parts)
+
+
+def _asked(words: Sequence[str]) -> argparse.Namespace:
+    """How many studies, and for how long."""
+    parser = argparse.ArgumentParser(prog="null_studies.py")
+    parser.add_argument("studies", nargs="?", type=int, default=STUDIES)
+    parser.add_argument("--minutes", type=float, default=math.inf)
+    return parser.parse_args(words)
 
 
 def storage(seed: int) -> str:

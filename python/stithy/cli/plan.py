@@ -46,7 +46,7 @@ def plan(
     out
         The directory that `stithy run --out` would get; it is checked, and not made.
     null
-        The plan of `stithy run --null`: the first candidate against itself.
+        The plan of `stithy run --null`: the first candidate against its like.
     steps
         Print every step in a line of its own; default: a line for each level.
     json

@@ -51,7 +51,7 @@ def run(
     keep
         Leave the database instances running, and print how to reach them; `stithy clean` ends them.
     null
-        Measure the study's first candidate against itself, under two names on one volume. The
+        Measure the study's first candidate against its like, each on a volume of its own. The
         answer must be "equivalent" or "undecided"; a difference is the instrument's own, and the
         exit code is then 5.
     junit

@@ -1,9 +1,9 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from stithy.plan import cost
-from stithy.plan.null import nulled, twins
+from stithy.plan.null import nulled
 from stithy.plan.question import question
 from stithy.plan.scenario import Scene
 from stithy.plan.steps import Plan, Step, WindowPlan
@@ -20,7 +20,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
     `null`: its first candidate against itself.
     """
     study = nulled(study) if null else study
-    scene, images = _scene(study, twins(study) if null else {})
+    scene, images = _scene(study)
     steps = tuple(plugins("scenario")["load"].steps(study, scene))
     return Plan(
         seed=study.seed,
@@ -31,7 +31,7 @@ def expand(study: Study, *, null: bool = False) -> Plan:
         log_bytes=scene.size.log_bytes,
         image_bytes=images,
         question=scene.question,
-        twins=scene.twins,
+        null=null,
         search=study.load.search(study.workload.warehouses),
         limit=study.load.response_limit,
         costs={name: each.cost for name, each in study.candidates.items() if each.cost},
@@ -44,7 +44,7 @@ def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -
     They cost what those of planned windows cost.
     """
     study = nulled(study) if null else study
-    scene, _ = _scene(study, twins(study) if null else {})
+    scene, _ = _scene(study)
     steps = plugins("scenario")["load"].around
     return tuple(step for window in windows for step in steps(study, scene, window))
 
@@ -92,7 +92,7 @@ def _says_memory(candidate: Candidate) -> bool:
     return bool(asked and asked(candidate.spec))
 
 
-def _scene(study: Study, second_names: Mapping[str, str]) -> tuple[Scene, dict[str, int]]:
+def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     """The scene, and the memory that each candidate's emulated drives take."""
     every = {
         name: image_bytes(c, needed_bytes(study, name)) for name, c in study.candidates.items()
@@ -104,8 +104,7 @@ def _scene(study: Study, second_names: Mapping[str, str]) -> tuple[Scene, dict[s
         _sizes(study),
         likely_memory_backed(study),
         sum(images.values()),
-        second_names,
-        question(study, (*study.candidates, *second_names)),
+        question(study, tuple(study.candidates)),
     )
     return scene, images
 

@@ -35,7 +35,7 @@ def steps_of(study: Study, plan: Plan, further: Sequence[Further]) -> tuple[Step
         return plan.steps
     behind: dict[str, list[Step]] = {}
     for each in further:
-        behind.setdefault(each.after, []).extend(around(study, each.windows, null=bool(plan.twins)))
+        behind.setdefault(each.after, []).extend(around(study, each.windows, null=plan.null))
     found = tuple(_with_what_follows(plan.steps, behind))
     if len(found) != len(plan.steps) + sum(map(len, behind.values())):
         lost = set(behind) - {step.id for step in found}

@@ -1,24 +1,26 @@
-"""A study of one candidate against itself, which must find no difference.
+"""A study of one candidate against its like, which must find no difference.
 
-Both names are windows on one and the same volume. On two volumes the places on a device, the seeds
-of drives, or the devices themselves could differ, and a verdict "better" would then be right.
+Each of the two has a volume of its own: an emulated drive of the same profile, or a directory of
+the same file system. A null study therefore shows whatever Stithy itself does to one volume alone.
 """
 
 from dataclasses import replace
 
 from stithy.errors import UserError
+from stithy.registry import plugins
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
+from stithy.study.sections import Candidate
 
 AGAIN = "-again"
 
 
 def nulled(study: Study) -> Study:
-    """The study with its first candidate alone; its question names no pair, and it demands nothing.
+    """The study with its first candidate and its like; its question names no pair.
 
-    Thresholds ask for what a null study cannot say: it has one candidate. Nor does it search: what
-    a search finds has no interval that could hold a difference; its limit stays, as one that is
-    drawn. Raises UserError where nothing but a search is left.
+    It demands nothing: thresholds ask for what a null study cannot say. Nor does it search: what a
+    search finds has no interval that could hold a difference; its limit stays, as one that is
+    drawn. A nulled study stays as it is. Raises UserError where nothing but a search is left.
     """
     if not study.load.users:
         raise UserError(
@@ -32,7 +34,7 @@ def nulled(study: Study) -> Study:
     primary = study.primary.model_copy(update={"candidates": None})
     return study.model_copy(
         update={
-            "candidates": {name: candidate},
+            "candidates": {name: candidate, f"{name}{AGAIN}": _like(candidate)},
             "primary": primary,
             "thresholds": (),
             "load": load,
@@ -45,6 +47,7 @@ def as_null(file: StudyFile) -> StudyFile:
     return replace(file, study=nulled(file.study), null=True)
 
 
-def twins(study: Study) -> dict[str, str]:
-    """The second name of each candidate of a null study, with the name whose volume it shares."""
-    return {f"{name}{AGAIN}": name for name in study.candidates}
+def _like(candidate: Candidate) -> Candidate:
+    """Another candidate that differs in nothing, by its provider's `like`; the same without one."""
+    like = getattr(plugins("provider")[candidate.provider], "like", None)
+    return replace(candidate, spec=like(candidate.spec, AGAIN)) if like else candidate

@@ -5,8 +5,7 @@ A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of 
 decides; it neither asks the machine nor changes it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stithy.plan.cost import Sizes, held_bytes
 from stithy.plan.question import Question
@@ -18,7 +17,7 @@ class Scene:
     """What all scenarios are given besides the study: where the master copy lives, sizes.
 
     `memory_backed`: the candidates whose volumes are likely memory. `images_bytes`: the memory that
-    the emulated drives of all candidates take. `twins`, `question`: as in the plan.
+    the emulated drives of all candidates take. `question`: as in the plan.
     """
 
     master_candidate: str
@@ -26,7 +25,6 @@ class Scene:
     size: Sizes
     memory_backed: frozenset[str]
     images_bytes: int = 0
-    twins: Mapping[str, str] = field(default_factory=dict)
     question: Question | None = None
 
     def memory(self, candidate: str) -> int:

@@ -27,7 +27,7 @@ def tried(
     """
     known = [step.window.block for step in steps if step.window and step.window.users == users]
     index = max(known, default=-1) + 1
-    names = [*study.candidates, *plan.twins]
+    names = list(study.candidates)
     block = blocks(names, [(users, index + 1)], study.seed)[-1]
     windows = plugins("scenario")["load"].windows_of(study, block, tried=True)
     wanted = (window for window in windows if window.candidate in candidates)

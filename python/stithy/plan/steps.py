@@ -63,7 +63,7 @@ class Step:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """One window: a candidate at a level, in a block; in a null study by either of its names.
+    """One window: a candidate at a level, in a block.
 
     `block` counts from 0 within a level; `position` is the place in the block's order.
     `seed` drives the virtual users; all candidates of a block share it, so they see the same draws.
@@ -94,7 +94,7 @@ class Plan:
     largest; `growth_bytes` what the longest window may add to it; `log_bytes` the log files that
     the master copy holds for windows to overwrite. `image_bytes` is the memory that
     emulated drives take, by candidate. `question` is None where a single candidate is measured.
-    `twins`: in a null study the second name of a candidate, with the one whose volume it shares.
+    `null`: both candidates are alike in all, and a difference is an error of the measurement.
     `search` is None where nothing is searched for; which windows it needs is not known before.
     `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where
     the study says it.
@@ -108,11 +108,7 @@ class Plan:
     log_bytes: int
     image_bytes: Mapping[str, int] = field(default_factory=dict)
     question: Question | None = None
-    twins: Mapping[str, str] = field(default_factory=dict)
+    null: bool = False
     search: Search | None = None
     limit: Limit | None = None
     costs: Mapping[str, Money] = field(default_factory=dict)
-
-    def home(self, candidate: str) -> str:
-        """The candidate whose volume this one's windows use: itself, but in a null study."""
-        return self.twins.get(candidate, candidate)

@@ -234,8 +234,8 @@ class PlanFacts(_Facts):
 
     `skipped` are those of them that were not needed, because the primary question was decided;
     `further` windows that were not planned, and that what was measured needed.
-    `question` is None where a single candidate was measured, or no level was given. `null`: it was
-    measured against itself, under two names. `limit` is that of the response times, searched for or
+    `question` is None where a single candidate was measured, or no level was given. `null`: the
+    candidates were alike in all. `limit` is that of the response times, searched for or
     not; the first runs told it with a search alone.
     """
 

@@ -126,8 +126,8 @@ class Context:
         )
 
     def volume(self, candidate: str) -> Volume:
-        """The volume of a candidate, which its provision step made; also by its second name."""
-        return self.state.volumes[self.plan.home(candidate)]
+        """The volume of a candidate, which its provision step made."""
+        return self.state.volumes[candidate]
 
     def record(self, kind: str, facts: Mapping[str, str]) -> Making:
         """Write down, durably and in both books, what is about to be made."""
@@ -210,7 +210,7 @@ class Context:
     def sockets(self, candidate: str) -> Path:
         """The candidate's directory for sockets, made where it is missing."""
         names = list(self.file.study.candidates)
-        path = self.scratch / str(names.index(self.plan.home(candidate)))
+        path = self.scratch / str(names.index(candidate))
         if not path.exists():
             path.mkdir(mode=0o700)
             own(path, self.user)

@@ -75,9 +75,7 @@ class ManifestFile:
             load=load,
             plan=self._plan(),
             thresholds=study.thresholds,
-            candidates=tuple(
-                self._candidate(name) for name in (*study.candidates, *context.plan.twins)
-            ),
+            candidates=tuple(map(self._candidate, study.candidates)),
             database=database,
             memory=memory,
             calibration=self._calibration(),
@@ -119,7 +117,7 @@ class ManifestFile:
             question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
             search=self._search(),
             limit=None if plan.limit is None else LimitFacts(**asdict(plan.limit)),
-            null=bool(plan.twins),
+            null=plan.null,
         )
 
     def _search(self) -> SearchFacts | None:
@@ -195,18 +193,17 @@ class ManifestFile:
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
     def _candidate(self, name: str) -> CandidateFacts:
-        home = self._context.plan.home(name)
-        candidate = self._context.file.study.candidates[home]
-        volume = self._context.state.volumes.get(home)
+        candidate = self._context.file.study.candidates[name]
+        volume = self._context.state.volumes.get(name)
         if volume is None and (known := self._known_before(name)) is not None:
             return known
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
-            path=str(self._context.providers[home].place()),
+            path=str(self._context.providers[name].place()),
             cost=None if candidate.cost is None else CostFacts(**asdict(candidate.cost)),
             master=name == self._context.plan.master_candidate,
-            environment=self._storage.get(home, {}),
+            environment=self._storage.get(name, {}),
         )
         if volume is None:
             return base

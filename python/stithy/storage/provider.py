@@ -6,7 +6,8 @@ mapping in the study file), `NEEDS` (what it needs of the machine, `stithy.needs
 It may have functions that judge by the study's lines alone: `likely_memory_backed(spec)`, a volume
 whose pages are memory; `image_bytes(spec, needed_bytes)`, the memory that it takes besides the
 server's; `drive_roles(spec)`, the roles with an emulated drive; `overlap(spec, spec)`, two
-candidates in the same place.
+candidates in the same place; `like(spec, ending)`, another place like this one, for null studies,
+where the same lines twice are not two places.
 `Spec` imports only pydantic and `stithy.units`: a study is read without touching the machine.
 """
 

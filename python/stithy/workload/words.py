@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from stithy.units import format_duration, format_rate, format_size
 
 HAMMERDB = "PROFILE HAMMERDB: its draws and uniform keys, not those of the specification"
-NULL = "NULL STUDY: both names are one candidate, on one volume"
+NULL = "NULL STUDY: both candidates are alike in all"
 EMULATED = "EMULATED drive"
 """What every output says of such a run, and of such a candidate."""
 

@@ -9,6 +9,7 @@ import null_studies
 from book import Done, Part
 from null_studies import DIRECTORY, PROOF, STUDIES, judged, storage, study_text, told
 from stithy.analysis.verdict.decide import DIFFERENT, Call
+from stithy.plan.null import nulled
 from stithy.study.load import parse_study
 from support.sample_run import Shape, build_run
 
@@ -28,13 +29,21 @@ def done(call: Call, ratio: float = 1.0, blocks: int = 8) -> Done:
 
 
 def test_every_study_can_be_run_and_has_a_seed_of_its_own() -> None:
-    """On each kind of storage, at most eight blocks, with the margin that is the default."""
+    """On each kind of storage, at most six blocks, with the margin that is the default."""
     studies = [parse_study("s.yaml", study_text(seed).encode()) for seed in range(STUDIES)]
     assert [study.seed for study in studies] == list(range(STUDIES))
-    assert {study.primary.blocks for study in studies} == {8}
+    assert {study.primary.blocks for study in studies} == {6}
     assert {study.primary.margin_percent for study in studies} == {2.0}
     assert [storage(seed) for seed in range(STUDIES)].count(DIRECTORY) == STUDIES // 2
     assert {storage(seed) for seed in range(0, STUDIES, 2)} == set(null_studies.DRIVES)
+
+
+def test_a_null_study_has_two_volumes_that_are_alike() -> None:
+    """What is done to one of them alone would show."""
+    for seed in range(STUDIES):
+        alone = nulled(parse_study("s.yaml", study_text(seed).encode()))
+        first, second = (each.spec for each in alone.candidates.values())
+        assert (first == second) is (storage(seed) != DIRECTORY)
 
 
 def test_the_verdict_is_that_of_the_report(tmp_path: Path) -> None:

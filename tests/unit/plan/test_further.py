@@ -63,7 +63,7 @@ def test_further_ones_may_come_behind_further_ones(study: Study) -> None:
 
 @pytest.mark.parametrize("null", [False, True])
 def test_they_cost_what_planned_ones_cost(study: Study, null: bool) -> None:
-    """Both names of a null study are restored on the volume that they share."""
+    """Those of a null study, too."""
     plan = expand(study, null=null)
     planned = [step for step in plan.steps if step.window]
     windows = tuple(step.window for step in planned if step.kind == "window" and step.window)

@@ -29,8 +29,8 @@ def test_limit_and_costs_of_the_study_are_told(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_second_name_of_a_candidate_costs_what_it_costs(tmp_path: Path) -> None:
-    """In a null study both are one thing."""
+def test_the_like_of_a_candidate_costs_what_it_costs(tmp_path: Path) -> None:
+    """In a null study nothing differs."""
     faked = FakedRun(tmp_path, costs={"a": "7 EUR", "b": "8 EUR"})
     execute(faked.start(null=True))
     told = manifest_of(RunDirectory(faked.out).manifest)

@@ -54,7 +54,7 @@ def _database(study: Study, scene: Scene) -> Iterator[Step]:
 
 def _windows(study: Study, scene: Scene) -> Iterator[Step]:
     names = list(study.candidates)
-    for block in blocks([*names, *scene.twins], _counts(study, scene), study.seed):
+    for block in blocks(names, _counts(study, scene), study.seed):
         for window in windows_of(study, block):
             yield from around(study, scene, window)
     # After all of them, because how many blocks there will be is not known before.
@@ -94,7 +94,7 @@ def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[W
 
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     """The steps of one window: the restore before it, and the window; before a block a canary."""
-    name, size = scene.twins.get(window.candidate, window.candidate), scene.size
+    name, size = window.candidate, scene.size
     asked = scene.question
     optional = asked is not None and asked.may_spare(window.users, window.block)
     # What stands in for a block that was needed is needed, too.

@@ -124,12 +124,12 @@ def _flaws(context: Context) -> Iterator[str]:
 
 
 def _null_that_differs(context: Context) -> str | None:
-    """What a difference between a candidate and itself is; None without one."""
+    """What a difference between a candidate and its like is; None without one."""
     if not context.is_null or standing(context.evidence).progress.verdict.call not in DIFFERENT:
         return None
     return (
-        "This is a null study: both names are one candidate, so that the difference is an error of "
-        "the measurement and not of the storage. Trust no study of this machine until it is found."
+        "This is a null study: both candidates are alike, so the difference is an error of the "
+        "measurement and not of the storage. Trust no study of this machine until it is found."
     )
 
 

@@ -106,8 +106,4 @@ def _unchecked(context: Context) -> list[str]:
         return []
     ends = context.run.conditions.filter(pl.col("moment") == "end")
     checked = ends["candidate"].to_list()
-    names = context.evidence.candidates
-    # Both names of a null study are one database.
-    return [
-        name for name in (names[:1] if context.manifest.plan.null else names) if name not in checked
-    ]
+    return [name for name in context.evidence.candidates if name not in checked]

@@ -117,9 +117,23 @@ def _check_together(
     """Raise all problems that candidates have with each other: nesting, and room."""
     problems = Problems()
     problems.attempt(lambda: _refuse_nesting(providers))
+    if plan.null:
+        problems.attempt(lambda: _refuse_unlike(usable))
     rooms = {name: each.rooms() for name, each in usable.items()}
     problems.attempt(lambda: check_room(study, plan, rooms, memory_available_bytes()))
     problems.refuse("the candidates")
+
+
+def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
+    """The volumes of a null study must lie on the same file systems, or they are not alike."""
+    places = [[room.filesystem_id for room in each.rooms()] for each in providers.values()]
+    if any(each != places[0] for each in places):
+        first, second = (str(each.place()) for each in providers.values())
+        raise PreconditionError(
+            f"{second} does not lie on the file system of {first}",
+            where="--null",
+            remedy="name a directory inside of that file system, not the one it is mounted on",
+        )
 
 
 def check_memory(study: Study, machine: Machine) -> None:

@@ -33,9 +33,7 @@ STILL_THERE = "the kernel kept some pages, for example because another process h
 def restore_step(context: Context, step: Step) -> str:
     """Restore before a window; emulated drives are put back to the state after loading, too."""
     assert step.candidate is not None  # the plan gives every restore a candidate
-    # In a null study the volume is the candidate's, and the window may bear its second name.
-    name = step.window.candidate if step.window else step.candidate
-    row = restore(context, name, window_id=step.window.id if step.window else None)
+    row = restore(context, step.candidate, window_id=step.window.id if step.window else None)
     taken_s = row["copy_s"] + row["verify_s"] + row["sync_s"]
     return f"{format_size(row['size_bytes'])} in {format_duration(taken_s)}, proven identical"
 

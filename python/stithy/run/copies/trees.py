@@ -20,7 +20,7 @@ def make_tree(context: Context, candidate: str, name: str, role: Role = "data") 
 
 def record_tree(context: Context, candidate: str, name: str, role: Role = "data") -> None:
     """Write the directory down, once a run: its way back holds for whatever comes to be there."""
-    candidate, volume = context.plan.home(candidate), context.volume(candidate).of(role)
+    volume = context.volume(candidate).of(role)
     if (candidate, name) in context.state.trees:
         return
     facts = {"volume": str(volume.path), "name": name, "run_id": context.run_id}

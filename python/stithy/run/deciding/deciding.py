@@ -67,7 +67,7 @@ class Question:
         complete = [row["complete"] for row in read_rows(tables.table("window"), WINDOW)]
         if complete != [True] or ALL not in counts:
             return
-        key = rate_key(study, plan.home(window.candidate), window.users)
+        key = rate_key(study, window.candidate, window.users)
         self.rates[key] = counts[ALL] / window.duration_s
         asked = plan.question
         if asked is None or window.users != asked.users or self._counted:

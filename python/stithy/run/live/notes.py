@@ -12,18 +12,11 @@ from stithy.workload.words import EMULATED, HAMMERDB, NULL
 def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
     whole = [HAMMERDB] if study.load.profile == "hammerdb" else []
-    whole += [NULL] if plan.twins else []
+    whole += [NULL] if plan.null else []
     not_durable = label(given_up(study.database.engine, study.database.settings))
     whole += [not_durable] if not_durable else []
-    # The second name of a null study is that of windows alone: they use the volume of the first.
-    steps = (step.candidate for step in plan.steps if step.candidate is not None)
-    names = dict.fromkeys([*steps, *plan.twins])
     found = {
-        name: "; ".join([*whole, *([EMULATED] if _is_emulated(study, plan, name) else [])])
-        for name in names
+        name: "; ".join([*whole, *([EMULATED] if is_emulated(candidate) else [])])
+        for name, candidate in study.candidates.items()
     }
     return {name: note for name, note in found.items() if note}
-
-
-def _is_emulated(study: Study, plan: Plan, name: str) -> bool:
-    return is_emulated(study.candidates[plan.home(name)])

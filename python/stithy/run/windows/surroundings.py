@@ -65,12 +65,12 @@ def row(context: Context, measured: "Measured") -> Row:
     assert measured.looks is not None  # asked by the caller
     before, after = measured.looks
     others = other_load.between(before.others, after.others)
-    home = context.plan.home(measured.window.candidate)
+    candidate = measured.window.candidate
     volumes = context.state.volumes
-    disks = _disks(volumes[home])
-    idle = _idle(context, home)
+    disks = _disks(volumes[candidate])
+    idle = _idle(context, candidate)
     moved = {name: _moved(before, after, name) for name in after.devices}
-    here = {name for part in volumes[home].parts for name in part.devices}
+    here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
     on_disks = sum(moved.get(name, 0) for name in disks)
     rule, maintenance = measured.checkpoint_rule, measured.maintenance
@@ -111,7 +111,7 @@ def _is_disk(name: str) -> bool:
     return not name.startswith((*PASSING, "dm-", "md", "nbd")) and not is_partition(name)
 
 
-def _idle(context: Context, home: str) -> dict[str, str]:
+def _idle(context: Context, measured: str) -> dict[str, str]:
     """The devices that are another candidate's alone, each with its owner.
 
     A disk under a directory is everybody's, and its server is stopped. Of each volume the topmost
@@ -121,5 +121,5 @@ def _idle(context: Context, home: str) -> dict[str, str]:
         part.devices[0]: candidate
         for candidate, volume in context.state.volumes.items()
         for part in volume.parts
-        if candidate != home and part.drive is not None and part.devices
+        if candidate != measured and part.drive is not None and part.devices
     }

@@ -55,6 +55,11 @@ def overlap(one: Spec, other: Spec) -> bool:
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 
+def like(spec: Spec, ending: str) -> Spec:
+    """The directory beside it whose name has this ending."""
+    return spec.model_copy(update={"path": spec.path.with_name(f"{spec.path.name}{ending}")})
+
+
 class DirectoryProvider:
     """One candidate's directory."""
 

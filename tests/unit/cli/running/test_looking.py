@@ -67,8 +67,8 @@ def test_a_null_study_that_finds_a_difference_is_not_answered(tmp_path: Path) ->
     assert not answered(context(false_alarm.root))
 
 
-def test_a_null_study_measures_its_volume_under_two_names(tmp_path: Path) -> None:
-    """It is equivalent to itself; every result says what it is, and the volume is made once."""
+def test_a_null_study_measures_two_volumes_that_are_alike(tmp_path: Path) -> None:
+    """They are equivalent; every result says what it is, and each volume is made and removed."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), load=UNTIL_DECIDED)
     outcome = execute(faked.start(null=True), judge=look)
     assert (outcome.end, outcome.left) == ("finished", ())
@@ -78,10 +78,10 @@ def test_a_null_study_measures_its_volume_under_two_names(tmp_path: Path) -> Non
     assert "NULL STUDY" in read.label
     assert answered(read)
     paths = [each["path"] for each in manifest(faked.out)["candidates"]]
-    assert paths == [str(tmp_path / "a")] * 2
+    assert paths == [str(tmp_path / name) for name in ("a", "a-again")]
     provisioned = [each for each in entries(faked.out, "step-started") if "provision" in str(each)]
-    assert len(provisioned) == 1
-    assert not (tmp_path / "a").exists()
+    assert len(provisioned) == 2
+    assert not any(map(Path.exists, map(Path, paths)))
     restores = {row["candidate"] for row in read.run.restores.to_dicts()}
     assert restores == {"a", "a-again"}
 
@@ -91,7 +91,7 @@ class Cut(Exception):
 
 
 def test_a_resumed_run_ends_at_the_look_at_which_it_would_have_ended(tmp_path: Path) -> None:
-    """Cut off in its third block, it measures the rest of the four, under its two names again."""
+    """Cut off in its third block, it measures the rest of the four, on its two volumes again."""
     hammer = FakeHammer(sound=True)
     faked = FakedRun(tmp_path, hammer=hammer, users=(1,), load=UNTIL_DECIDED)
 

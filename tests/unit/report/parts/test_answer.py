@@ -54,7 +54,7 @@ def test_a_null_study_that_finds_a_difference_says_that_it_is_an_error(tmp_path:
     assert not any("null study" in text for text in _flaws(tmp_path / "usual"))
     build_run(tmp_path / "null", replace(shape, null=True))
     first = _flaws(tmp_path / "null")[0]
-    assert first.startswith("This is a null study: both names are one candidate")
+    assert first.startswith("This is a null study: both candidates are alike")
     assert "an error of the measurement and not of the storage" in first
 
 

@@ -11,11 +11,14 @@ from fakes.machine import FakeMachine
 from stithy.database.engine import Installation
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.activity import Activity, BusyProcess
+from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
+from stithy.plan.null import nulled
 from stithy.results.layout import RunDirectory
 from stithy.run.before.preflight import (
     Preflight,
     cautions,
+    check_candidates,
     check_directory,
     check_room,
     memory_available_bytes,
@@ -49,6 +52,21 @@ def test_room_on_a_shared_file_system_is_added_up(tmp_path: Path) -> None:
     check(tmp_path, a=("one", 1.0, False), b=("two", 1.0, False))
     with pytest.raises(PreconditionError, match="candidates a and b: .* may be needed on /one"):
         check(tmp_path, a=("one", 1.0, False), b=("one", 1.0, False))
+
+
+def test_the_two_directories_of_a_null_study_are_on_one_file_system(tmp_path: Path) -> None:
+    """Beside a mount point lies another one, and the two would not be alike."""
+    read = nulled(read_study(write_study(tmp_path / "s.yaml", {"a": tmp_path / "a"})).study)
+    plan = expand(read, null=True)
+
+    def check(second: Path) -> None:
+        places = {"a": tmp_path / "a", "a-again": second}
+        providers = {name: create(Spec(path=place), name) for name, place in places.items()}
+        check_candidates(read, plan, providers, LocalRunner(), None)
+
+    check(tmp_path / "a-again")
+    with pytest.raises(PreconditionError, match="does not lie on the file system of"):
+        check(Path("/dev/shm/stithy-again"))
 
 
 def test_volumes_in_memory_are_checked_against_memory(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from stithy.plan.expand import expand
+from stithy.plan.null import nulled
 from stithy.run.live.notes import notes_of
 from stithy.study.model import Study
 from support.studies import study
@@ -23,11 +24,9 @@ def test_a_candidate_on_an_emulated_drive_is_named_as_that_and_no_other() -> Non
 
 def test_a_null_study_says_so_of_both_names() -> None:
     """Emulated or not."""
-    found = notes(study(DRIVE), null=True)
+    found = notes(nulled(study(DRIVE)), null=True)
     assert found.keys() == {"disk", "disk-again"}
-    assert set(found.values()) == {
-        "NULL STUDY: both names are one candidate, on one volume; EMULATED drive"
-    }
+    assert set(found.values()) == {"NULL STUDY: both candidates are alike in all; EMULATED drive"}
 
 
 @pytest.mark.parametrize("name", ["disk", "memory"])
