@@ -47,6 +47,15 @@ def correlated(draw: random.Random, rho: float = 0.3) -> list[float]:
     return found
 
 
+def alternating(draw: random.Random) -> list[float]:
+    """What has a period of two blocks, such as another program's job: up in one, down in the next.
+
+    A sixth of it is normal noise.
+    """
+    first = draw.choice((1, -1))
+    return [first * (-1) ** block + draw.gauss(0, 1 / 6) for block in range(BLOCKS_MOST)]
+
+
 SKEWED_SIGMA = 0.59
 """Chosen so that the boundaries alone mislead nearly 13 % of studies: no source names a shape, only
 how much one misled. Shapes that are milder and harsher are in `OTHERS`."""
@@ -78,6 +87,8 @@ OTHERS: dict[str, Noise] = {
     "one-sided: log-normal, sigma 1": partial(skewed, sigma=1.0),
     "one-sided: squared normal": partial(gamma, shape=0.5),
     "AR(1) 0.5": partial(correlated, rho=0.5),
+    "AR(1) -0.5": partial(correlated, rho=-0.5),
+    "a period of two blocks": alternating,
 }
 """Noises for which no target was set, and which one should know."""
 

@@ -1,6 +1,7 @@
 """The end of `stithy run` and `stithy resume`: the report, what is left, and the exit code."""
 
 from pathlib import Path
+from statistics import stdev
 from typing import TYPE_CHECKING
 
 from stithy.cli.running.judging import Judged, judge
@@ -8,6 +9,7 @@ from stithy.cli.talk.render import say, show, show_json
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
+    from stithy.report.context import Context
     from stithy.run.executor import Outcome
 
 
@@ -26,6 +28,7 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
         say("writing the report")
         page, *_ = write_report_of(context, formats_there(outcome.directory))
         found = main_findings(context)
+        remember_noise(context)
     judged = judge(context, junit)
     _tell_left(outcome)
     if json:
@@ -37,6 +40,17 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
         say(f"to go on with what is left: stithy resume {directory}")
         return outcome.error.exit
     return judged.exit if judged.answered else Exit.INVALID
+
+
+def remember_noise(context: "Context") -> None:
+    """Remember how much the blocks of the question varied, for the plans of later studies."""
+    from stithy.analysis.answers.findings import question
+    from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+    from stithy.run.before.earlier import keep_noise
+
+    answer = question(context.evidence)
+    if answer is not None and answer.effect.pairs >= BLOCKS_LEAST:
+        keep_noise(str(answer.metric), stdev(answer.effect.logs))
 
 
 def _measured(directory: Path) -> bool:

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 
+from stithy.cli.talk.prospects import Outlook
+from stithy.cli.talk.prospects import as_text as outlook_text
+from stithy.cli.talk.prospects import as_values as outlook_values
 from stithy.cli.talk.render import Align, table
 from stithy.metrics import parse_quantity
 from stithy.plan.cost import again_s, certain, memory_bytes, space_by_candidate, total_s
@@ -21,8 +24,10 @@ from stithy.units import format_duration, format_percent, format_size
 from stithy.workload import words
 
 
-def as_json(study: Study, plan: Plan, tried: Sequence[Step] = ()) -> dict[str, object]:
-    """The plan for programs: every field of every step, and the totals.
+def as_json(
+    study: Study, plan: Plan, tried: Sequence[Step] = (), expected: Outlook | None = None
+) -> dict[str, object]:
+    """The plan for programs: every field of every step, the totals, and the answers to expect.
 
     `tried` are the steps of one level of a search.
     """
@@ -42,6 +47,7 @@ def as_json(study: Study, plan: Plan, tried: Sequence[Step] = ()) -> dict[str, o
         "search_most": _search_most(plan, tried),
         "short_windows": list(_short(study)),
         "durability_given_up": [asdict(each) for each in _given_up(study)],
+        "prospects": outlook_values(expected) if expected else None,
     }
 
 
@@ -60,7 +66,12 @@ def _search_most(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
 
 
 def as_text(
-    study: Study, plan: Plan, tried: Sequence[Step] = (), *, all_steps: bool = False
+    study: Study,
+    plan: Plan,
+    tried: Sequence[Step] = (),
+    expected: Outlook | None = None,
+    *,
+    all_steps: bool = False,
 ) -> str:
     """The plan for people: what the whole of it and each candidate need, then the steps.
 
@@ -70,6 +81,7 @@ def as_text(
         study.study,
         f"{_users(study)}\n{_question(study, plan)}",
         *(["\n".join(lost)] if (lost := sentences(_given_up(study))) else []),
+        *([outlook_text(expected)] if expected else []),
         _totals(plan),
         _candidates(study, plan),
         _steps(plan) if all_steps else _folded(plan),

@@ -1,5 +1,5 @@
-"""What earlier runs on this machine tell: how long steps took beside what had been estimated, and
-how many transactions a second their windows did.
+"""What earlier runs on this machine tell: how long steps took beside what had been estimated, how
+many transactions a second their windows did, and how much their blocks varied.
 
 A convenience, kept beside the register: lost or damaged it costs nothing but worse forecasts.
 """
@@ -17,10 +17,10 @@ from stithy.results.files import write_durably
 T = TypeVar("T")
 
 VERSION = 1
-"""1: factors by kind of step, oldest first; rates by level, newest last."""
+"""1: factors by kind of step and noise by metric, oldest first; rates by level, newest last."""
 
 KEPT = 40
-"""Factors a kind: some runs, so that a machine that was changed is known again soon."""
+"""Numbers a kind or metric: some runs, so that a machine that was changed is known again soon."""
 
 RATES_KEPT = 400
 """Levels of candidates: of many studies."""
@@ -39,6 +39,18 @@ def earlier_rates() -> Mapping[str, float]:
     return _read("rates", float)
 
 
+def earlier_noise(metric: str) -> Sequence[float]:
+    """How much blocks varied by this metric in each earlier run, oldest first; empty as above.
+
+    The standard deviation of a block's log ratio.
+    """
+    return _noise().get(metric, [])
+
+
+def _noise() -> dict[str, list[float]]:
+    return _read("noise", lambda known: [float(each) for each in known])
+
+
 def _read(section: str, value: Callable[[Any], T]) -> dict[str, T]:
     try:
         told = json.loads(_path().read_bytes())
@@ -51,14 +63,27 @@ def _read(section: str, value: Callable[[Any], T]) -> dict[str, T]:
 
 def keep_learned(learned: Factors, rates: Mapping[str, float] | None = None) -> None:
     """Add what a run has learned; where it cannot be written, it is forgotten."""
-    known, known_rates = earlier_factors(), dict(earlier_rates())
-    kinds = sorted({*known, *learned})
-    factors = {kind: [*known.get(kind, ()), *learned.get(kind, ())][-KEPT:] for kind in kinds}
+    known_rates = dict(earlier_rates())
     for key, rate in (rates or {}).items():  # the newest last
         known_rates.pop(key, None)
         known_rates[key] = rate
     newest = dict(list(known_rates.items())[-RATES_KEPT:])
-    text = json.dumps({"version": VERSION, "factors": factors, "rates": newest}, indent=1)
+    _write(_longer(earlier_factors(), learned), newest, _noise())
+
+
+def keep_noise(metric: str, noise_share: float) -> None:
+    """Add how much the blocks of a run varied; where it cannot be written, it is forgotten."""
+    _write(earlier_factors(), earlier_rates(), _longer(_noise(), {metric: [noise_share]}))
+
+
+def _longer(known: Factors, learned: Factors) -> Factors:
+    kinds = sorted({*known, *learned})
+    return {kind: [*known.get(kind, ()), *learned.get(kind, ())][-KEPT:] for kind in kinds}
+
+
+def _write(factors: Factors, rates: Mapping[str, float], noise: Factors) -> None:
+    told = {"version": VERSION, "factors": factors, "rates": rates, "noise": noise}
+    text = json.dumps(told, indent=1)
     with suppress(InfrastructureError):
         write_durably(_path(), text.encode())
 

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from stithy.plan.steps import Cost, Plan, Step
-from stithy.run.before.earlier import KEPT, earlier_factors, keep_learned
+from stithy.run.before.earlier import (
+    KEPT,
+    earlier_factors,
+    earlier_noise,
+    earlier_rates,
+    keep_learned,
+    keep_noise,
+)
 from stithy.run.before.forecast import Forecast, mended
 
 STEP = Step("check-a", "check", "a", Cost(2.0, 8.0, 0, 0))
@@ -64,3 +71,16 @@ def test_a_plan_shows_what_is_expected_and_keeps_its_bounds() -> None:
     for factor, bound_s in ((2.0, 8.0), (5.0, 10.0)):
         [step] = mended(plan, Forecast({"check": [factor]})).steps
         assert step.cost == Cost(2.0 * factor, bound_s, 0, 0)
+
+
+def test_noise_is_kept_by_metric_beside_times_and_rates(state: Path) -> None:
+    """Each run adds one number; none takes anything of the others."""
+    assert earlier_noise("nopm") == []
+    keep_noise("nopm", 0.01)
+    keep_learned({"check": [2.0]}, {"disk": 500.0})
+    keep_noise("nopm", 0.03)
+    keep_noise("p95", 0.2)
+    assert (earlier_noise("nopm"), earlier_noise("p95")) == ([0.01, 0.03], [0.2])
+    assert (earlier_factors(), earlier_rates()) == ({"check": [2.0]}, {"disk": 500.0})
+    (state / "durations.json").write_text("{")
+    assert earlier_noise("nopm") == []

@@ -1,0 +1,120 @@
+"""How likely each answer of a study is, as `stithy plan` says it: whether it can end either way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
+from stithy.analysis.verdict.decide import Call
+from stithy.analysis.verdict.pair import pairs_among
+from stithy.analysis.verdict.prospects import (
+    ASSUMED_NOISE_SHARE,
+    LIKELY_SHARE,
+    STUDIES,
+    Prospect,
+    margin_needed,
+    prospects,
+)
+from stithy.cli.talk.render import Align, table
+from stithy.plan.question import Question
+from stithy.units import format_percent
+
+SHOWN = {
+    "better": Call.BETTER, "worse": Call.WORSE, "negligible": Call.NEGLIGIBLE,
+    "equivalent": Call.EQUIVALENT, "undecided": Call.UNDECIDED,
+}  # fmt: skip
+"""The columns, and what they count."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The answers to expect; `noise_runs` is of how many runs the noise is known, 0 if assumed.
+
+    `margin_needed` is set where equals would end with equivalent less often than 80 of 100 times.
+    """
+
+    noise_share: float
+    noise_runs: int
+    margin_share: float
+    prospects: tuple[Prospect, ...]
+    margin_needed: float | None
+
+
+def outlook(
+    asked: Question | None, candidates: int, noise: Sequence[float], seed: int
+) -> Outlook | None:
+    """What to expect if equal, better by the margin, and by twice the margin.
+
+    `noise`: of a block's log ratio in earlier runs on this machine. None where no verdict can come.
+    """
+    if asked is None or asked.blocks_most < BLOCKS_LEAST:
+        return None
+    share, limit = median(noise) if noise else ASSUMED_NOISE_SHARE, asked.blocks_most
+    found = prospects(
+        [1.0, 1 + asked.margin_share, 1 + 2 * asked.margin_share],
+        share,
+        asked.margin_share,
+        limit,
+        fixed=asked.blocks_least == limit,
+        among=1 if asked.candidates else pairs_among(candidates),
+        seed=seed,
+    )
+    likely = found[0].shares[Call.EQUIVALENT] >= LIKELY_SHARE
+    needed = None if likely else margin_needed(share, limit, seed)
+    return Outlook(share, len(noise), asked.margin_share, found, needed)
+
+
+def as_text(known: Outlook) -> str:
+    """A table of the answers, where the noise comes from, and what would mend a poor outlook."""
+    rows = [
+        [
+            "equal" if each.ratio == 1 else f"better by {_percent(each.ratio - 1)}",
+            *(_percent(each.shares[call]) for call in SHOWN.values()),
+            f"{each.blocks_mean:.1f}",
+        ]
+        for each in known.prospects
+    ]
+    sides: list[Align] = ["left"]
+    sides += ["right"] * (len(SHOWN) + 1)
+    lines = [
+        f"How likely each answer is: {STUDIES} simulated studies a line, {_noise(known)}.",
+        table(["if truly", *SHOWN, "blocks, mean"], rows, sides),
+    ]
+    if known.margin_needed is not None:
+        share = known.prospects[0].shares[Call.EQUIVALENT]
+        lines.append(
+            f"Equal candidates are found equivalent in {_percent(share)} of them. For "
+            f"{_percent(LIKELY_SHARE)}, allow more blocks, or a margin of "
+            f"{_percent(known.margin_needed)}."
+        )
+    return "\n".join(lines)
+
+
+def _noise(known: Outlook) -> str:
+    text = f"block noise {_percent(known.noise_share)}"
+    if not known.noise_runs:
+        return f"{text}\n(assumed: no earlier run on this machine measured it)"
+    runs = "an earlier run" if known.noise_runs == 1 else f"{known.noise_runs} earlier runs"
+    return f"{text}\n(the median of {runs} on this machine)"
+
+
+def _percent(share: float) -> str:
+    return format_percent(round(share, 2 if share >= 0.1 else 3))
+
+
+def as_values(known: Outlook) -> dict[str, object]:
+    """The same for programs, with all digits."""
+    return {
+        "noise_share": known.noise_share,
+        "noise_runs": known.noise_runs,
+        "margin_needed": known.margin_needed,
+        "studies": STUDIES,
+        "answers": [
+            {
+                "ratio": each.ratio,
+                "blocks_mean": each.blocks_mean,
+                **{name: each.shares[call] for name, call in SHOWN.items()},
+            }
+            for each in known.prospects
+        ],
+    }
