@@ -99,7 +99,7 @@ def _candidates(root: Path) -> Cells:
         is_disk = name == "disk"
         devices: list[Cell] = [
             fmean(weighted_s(root, TOP, name, each)) if is_disk else None
-            for each in ("read", "write")
+            for each in ("read", "write", "flush")
         ]
         cost: list[Cell] = ["1,200 EUR", 1200 / nopm] if is_disk else [None, None]
         rows_found.append([name, nopm, *at_top, within, *devices, *cost])

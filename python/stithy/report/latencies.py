@@ -5,7 +5,7 @@ hammer. Logs of drives are read only where a study asks about a percentile of th
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
 from statistics import median
@@ -169,10 +169,16 @@ def drive_measure(
 
 @dataclass(frozen=True)
 class DriveTimes:
-    """How long an operation took on an emulated drive, of several drives on the slowest one."""
+    """How long an operation took on an emulated drive, of several drives on the slowest one.
+
+    `mean_s` and `p99_s` as the drive took it; `got_s` is the mean on the block device, `asked_s`
+    what profile and faults gave. The latter two are None where the kernel does not count.
+    """
 
     mean_s: float
     p99_s: float
+    got_s: float | None = None
+    asked_s: float | None = None
 
 
 def drive_times(
@@ -195,11 +201,30 @@ def drive_times(
     found: dict[str, list[DriveTimes]] = {}
     for (role, operation), rows in told.group_by("role", "operation", maintain_order=True):
         times = merged.get((str(role), str(operation)), _by_table(rows))
-        found.setdefault(str(operation), []).append(times)
-    return {
-        operation: DriveTimes(max(each.mean_s for each in times), max(each.p99_s for each in times))
-        for operation, times in found.items()
-    }
+        found.setdefault(str(operation), []).append(replace(times, **_delivered(rows)))
+    return {operation: _slowest(times) for operation, times in found.items()}
+
+
+def _slowest(times: Sequence[DriveTimes]) -> DriveTimes:
+    """Of several drives the slowest, and what was asked of that one."""
+    worst = max(times, key=lambda each: each.got_s or each.mean_s)
+    mean_s, p99_s = max(each.mean_s for each in times), max(each.p99_s for each in times)
+    return DriveTimes(mean_s, p99_s, worst.got_s, worst.asked_s)
+
+
+def _delivered(rows: pl.DataFrame) -> dict[str, float]:
+    """Means on the block device and by the profile, of all windows that know them."""
+    known = list(
+        rows.filter(pl.col("added_mean_s").is_not_null())
+        .select("answered", "device_mean_s", "added_mean_s")
+        .iter_rows()
+    )
+    if not known:
+        return {}
+    answers = sum(answered for answered, _, _ in known)
+    got_s = sum(answered * device_s for answered, device_s, _ in known) / answers
+    added_s = sum(answered * added_s for answered, _, added_s in known) / answers
+    return {"got_s": got_s, "asked_s": got_s - added_s}
 
 
 def _by_table(rows: pl.DataFrame) -> DriveTimes:

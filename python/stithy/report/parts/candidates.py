@@ -18,7 +18,8 @@ from stithy.report.words.wording import count, duration, listing
 
 Row = dict[str, Any]
 
-OPERATIONS = ("read", "write")
+OPERATIONS = ("read", "write", "flush")
+DEVICE = ("mean", "asked", "p99")
 MEASURED = {"nopm": "nopm", "p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
 _SCHEMA: dict[str, Any] = {
@@ -26,7 +27,7 @@ _SCHEMA: dict[str, Any] = {
     "p95_s": pl.Float64, "p99_s": pl.Float64,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
-    **{f"{each}_{what}_s": pl.Float64 for each in OPERATIONS for what in ("mean", "p99")},
+    **{f"{each}_{what}_s": pl.Float64 for each in OPERATIONS for what in DEVICE},
     "device_source": pl.String,
     "cost_amount": pl.Float64, "cost_currency": pl.String, "cost_shown": pl.String,
     "cost_per_nopm": pl.Float64, "missing_because": pl.String,
@@ -37,10 +38,12 @@ _SCHEMA: dict[str, Any] = {
 class _Device:
     """Latency of a candidate's devices by operation; `missing` says why which number is not there.
 
-    `source`: `drive`, told by the emulated drive itself, or `kernel`.
+    `source`: `drive` where it is emulated, or `kernel`; `asked_s` is what profiles of emulated
+    drives ask for, and their `p99_s` what they took themselves.
     """
 
     means_s: Mapping[str, float | None]
+    asked_s: Mapping[str, float | None]
     p99_s: Mapping[str, float | None]
     source: str | None
     missing: tuple[str, ...]
@@ -66,7 +69,9 @@ def note(context: Context, told: PageTable) -> str | None:
     if sources:
         other = "of other devices " if len(sources) > 1 else ""
         words = {
-            "drive": "of an emulated drive what it took itself, without the way through the kernel",
+            "drive": "of an emulated drive the mean that the database got at the block layer, and "
+            "the mean that its profile asked for; its p99 is what it took itself, without the way "
+            "through the kernel",
             "kernel": f"{other}that which the kernel counts, its queue included",
         }
         devices = "; ".join(words[each] for each in sources)
@@ -107,9 +112,9 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
         level = f"{context.level_unit.capitalize()}s"
         shows.append(Show("within_shown", f"{level} within {duration(context.limit.limit_s)}"))
     for operation in OPERATIONS:
-        for what, text in (("mean", "mean"), ("p99", "p99")):
+        for what in DEVICE:
             if frame[f"{operation}_{what}_s"].count():
-                heading = f"Device {operation}, {text}"
+                heading = f"Device {operation}, {what}"
                 shows.append(Show(f"{operation}_{what}_s", heading, "duration"))
     if frame["cost_amount"].count():
         currency = frame["cost_currency"].drop_nulls()[0]
@@ -147,8 +152,7 @@ def _row(
         "within_at_least": served.at_least if served and served.users is not None else None,
         "within_not_at": served.not_at if served else None,
         "within_shown": _within(served) if served else None,
-        **{f"{each}_mean_s": device.means_s.get(each) for each in OPERATIONS},
-        **{f"{each}_p99_s": device.p99_s.get(each) for each in OPERATIONS},
+        **_device_cells(device),
         "device_source": device.source,
         "cost_amount": cost.amount if cost else None,
         "cost_currency": cost.currency if cost else None,
@@ -156,6 +160,11 @@ def _row(
         "cost_per_nopm": cost.amount / nopm if cost and nopm else None,
         "missing_because": f"{listing(missing)}." if missing else None,
     }  # fmt: skip
+
+
+def _device_cells(device: _Device) -> Row:
+    told = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
+    return {f"{each}_{what}_s": times.get(each) for what, times in told for each in OPERATIONS}
 
 
 def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | None]) -> list[str]:
@@ -199,7 +208,7 @@ def _device(
     context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
 ) -> _Device:
     if not here.valid_at(name, users):
-        return _Device({}, {}, None, ())
+        return _Device({}, {}, {}, None, ())
     if _is_emulated(context, name):
         run = context.run
         return _emulated(drive_times(run.directory, here, run.drives, (name, users)))
@@ -210,16 +219,19 @@ def _device(
     known = [each for each, value in means_s.items() if value is not None]
     if not known:
         because = "device latency (no block device under its volumes was sampled)"
-        return _Device({}, {}, None, (because,))
-    return _Device(means_s, {}, "kernel", ("device p99 (the kernel counts no percentiles)",))
+        return _Device({}, {}, {}, None, (because,))
+    return _Device(means_s, {}, {}, "kernel", ("device p99 (the kernel counts no percentiles)",))
 
 
 def _emulated(times: Mapping[str, DriveTimes]) -> _Device:
-    means_s = {each: times[each].mean_s for each in OPERATIONS if each in times}
+    means_s = {
+        each: times[each].got_s or times[each].mean_s for each in OPERATIONS if each in times
+    }
+    asked_s = {each: times[each].asked_s for each in OPERATIONS if each in times}
     p99_s = {each: times[each].p99_s for each in OPERATIONS if each in times}
     lacking = [each for each in OPERATIONS if each not in times]
     missing = (f"device {listing(lacking)} (its drive answered none)",) if lacking else ()
-    return _Device(means_s, p99_s, "drive" if times else None, missing)
+    return _Device(means_s, asked_s, p99_s, "drive" if times else None, missing)
 
 
 def _is_emulated(context: Context, name: str) -> bool:

@@ -126,15 +126,20 @@ def test_a_device_of_the_machine_has_the_mean_of_the_kernel_and_no_percentile(
     assert "no block device under its volumes" in str(row(found, "memory")["missing_because"])
 
 
-def test_an_emulated_drive_tells_its_own_times(tmp_path: Path) -> None:
-    """Those of its table for a single window, mean and p99 of reads and writes."""
+def test_an_emulated_drive_tells_what_the_database_got_and_what_was_asked(tmp_path: Path) -> None:
+    """Means at the block layer beside the profile's; percentiles are the drive's own."""
     found = told(tmp_path, Shape(drives={"disk": 0.0}))
     kept = pl.read_parquet(RunDirectory(tmp_path).window(window_id("disk", 13, 0)).table("drives"))
     disk = row(found, "disk")
-    for operation in ("read", "write"):
+    for operation in ("read", "write", "flush"):
         [only] = kept.filter(operation=operation).to_dicts()
-        assert disk[f"{operation}_mean_s"] == pytest.approx(only["latency_mean_s"])
+        assert disk[f"{operation}_mean_s"] == pytest.approx(only["device_mean_s"])
+        asked_s = only["device_mean_s"] - only["added_mean_s"]
+        assert disk[f"{operation}_asked_s"] == pytest.approx(asked_s)
         assert disk[f"{operation}_p99_s"] == pytest.approx(only["latency_p99_s"])
+    headings = [show.heading for show in found.columns]
+    first = headings.index("Device flush, mean")
+    assert headings[first : first + 2] == ["Device flush, mean", "Device flush, asked"]
     assert disk["device_source"] == "drive"
     assert disk["missing_because"] is None
 
