@@ -27,6 +27,7 @@ from support.plain_sql import rows
 from support.sample_run import Shape, build_run, window_id
 from support.worked_out import (
     assert_told,
+    difference_of,
     level_mean,
     level_time_s,
     numbers,
@@ -61,38 +62,44 @@ class Said:
     prepared: Callable[[Path], None] = lambda root: None
 
 
+def _told(values: Mapping[str, Sequence[float]], ends: Sequence[float]) -> list[float]:
+    """Values of the second candidate and the first, their difference and ratio, with intervals."""
+    (_, first), (_, second) = values.items()
+    return [*ends, *difference_of(second, first), *ratio_of(second, first)]
+
+
 def _better(root: Path, top: int, blocks: int) -> list[float]:
-    """Level, ratio, both values, then the bounds and what they are."""
+    """Level and ratio; then both values, what lies between them, and what the intervals are."""
     nopm = {name: of_windows(root, "nopm", top, name) for name in ("disk", "memory")}
-    ratio, low, high = ratio_of(nopm["memory"], nopm["disk"])
-    return [top, ratio, fmean(nopm["memory"]), fmean(nopm["disk"]), low, high, 0.95, blocks]
+    ends = [fmean(nopm["memory"]), fmean(nopm["disk"])]
+    ratio = ratio_of(nopm["memory"], nopm["disk"])[0]
+    return [top, ratio, *_told(nopm, ends), 0.95, blocks]
 
 
 def _too_few(root: Path) -> list[float]:
-    """The same with two blocks: the plain interval comes after how many are needed."""
-    level, ratio, more, less, low, high, *_ = _better(root, TOP, 2)
-    return [level, ratio, more, less, 2, 4, low, high]
+    """The same with two blocks, which are said first, and how many are needed at the end."""
+    level, ratio, *told, blocks = _better(root, TOP, 2)
+    return [level, ratio, blocks, *told, blocks, 4]
 
 
 def _waited(root: Path) -> list[float]:
-    """Response times, of which the longer ones are told first."""
+    """Response times in the same direction."""
     p95_s = {name: times_of(root, "p95", TOP, name) for name in ("disk", "memory")}
-    ratio, low, high = ratio_of(p95_s["disk"], p95_s["memory"])
-    ends = [level_time_s(root, "p95", TOP, name) for name in ("disk", "memory")]
-    return [TOP, ratio, *ends, 2, 4, low, high]
+    ends = [level_time_s(root, "p95", TOP, name) for name in ("memory", "disk")]
+    ratio = ratio_of(p95_s["memory"], p95_s["disk"])[0]
+    return [TOP, ratio, 2, *_told(p95_s, ends), 0.95, 2, 4]
 
 
 def _equivalent(root: Path) -> list[float]:
-    """Level, margin, both values with the larger first, the bounds of their ratio."""
+    """Level and margin; then as where one is better."""
     nopm = {name: of_windows(root, "nopm", 4, name) for name in ("disk", "other")}
-    more, less = sorted(nopm.values(), key=fmean, reverse=True)
-    _, low, high = ratio_of(more, less)
-    return [4, 0.3, fmean(more), fmean(less), low, high, 0.95, 4]
+    ends = [fmean(nopm["other"]), fmean(nopm["disk"])]
+    return [4, 0.3, *_told(nopm, ends), 0.95, 4]
 
 
 def _undecided(root: Path) -> list[float]:
-    level, _, more, less, low, high, sure, blocks = _equivalent(root)
-    return [level, more, less, low, high, sure, blocks, 1]
+    level, _, *told = _equivalent(root)
+    return [level, *told, 1]
 
 
 def _growth(root: Path) -> list[float]:
@@ -173,9 +180,9 @@ DECIDED = Shape(users=(TOP,), repeat=4, series=False)
 
 SENTENCES = {
     "too few blocks": Said("comparison", SHAPE, _too_few),
-    "the other metric": Said("comparison", SHAPE, _waited, "as long on disk as", which=1),
+    "the other metric": Said("comparison", SHAPE, _waited, "on memory was 0", which=1),
     "better": Said(
-        "comparison", DECIDED, lambda root: _better(root, TOP, 4), "memory is better: memory"
+        "comparison", DECIDED, lambda root: _better(root, TOP, 4), "memory is better than disk: it"
     ),
     "equivalent": Said("comparison", ALIKE, _equivalent, "disk and other are equivalent within"),
     "undecided": Said(

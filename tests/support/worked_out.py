@@ -85,6 +85,15 @@ def ratio_of(above: Sequence[float], below: Sequence[float]) -> Ratio:
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
+def difference_of(above: Sequence[float], below: Sequence[float]) -> Ratio:
+    """The mean of the differences of the blocks with its interval, without signs."""
+    apart = [a - b for a, b in zip(above, below, strict=True)]
+    mean, count = fmean(apart), len(apart)
+    error = math.sqrt(sum((each - mean) ** 2 for each in apart) / (count - 1) / count)
+    half = CRITICAL[count] * error
+    return abs(mean), abs(mean - half), abs(mean + half)
+
+
 def sampled(root: Path, users: int, name: str, what: str, value: str = "AVG(value)") -> list[float]:
     """A value over the samples `what` of each valid window of a candidate at a level, by block."""
     query = (

@@ -6,7 +6,7 @@ A finding holds numbers and names; its sentence is made in `report.sentences`, b
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from stithy.analysis.answers.comparisons import Compared, descriptive, primary
@@ -28,7 +28,8 @@ class Comparison:
     """Candidate `b` against `a` at one level; `value_a`, `value_b` are means or medians.
 
     `verdict` is that on `b`. `instead_of` is the level that
-    was asked about, where it has no block in which both are valid.
+    was asked about, where it has no block in which both are valid. `limits`: what limited the two,
+    of the comparison that answers the question alone; empty where nothing shows it.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -41,11 +42,24 @@ class Comparison:
     effect: Effect
     verdict: Verdict
     instead_of: int | None = None
+    limits: "Limits | None" = None
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether CPUs were full, so that better storage might have shown a larger ratio.
+
+        Of throughputs alone: response times grow with the load of a CPU, and have no such bound.
+        """
+        full = self.limits is not None and bool(self.limits.full)
+        return full and self.metric.known.source == "window"
 
 
 @dataclass(frozen=True)
 class Alone:
-    """What a single candidate reached at its highest valid level, `windows` of them."""
+    """What a single candidate reached at its highest valid level, `windows` of them.
+
+    `limits`: what limited it; None where nobody asked, empty where nothing shows it.
+    """
 
     kind: ClassVar[str] = "alone"
     candidate: str
@@ -53,6 +67,7 @@ class Alone:
     nopm: float
     p95_s: float | None
     windows: int
+    limits: "Limits | None" = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,16 @@ class Limits:
     of: tuple[tuple[str, Cause], ...]
     is_open: bool = False
 
+    @property
+    def full(self) -> tuple[tuple[str, Cause], ...]:
+        """Those whose CPUs were so busy that faster storage could hardly show."""
+        return tuple((name, cause) for name, cause in self.of if cause.is_full)
+
+    def only(self, *names: str) -> "Limits":
+        """The same of these candidates alone."""
+        of = tuple((name, cause) for name, cause in self.of if name in names)
+        return replace(self, of=of)
+
 
 @dataclass(frozen=True)
 class Nothing:
@@ -100,10 +125,26 @@ def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Findin
     by the other metric, what limited, how it grew.
     """
     answer, found = _answer(evidence), served(evidence)
-    rest = [_other_metric(evidence, answer), limits_of(evidence, limited), _growth(evidence)]
+    limits = limits_of(evidence, limited)
+    answer = _with_limits(answer, limits)
+    rest = [_other_metric(evidence, answer), limits, _growth(evidence)]
     if found is not None and found != answer:
         rest.insert(0, found)
     return (answer, *(finding for finding in rest if finding is not None))
+
+
+def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
+    """The answer with what limited those that it tells of, at its level."""
+    if isinstance(answer, Comparison):
+        names: tuple[str, ...] = (answer.a, answer.b)
+    elif isinstance(answer, Alone):
+        names = (answer.candidate,)
+    else:
+        return answer
+    known = limits is not None and limits.users == answer.users
+    return replace(
+        answer, limits=limits.only(*names) if limits and known else Limits(answer.users, ())
+    )
 
 
 def question(evidence: Evidence) -> Compared | None:
@@ -181,7 +222,10 @@ def _none_valid(evidence: Evidence) -> Nothing:
 
 
 def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
-    """The candidates that are compared at a level; None where no block of it has both."""
+    """The candidates that are compared at a level; None where no block of it has both.
+
+    Own: in the order of the study, so that all metrics are told in one direction.
+    """
     metric = evidence.asked.metric
     values = {
         name: value
@@ -189,6 +233,9 @@ def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
         if (value := evidence.level_of(name, users, metric)) is not None
     }
     pair = evidence.asked.pair or farthest_pair(values)
+    if pair is not None and evidence.asked.pair is None:
+        first, second = sorted(pair, key=evidence.candidates.index)
+        pair = first, second
     known = pair is not None and evidence.effect(*pair, users, metric).ratio is not None
     return pair if known else None
 

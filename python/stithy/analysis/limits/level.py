@@ -17,7 +17,8 @@ class Cause:
     where it is not determined. `windows` of `windows_all` it was. `says`: what was seen in the
     first of these, or what could not be judged. `storage_share`: mean part of the users' time that
     went to storage at most, where it is known of all of them. `is_storage_result`: whether other
-    storage could have changed the throughput.
+    storage could have changed the throughput. `cpus`: the rule that judged the CPUs of the server,
+    or of the host where it may use all; `cpus_share`: how busy they were, mean over the windows.
     """
 
     limit: str
@@ -27,12 +28,25 @@ class Cause:
     says: str
     storage_share: float | None
     is_storage_result: bool
+    cpus: str | None = None
+    cpus_share: float | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether CPUs were so busy that faster storage could hardly give more throughput."""
+        return self.cpus_share is not None and self.cpus_share >= CPUS_FULL
 
     @property
     def is_cap(self) -> bool:
         """Whether it is the users, or the instrument, that kept the throughput down."""
         return self.limit in CAPS
 
+
+CPUS_FULL = 0.85
+"""Source: the utilisation law: at most 18 % more throughput is left where CPUs are so busy, so that
+a ratio of throughputs beyond it cannot show."""
+
+CPU_RULES = ("server-cpu", "host-cpu")
 
 CAPS = ("users", "pool", "driver", "emulation")
 """Limits by which a throughput tells of what was asked, not of what answered."""
@@ -52,7 +66,18 @@ def at_level(limited: Sequence[Limited]) -> Cause | None:
         kind, _share(mine), windows, len(limited), _says(mine[0]),
         fmean(storage) if len(storage) == len(mine) else None,
         any(each.is_storage_result for each in mine),
+        *_cpus(limited),
     )  # fmt: skip
+
+
+def _cpus(limited: Sequence[Limited]) -> tuple[str | None, float | None]:
+    """The rule on CPUs that judged all these windows, and how busy they were on average."""
+    for rule in CPU_RULES:
+        found = [judged.share for each in limited for judged in each.judged if judged.rule == rule]
+        shares = [share for share in found if share is not None]
+        if len(shares) == len(limited):
+            return rule, fmean(shares)
+    return None, None
 
 
 def _share(limited: Sequence[Limited]) -> float | None:
@@ -77,3 +102,11 @@ def words(limit: str) -> str:
     Own: the rule's words.
     """
     return str(rules()[limit].WORDS)
+
+
+def short(limit: str) -> str:
+    """The same in few words.
+
+    Own: the rule's words.
+    """
+    return str(rules()[limit].SHORT)

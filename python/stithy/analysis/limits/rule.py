@@ -1,12 +1,12 @@
 """What a rule is: one thing that can limit a window, judged from what was seen of the window.
 
 A rule is one module in `rules/` with `NAME`, `LETTER` (its mark in a strip; one of its own),
-`WORDS` (what limited, as in "limited by …"), `HEADING` (its share above a column), `TOLD` (its
-share in a sentence, empty where that says nothing), `HOLDS_FROM` (from which share on it limits,
-with the reason), `IS_STORAGE` (whether other storage would lift it) and `judge(sight)`; one that
-comes after another where both hold, however tight, names it in `YIELDS_TO`. It returns an `Answer`,
-or None where it does not apply. What was not watched makes a rule unable to speak, which is not the
-same as a limit that was not there.
+`WORDS` (what limited, as in "limited by …"), `SHORT` (the same in few words), `HEADING` (its share
+above a column), `TOLD` (its share in a sentence, empty where that says nothing), `HOLDS_FROM` (from
+which share on it limits, with the reason), `IS_STORAGE` (whether other storage would lift it) and
+`judge(sight)`; one that comes after another where both hold, however tight, names it in
+`YIELDS_TO`. It returns an `Answer`, or None where it does not apply. What was not watched makes a
+rule unable to speak, which is not the same as a limit that was not there.
 """
 
 from dataclasses import dataclass

@@ -76,7 +76,8 @@ def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
     )
     due = length_s >= around["checkpoint_after_s"]
     if due or around["log_bytes"] >= around["checkpoint_after_bytes"]:
-        took, wrote = format_duration(round(length_s)), format_size(around["log_bytes"])
+        # The log was read around the whole load, ramp-up and drain included.
+        took, wrote = format_duration(round(around["span_s"])), format_size(around["log_bytes"])
         due_text = f", though one was due: {rule}, and it wrote {wrote} in {took}"
         return Reason(Flag.NO_CHECKPOINT, {"due": due_text})
     # Without the window's own numbers: all of a study are alike in it, and share a row.

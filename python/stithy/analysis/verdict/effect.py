@@ -14,12 +14,22 @@ from stithy.analysis.verdict.interval import interval, plain_interval
 
 
 @dataclass(frozen=True)
+class Difference:
+    """B less A in their own unit, with the bounds of its interval; None with fewer than two."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
 class Effect:
     """The ratio of B to A with its interval; `missing_because` is set where `ratio` is None.
 
     `low`, `high`: bounds of the 95 % interval, conservative from four pairs on, None with fewer
     than two. `logs`: the log ratios of the blocks, in their order. `b_later`: for each of them
-    whether B came after A; empty where that is not known.
+    whether B came after A; empty where that is not known. `difference`: of the same pairs; it
+    decides nothing.
     """
 
     ratio: float | None
@@ -29,6 +39,7 @@ class Effect:
     missing_because: str | None = None
     logs: tuple[float, ...] = ()
     b_later: tuple[bool, ...] = ()
+    difference: Difference | None = None
 
     @property
     def plain(self) -> bool:
@@ -81,11 +92,24 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
     if min(*a, *b) <= 0:
         return no_effect("it is 0 in a window, and nothing has a ratio to that")
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
-    known = interval(logs)
+    known, less = interval(logs), difference(a, b)
     if known is None:
-        return Effect(math.exp(logs[0]), None, None, 1, logs=logs)
+        return Effect(math.exp(logs[0]), None, None, 1, logs=logs, difference=less)
     bounds = _factor(known.low), _factor(known.high)
-    return Effect(math.exp(known.mean), *bounds, len(logs), logs=logs)
+    return Effect(math.exp(known.mean), *bounds, len(logs), logs=logs, difference=less)
+
+
+def difference(a: Sequence[float], b: Sequence[float]) -> Difference:
+    """B less A over paired blocks, with an interval made as that of the ratio.
+
+    Shapes: `a` and `b` are (pairs,), same order, equal units; at least one pair.
+    Source: docs/explanation/verdicts.md, "The interval", of differences instead of logarithms.
+    """
+    apart = [y - x for x, y in zip(a, b, strict=True)]
+    known = interval(apart)
+    if known is None:
+        return Difference(apart[0])
+    return Difference(known.mean, known.low, known.high)
 
 
 def _factor(log: float) -> float:

@@ -22,6 +22,7 @@ def make(page: Page, drawings: dict[str, str]) -> bytes:
         **_run(page),
         "answer": {
             "headline": page.answer.headline,
+            "detail": page.answer.detail,
             "flaws": page.answer.flawed,
             "findings": page.answer.others,
             "support": page.answer.support,

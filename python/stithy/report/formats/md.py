@@ -27,6 +27,8 @@ def _parts(page: Page) -> Iterator[str]:
     if context.label:
         yield f"**{escaped(context.label)}**"
     yield f"**{escaped(page.answer.headline)}**"
+    if page.answer.detail:
+        yield escaped(page.answer.detail)
     if page.answer.flawed:
         yield "What weakens the answer (Validity is a part of the whole report, `report.html`):"
         yield bullets(page.answer.flawed)

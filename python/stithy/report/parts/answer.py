@@ -27,16 +27,20 @@ DRIVES_OFF = (
 
 @dataclass(frozen=True)
 class Answer:
-    """The sentences on top; `flawed` is set where something weakens the answer."""
+    """The sentences on top; `flawed` is set where something weakens the answer.
+
+    `headline` is the first sentence of the answer, `detail` its others: values and intervals.
+    """
 
     headline: str
+    detail: str
     others: tuple[str, ...]
     support: tuple[str, ...]
     flawed: tuple[str, ...]
 
 
 def main_findings(context: Context) -> tuple[str, ...]:
-    """The main findings of a run as sentences, most important first: at most three.
+    """The main findings of a run in words, most important first: at most three.
 
     Before them stands what must stand beside every number: the label of the run, where it has one,
     and which drives are emulated.
@@ -47,7 +51,7 @@ def main_findings(context: Context) -> tuple[str, ...]:
 
 
 def sentences(found: Sequence[Finding], unit: str) -> tuple[str, ...]:
-    """One sentence a finding, made by the module of its kind; `unit` is what levels count."""
+    """Each finding in words, made by the module of its kind; `unit` is what levels count."""
     kinds = plugins("sentence")
     return tuple(kinds[finding.kind].say(finding, unit) for finding in found)
 
@@ -55,7 +59,11 @@ def sentences(found: Sequence[Finding], unit: str) -> tuple[str, ...]:
 def answer(context: Context, found: Sequence[Finding]) -> Answer:
     """The top of the page for these findings."""
     said = sentences(found, context.level_unit)
-    return Answer(said[0], said[1:], tuple(_support(context)), tuple(_flaws(context)))
+    headline, dot, detail = said[0].partition(". ")
+    others, flaws = said[1:], tuple(_flaws(context))
+    return Answer(
+        f"{headline}." if dot else headline, detail, others, tuple(_support(context)), flaws
+    )
 
 
 def _support(context: Context) -> Iterator[str]:

@@ -1,21 +1,19 @@
-"""A single candidate: what it reached, without a comparison."""
+"""A single candidate: what it reached and what limited it, without a comparison."""
 
 from stithy.analysis.answers.findings import Alone
+from stithy.report.sentences.limits import clause
 from stithy.report.words.wording import count, plural, took
 
 NAME = "alone"
 
 
 def say(finding: Alone, unit: str) -> str:
-    """What the candidate reached, in one sentence."""
-    response = (
-        f" with a 95th percentile of response time of {took(finding.p95_s)}"
-        if finding.p95_s is not None
-        else ""
-    )
+    """What the candidate reached and what limited it; then how long its users waited."""
     windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
-    return (
+    told = (
         f"At {plural(finding.users, unit)}, {finding.candidate} completed "
-        f"{count(finding.nopm)} new orders per minute{response}, in {windows}; "
-        "there is no second candidate to compare it with."
+        f"{count(finding.nopm)} new orders per minute in {windows}{clause(finding.limits)}."
     )
+    if finding.p95_s is not None:
+        told += f" Its p95 response time was {took(finding.p95_s)}."
+    return f"{told} There is no second candidate to compare it with."

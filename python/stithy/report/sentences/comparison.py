@@ -1,9 +1,15 @@
-"""Two candidates at one level: verdict, direction, size, interval; never beyond the blocks."""
+"""Two candidates at one level, B against A: what was found and what limited it, then the values.
 
-from dataclasses import dataclass
+The first sentence is short and tells no more than the blocks bear; the others have the values,
+their difference and the intervals. All are told in one direction.
+"""
+
+from collections.abc import Iterator
 
 from stithy.analysis.answers.findings import Comparison
+from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.analysis.verdict.decide import Call
+from stithy.report.sentences.limits import clause
 from stithy.report.words import phrases
 from stithy.report.words.wording import (
     CONSERVATIVE,
@@ -11,6 +17,7 @@ from stithy.report.words.wording import (
     decimals_beside_one,
     exactly,
     factor,
+    percent,
     plural,
     times,
 )
@@ -23,139 +30,106 @@ CLOSE_SHARE = 0.10
 Bounds = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class _Turned:
-    """The comparison turned so that its factor is 1 or more: `more` against `less`."""
-
-    more: str
-    less: str
-    top: float
-    bottom: float
-    factor: float
-    bounds: Bounds | None
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """Who has more, then who has less."""
-        return self.more, self.less
-
-    @property
-    def values(self) -> tuple[float, float]:
-        """What they have."""
-        return self.top, self.bottom
-
-
 def say(finding: Comparison, unit: str) -> str:
-    """The comparison in one sentence."""
-    turned = _turn(finding)
+    """The comparison, first in a sentence for who reads no other."""
+    return " ".join(f"{each[0].upper()}{each[1:]}." for each in _sentences(finding, unit))
+
+
+def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
     level = f"At {plural(finding.users, unit)}"
-    if turned is None:
-        return f"{level}, {_uncompared(finding)}."
     if finding.instead_of is not None:
-        level += f", as no block at {plural(finding.instead_of, unit)} has valid values of both"
-    told = _too_few if finding.effect.plain else _SAID[finding.verdict.call]
-    return f"{level}, {told(finding, turned)}."
+        level += f" (no block at {plural(finding.instead_of, unit)} has valid values of both)"
+    limits = clause(finding.limits, of_floor=finding.is_floor)
+    yield f"{level}, {_found(finding)}{limits}"
+    yield from _values(finding)
+    if finding.effect.ratio is None:
+        return
+    yield from _interval(finding)
+    if finding.effect.plain:
+        yield f"a test needs at least {BLOCKS_LEAST} blocks"
+    elif finding.verdict.call is Call.UNDECIDED:
+        yield f"it is undecided because {finding.verdict.because}"
 
 
-def _uncompared(finding: Comparison) -> str:
-    """Why there is no ratio, after the values where there are any."""
-    a, b = finding.value_a, finding.value_b
-    reason = finding.effect.missing_because or "a value is missing"
+def _found(finding: Comparison) -> str:
+    """What can be claimed, as the verdict has it; without one, what was measured."""
+    a, b, ratio = finding.a, finding.b, finding.effect.ratio
+    if ratio is None:
+        return f"{a} and {b} cannot be compared: {finding.effect.missing_because or 'no value'}"
+    if finding.effect.plain:
+        return _untested(finding, ratio)
+    call, margin = finding.verdict.call, exactly(finding.verdict.margin_share)
+    by = phrases.brief(finding.metric)
+    if call is Call.EQUIVALENT:
+        return f"{a} and {b} are equivalent within {margin} in {by}"
+    if call is Call.NEGLIGIBLE:
+        return f"{a} and {b} differ by less than {margin} in {by}"
+    if call is Call.UNDECIDED:
+        is_either = "has more" if finding.metric.known.better is None else "is better"
+        return f"it is undecided which of {a} and {b} {is_either} in {by}"
+    how = {
+        Call.BETTER: "is better than", Call.WORSE: "is worse than",
+        Call.HIGHER: "has more than", Call.LOWER: "has less than",
+    }[call]  # fmt: skip
+    return f"{b} {how} {a}: {phrases.against(finding.metric, 'it', _factor(finding, ratio))}"
+
+
+def _untested(finding: Comparison, ratio: float) -> str:
+    """Fewer blocks than a test needs: what was measured, and that nothing was tested."""
+    a, b, effect = finding.a, finding.b, finding.effect
+    untested = f"not tested, {plural(effect.pairs, 'block')}"
+    by = phrases.brief(finding.metric)
+    if effect.distinguishable is False:
+        return f"{a} and {b} are not distinguishable in {by} ({untested})"
+    if max(ratio, 1 / ratio) < 1 + CLOSE_SHARE:
+        return f"{a} and {b} differ by less than {percent(CLOSE_SHARE)} in {by} ({untested})"
+    claim = phrases.against(finding.metric, b, _factor(finding, ratio), of=a)
+    return f"{claim} ({untested})"
+
+
+def _factor(finding: Comparison, ratio: float) -> str:
+    """`3.1`; of a floor `at least 3.1`."""
+    if not finding.is_floor:
+        return factor(ratio)
+    return f"at {'least' if ratio >= 1 else 'most'} {factor(ratio)}"
+
+
+def _values(finding: Comparison) -> Iterator[str]:
+    """What each has, and by how much they differ."""
+    a, b, less = finding.value_a, finding.value_b, finding.effect.difference
     if a is None or b is None:
-        return f"{finding.a} and {finding.b} cannot be compared: {reason}"
-    values = phrases.values(finding.metric, (finding.a, finding.b), (a, b))
-    return f"{values}, which cannot be compared: {reason}"
+        return
+    values = phrases.values(finding.metric, (finding.b, finding.a), (b, a))
+    ratio = finding.effect.ratio
+    if ratio is None:
+        yield values
+        return
+    if less is not None:
+        values += f", {_difference(finding)}"
+    yield values
+    if (b - a) * (ratio - 1) < 0:
+        yield "the ratio is that of the blocks; all windows together lie the other way"
 
 
-def _turn(finding: Comparison) -> _Turned | None:
-    a, b, effect = finding.value_a, finding.value_b, finding.effect
-    if a is None or b is None or effect.ratio is None:
-        return None
-    bounds = None if effect.low is None or effect.high is None else (effect.low, effect.high)
-    if effect.ratio >= 1:
-        return _Turned(finding.b, finding.a, b, a, effect.ratio, bounds)
-    back = None if bounds is None else (1 / bounds[1], 1 / bounds[0])
-    return _Turned(finding.a, finding.b, a, b, 1 / effect.ratio, back)
+def _difference(finding: Comparison) -> str:
+    less = finding.effect.difference
+    assert less is not None  # asked by the caller
+    told = f"a difference of {phrases.signed(finding.metric, less.mean)}"
+    if less.low is None or less.high is None:
+        return told
+    low, high = (phrases.signed(finding.metric, each) for each in (less.low, less.high))
+    return f"{told} ({low} to {high})"
 
 
-def _better(finding: Comparison, turned: _Turned) -> str:
-    name = finding.b if finding.verdict.call is Call.BETTER else finding.a
-    return f"{name} is better: {_claim(finding, turned)}; {_interval(finding, turned)}"
-
-
-def _higher(finding: Comparison, turned: _Turned) -> str:
-    """Of what is neither good nor bad."""
-    said = f"{turned.more} has more than {turned.less}: {_claim(finding, turned)}"
-    return f"{said}; {_interval(finding, turned)}"
-
-
-def _alike(finding: Comparison, turned: _Turned) -> str:
-    margin = exactly(finding.verdict.margin_share)
-    both = f"{finding.a} and {finding.b}"
-    call = (
-        f"{both} are equivalent within {margin}"
-        if finding.verdict.call is Call.EQUIVALENT
-        else f"{both} differ, but negligibly, by less than {margin}"
-    )
-    return f"{call}: {_values(finding, turned)}; {_interval(finding, turned)}"
-
-
-def _undecided(finding: Comparison, turned: _Turned) -> str:
-    more = "has more" if finding.metric.known.better is None else "is better"
-    return (
-        f"it is undecided which of {finding.a} and {finding.b} {more}: "
-        f"{_values(finding, turned)}; {_interval(finding, turned)}; {finding.verdict.because}"
-    )
-
-
-_SAID = {
-    Call.BETTER: _better, Call.WORSE: _better, Call.HIGHER: _higher, Call.LOWER: _higher,
-    Call.EQUIVALENT: _alike, Call.NEGLIGIBLE: _alike, Call.UNDECIDED: _undecided,
-}  # fmt: skip
-
-
-def _too_few(finding: Comparison, turned: _Turned) -> str:
-    """Fewer blocks than a verdict needs: what was measured, and that it decides nothing."""
-    text = f"{_measured(finding, turned)}; undecided: {finding.verdict.because}"
-    if turned.bounds is None:
-        return text
-    low, high = _alike_written(turned.bounds)
-    return (
-        f"{text} (plain t interval of the ratio of {turned.more} to {turned.less}: {low} to {high})"
-    )
-
-
-def _measured(finding: Comparison, turned: _Turned) -> str:
-    if finding.effect.distinguishable is False:
-        how = "not distinguishable"
-    elif turned.factor < 1 + CLOSE_SHARE:
-        how = "too close to tell apart"
-    else:
-        return _claim(finding, turned)
-    return phrases.alike(finding.metric, turned.names, turned.values, how)
-
-
-def _claim(finding: Comparison, turned: _Turned) -> str:
-    said = phrases.claim(finding.metric, turned.more, turned.less, factor(turned.factor))
-    top, bottom = phrases.both(finding.metric, turned.values)
-    if turned.top < turned.bottom:
-        return f"{said}, block by block, though not over all windows ({top} against {bottom})"
-    return f"{said} ({top} against {bottom})"
-
-
-def _values(finding: Comparison, turned: _Turned) -> str:
-    return phrases.values(finding.metric, turned.names, turned.values)
-
-
-def _interval(finding: Comparison, turned: _Turned) -> str:
-    if turned.bounds is None:
-        return "no interval"
-    low, high = _alike_written(turned.bounds)
-    blocks = plural(finding.effect.pairs, "block")
-    kind = f"plain {T_INTERVAL}" if finding.effect.plain else CONSERVATIVE
-    return (
-        f"ratio of {turned.more} to {turned.less} between {low} and {high} "
-        f"({kind} interval, {blocks})"
+def _interval(finding: Comparison) -> Iterator[str]:
+    effect = finding.effect
+    if effect.ratio is None or effect.low is None or effect.high is None:
+        return
+    low, high = _alike_written((effect.low, effect.high))
+    kind = f"plain {T_INTERVAL}" if effect.plain else CONSERVATIVE
+    yield (
+        f"the ratio of {finding.b} to {finding.a} is {factor(effect.ratio)}, between {low} and "
+        f"{high} ({kind} intervals, {plural(effect.pairs, 'block')})"
     )
 
 

@@ -2,7 +2,7 @@
 
 from stithy.analysis.answers.findings import Limits
 from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, rules
-from stithy.analysis.limits.level import Cause, words
+from stithy.analysis.limits.level import Cause, short, words
 from stithy.report.words.wording import listing, percent, plural
 
 NAME = "limits"
@@ -27,6 +27,36 @@ def in_short(finding: Limits, unit: str) -> str:
         by_limit.setdefault(cause.limit, []).append(name)
     told = "; ".join(f"{_who(each, finding)} {listing(of)}" for each, of in by_limit.items())
     return f"At {plural(finding.users, unit)}, {told}"
+
+
+def clause(limits: Limits | None, *, of_floor: bool = False) -> str:
+    """What limited, to end a sentence with; empty where that was not asked.
+
+    `of_floor`: only the CPUs that were full, which make a ratio a floor.
+    """
+    if limits is None:
+        return ""
+    if not limits.of:
+        return "; the bottleneck was not observed"
+    by_limit: dict[str, list[str]] = {}
+    for name, cause in limits.full if of_floor else limits.of:
+        limit = cause.cpus or cause.limit if of_floor else cause.limit
+        by_limit.setdefault(limit, []).append(name)
+    all_names = len(limits.of)
+    told = [_short(limit, of, all_names, limits) for limit, of in by_limit.items()]
+    return f"; {', '.join(told)}"
+
+
+def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
+    """`the server's CPUs limited both`."""
+    who = "both" if len(of) == all_names == 2 else listing(of)
+    if limit == UNKNOWN:
+        return f"unknown factors limited {who}"
+    if limit == SEVERAL:
+        return f"several resources limited {who}"
+    if limits.is_open and limit == "users":
+        return f"the requested rate limited {who}"
+    return f"{short(limit)} limited {who}"
 
 
 def _who(limit: str, finding: Limits) -> str:

@@ -1,11 +1,14 @@
 """How a quantity of two candidates is said: work is counted, times are long, all else is much.
 
-`3.1 times as many new orders per minute as disk`, `2.1 times as long on sata as on nvme`.
+`3.1 times as many new orders per minute as disk`, `0.48 times as long on nvme as on sata`.
 """
 
-from stithy.metrics import Metric, Quantity
+from stithy.metrics import ALL, Metric, Quantity
 from stithy.report.words.apart import told_apart
 from stithy.report.words.wording import count, measured
+
+MINUS = "\N{MINUS SIGN}"
+"""A hyphen would read as a range between two numbers."""
 
 
 def value(quantity: Quantity, number: float) -> str:
@@ -27,13 +30,33 @@ def both(quantity: Quantity, numbers: tuple[float, float]) -> tuple[str, str]:
     return first.removesuffix("/min"), second.removesuffix("/min")
 
 
-def claim(quantity: Quantity, more: str, less: str, factor: str) -> str:
-    """That one candidate has `factor` times what the other has."""
+def signed(quantity: Quantity, number: float) -> str:
+    """A difference with its sign and unit: `+9,585`, `−107 ms`, `+12 percentage points`."""
+    sign = MINUS if number < 0 else "+"
+    if quantity.known.unit == "share":
+        return f"{sign}{100 * abs(number):.3g} percentage points"
+    return f"{sign}{value(quantity, abs(number))}"
+
+
+def brief(quantity: Quantity) -> str:
+    """In a short sentence: `new orders per minute`, `p95 response time`, `p95 of new-order`."""
+    if quantity.known.source != "transactions":
+        return quantity.noun
+    of = quantity.of if quantity.of not in (None, ALL) else None
+    return f"{quantity.known.label} of {of}" if of else f"{quantity.known.label} response time"
+
+
+def against(quantity: Quantity, who: str, factor: str, of: str = "") -> str:
+    """That `who`, or `it`, has `factor` times what the other has, whose name may be left out."""
     if _is_counted(quantity.known):
-        return f"{more} completed {factor} times as many {quantity.noun} as {less}"
+        than = f" as {of}" if of else ""
+        work = quantity.noun.removesuffix(" per minute")
+        return f"{who} completed {factor} times as many {work}{than}"
+    whose, verb = "its" if who == "it" else "the", _verb(quantity.known)
+    on = "" if who == "it" else f" on {who}"
     much = "long" if quantity.known.unit == "s" else "much"
-    verb = _verb(quantity.known)
-    return f"{_the(quantity)} {verb} {factor} times as {much} on {more} as on {less}"
+    than = f" as on {of}" if of else ""
+    return f"{whose} {brief(quantity)}{on} {verb} {factor} times as {much}{than}"
 
 
 def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
@@ -42,14 +65,6 @@ def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]
     if _is_counted(quantity.known):
         return f"{_the(quantity)} of {of[0]} and {of[1]} were {first} and {second}"
     return f"{_the(quantity)} {_verb(quantity.known)} {first} on {of[0]} and {second} on {of[1]}"
-
-
-def alike(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float], how: str) -> str:
-    """That two candidates were `how`, such as `not distinguishable`, with their values."""
-    both = f"({value(quantity, numbers[0])} and {value(quantity, numbers[1])})"
-    if _is_counted(quantity.known):
-        return f"{_the(quantity)} of {of[0]} and {of[1]} were {how} {both}"
-    return f"{of[0]} and {of[1]} were {how} by {_the(quantity)} {both}"
 
 
 def _is_counted(metric: Metric) -> bool:

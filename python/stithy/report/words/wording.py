@@ -99,9 +99,14 @@ def times_at_most(ratio: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 as per cent: `97 %`, `0.4 %`; what would round to nothing is `0 %`."""
-    value = round(share * 100, 1) or 0.0  # never -0
-    return f"{value:.1f} %" if 0 < abs(value) < 1 else f"{value:.0f} %"
+    """A share of 1 as per cent: `97 %`, `0.4 %`; what would round to nothing is `0 %`.
+
+    It is rounded once: 4.529 % is `5 %`.
+    """
+    value, finer = 100 * share, round(100 * share, 1)
+    if 0 < abs(finer) < 1:
+        return f"{finer:.1f} %"
+    return f"{round(value):d} %"
 
 
 def exactly(share: float) -> str:

@@ -44,6 +44,18 @@ def test_the_answer_compares_slowest_and_fastest_at_the_highest_level(tmp_path: 
     assert answer.instead_of is None
 
 
+def test_the_candidates_keep_the_order_of_the_study_whatever_is_asked(tmp_path: Path) -> None:
+    """Else the answer would hold A against B by one metric, and B against A by another."""
+    build_run(tmp_path, shape := Shape())
+    context = context_of(read_run(tmp_path))
+    evidence = gather(frames(context.run), shape.candidates, shape.users)
+    for metric in (NOPM, P95):
+        answer, other, *_ = findings(replace(evidence, asked=Asked(metric)), context.limited)
+        for each in (answer, other):
+            assert isinstance(each, Comparison)
+            assert (each.a, each.b) == ("disk", "memory")
+
+
 def test_after_the_answer_come_response_time_limits_and_growth(tmp_path: Path) -> None:
     """The order is that of importance."""
     found = _findings(tmp_path, Shape())

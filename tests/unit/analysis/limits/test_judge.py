@@ -129,6 +129,7 @@ def test_every_rule_has_all_that_the_report_says_of_it() -> None:
     for rule in rules().values():
         assert len(rule.LETTER) == 1
         assert rule.WORDS
+        assert rule.SHORT
         assert rule.HEADING
         assert 0 < rule.HOLDS_FROM < 1
         assert isinstance(rule.IS_STORAGE, bool)

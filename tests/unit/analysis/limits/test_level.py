@@ -53,6 +53,17 @@ def test_the_storages_part_is_told_only_where_all_windows_know_it() -> None:
     assert both.is_storage_result
 
 
+def test_cpus_are_full_from_85_per_cent_whatever_else_limited() -> None:
+    """Mean over all windows, not only over those that the commonest cause limited."""
+    cause = at_level([FULL, CAPPED, FULLER])
+    assert cause is not None
+    assert (cause.cpus, cause.is_full) == ("server-cpu", False)
+    assert cause.cpus_share == pytest.approx((0.9 + 0.1 + 0.96) / 3)
+    full = at_level([FULL, judge(sight(server=Cpus(1, 0.81)))])
+    assert full is not None
+    assert full.is_full
+
+
 def test_without_windows_there_is_nothing_to_tell() -> None:
     """Not even that it is unknown."""
     assert at_level([]) is None

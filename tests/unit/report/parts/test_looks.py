@@ -25,7 +25,7 @@ def test_a_decided_question_is_told_as_the_report_will(tmp_path: Path) -> None:
     """Without a forecast, which is needless now."""
     context = _context(tmp_path, 4)
     text = told(context, standing(context.evidence))
-    assert text.startswith("At 4 users, memory is better: ")
+    assert text.startswith("At 4 users, memory is better than disk: ")
     assert "If blocks go on" not in text
 
 
@@ -70,9 +70,9 @@ def test_a_question_about_a_collectors_metric_is_answered_by_its_series(tmp_path
     context = context_of(read_run(build_run(tmp_path, shape).root))
     said = told(context, standing(context.evidence))
     assert said.startswith(
-        "At 4 users, memory has more than disk: the WAL bytes per second of the database came to "
+        "At 4 users, memory has more than disk: its WAL bytes per second of the database came to "
     )
-    assert said.endswith("(conservative 95 % interval, 4 blocks).")
+    assert said.endswith("(conservative 95 % intervals, 4 blocks).")
     text = asked(context)
     assert text is not None
     assert "is that of WAL bytes per second of the database at 4 users" in text

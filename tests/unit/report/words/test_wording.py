@@ -36,6 +36,7 @@ def test_counts_have_their_thousands_set_apart() -> None:
     ("share", "said"),
     [
         (0.97, "97 %"),
+        (0.04529, "5 %"),
         (0.004, "0.4 %"),
         (0.0, "0 %"),
         (0.0003, "0 %"),

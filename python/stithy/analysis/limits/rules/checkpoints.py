@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "checkpoints"
 LETTER = "P"
 WORDS = "stalls in checkpoints"
+SHORT = "checkpoint stalls"
 HEADING = "Lost in checkpoints"
 TOLD = "{share} of the throughput"
 HOLDS_FROM = 0.1

@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Device, Sight
 NAME = "device-latency"
 LETTER = "D"
 WORDS = "the latency of the storage"
+SHORT = "storage latency"
 HEADING = "Waits for data"
 TOLD = "{share} of the users' time"
 HOLDS_FROM = HALF

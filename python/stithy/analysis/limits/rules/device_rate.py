@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "device-rate"
 LETTER = "B"
 WORDS = "the IOPS or bandwidth of the storage"
+SHORT = "device saturation"
 HEADING = "Rate of the device"
 TOLD = "{share} of what the drive's profile allows"
 HOLDS_FROM = NEARLY_FULL

@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "driver"
 LETTER = "I"
 WORDS = "the load driver"
+SHORT = "the load driver"
 HEADING = "Driver"
 TOLD = ""
 HOLDS_FROM = HALF

@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "emulation"
 LETTER = "E"
 WORDS = "the emulation of drives"
+SHORT = "drive emulation"
 HEADING = "Emulation"
 TOLD = ""
 HOLDS_FROM = HALF

@@ -7,6 +7,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "host-cpu"
 LETTER = "H"
 WORDS = "the CPUs of the host"
+SHORT = "the host's CPUs"
 HEADING = "Host CPUs"
 TOLD = "busy {share} of the time"
 HOLDS_FROM = NEARLY_FULL

@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "locks"
 LETTER = "X"
 WORDS = "locks"
+SHORT = "locks"
 HEADING = "Waits for locks"
 TOLD = "{share} of the users' time"
 HOLDS_FROM = HALF

@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "log"
 LETTER = "L"
 WORDS = "the commit log"
+SHORT = "the commit log"
 HEADING = "Waits for the log"
 TOLD = "{share} of the users' time"
 HOLDS_FROM = HALF

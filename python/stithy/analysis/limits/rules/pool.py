@@ -6,6 +6,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "pool"
 LETTER = "C"
 WORDS = "the number of connections"
+SHORT = "the connection pool"
 HEADING = "Waits for a connection"
 TOLD = "waits for one took {share} of the users' time"
 HOLDS_FROM = HALF

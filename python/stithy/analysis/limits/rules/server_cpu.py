@@ -7,6 +7,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "server-cpu"
 LETTER = "S"
 WORDS = "the CPUs of the server"
+SHORT = "the server's CPUs"
 HEADING = "Server CPUs"
 TOLD = "busy {share} of the time"
 HOLDS_FROM = NEARLY_FULL

@@ -10,6 +10,7 @@ from stithy.analysis.limits.sight import Sight
 NAME = "users"
 LETTER = "U"
 WORDS = "the number of users"
+SHORT = "user count"
 HEADING = "Users' own time"
 TOLD = "{share} of their time no storage could shorten"
 HOLDS_FROM = HALF
