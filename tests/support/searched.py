@@ -49,7 +49,8 @@ def _window(
 ) -> Window:
     row = {
         "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
-        "block": block, "tried": tried, "missing_because": None, "tpm": 200.0, "nopm": 90.0,
+        "block": block, "position": 0, "tried": tried, "missing_because": None, "tpm": 200.0,
+        "nopm": 90.0,
     }  # fmt: skip
     counts = {"committed": 2000, "rolled_back": 20}
     each = {"new-order": {**counts, "response_p95_s": value}} if value is not None else {}

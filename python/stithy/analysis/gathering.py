@@ -8,6 +8,7 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Row, Window
 from stithy.analysis.steady.windows import steadiness_of_windows
 from stithy.analysis.validity.canary import judged
+from stithy.analysis.validity.head_room import unless_refuted
 from stithy.analysis.validity.identities import check
 from stithy.analysis.validity.judge import judge
 from stithy.analysis.validity.watching import Watched, watched, watched_of
@@ -51,7 +52,7 @@ class _Tables:
     """The tables of a run, read so that what belongs to a window is found by its id."""
 
     def __init__(self, frames: Frames, samples: Sampled | None) -> None:
-        self.windows = _rows(frames, "window")
+        self.windows = unless_refuted(_rows(frames, "window"))
         self.transactions = _by_window(frames, "transactions")
         self.conditions = _by_window(frames, "conditions")
         self.restores = _by_window(frames, "restores")

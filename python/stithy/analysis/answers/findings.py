@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from stithy.analysis.answers.comparisons import Compared, descriptive, primary
+from stithy.analysis.answers.consistent import causes
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.limits.judge import Limited
-from stithy.analysis.limits.level import Cause, at_level
+from stithy.analysis.limits.level import Cause
 from stithy.analysis.search.served import Served, served
 from stithy.analysis.verdict.decide import Verdict
 from stithy.analysis.verdict.effect import Effect
@@ -87,13 +88,15 @@ class Growth:
 class Limits:
     """What limited each candidate at a level, by its valid windows there.
 
-    `is_open`: the load was an open loop, in which a rate is asked for.
+    `is_open`: the load was an open loop, in which a rate is asked for. `ahead`: who was shown to do
+    more than another; a limit of its throughput hides nothing but how much more.
     """
 
     kind: ClassVar[str] = "limits"
     users: int
     of: tuple[tuple[str, Cause], ...]
     is_open: bool = False
+    ahead: str | None = None
 
     @property
     def full(self) -> tuple[tuple[str, Cause], ...]:
@@ -264,19 +267,15 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
 def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:
     """What limited each candidate at the level of the answer.
 
-    Own: by the valid windows; None where none was watched.
+    Own: by the valid windows, without what a verdict refutes; None where none was watched.
     """
     if (users := level_told(evidence)) is None:
         return None
-    of = []
-    is_open = False
-    for name in evidence.candidates:
-        windows = evidence.valid_at(name, users)
-        cause = at_level([limited[each.id] for each in windows if each.id in limited])
-        if cause is not None:
-            of.append((name, cause))
-            is_open = windows[0].row["pace"] == "rate"
-    return Limits(users, tuple(of), is_open) if of else None
+    found = causes(evidence, limited, users)
+    if not found.of:
+        return None
+    windows = evidence.valid_at(found.of[0][0], users)
+    return Limits(users, found.of, windows[0].row["pace"] == "rate", found.ahead)
 
 
 def _growth(evidence: Evidence) -> Finding | None:

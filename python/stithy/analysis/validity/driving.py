@@ -5,15 +5,12 @@ from typing import Any
 
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.head_room import head_room as head_room_of
+from stithy.analysis.validity.head_room import is_late, lateness_allowed_s
 from stithy.analysis.validity.identities import Identity
 from stithy.analysis.validity.reason import Reason, clause
 from stithy.units import format_duration
 
 Row = Mapping[str, Any]
-
-LATENESS_FLOOR_S = 1e-3
-LATENESS_SHARE_OF_SERVICE = 0.05
-"""Source: docs/explanation/method.md, "Four instants"."""
 
 UNSERVED_SHARE = 0.01
 """Own: of the transactions that were due; fewer may wait at any moment, without growing in number.
@@ -44,12 +41,9 @@ def driver_late(window: Row) -> Reason | None:
 
     Source: docs/explanation/method.md, "Four instants".
     """
-    late_s, service_s = window["lateness_p99_s"], window["service_p50_s"]
-    if late_s is None:
+    if not is_late(window):
         return None
-    allowed_s = max(LATENESS_FLOOR_S, LATENESS_SHARE_OF_SERVICE * (service_s or 0.0))
-    if late_s <= allowed_s:
-        return None
+    late_s, allowed_s = window["lateness_p99_s"], lateness_allowed_s(window)
     return Reason(
         Flag.DRIVER_LATE,
         {"lateness": format_duration(late_s), "allowed": format_duration(allowed_s)},

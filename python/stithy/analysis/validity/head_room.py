@@ -1,11 +1,19 @@
-"""How much of what the driver can do on its host a window asked of it."""
+"""How much of what the driver can do on its host a window asked of it.
 
-from collections.abc import Mapping
+What it can do was found before the first window. It holds as far as no window shows otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 ALLOWED_SHARE = 0.5
 """Own: twice the load leaves room for moments in which answers come in bunches."""
+
+
+LATENESS_FLOOR_S = 1e-3
+LATENESS_SHARE_OF_SERVICE = 0.05
+"""Source: docs/explanation/method.md, "Four instants"."""
 
 
 @dataclass(frozen=True)
@@ -48,3 +56,78 @@ def head_room(window: Mapping[str, Any]) -> HeadRoom:
         rate_per_s / rate_max if rate_per_s is not None and rate_max else None,
         window["users"] / users_max if users_max else None,
     )
+
+
+Row = Mapping[str, Any]
+
+
+def lateness_allowed_s(row: Row) -> float:
+    """How late the driver may be at the 99th percentile.
+
+    Source: docs/explanation/method.md, "Four instants".
+    """
+    return max(LATENESS_FLOOR_S, LATENESS_SHARE_OF_SERVICE * (row["service_p50_s"] or 0.0))
+
+
+def is_late(row: Row) -> bool:
+    """Whether the driver began transactions too late.
+
+    Source: docs/explanation/method.md, "Four instants".
+    """
+    late_s = row["lateness_p99_s"]
+    return late_s is not None and late_s > lateness_allowed_s(row)
+
+
+def refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
+    """The calibrated limits (rate, users) that a window refutes, each with how it does.
+
+    A driver that did more than its limit, or served more users on time, has another one: the host
+    was not what it is when that was found.
+    Source: docs/explanation/method.md, "The driver's head-room".
+    """
+    found: dict[tuple[Any, Any], str] = {}
+    shares: dict[tuple[Any, Any], float] = {}
+    for row in rows:
+        limits, asked = _limits(row), head_room(row)
+        told = _refutes(row, asked)
+        share = abs((asked.share or 1.0) - 1)
+        if told is not None and share > shares.get(limits, -1.0):
+            found[limits], shares[limits] = told, share
+    return found
+
+
+def unless_refuted(rows: Sequence[Row]) -> list[Row]:
+    """The rows, without calibrated limits that one of them refutes; `driver_refuted` says how.
+
+    Own: a look-up.
+    """
+    known = refuted(rows)
+    none = {"driver_rate_per_s_max": None, "driver_users_max": None}
+    return [
+        {**row, **none, "driver_refuted": known[limits]} if (limits := _limits(row)) in known
+        else {**row, "driver_refuted": None}
+        for row in rows
+    ]  # fmt: skip
+
+
+def _limits(row: Row) -> tuple[Any, Any]:
+    return row["driver_rate_per_s_max"], row["driver_users_max"]
+
+
+def _refutes(row: Row, asked: HeadRoom) -> str | None:
+    """How a window refutes the limits in its row; None where it does not."""
+    done = row["transactions"]
+    rate_max, users_max = _limits(row)
+    if asked.rate_per_s is not None and rate_max:
+        rate_per_s = done / (row["measure_to_s"] - row["measure_from_s"])
+        if rate_per_s > rate_max:
+            return (
+                f"it did {rate_per_s:,.0f} transactions a second in {row['window_id']}, more than "
+                f"the {rate_max:,.0f} that it was shown to sustain"
+            )
+    if users_max and row["users"] > users_max and done and not is_late(row):
+        return (
+            f"it served {row['users']:,} users in {row['window_id']}, more than the {users_max:,} "
+            "that it was shown to serve"
+        )
+    return None

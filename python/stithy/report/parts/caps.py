@@ -20,7 +20,8 @@ def flaws(context: Context) -> Iterator[str]:
     capped = [(name, cause) for name, cause in found.of if cause.is_cap]
     alike: dict[str, list[str]] = {}
     for name, cause in capped:
-        alike.setdefault(_told(cause, is_open=found.is_open), []).append(name)
+        ahead = name == found.ahead
+        alike.setdefault(_told(cause, ahead=ahead, is_open=found.is_open), []).append(name)
     for told, names in alike.items():
         yield _sentence(found, context.level_unit, names, told)
 
@@ -30,11 +31,13 @@ def _sentence(found: Limits, unit: str, names: list[str], told: str) -> str:
     return f"At {at}, the throughput of {listing(names)} is capped by {told}."
 
 
-def _told(cause: Cause, *, is_open: bool) -> str:
+def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
     asked = is_open and cause.limit == "users"
     who = "the rate that was asked for" if asked else words(cause.limit)
     if cause.windows < cause.windows_all:
         who += f" in {cause.windows} of {plural(cause.windows_all, 'window')}"
+    if ahead and cause.limit != "emulation":
+        return f"{who}: the difference may be larger than it shows"
     if asked or cause.limit in _INSTRUMENTS or not cause.is_storage_result:
         return f"{who}: it is no storage result{_ADVICE.get(cause.limit, '')}"
     if cause.limit != "users" or cause.storage_share is None or cause.storage_share >= 1:

@@ -46,11 +46,27 @@ def sentence(context: Context) -> Told | None:
     if context.manifest is None or not any(each.rate_per_s for _, each in _found(context)):
         return None
     facts = context.manifest.calibration
+    if (because := _shown_otherwise(context)) is not None:
+        return Told(f"The driver's head-room is not proven: {because}.", True)
     if facts is None or facts.rate_per_s_max is None:
         because = facts.missing_because if facts else None
         return Told(f"The driver's head-room is not proven: {because or 'not known why'}.", True)
     little = [(name, each) for name, each in _found(context) if each.is_little]
     return _little(context, little, facts) if little else _enough(context, facts)
+
+
+def _shown_otherwise(context: Context) -> str | None:
+    """What a window showed of the driver that its calibration did not foretell."""
+    windows = context.evidence.windows
+    refuted = (each.row.get("driver_refuted") for each in windows)
+    if (told := next(filter(None, refuted), None)) is not None:
+        return str(told)
+    for window in (each for each in windows if each.valid):
+        limited = context.limited.get(window.id)
+        by = limited.by if limited is not None else None
+        if by is not None and by.rule == "driver" and not head_room(window.row).is_little:
+            return f"{by.says} in {window.id}"
+    return None
 
 
 def _little(context: Context, little: list[tuple[str, HeadRoom]], facts: CalibrationFacts) -> Told:

@@ -5,8 +5,9 @@ from typing import Any
 
 import polars as pl
 
+from stithy.analysis.answers.consistent import causes
 from stithy.analysis.limits.judge import Judged, Limited, rules
-from stithy.analysis.limits.level import Cause, at_level
+from stithy.analysis.limits.level import Cause
 from stithy.report.context import Context
 from stithy.report.drawing.limit_looks import looks
 from stithy.report.tables import PageTable, Show
@@ -61,9 +62,9 @@ def levels(context: Context) -> PageTable:
     rows = []
     for users in evidence.levels:
         row: dict[str, Any] = {"users": users}
+        found = dict(causes(evidence, context.limited, users).of)
         for name in evidence.candidates:
-            mine = [context.limited.get(each.id) for each in evidence.valid_at(name, users)]
-            cause = at_level([each for each in mine if each is not None])
+            cause = found.get(name)
             row[f"by:{name}"] = None if cause is None else _cell(context, cause)
         rows.append(row)
     shows = [Show("users", context.level_name, "count")]

@@ -17,7 +17,8 @@ def window(candidate: str, block: int, nopm: float, users: int = 4) -> Window:
     """A valid window with this throughput and response times to match."""
     row = {
         "window_id": f"w-{candidate}-u{users}-b{block}", "candidate": candidate, "users": users,
-        "block": block, "missing_because": None, "tpm": 2 * nopm, "nopm": nopm,
+        "block": block, "position": 0, "missing_because": None, "tpm": 2 * nopm,
+        "nopm": nopm,
     }  # fmt: skip
     return Window(row, {"all": {"response_p95_s": 1 / nopm, "committed": 5000}}, ())
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from stithy.analysis.answers.findings import Limits, findings
 from stithy.analysis.limits.judge import Limited, judge
 from stithy.analysis.limits.sight import Cpus
 from stithy.analysis.verdict.asked import Asked
@@ -18,6 +19,7 @@ from support.sample_sight import disk, sessions, sight
 CAPPED = judge(sight(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
 FULL = judge(sight(server=Cpus(1, 0.95)))
 ALONE = judge(sight(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), devices=disk()))
+OUTSIDE = judge(sight(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
 LATE = judge(sight(late="the hammer was late"))
 
 
@@ -52,6 +54,26 @@ def test_a_late_driver_makes_no_storage_result(tmp_path: Path) -> None:
         "At 4 users, the throughput of memory is capped by the load driver: it is no storage "
         "result."
     ]
+
+
+def test_a_verdict_refutes_a_limit_that_both_share(tmp_path: Path) -> None:
+    """Who did less could have done more; of the other one nobody knows how much more it could."""
+    shape = Shape(users=(4,), repeat=6)
+    build_run(tmp_path, shape)
+    context = context_of(read_run(tmp_path))
+    context.__dict__["limited"] = {window.id: OUTSIDE for window in context.evidence.windows}
+    assert list(caps.flaws(context)) == [
+        "At 4 users, the throughput of memory is capped by the load driver: the difference may be "
+        "larger than it shows."
+    ]
+    (found,) = [each for each in findings(context.evidence, context.limited)
+                if isinstance(each, Limits)]  # fmt: skip
+    said = {name: (cause.limit, cause.says) for name, cause in found.of}
+    assert said["disk"] == (
+        "unknown",
+        "the load driver seemed to, but memory did more under the same load",
+    )
+    assert said["memory"][0] == "driver"
 
 
 def test_the_rate_of_an_open_loop_is_what_was_asked_for(tmp_path: Path) -> None:

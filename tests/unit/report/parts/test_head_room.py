@@ -47,9 +47,24 @@ def test_little_head_room_weakens_the_answer_with_its_numbers(tmp_path: Path) ->
 
 def test_the_windows_with_little_head_room_are_counted(tmp_path: Path) -> None:
     """The worst one is named."""
-    told = head_room.sentence(context(tmp_path, calibrated(200)))
+    build_run(tmp_path, Shape(users=(13,), repeat=3, calibration=calibrated(700)))
+    told = head_room.sentence(context_of(read_run(tmp_path)))
     assert told is not None
-    assert "in w-memory-u13-b0, and for more than half of it in 3 of 4 windows" in told.text
+    assert "in w-memory-u13-b" in told.text
+    assert "and for more than half of it in 3 of 6 windows" in told.text
+
+
+def test_a_driver_that_did_more_than_its_limit_refutes_it(tmp_path: Path) -> None:
+    """Then head-room is not proven, in any window, and nothing is told to be a share of it."""
+    made = context(tmp_path, calibrated(200))
+    told = head_room.sentence(made)
+    assert told is not None
+    assert told.weakens
+    assert told.text.startswith("The driver's head-room is not proven: it did 5")
+    assert told.text.endswith("in w-memory-u13-b0, more than the 200 that it was shown to sustain.")
+    assert head_room.frame(made)["rate_share"].to_list() == [None] * 4
+    reasons = [reason.flag.value for each in made.evidence.windows for reason in each.reasons]
+    assert not [text for text in reasons if "head-room" in text]
 
 
 @pytest.mark.parametrize("because", ["the study did not ask for it", None])

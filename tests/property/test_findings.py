@@ -1,0 +1,135 @@
+"""Whatever a run measured, its findings never contradict each other."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stithy.analysis.answers.findings import Comparison, Finding, findings
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.limits.judge import Limited, judge
+from stithy.analysis.limits.sight import Cpus
+from stithy.analysis.validity import driving
+from stithy.analysis.validity.head_room import head_room, is_late, unless_refuted
+from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.metrics import ALL
+from stithy.report.context import Context
+from stithy.report.parts import caps
+from stithy.report.parts import head_room as told_head_room
+from stithy.report.parts.answer import sentences
+from stithy.results.manifest import CalibrationFacts
+from support.sample_sight import disk, sessions, sight
+
+USERS = 4
+LENGTH_S = 20.0
+
+share = st.floats(0.0, 1.0)
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Context:
+    """Any run at one level: any rates, any calibration, anything seen of any window."""
+    names = ("sata", "nvme", "tmpfs")[: draw(st.integers(2, 3))]
+    calibrated = draw(st.none() | st.floats(100.0, 100_000.0))
+    rates = {name: draw(st.floats(50.0, 5_000.0)) for name in names}
+    if draw(st.booleans()):  # nearly alike, as candidates often are
+        rates = {name: rates[names[0]] * draw(st.floats(0.9, 1.1)) for name in names}
+    rows = [
+        _row(
+            name, block, rates[name] * draw(st.floats(0.99, 1.01)), calibrated, draw(st.booleans())
+        )
+        for block in range(draw(st.integers(1, 6)))
+        for name in names
+    ]
+    known = unless_refuted(rows)
+    windows = tuple(_window(row) for row in known)
+    seen = {name: _seen(draw) for name in names}
+    limited = {each.id: _limited(each, seen[each.candidate]) for each in windows}
+    facts = CalibrationFacts(connections=USERS, rate_per_s_max=calibrated)
+    return cast(Context, SimpleNamespace(
+        evidence=Evidence(names, (USERS,), windows), limited=limited, level_unit="user",
+        manifest=SimpleNamespace(calibration=facts), load=None,
+    ))  # fmt: skip
+
+
+def _row(
+    name: str, block: int, rate: float, calibrated: float | None, late: bool
+) -> dict[str, Any]:
+    return {
+        "window_id": f"w-{name}-{block}", "candidate": name, "users": USERS, "block": block,
+        "attempt": 0, "position": 0, "tried": False, "missing_because": None, "tpm": 60 * rate,
+        "nopm": 27 * rate, "measure_from_s": 0.0, "measure_to_s": LENGTH_S, "pace": "none",
+        "started_at_s": 0.0, "transactions": round(rate * LENGTH_S), "unserved": 0, "errors": 0,
+        "driver_rate_per_s_max": calibrated, "driver_users_max": None, "service_p50_s": 1e-3,
+        "lateness_p99_s": 0.1 if late and block == 0 else 1e-5,
+    }  # fmt: skip
+
+
+def _window(row: Any) -> Window:
+    done = {"response_p95_s": USERS / row["nopm"], "committed": row["transactions"]}
+    reasons = (driving.driver_late(row), driving.head_room(row))
+    return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
+
+
+def _seen(draw: st.DrawFn) -> dict[str, Any]:
+    """What was seen of a candidate's windows, but for the driver."""
+    paced = draw(st.booleans())
+    groups = {name: draw(share) for name in ("cpu", "device", "log", "locks")}
+    return {
+        "places": USERS, "paced": paced, "under_way": USERS * draw(share) if paced else USERS,
+        "sessions": sessions(60, **groups), "server": Cpus(2, draw(share)),
+        "devices": disk(draw(share)),
+    }  # fmt: skip
+
+
+def _limited(window: Window, seen: dict[str, Any]) -> Limited:
+    late = "the hammer was late" if is_late(window.row) else None
+    made = replace(sight(**seen), window_id=window.id, late=late, head_room=head_room(window.row))
+    return judge(made)
+
+
+def _claims(context: Context, found: tuple[Finding, ...]) -> list[str]:
+    """Every sentence of the first screen that tells of the driver or of limits."""
+    room = told_head_room.sentence(context)
+    texts = [*sentences(found, "user"), *caps.flaws(context)]
+    return [*texts, room.text] if room is not None else texts
+
+
+def _refused(found: tuple[Finding, ...]) -> Iterator[tuple[str, float]]:
+    """Who was shown to do less, and how many times as much the other one did at least."""
+    for each in found:
+        if isinstance(each, Comparison) and each.metric.known.source == "window":
+            low, high = each.effect.low, each.effect.high
+            if each.verdict.call in DIFFERENT and low is not None and high is not None:
+                yield (each.a, low) if low > 1 else (each.b, 1 / high)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(context=runs())
+def test_no_two_sentences_of_a_report_contradict_each_other(context: Context) -> None:
+    """The driver is not both idle and the limit; who did less is not told to be as good as any."""
+    found = findings(context.evidence, context.limited)
+    claims = _claims(context, found)
+    text = " ".join(claims)
+    by_driver = "capped by the load driver" in text or "the load driver limited" in text
+    assert not (by_driver and "The driver used at most" in text)
+    shares = [int(each) for each in re.findall(r"(\d+) % of (?:the rate|what it can do)", text)]
+    assert max(shares, default=0) <= 100
+    rates = [each.row["transactions"] / LENGTH_S for each in context.evidence.windows]
+    facts = context.manifest.calibration if context.manifest else None
+    if facts and facts.rate_per_s_max and max(rates) > facts.rate_per_s_max:
+        assert "head-room is not proven" in text
+        assert "was asked for" not in text
+    for slower, low in _refused(found):
+        for claim in claims:
+            capped = re.search(r"the throughput of (.*?) is capped by (.*)", claim)
+            if capped is None or slower not in capped[1]:
+                continue
+            assert "the load driver" not in capped[2]
+            assert "no storage result" not in capped[2]
+            most = re.search(r"at most ([\d.]+) times as much", capped[2])
+            assert most is None or float(most[1]) >= low - 0.01
