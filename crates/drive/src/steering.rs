@@ -48,6 +48,8 @@ pub struct Steering {
 struct Way {
     /// The counters when gathering began; None: it begins at the next look.
     since: Option<Ended>,
+    /// Those of flushes at that moment, where the kernel counts some of them here as well.
+    flushes_since: Option<Ended>,
     answered: u64,
     given_ns: u64,
     /// Answers are made so much earlier, or later.
@@ -70,14 +72,17 @@ impl Steering {
     /// The transport's time by which an answer is to be made earlier, given that at rest.
     ///
     /// Writes come in bursts too, from the page cache, and the kernel counts how long each waits for those before
-    /// it. Those that somebody waits for come one by one, as reads do: so no more is made up for than with
-    /// reads, where there are any.
+    /// it, on the way to any drive. Those that somebody waits for come one by one, as reads and flushes do: so no
+    /// more is made up for than with these, where there are any.
     pub fn adjusted(&self, operation: Operation, at_rest: Duration) -> Duration {
         let [read, write, flush] = &self.ways;
         let more_ns = match operation {
             Operation::Read => read.more_ns,
-            Operation::Write if read.found.is_some() => write.more_ns.min(read.more_ns),
-            Operation::Write => write.more_ns,
+            Operation::Write => {
+                let singly = [read, flush].into_iter().filter(|way| way.found.is_some());
+                let most_ns = singly.map(|way| way.more_ns).reduce(f64::max);
+                write.more_ns.min(most_ns.unwrap_or(f64::INFINITY))
+            }
             Operation::Flush => flush.more_ns,
             Operation::Discard => 0.0,
         };
@@ -109,8 +114,11 @@ impl Steering {
         match device.read() {
             Ok(ended) => {
                 let beside_ns = self.beside.as_nanos() as f64;
-                let ways = self.ways.iter_mut().zip(ended);
-                ways.for_each(|(way, ended)| way.look(now, ended, beside_ns));
+                let [read, write, flush] = &mut self.ways;
+                let [reads, writes, flushes] = ended;
+                read.look(now, reads, None, beside_ns);
+                write.look(now, writes, Some(flushes), beside_ns);
+                flush.look(now, flushes, None, beside_ns);
             }
             // Counters that cannot be read steer nothing; what was found last stands.
             Err(_) => self.device = None,
@@ -119,14 +127,18 @@ impl Steering {
 }
 
 impl Way {
-    fn look(&mut self, now: Moment, ended: Ended, beside_ns: f64) {
+    /// Looks at the counters of this operation; `flushes` are those of flushes, for writes.
+    fn look(&mut self, now: Moment, ended: Ended, flushes: Option<Ended>, beside_ns: f64) {
         let Some(since) = self.since else {
-            return self.begin(ended);
+            return self.begin(ended, flushes);
         };
-        let requests = ended.requests.saturating_sub(since.requests);
-        let took_ms = ended.took_ms.saturating_sub(since.took_ms);
+        let mut grown = ended.since(since);
+        if let (Some(flushes), Some(then)) = (flushes, self.flushes_since) {
+            grown = without_empty_flushes(grown, flushes.since(then), self.answered);
+        }
+        let Ended { requests, took_ms } = grown;
         if !are_the_same(requests, self.answered) {
-            return self.begin(ended);
+            return self.begin(ended, flushes);
         }
         if took_ms < ENOUGH_MS || requests < ENOUGH_REQUESTS {
             return self.age(now);
@@ -140,7 +152,7 @@ impl Way {
         };
         self.more_ns = (self.more_ns + share * error_ns).clamp(-MOST_NS, MOST_NS);
         self.found = Some(now);
-        self.begin(ended);
+        self.begin(ended, flushes);
     }
 
     fn age(&mut self, now: Moment) {
@@ -149,9 +161,26 @@ impl Way {
         }
     }
 
-    fn begin(&mut self, ended: Ended) {
-        self.since = Some(ended);
+    fn begin(&mut self, ended: Ended, flushes: Option<Ended>) {
+        (self.since, self.flushes_since) = (Some(ended), flushes);
         (self.answered, self.given_ns) = (0, 0);
+    }
+}
+
+/// Writes without the flushes that carry no data: the kernel counts each of these as a write of no sectors, too, which takes as
+/// long. As many are taken out as the drive did not answer as writes.
+/// Source: block/blk-flush.c and blk_account_io_done of Linux.
+fn without_empty_flushes(writes: Ended, flushes: Ended, answered: u64) -> Ended {
+    let empty = writes
+        .requests
+        .saturating_sub(answered)
+        .min(flushes.requests);
+    let took_ms = (flushes.took_ms * empty)
+        .checked_div(flushes.requests)
+        .unwrap_or(0);
+    Ended {
+        requests: writes.requests - empty,
+        took_ms: writes.took_ms.saturating_sub(took_ms),
     }
 }
 
@@ -173,7 +202,7 @@ mod tests {
             requests: before.requests + requests,
             took_ms: before.took_ms + requests * took_us / 1000,
         };
-        way.look(Moment::START, ended, 3_000.0);
+        way.look(Moment::START, ended, None, 3_000.0);
     }
 
     /// Requests that take too long are answered earlier, until they take as long as they are to with what the
@@ -225,7 +254,7 @@ mod tests {
             requests: since.requests + 1000,
             took_ms: since.took_ms + 900,
         };
-        way.look(Moment::START, half, 0.0);
+        way.look(Moment::START, half, None, 0.0);
         assert_eq!(
             (0.0, Some(half)),
             (way.more_ns, way.since),
@@ -233,9 +262,34 @@ mod tests {
         );
     }
 
+    /// Under a database half of the kernel's writes are flushes: the others are steered all the same, by their own time.
+    #[test]
+    fn writes_are_steered_without_the_flushes_among_them() {
+        let mut way = Way::default();
+        let ended = |requests, took_ms| Ended { requests, took_ms };
+        way.begin(ended(0, 0), Some(ended(0, 0)));
+        (way.answered, way.given_ns) = (1000, 1000 * 100_000);
+        // 1000 writes of 140 µs, and 1000 flushes of 50 µs that the kernel counts twice.
+        way.look(Moment::START, ended(2000, 190), Some(ended(1000, 50)), 0.0);
+        assert_eq!(10_000.0, way.more_ns);
+    }
+
+    /// What the drive answered as writes is not taken for flushes, nor more than there were.
+    #[test]
+    fn only_flushes_are_taken_out_of_writes() {
+        let ended = |requests, took_ms| Ended { requests, took_ms };
+        let of = |answered| without_empty_flushes(ended(100, 50), ended(10, 1), answered);
+        assert_eq!(ended(100, 50), of(150));
+        assert_eq!(ended(90, 49), of(0));
+        assert_eq!(
+            ended(7, 3),
+            without_empty_flushes(ended(7, 3), ended(0, 0), 0)
+        );
+    }
+
     /// A burst of writes does not make those fast that come one by one.
     #[test]
-    fn writes_are_steered_no_further_than_reads() {
+    fn writes_are_steered_no_further_than_what_comes_one_by_one() {
         let mut steering = Steering::default();
         let us = Duration::from_micros;
         let write = |steering: &Steering| steering.adjusted(Operation::Write, us(11));
@@ -243,6 +297,8 @@ mod tests {
         assert_eq!(us(101), write(&steering), "nothing is read");
         looked(&mut steering.ways[0], 1000, 105);
         assert_eq!(us(13), write(&steering));
+        looked(&mut steering.ways[2], 1000, 117);
+        assert_eq!(us(16), write(&steering), "flushes take longer than reads");
     }
 
     /// What was found on a busy machine does not stay for an idle one.
@@ -251,10 +307,10 @@ mod tests {
         let mut way = Way::default();
         looked(&mut way, 1000, 177);
         let (since, found_ns) = (way.since.unwrap_or_default(), way.more_ns);
-        way.look(Moment::of_second(1), since, 0.0);
+        way.look(Moment::of_second(1), since, None, 0.0);
         assert_eq!(found_ns, way.more_ns, "it is fresh");
         for tenth in 11..40 {
-            way.look(Moment(tenth * 100_000_000), since, 0.0);
+            way.look(Moment(tenth * 100_000_000), since, None, 0.0);
         }
         assert!(way.more_ns < found_ns / 100.0, "{}", way.more_ns);
     }

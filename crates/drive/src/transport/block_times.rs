@@ -13,6 +13,16 @@ pub struct Ended {
     pub took_ms: u64,
 }
 
+impl Ended {
+    /// What was counted since an earlier reading.
+    pub fn since(self, before: Ended) -> Ended {
+        Ended {
+            requests: self.requests.saturating_sub(before.requests),
+            took_ms: self.took_ms.saturating_sub(before.took_ms),
+        }
+    }
+}
+
 /// The open counters of a device.
 #[derive(Debug)]
 pub struct BlockTimes(File);
