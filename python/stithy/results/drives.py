@@ -14,6 +14,18 @@ Row = dict[str, Any]
 
 LOG_SUFFIX = ".latency.hlog"
 
+PLURALS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "discards"}
+
+TOLERANCE_SHARE = 0.05
+TOLERANCE_S = 10e-6
+"""Own: of the mean time that the profile asks for, the larger of the two. What differs by less is
+within what two copies of one drive differ by."""
+
+
+def tolerance_s(asked_s: float) -> float:
+    """By how much what was delivered may differ from what was asked."""
+    return max(TOLERANCE_SHARE * asked_s, TOLERANCE_S)
+
 
 def read_log(path: Path, from_s: float, until_s: float) -> list[Interval]:
     """What a drive's log tells of a span of Unix time; empty where there is no log.

@@ -103,6 +103,15 @@ class EmulatedProvider:
         ]
         return ", ".join(known) or None
 
+    def asked_times_s(self) -> dict[tuple[str, str], float]:
+        """The medians of 4 KiB, and the flush's time; a drive that spins has flushes alone."""
+        found: dict[tuple[str, str], float] = {}
+        for each in self._profiles.values():
+            facts = each.facts
+            times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
+            found |= {(facts.name, name): s for name, s in times.items() if s is not None}
+        return found
+
     def left_by(self) -> str | None:
         """None: everything is made anew, under names that no run had before."""
         return None

@@ -144,6 +144,13 @@ class Provider(Protocol):
         """
         ...
 
+    def asked_times_s(self) -> Mapping[tuple[str, str], float]:
+        """The times that emulated drives are asked for, by profile and operation, seconds.
+
+        Empty for storage that is there.
+        """
+        ...
+
     def left_by(self) -> str | None:
         """The id of the dead run that left something here, to be cleaned first; None if none."""
         ...

@@ -5,16 +5,10 @@ from typing import Any
 
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
+from stithy.results.drives import PLURALS, tolerance_s
 from stithy.units import format_duration
 
 Row = Mapping[str, Any]
-
-PLURALS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "discards"}
-
-TOLERANCE_SHARE = 0.05
-TOLERANCE_S = 10e-6
-"""Own: of the mean time that the profile asks for, the larger of the two. What differs by less is
-within what two copies of one drive differ by."""
 
 OTHER_SHARE = 1.0
 OTHER_S = 100e-6
@@ -61,7 +55,7 @@ def delivered(rows: Sequence[Row]) -> Reason | None:
     Own: see the constants of this module.
     """
     known = [row for row in _busy(rows) if row["added_mean_s"] is not None]
-    off = [row for row in known if abs(row["added_mean_s"]) > _tolerance_s(row)]
+    off = [row for row in known if abs(row["added_mean_s"]) > tolerance_s(_asked_s(row))]
     if not off:
         return None
     other = [row for row in off if _is_another_drive(row)]
@@ -76,13 +70,9 @@ def _asked_s(row: Row) -> float:
     return float(row["device_mean_s"] - row["added_mean_s"])
 
 
-def _tolerance_s(row: Row) -> float:
-    return max(TOLERANCE_SHARE * _asked_s(row), TOLERANCE_S)
-
-
 def _excess(row: Row) -> float:
     """How far off it is, in tolerances."""
-    return float(abs(row["added_mean_s"]) / _tolerance_s(row))
+    return float(abs(row["added_mean_s"]) / tolerance_s(_asked_s(row)))
 
 
 def _is_another_drive(row: Row) -> bool:

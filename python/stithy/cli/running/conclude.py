@@ -1,7 +1,7 @@
 """The end of `stithy run` and `stithy resume`: the report, what is left, and the exit code."""
 
 from pathlib import Path
-from statistics import stdev
+from statistics import median, stdev
 from typing import TYPE_CHECKING
 
 from stithy.cli.running.judging import Judged, judge
@@ -29,6 +29,7 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
         page, *_ = write_report_of(context, formats_there(outcome.directory))
         found = main_findings(context)
         remember_noise(context)
+        remember_drives(context)
     judged = judge(context, junit)
     _tell_left(outcome)
     if json:
@@ -51,6 +52,31 @@ def remember_noise(context: "Context") -> None:
     answer = question(context.evidence)
     if answer is not None and answer.effect.pairs >= BLOCKS_LEAST:
         keep_noise(str(answer.metric), stdev(answer.effect.logs))
+
+
+def remember_drives(context: "Context") -> None:
+    """Remember by how much emulated drives missed their profiles, for later plans."""
+    import polars as pl
+
+    from stithy.analysis.validity.drives import ANSWERS_MIN
+    from stithy.run.before.earlier import keep_added_s
+
+    profiles = {
+        (each.name, drive.role): drive.profile_name
+        for each in (context.manifest.candidates if context.manifest else ())
+        for drive in each.drives
+    }
+    candidates = {window.id: window.candidate for window in context.evidence.windows}
+    rows = context.run.drives.filter(
+        pl.col("added_mean_s").is_not_null() & (pl.col("answered") >= ANSWERS_MIN)
+    ).select("window_id", "role", "operation", "added_mean_s")
+    found: dict[str, list[float]] = {}
+    for window_id, role, operation, added_s in rows.iter_rows():
+        profile = profiles.get((candidates.get(window_id, ""), role))
+        if profile is not None:
+            found.setdefault(f"{profile} {operation}", []).append(added_s)
+    if found:
+        keep_added_s({key: median(values) for key, values in found.items()})
 
 
 def _measured(directory: Path) -> bool:

@@ -29,7 +29,7 @@ def footer(manifest: Manifest | None) -> str:
 def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
     """The same for the top of the page; None where nothing is emulated.
 
-    `off`: there are windows in which a drive was late or slower than described.
+    `off`: there are windows in which a drive was late or not as described.
     """
     told = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
     if not told:
@@ -37,7 +37,7 @@ def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
     who, text = "they", "are emulated drives: they take the times that their profiles describe"
     if len(told) == 1:
         who, text = "it", "is an emulated drive: it takes the times that its profile describes"
-    but = f", but for what is told under Validity, where {who} took longer" if off else ""
+    but = f", but for what is told under Validity, where {who} took other times" if off else ""
     return f"{listing(told)} {text}{but}."
 
 

@@ -1,5 +1,6 @@
 """What earlier runs on this machine tell: how long steps took beside what had been estimated, how
-many transactions a second their windows did, and how much their blocks varied.
+many transactions a second their windows did, how much their blocks varied, and by how much emulated
+drives missed their profiles.
 
 A convenience, kept beside the register: lost or damaged it costs nothing but worse forecasts.
 """
@@ -47,6 +48,14 @@ def earlier_noise(metric: str) -> Sequence[float]:
     return _noise().get(metric, [])
 
 
+def earlier_added_s() -> Mapping[str, float]:
+    """By how much emulated drives missed their profiles in the last run with each, seconds.
+
+    By profile and operation, such as `generic-nvme flush`; empty as above.
+    """
+    return _read("added_s", float)
+
+
 def _noise() -> dict[str, list[float]]:
     return _read("noise", lambda known: [float(each) for each in known])
 
@@ -68,12 +77,17 @@ def keep_learned(learned: Factors, rates: Mapping[str, float] | None = None) -> 
         known_rates.pop(key, None)
         known_rates[key] = rate
     newest = dict(list(known_rates.items())[-RATES_KEPT:])
-    _write(_longer(earlier_factors(), learned), newest, _noise())
+    _write(factors=_longer(earlier_factors(), learned), rates=newest)
 
 
 def keep_noise(metric: str, noise_share: float) -> None:
     """Add how much the blocks of a run varied; where it cannot be written, it is forgotten."""
-    _write(earlier_factors(), earlier_rates(), _longer(_noise(), {metric: [noise_share]}))
+    _write(noise=_longer(_noise(), {metric: [noise_share]}))
+
+
+def keep_added_s(added_s: Mapping[str, float]) -> None:
+    """Keep by how much drives missed their profiles; if it cannot be written, it is forgotten."""
+    _write(added_s={**earlier_added_s(), **added_s})
 
 
 def _longer(known: Factors, learned: Factors) -> Factors:
@@ -81,8 +95,14 @@ def _longer(known: Factors, learned: Factors) -> Factors:
     return {kind: [*known.get(kind, ()), *learned.get(kind, ())][-KEPT:] for kind in kinds}
 
 
-def _write(factors: Factors, rates: Mapping[str, float], noise: Factors) -> None:
-    told = {"version": VERSION, "factors": factors, "rates": rates, "noise": noise}
+def _write(**changed: Mapping[str, object]) -> None:
+    known = {
+        "factors": earlier_factors(),
+        "rates": earlier_rates(),
+        "noise": _noise(),
+        "added_s": earlier_added_s(),
+    }
+    told = {"version": VERSION, **known, **changed}
     text = json.dumps(told, indent=1)
     with suppress(InfrastructureError):
         write_durably(_path(), text.encode())

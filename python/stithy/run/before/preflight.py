@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from stithy.errors import PreconditionError, Problems, UserError
 from stithy.hosts.checks import load
+from stithy.hosts.checks.drives import FLOOR_S
 from stithy.hosts.checks.room import memory_of
 from stithy.hosts.runner import Command, Runner
 from stithy.hosts.users import ServerUser
@@ -20,14 +21,15 @@ from stithy.plan.answerable import doubtful, unanswerable
 from stithy.plan.cost import space_by_candidate
 from stithy.plan.expand import data_bytes, expand
 from stithy.plan.steps import Plan
+from stithy.results.drives import PLURALS, tolerance_s
 from stithy.results.layout import RunDirectory
-from stithy.run.before.earlier import earlier_rates
+from stithy.run.before.earlier import earlier_added_s, earlier_rates
 from stithy.run.before.equip import Equipped, Tools, clean_leftovers, equip, providers_of
 from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile
 from stithy.study.model import Study
-from stithy.units import format_size
+from stithy.units import format_duration, format_size
 
 RESERVE_BYTES = 64 * 2**20
 """Left free on every file system: other programs write there too."""
@@ -73,6 +75,9 @@ def preflight(
     asked = (file.study, plan.question, earlier_rates())
     problems.found += unanswerable(*asked)
     warnings += doubtful(*asked)
+    warnings += not_delivered(
+        {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
+    )
     return Preflight(equipped, problems, (*warnings, *cautions(file.study, machine)))
 
 
@@ -80,6 +85,31 @@ def _leftovers(providers: Mapping[str, Provider]) -> Iterator[str]:
     for name, provider in providers.items():
         if run_id := provider.left_by():
             yield f"candidate {name} holds what the dead run {run_id} left: a run removes it first"
+
+
+def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
+    """Which drives are likely to take other times here than asked for, by profile and operation.
+
+    By what the last run with each found, or else by the time that any request takes under load.
+    """
+    added_s = earlier_added_s()
+    for profile in dict.fromkeys(name for name, _ in asked):
+        short = []
+        for operation in ("read", "write", "flush"):
+            if (asked_s := asked.get((profile, operation))) is None:
+                continue
+            added = added_s.get(f"{profile} {operation}")
+            likely_s = max(asked_s, FLOOR_S) if added is None else asked_s + added
+            if likely_s - asked_s > tolerance_s(asked_s):
+                times = format_duration(likely_s), format_duration(asked_s)
+                short.append(f"{PLURALS[operation]} about {times[0]} (asked: {times[1]})")
+        if short:
+            yield (
+                f"drive {profile} cannot be delivered on this machine under load: "
+                f"{' and '.join(short)}; the report names the times that the database got. For "
+                "times that are kept, emulate a slower drive: a copy of the profile with longer "
+                "ones (`stithy drive catalogue`); a `scale` keeps them"
+            )
 
 
 def check_candidates(

@@ -92,6 +92,10 @@ class DirectoryProvider:
         except OSError:  # `check` refuses what cannot be read, and says why
             return None
 
+    def asked_times_s(self) -> dict[tuple[str, str], float]:
+        """None: it takes its own."""
+        return {}
+
     def left_by(self) -> str | None:
         """The dead run whose mark is on the directory."""
         mark = read_mark(self.place())

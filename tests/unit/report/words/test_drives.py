@@ -41,7 +41,7 @@ def test_the_answer_and_the_method_tell_what_is_emulated_and_assumed(emulated: P
     """At the top, and with the names of the assumed numbers at the end."""
     assert (
         "disk (sample-ssd at scale 1/8) is an emulated drive: it takes the times that its profile "
-        "describes, but for what is told under Validity, where it took longer."
+        "describes, but for what is told under Validity, where it took other times."
         in emulated.answer.support
     )
     text = html(emulated)
@@ -57,7 +57,7 @@ def test_drives_that_took_their_times_are_told_without_a_but(tmp_path: Path) -> 
     assert one.endswith("it takes the times that its profile describes.")
     both = page_of(tmp_path / "both", disk=0.0, memory=0.02).answer.support[0]
     assert "are emulated drives: they take the times that their profiles describe, but" in both
-    assert both.endswith("told under Validity, where they took longer.")
+    assert both.endswith("told under Validity, where they took other times.")
 
 
 def test_the_candidates_are_shown_with_their_drives(emulated: Page) -> None:

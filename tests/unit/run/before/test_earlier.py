@@ -7,9 +7,11 @@ import pytest
 from stithy.plan.steps import Cost, Plan, Step
 from stithy.run.before.earlier import (
     KEPT,
+    earlier_added_s,
     earlier_factors,
     earlier_noise,
     earlier_rates,
+    keep_added_s,
     keep_learned,
     keep_noise,
 )
@@ -84,3 +86,13 @@ def test_noise_is_kept_by_metric_beside_times_and_rates(state: Path) -> None:
     assert (earlier_factors(), earlier_rates()) == ({"check": [2.0]}, {"disk": 500.0})
     (state / "durations.json").write_text("{")
     assert earlier_noise("nopm") == []
+
+
+def test_the_last_run_tells_how_drives_missed_their_profiles() -> None:
+    """By profile and operation; what else is known stays."""
+    keep_learned({"check": [2.0]})
+    keep_added_s({"generic-nvme flush": 32e-6, "generic-nvme read": -5e-6})
+    keep_added_s({"generic-nvme flush": 20e-6})
+    keep_noise("p95", 0.1)
+    assert earlier_added_s() == {"generic-nvme flush": 20e-6, "generic-nvme read": -5e-6}
+    assert earlier_factors()["check"] == [2.0]

@@ -15,6 +15,7 @@ from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
 from stithy.plan.null import nulled
 from stithy.results.layout import RunDirectory
+from stithy.run.before.earlier import keep_added_s
 from stithy.run.before.preflight import (
     Preflight,
     cautions,
@@ -22,6 +23,7 @@ from stithy.run.before.preflight import (
     check_directory,
     check_room,
     memory_available_bytes,
+    not_delivered,
     preflight,
 )
 from stithy.run.events import Event, Note
@@ -185,3 +187,21 @@ def test_a_run_warns_of_a_busy_machine_before_it_starts(tmp_path: Path) -> None:
     context = start_run(study, tmp_path / "out", Stop(), heard.append, tools)
     context.register.close(remove=True)
     assert [each for each in heard if isinstance(each, Note) and "cargo (7)" in each.text]
+
+
+NVME = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
+
+
+def test_times_that_no_drive_keeps_here_are_told_before_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the least that any request takes under load, until a run knows better."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path))
+    [told] = not_delivered(NVME)
+    assert "drive nvme cannot be delivered" in told
+    assert "writes about 50 µs (asked: 21 µs) and flushes about 50 µs (asked: 15 µs)" in told
+    assert "reads" not in told
+    keep_added_s({"nvme read": 3e-6, "nvme write": 4e-6, "nvme flush": 32e-6})
+    [told] = not_delivered(NVME)
+    assert "under load: flushes about 47 µs (asked: 15 µs);" in told
+    assert list(not_delivered({("sata", "flush"): 40e-6})) == []
