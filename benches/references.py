@@ -59,7 +59,7 @@ CALLS = (
     Call(
         "new-order",
         10,
-        """SELECT order_id, total FROM new_order(
+        """SELECT order_id, total, brand_lines FROM new_order(
             :warehouse, :district, :number, now(), 1::smallint,
             ARRAY(SELECT :number + 3000 * n FROM generate_series(0, 9) n),
             array_fill(:warehouse::integer, ARRAY[10]), array_fill(5::smallint, ARRAY[10]),
@@ -68,7 +68,7 @@ CALLS = (
     Call(
         "payment",
         10,
-        """SELECT customer_id, balance FROM payment(
+        """SELECT * FROM payment(
             :warehouse, :district, :warehouse, :district, :number, NULL, 12.34, now())""",
     ),
     Call("order-status", 1, "SELECT * FROM order_status(:warehouse, :district, :number, NULL)"),

@@ -6,7 +6,7 @@ use stithy_hammer::workload::order_entry::habit::{Habit, Reach};
 use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
 use stithy_hammer::workload::order_entry::random::NurandConstants;
-use stithy_hammer::workload::order_entry::way::Way;
+use stithy_hammer::workload::order_entry::way::{Shown, Way};
 use stithy_measure::Outcome;
 use stithy_wire::Profile;
 
@@ -54,18 +54,43 @@ fn inputs() -> Vec<Input> {
     inputs
 }
 
-/// Does all inputs one after the other; gives how each ended.
-async fn act(url: &str, procedures: bool) -> Vec<Outcome> {
+/// What one user is shown: how it ended and which lines are of a brand, and of a payment the addresses.
+type Screen = (Shown, Vec<Vec<u8>>);
+
+/// Does all inputs one after the other; gives what is shown of each.
+async fn act(url: &str, procedures: bool) -> Vec<Screen> {
     let target = Target::parse(url).unwrap();
     let mut session = Session::open(&target, &[]).await.unwrap();
     let way = Way::prepare(&mut session, procedures).await.unwrap();
-    let mut outcomes = Vec::new();
+    let mut screens = Vec::new();
     for (date_us, input) in (850_000_000_000_000..).zip(inputs()) {
-        outcomes.push(way.act(&mut session, &input, date_us).await.unwrap());
+        let shown = way.act(&mut session, &input, date_us).await.unwrap();
         assert!(!session.in_transaction());
+        let addresses = match input {
+            Input::Payment(_) => addresses(&session, procedures),
+            _ => Vec::new(),
+        };
+        screens.push((shown, addresses));
     }
     session.close().await;
-    outcomes
+    screens
+}
+
+/// Those of customer, district and warehouse, five parts each, from the answers to a payment.
+fn addresses(session: &Session, procedures: bool) -> Vec<Vec<u8>> {
+    // A procedure gives one row, plain SQL one of each table; number and balance come first.
+    let places: Vec<(u16, usize)> = match procedures {
+        true => (2..17).map(|column| (0, column)).collect(),
+        false => [(0, 1), (1, 0), (2, 0)]
+            .into_iter()
+            .flat_map(|(row, first)| (first..first + 5).map(move |column| (row, column)))
+            .collect(),
+    };
+    let part = |(row, column)| {
+        let row = session.answer().first(row).expect("a row of each table");
+        row.bytes(column).expect("no part is null").to_vec()
+    };
+    places.into_iter().map(part).collect()
 }
 
 /// Rows and a sum over their texts, of every table.
@@ -80,16 +105,22 @@ fn fingerprints(instance: &Instance, url: &str) -> Vec<String> {
     TABLES.split(' ').map(of).collect()
 }
 
-/// The same seeded transactions through both ways: the same outcomes, the same rows, and all
-/// conditions hold.
+/// The same seeded transactions through both ways: the same outcomes, brands and addresses, the same
+/// rows, and all conditions hold.
 #[tokio::test]
 async fn procedures_and_plain_sql_leave_the_same_rows() {
     let instance = support::shared();
     let copy = || instance.loaded_database_of(WAREHOUSES);
     let (first, second) = (copy(), copy());
-    let outcomes = act(&first, true).await;
-    assert_eq!(outcomes, act(&second, false).await);
-    assert!(outcomes.contains(&Outcome::RolledBack));
+    let screens = act(&first, true).await;
+    assert_eq!(screens, act(&second, false).await);
+    let some = |holds: fn(&Screen) -> bool| screens.iter().any(holds);
+    assert!(some(|(shown, _)| shown.outcome == Outcome::RolledBack));
+    assert!(some(|(shown, _)| shown.brand_lines != 0));
+    assert!(some(|(_, addresses)| addresses
+        .iter()
+        .all(|part| !part.is_empty())
+        && addresses.len() == 15));
     assert_eq!(
         fingerprints(instance, &first),
         fingerprints(instance, &second)
@@ -127,5 +158,46 @@ async fn an_item_ordered_three_times_is_taken_three_times() {
     // 15 - 3 = 12; 12 is below 5 + 10, so 12 - 5 + 91 = 98; 98 - 10 = 88.
     let stock = "SELECT s_quantity, s_ytd, s_order_cnt, s_remote_cnt FROM stock WHERE s_i_id = 77";
     assert_eq!("88|18|3|0", instance.sql_at(&url, stock));
+    instance.drop_database(&url);
+}
+
+/// A line is of a brand where item and stock both say so, in both ways; the lines of an item that is
+/// ordered twice are both.
+#[tokio::test]
+async fn an_order_says_which_lines_are_of_a_brand() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    let says = |table, column, id, text| {
+        let sql = format!("UPDATE {table} SET {column}_data = '{text}' WHERE {column}_i_id = {id}");
+        instance.sql_at(&url, &sql.replace("i_i_id", "i_id"));
+    };
+    for (id, item, stock) in [
+        (5, "an ORIGINAL one", "ORIGINAL"),
+        (6, "ORIGINAL", "ORIGINA"),
+        (7, "original", "say ORIGINAL"),
+        (8, "ORIGINAL", "xORIGINALx"),
+    ] {
+        says("item", "i", id, item);
+        says("stock", "s", id, stock);
+    }
+    let lines = [5, 6, 7, 8, 8].map(|i_id| Line {
+        supply_w_id: 1,
+        i_id,
+        quantity: 1,
+    });
+    let order = Input::NewOrder(NewOrder {
+        district: District { w_id: 1, d_id: 1 },
+        c_id: 1,
+        lines: lines.into_iter().collect(),
+        unused_item: false,
+    });
+    for procedures in [true, false] {
+        let target = Target::parse(&url).unwrap();
+        let mut session = Session::open(&target, &[]).await.unwrap();
+        let way = Way::prepare(&mut session, procedures).await.unwrap();
+        let shown = way.act(&mut session, &order, 1).await.unwrap();
+        assert_eq!(0b11001, shown.brand_lines, "{procedures}");
+        session.close().await;
+    }
     instance.drop_database(&url);
 }

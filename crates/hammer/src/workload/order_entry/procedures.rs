@@ -3,6 +3,7 @@
 use stithy_measure::Outcome;
 
 use super::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
+use super::way::Shown;
 use crate::client::postgresql::{Params, Session, SessionError, Statement};
 
 /// Each procedure's SQL, created after loading.
@@ -16,8 +17,8 @@ pub const PROCEDURES: &[&str] = &[
 
 /// The calls, in the order of [`Procedures`]' fields.
 const CALLS: &[&str] = &[
-    "SELECT order_id, total FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-    "SELECT customer_id, balance FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
+    "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
     "SELECT * FROM order_status($1, $2, $3, $4)",
     "SELECT delivery($1, $2, $3)",
     "SELECT stock_level($1, $2, $3)",
@@ -58,7 +59,7 @@ impl Procedures {
         session: &mut Session,
         input: &Input,
         date_us: i64,
-    ) -> Result<Outcome, SessionError> {
+    ) -> Result<Shown, SessionError> {
         match input {
             Input::NewOrder(order) if order.unused_item => {
                 return self.new_order_to_roll_back(session, order, date_us).await;
@@ -69,8 +70,14 @@ impl Procedures {
             Input::Delivery(delivery) => self.queue_delivery(session, *delivery, date_us),
             Input::StockLevel(question) => self.queue_stock_level(session, *question),
         }
-        session.exchange().await?;
-        Ok(Outcome::Committed)
+        let answer = session.exchange().await?;
+        let mut shown = Shown::from(Outcome::Committed);
+        if let Input::NewOrder(_) = input {
+            let brands = answer.first(0).and_then(|row| row.integer(2));
+            let brands = brands.and_then(|brands| u16::try_from(brands).ok());
+            shown.brand_lines = brands.ok_or(SessionError::Unexpected("an order has no lines"))?;
+        }
+        Ok(shown)
     }
 
     /// The order is entered in full; the server's answer that an item is unused leads to the rollback.
@@ -79,14 +86,14 @@ impl Procedures {
         session: &mut Session,
         order: &NewOrder,
         date_us: i64,
-    ) -> Result<Outcome, SessionError> {
+    ) -> Result<Shown, SessionError> {
         session.queue(self.begin, |_| {});
         self.queue_new_order(session, order, date_us);
         let answer = session.exchange().await?;
         let order_id = answer.first(1).and_then(|row| row.integer(0));
         session.roll_back().await?;
         match order_id {
-            None => Ok(Outcome::RolledBack),
+            None => Ok(Outcome::RolledBack.into()),
             Some(_) => Err(SessionError::Unexpected(
                 "an item that must be unused is in use",
             )),

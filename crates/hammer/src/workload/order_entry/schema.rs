@@ -12,8 +12,8 @@ pub const META: &str = include_str!("sql/postgresql/tables/stithy_meta.sql");
 /// The name of that table.
 pub const META_TABLE: &str = "stithy_meta";
 /// Version of tables and rules of population; 1: the first; 2: `stithy_meta` tells the shape of the
-/// text.
-pub const SCHEMA_VERSION: i32 = 2;
+/// text; 3: procedures give brands and addresses.
+pub const SCHEMA_VERSION: i32 = 3;
 
 /// The statements of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]

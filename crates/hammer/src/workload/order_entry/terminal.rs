@@ -122,6 +122,7 @@ impl Script for Terminal {
         }
         let entry = self.note_sent(input, date_us)?;
         let result = self.way.act(session, input, date_us).await;
+        let result = result.map(|shown| shown.outcome);
         if let Input::NewOrder(_) = input {
             match &result {
                 Ok(outcome) => self

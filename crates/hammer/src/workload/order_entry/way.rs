@@ -7,6 +7,25 @@ use super::plain::Plain;
 use super::procedures::Procedures;
 use crate::client::postgresql::{Session, SessionError};
 
+/// What a user is shown of a transaction that came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Of a new order that was entered, its lines of a brand, the first as the lowest bit; the others
+    /// are generic (clause 2.4.2.2).
+    pub brand_lines: u16,
+}
+
+impl From<Outcome> for Shown {
+    fn from(outcome: Outcome) -> Self {
+        Shown {
+            outcome,
+            brand_lines: 0,
+        }
+    }
+}
+
 /// The prepared statements of one session, in one of two ways that leave the same rows.
 #[derive(Debug, Clone)]
 pub enum Way {
@@ -34,7 +53,7 @@ impl Way {
         session: &mut Session,
         input: &Input,
         date_us: i64,
-    ) -> Result<Outcome, SessionError> {
+    ) -> Result<Shown, SessionError> {
         match self {
             Way::Procedures(way) => way.act(session, input, date_us).await,
             Way::Plain(way) => way.act(session, input, date_us).await,

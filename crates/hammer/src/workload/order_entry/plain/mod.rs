@@ -13,6 +13,7 @@ mod step;
 use stithy_measure::Outcome;
 
 use super::input::{Customer, District, Input, StockLevel};
+use super::way::Shown;
 use crate::client::postgresql::{Params, Session, SessionError, Statement};
 use step::{Step, STEPS};
 
@@ -36,14 +37,15 @@ impl Plain {
         session: &mut Session,
         input: &Input,
         date_us: i64,
-    ) -> Result<Outcome, SessionError> {
-        match input {
-            Input::NewOrder(order) => self.new_order(session, order, date_us).await,
+    ) -> Result<Shown, SessionError> {
+        let outcome = match input {
+            Input::NewOrder(order) => return self.new_order(session, order, date_us).await,
             Input::Payment(payment) => self.payment(session, payment, date_us).await,
             Input::OrderStatus(question) => self.order_status(session, question).await,
             Input::Delivery(delivery) => self.delivery(session, *delivery, date_us).await,
             Input::StockLevel(question) => self.stock_level(session, *question).await,
-        }
+        };
+        outcome.map(Shown::from)
     }
 
     fn queue(&self, session: &mut Session, step: Step, write: impl FnOnce(&mut Params<'_>)) {

@@ -3,6 +3,7 @@
 use stithy_measure::Outcome;
 
 use super::super::input::NewOrder;
+use super::super::way::Shown;
 use super::step::Step;
 use super::{put_district, Plain};
 use crate::client::postgresql::{Session, SessionError};
@@ -10,9 +11,19 @@ use crate::client::postgresql::{Session, SessionError};
 /// What the first batch learned.
 struct Taken {
     o_id: i32,
-    /// Of each line: amount and text of the district; None where an item is unused.
-    lines: Option<Vec<(u32, Vec<u8>)>>,
+    /// None where an item is unused.
+    lines: Option<Vec<TakenLine>>,
 }
+
+struct TakenLine {
+    amount_cents: u32,
+    /// The text of the district.
+    dist_info: Vec<u8>,
+    /// Whether the texts of item and stock both say [`ORIGINAL`].
+    brand: bool,
+}
+
+const ORIGINAL: &[u8] = b"ORIGINAL";
 
 /// Places of the answers in the first batch: begin, number, rates, then price and stock a line.
 const NUMBER_AT: u16 = 1;
@@ -24,21 +35,23 @@ impl Plain {
         session: &mut Session,
         order: &NewOrder,
         date_us: i64,
-    ) -> Result<Outcome, SessionError> {
+    ) -> Result<Shown, SessionError> {
         self.queue_taking(session, order);
         session.exchange().await?;
         let taken = read_taken(session, order)?;
         let Some(lines) = taken.lines else {
             session.roll_back().await?;
-            return Ok(Outcome::RolledBack);
+            return Ok(Outcome::RolledBack.into());
         };
         self.queue_order(session, order, taken.o_id, date_us);
-        for (number, (amount_cents, dist_info)) in (0..).zip(&lines) {
-            self.queue_line(session, order, taken.o_id, number, *amount_cents, dist_info);
+        let mut shown = Shown::from(Outcome::Committed);
+        for (number, line) in (0..).zip(&lines) {
+            self.queue_line(session, order, taken.o_id, number, line);
+            shown.brand_lines |= u16::from(line.brand) << number;
         }
         self.queue_bare(session, Step::Commit);
         session.exchange().await?;
-        Ok(Outcome::Committed)
+        Ok(shown)
     }
 
     fn queue_taking(&self, session: &mut Session, order: &NewOrder) {
@@ -83,8 +96,7 @@ impl Plain {
         order: &NewOrder,
         o_id: i32,
         number: usize,
-        amount_cents: u32,
-        dist_info: &[u8],
+        taken: &TakenLine,
     ) {
         let line = order.lines[number];
         self.queue(session, Step::WriteLine, |params| {
@@ -94,10 +106,14 @@ impl Plain {
             params.int4(line.i_id);
             params.int4(line.supply_w_id);
             params.int2(line.quantity);
-            params.cents(amount_cents);
-            params.text(dist_info);
+            params.cents(taken.amount_cents);
+            params.text(&taken.dist_info);
         });
     }
+}
+
+fn says_original(text: &[u8]) -> bool {
+    text.windows(ORIGINAL.len()).any(|part| part == ORIGINAL)
 }
 
 fn read_taken(session: &Session, order: &NewOrder) -> Result<Taken, SessionError> {
@@ -108,11 +124,13 @@ fn read_taken(session: &Session, order: &NewOrder) -> Result<Taken, SessionError
         .step_by(2)
         .zip(order.lines.iter())
         .map(|(at, line)| {
-            let price_cents = answer.first(at)?.cents(0)?;
-            let dist_info = answer.first(at + 1)?.bytes(0)?;
-            let amount_cents =
-                u32::try_from(price_cents).ok()? * line.quantity.unsigned_abs() as u32;
-            Some((amount_cents, dist_info.to_vec()))
+            let (item, stock) = (answer.first(at)?, answer.first(at + 1)?);
+            let price_cents = u32::try_from(item.cents(0)?).ok()?;
+            Some(TakenLine {
+                amount_cents: price_cents * u32::from(line.quantity.unsigned_abs()),
+                dist_info: stock.bytes(0)?.to_vec(),
+                brand: says_original(stock.bytes(1)?) && says_original(item.bytes(1)?),
+            })
         });
     Ok(Taken {
         o_id: o_id.ok_or(SessionError::Unexpected("a district is missing"))?,

@@ -42,7 +42,10 @@ pub(super) const STEPS: [(Step, &str); 23] = [
         "SELECT c_discount, w_tax FROM customer, warehouse \
          WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 AND w_id = $1",
     ),
-    (Step::Price, "SELECT i_price FROM item WHERE i_id = $1"),
+    (
+        Step::Price,
+        "SELECT i_price, i_data FROM item WHERE i_id = $1",
+    ),
     (
         Step::TakeStock,
         "UPDATE stock SET s_quantity = CASE WHEN s_quantity >= $3::smallint + 10 \
@@ -54,7 +57,7 @@ pub(super) const STEPS: [(Step, &str); 23] = [
          WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 \
          WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 \
          WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 \
-         ELSE s_dist_10 END",
+         ELSE s_dist_10 END, s_data",
     ),
     (
         Step::WriteOrder,
@@ -88,15 +91,18 @@ pub(super) const STEPS: [(Step, &str); 23] = [
          c_data = CASE c_credit WHEN 'BC' THEN left(concat_ws(' ', c_id, c_d_id, c_w_id, \
          $6::smallint, $5::integer, $4::numeric) || ' | ' || c_data, 500) \
          ELSE c_data END \
-         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 RETURNING c_balance",
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 \
+         RETURNING c_balance, c_street_1, c_street_2, c_city, c_state, c_zip",
     ),
     (
         Step::PayDistrict,
-        "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2",
+        "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2 \
+         RETURNING d_street_1, d_street_2, d_city, d_state, d_zip",
     ),
     (
         Step::PayWarehouse,
-        "UPDATE warehouse SET w_ytd = w_ytd + $2 WHERE w_id = $1",
+        "UPDATE warehouse SET w_ytd = w_ytd + $2 WHERE w_id = $1 \
+         RETURNING w_street_1, w_street_2, w_city, w_state, w_zip",
     ),
     (
         Step::WriteHistory,

@@ -2,12 +2,14 @@
 -- warehouse and item, so that two orders take the locks on stock in the same order.
 -- A pass holds every item at most once: an item that is ordered twice is in pass 0 and in pass 1, as
 -- one UPDATE changes a row only once.
+-- A line is of a brand where the texts of item and stock both say ORIGINAL, else generic: bit n - 1 of
+-- brand_lines is set where line n is of a brand.
 -- An unused item leaves order_id null, and the caller rolls back; p_unused says that it is ready to.
 CREATE OR REPLACE FUNCTION new_order(
     p_w_id integer, p_d_id smallint, p_c_id integer, p_entry_d timestamptz, p_all_local smallint,
     p_items integer[], p_supplies integer[], p_quantities smallint[],
     p_passes smallint[], p_last_pass smallint, p_unused boolean,
-    OUT order_id integer, OUT total numeric
+    OUT order_id integer, OUT total numeric, OUT brand_lines integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
     lines smallint := cardinality(p_items);
@@ -17,6 +19,7 @@ DECLARE
     d_rate numeric;
     pass_lines smallint;
     pass_amount numeric;
+    pass_brands integer;
     amount numeric := 0;
 BEGIN
     UPDATE district SET d_next_o_id = d_next_o_id + 1
@@ -32,6 +35,7 @@ BEGIN
 
     INSERT INTO new_order (no_w_id, no_o_id, no_d_id) VALUES (p_w_id, order_id, p_d_id);
 
+    brand_lines := 0;
     FOR this_pass IN 0..p_last_pass LOOP
         WITH taken AS (
             UPDATE stock
@@ -50,18 +54,22 @@ BEGIN
                       CASE p_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03
                                   WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06
                                   WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09
-                                  ELSE s_dist_10 END AS dist_info
+                                  ELSE s_dist_10 END AS dist_info,
+                      CASE WHEN s_data LIKE '%ORIGINAL%' AND i_data LIKE '%ORIGINAL%'
+                           THEN 1 << (line.number::integer - 1) ELSE 0 END AS brand
         ), written AS (
             INSERT INTO order_line (ol_w_id, ol_o_id, ol_i_id, ol_supply_w_id, ol_d_id, ol_number,
                                     ol_quantity, ol_amount, ol_dist_info)
             SELECT p_w_id, order_id, taken.item, taken.supply, p_d_id, taken.number, taken.quantity,
                    taken.amount, taken.dist_info
               FROM taken
-            RETURNING ol_amount
         )
-        SELECT count(*), coalesce(sum(ol_amount), 0) INTO pass_lines, pass_amount FROM written;
+        SELECT count(*), coalesce(sum(taken.amount), 0), coalesce(bit_or(brand), 0)
+          INTO pass_lines, pass_amount, pass_brands
+          FROM taken;
         found_lines := found_lines + pass_lines;
         amount := amount + pass_amount;
+        brand_lines := brand_lines | pass_brands;
     END LOOP;
 
     IF found_lines < lines THEN
