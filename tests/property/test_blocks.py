@@ -1,12 +1,10 @@
 """Whatever the levels, candidates, seed and question: blocks are whole, a tail may be spared."""
 
-from collections import Counter
-from itertools import combinations, groupby
+from itertools import groupby
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stithy.plan.again import again
 from stithy.plan.cost import certain
 from stithy.plan.expand import expand
 from stithy.plan.steps import WindowPlan
@@ -91,22 +89,3 @@ def test_the_same_study_has_the_same_order_and_each_level_has_its_blocks(
         if study.load.repeat is None and question is not None and users == question.users:
             count = question.blocks_most
         assert blocks == set(range(count))
-
-
-@settings(deadline=None)  # how long a plan takes is not what is tested
-@given(studies(), st.booleans())
-def test_wherever_a_level_ends_after_an_even_number_of_blocks_no_order_was_more_often(
-    study: Study, null: bool
-) -> None:
-    """Of any two candidates; a second attempt at a block has its order, and changes nothing."""
-    steps = expand(study, null=null).steps
-    windows = [step.window for step in steps if step.kind == "window" and step.window]
-    for users in study.load.users:
-        before: Counter[tuple[str, str]] = Counter()
-        at_level = [window for window in windows if window.users == users]
-        for index, block in groupby(at_level, lambda window: window.block):
-            order = tuple(block)
-            assert [each.candidate for each in again(order)] == [e.candidate for e in order]
-            before.update(combinations((each.candidate for each in order), 2))
-            if index % 2:
-                assert all(before[a, b] == before[b, a] for a, b in before)

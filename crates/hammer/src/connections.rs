@@ -110,6 +110,7 @@ fn settings(isolation: Isolation) -> Vec<Setting> {
     let level = match isolation {
         Isolation::ReadCommitted => "read committed",
         Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
     };
     let mut settings = SETTINGS.to_vec();
     settings.push(("default_transaction_isolation", level));

@@ -75,6 +75,7 @@ impl<S: Script> Attendant<S> {
                 due: arrival.due,
                 started: arrival.started,
                 attended: free_since,
+                answered: None,
             };
             match serve(&mut self.script, begun, &self.pool, &self.record).await {
                 Some(done) => free_since = done,

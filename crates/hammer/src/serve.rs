@@ -9,6 +9,10 @@ use crate::pool::{Held, Pool};
 use crate::record::Record;
 use crate::script::Script;
 
+/// After so many conflicts a transaction is given up, as an error: at a warehouse that a hundred users
+/// share chance brings so many once in twenty thousand transactions.
+const RETRIES_MAX: u64 = 1_000;
+
 /// A drawn transaction that may begin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Begun {
@@ -20,6 +24,8 @@ pub(crate) struct Begun {
     pub(crate) started: Moment,
     /// Since when there is somebody to do it.
     pub(crate) attended: Moment,
+    /// When its user went on, who does not wait for it; None for a user who waits until it is done.
+    pub(crate) answered: Option<Moment>,
 }
 
 /// A transaction that may be given up: for want of a connection, or because answers are no longer
@@ -79,6 +85,7 @@ pub(crate) async fn serve<S: Script>(
             connected,
             sent: ended.sent,
             done: ended.done,
+            answered: begun.answered.unwrap_or(ended.done),
         },
     });
     return_connection(held, &ended, pool, record);
@@ -98,7 +105,7 @@ fn return_connection(mut held: Box<Held>, ended: &Ended, pool: &Arc<Pool>, recor
     pool.give_back(held);
 }
 
-/// Tries the drawn transaction until it ends in another way than by a conflict.
+/// Tries the drawn transaction until it ends in another way than by a conflict, or in too many of them.
 async fn act<S: Script>(
     script: &mut S,
     session: &mut Session,
@@ -121,7 +128,7 @@ async fn act<S: Script>(
             Ok(outcome) => return ended(outcome, false),
             Err(error) => error,
         };
-        let retryable = is_retryable(&error);
+        let retryable = is_retryable(&error) && retries < RETRIES_MAX;
         if !retryable {
             record.add_error(&error);
         }

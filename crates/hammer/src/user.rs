@@ -38,6 +38,7 @@ impl<S: Script> User<S> {
                 due,
                 started,
                 attended: started,
+                answered: None,
             };
             let Some(done) = self.act(begun).await else {
                 return;
@@ -55,8 +56,13 @@ impl<S: Script> User<S> {
         match &self.queue {
             Some(queue) if queue.kind == begun.kind => {
                 let script = self.script.clone();
+                let answered = self.record.now();
+                let begun = Begun {
+                    answered: Some(answered),
+                    ..begun
+                };
                 queue.waiting.put_last(Deferred { script, begun });
-                Some(begun.started)
+                Some(answered)
             }
             _ => serve(&mut self.script, begun, &self.pool, &self.record).await,
         }

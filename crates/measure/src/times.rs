@@ -6,7 +6,8 @@ use crate::{Moment, Outcome};
 
 /// When one transaction was due, began, could have and had its connection, was sent and was answered.
 ///
-/// `due ≤ started ≤ ready ≤ connected ≤ sent ≤ done`. With retries, `sent` is that of the last attempt and the
+/// `due ≤ started ≤ ready ≤ connected ≤ sent ≤ done`; `answered` is `done`, or the moment of queueing
+/// where a transaction is deferred. With retries, `sent` is that of the last attempt and the
 /// others are those of the first. Source: docs/explanation/method.md, "Four instants".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
@@ -22,12 +23,14 @@ pub struct Times {
     pub sent: Moment,
     /// When the last answer was there.
     pub done: Moment,
+    /// When the user could go on.
+    pub answered: Moment,
 }
 
 impl Times {
-    /// What the user feels: due to done, retries and all waiting included.
+    /// What the user feels: due to answered, retries and all waiting for it included.
     pub fn response(&self) -> Duration {
-        self.done.since(self.due)
+        self.answered.since(self.due)
     }
 
     /// What the database took for the last attempt: sent to done.

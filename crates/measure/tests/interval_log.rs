@@ -60,6 +60,7 @@ fn second(times_us: &[(usize, u64)]) -> Interval {
             connected: due,
             sent: due,
             done,
+            answered: done,
         };
         let sample = Sample {
             kind: *kind,

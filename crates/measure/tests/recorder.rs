@@ -38,6 +38,7 @@ fn sample(draws: &mut Draws) -> Sample {
             connected: started,
             sent,
             done,
+            answered: done,
         },
     }
 }
@@ -55,6 +56,7 @@ fn at(kind: usize, done_s: f64) -> Sample {
             connected: done,
             sent: done,
             done,
+            answered: done,
         },
     }
 }
@@ -102,7 +104,7 @@ fn values_from_a_microsecond_to_minutes_are_kept_to_three_digits() {
         let mut interval = Interval::new(&[true; 1]);
         let mut sample = at(0, 1.0);
         sample.times.due = Moment(0);
-        sample.times.done = Moment(time_us * 1000);
+        sample.times.answered = Moment(time_us * 1000);
         interval.record(&sample);
         let shown = percentiles(&interval.types[0].response).p50_s.unwrap() * 1e6;
         let error = (shown - time_us as f64).abs() / time_us as f64;
@@ -223,8 +225,13 @@ fn the_four_stretches_of_a_transaction_are_apart() {
         connected: Moment(8_000),
         sent: Moment(15_000),
         done: Moment(31_000),
+        answered: Moment(31_000),
     };
     let us = Duration::from_micros;
     assert_eq!((us(30), us(16)), (times.response(), times.service()));
     assert_eq!((us(3), us(4)), (times.late(), times.pool_wait()));
+    // A deferred transaction is answered when it is queued.
+    let answered = times.started;
+    let deferred = Times { answered, ..times };
+    assert_eq!((us(2), us(16)), (deferred.response(), deferred.service()));
 }

@@ -79,10 +79,12 @@ pub enum Profile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Row locks decide.
+    /// Row locks decide: less than the specification asks for.
     ReadCommitted,
     /// Snapshots; conflicts are retried.
     RepeatableRead,
+    /// As if one after the other; conflicts are retried.
+    Serializable,
 }
 
 /// What the generated text is like.

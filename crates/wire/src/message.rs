@@ -237,7 +237,8 @@ pub struct TransactionTotal {
     pub errors: u64,
     /// Repeated after a serialization failure or deadlock.
     pub retries: u64,
-    /// From the moment the user meant to act to the answer, retries included.
+    /// From the moment the user meant to act to the answer, retries included; of a deferred delivery to
+    /// the moment it was queued.
     pub response: Percentiles,
     /// From sending the last attempt to the answer.
     pub service: Percentiles,

@@ -77,8 +77,7 @@ def plan(
     planned = mended(expand(file.study, null=null), forecast)
     tried = mended_steps(trial(file.study, planned), forecast)
     asked = planned.question
-    metric = str(parse_quantity(asked.metric)) if asked else ""
-    noise = earlier_noise(metric, file.study.load.duration_s)
+    noise = earlier_noise(str(parse_quantity(asked.metric))) if asked else ()
     expected = outlook(asked, len(file.study.candidates), noise, planned.seed)
     directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
     checked = before.preflight(file, directory, token_hex(6), tools, clean=False)

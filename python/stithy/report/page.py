@@ -42,6 +42,7 @@ from stithy.report.parts import (
     page_tables,
     reasons,
     searches,
+    specified,
     thresholds,
     verdicts,
 )
@@ -215,6 +216,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         order=orders.sentence(page.context),
         short=driving.short_windows(page.context.load),
         loop=driving.paragraph(page.context.load),
+        specified=" ".join(specified.sentences(page.context)),
         head_room=head_room.sentence(page.context),
         machine=canaries.sentence(page.context),
         canary_floors=canaries.floors(),

@@ -46,6 +46,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "rate_per_s": "transactions due in a second of an open loop",
         "arrivals": "how these are spread",
         "connections": "connections that users share",
+        "delivery": "whether users waited for deliveries",
         "users_per_warehouse": "users at home in a warehouse",
         "touch_percent": "share of the warehouses that users reach",
         "procedures": "whether transactions are procedures in the server",

@@ -153,7 +153,8 @@ class WorkloadFacts(_Facts):
 class LoadFacts(_Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
-    `connections` None is one for each user, `users_per_warehouse` None binds nobody.
+    `connections` None is one for each user, `users_per_warehouse` None binds nobody. `delivery` is
+    `awaited` or `deferred`; None, of an older run, is deferred with keyed pace.
     """
 
     users: tuple[Level, ...]
@@ -162,6 +163,7 @@ class LoadFacts(_Facts):
     rate_per_s: Positive | None = None
     arrivals: str | None = None
     connections: Level | None = None
+    delivery: str | None = None
     users_per_warehouse: Level | None = None
     touch_percent: Percent = 100
     profile: str = "specification"
@@ -173,6 +175,11 @@ class LoadFacts(_Facts):
     isolation: str
     error_limit: Count
     ledger: bool = False
+
+    @property
+    def deferred_delivery(self) -> bool:
+        """Whether users left deliveries to be done behind their backs."""
+        return self.delivery == "deferred" or (self.delivery is None and self.pace == "keyed")
 
 
 class CalibrationFacts(_Facts):
@@ -334,6 +341,7 @@ def comparability(
         "rate_per_s": load.rate_per_s,
         "arrivals": load.arrivals,
         "connections": load.connections,
+        "delivery": "deferred" if load.deferred_delivery else "awaited",
         "users_per_warehouse": load.users_per_warehouse,
         "touch_percent": load.touch_percent,
         "profile": load.profile,

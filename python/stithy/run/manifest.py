@@ -151,6 +151,7 @@ class ManifestFile:
             rate_per_s=load.rate_per_s,
             arrivals=None if load.rate_per_s is None else load.arrivals,
             connections=load.connections,
+            delivery="deferred" if load.deferred_delivery else "awaited",
             users_per_warehouse=load.home_users,
             touch_percent=load.touch_percent,
             profile=load.profile,

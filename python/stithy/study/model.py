@@ -197,6 +197,7 @@ class Study(BaseModel):
             profile=load.profile,
             warehouses=self.workload.warehouses,
             find_most=search.users_most if search else None,
+            delivery=load.delivery,
         )
         found = [*conflicts(asked), *self._unknown_transaction()]
         refuse(each._replace(loc=("load", *each.loc)) for each in found)

@@ -152,6 +152,19 @@ class Load(BaseModel):
         description="How the transactions of a `rate` follow each other.",
         examples=["constant"],
     )
+    delivery: Annotated[
+        Literal["awaited", "deferred"] | None,
+        WithJsonSchema({"type": "string", "enum": ["awaited", "deferred"]}),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "`deferred` with keyed pace, else `awaited`"},
+        description=(
+            "Whether users wait for deliveries. `deferred`, as specified: a delivery is queued and "
+            "its user answered at once. Its response time is that of queueing; its execution is "
+            "timed apart, as service time and as wait in the queue."
+        ),
+        examples=["deferred"],
+    )
     users_per_warehouse: Annotated[int | None, Field(ge=1, le=USERS_MAX), _number(USERS_MAX)] = (
         Field(
             default=None,
@@ -221,9 +234,13 @@ class Load(BaseModel):
         description="Transactions as procedures in the server; false: as plain prepared SQL.",
         examples=[False],
     )
-    isolation: Literal["read-committed", "repeatable-read"] = Field(
+    isolation: Literal["read-committed", "repeatable-read", "serializable"] = Field(
         default="read-committed",
-        description="Transaction isolation.",
+        description=(
+            "Transaction isolation. The specification asks for `repeatable-read` or "
+            "`serializable`, in which transactions that conflict are repeated. `read-committed` is "
+            "less, and what most applications use."
+        ),
         examples=["repeatable-read"],
     )
     ledger: bool = Field(
@@ -289,6 +306,11 @@ class Load(BaseModel):
     def pauses(self) -> bool:
         """Whether users wait between two transactions."""
         return self.rate_per_s is None and self.pace.kind != "none"
+
+    @property
+    def deferred_delivery(self) -> bool:
+        """Whether users leave deliveries to be done behind their backs."""
+        return self.delivery == "deferred" or self.pace.kind == "keyed"
 
     @property
     def users_max(self) -> int:

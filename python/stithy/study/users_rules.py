@@ -35,6 +35,7 @@ class Asked:
     profile: ProfileName
     warehouses: int
     find_most: int | None = None
+    delivery: Literal["awaited", "deferred"] | None = None
 
     @property
     def users_max(self) -> int:
@@ -81,6 +82,13 @@ def _open_loop(asked: Asked) -> Iterator[Wrong]:
             asked.rate_per_s,
             ("rate",),
         )
+    if asked.delivery == "deferred":
+        yield Wrong(
+            "deferred deliveries in an open loop",
+            "leave it out: at a rate nobody waits for an answer",
+            asked.delivery,
+            ("delivery",),
+        )
     if asked.users_per_warehouse is not None and "users_per_warehouse" in asked.given:
         yield Wrong(
             "homes in an open loop",
@@ -105,9 +113,16 @@ def _closed_loop(asked: Asked) -> Iterator[Wrong]:
             None,
             ("arrivals",),
         )
-    most = asked.users_max
-    # Deferred deliveries, which come with keyed pace, need connections beside the users' own.
-    if asked.connections is not None and asked.connections > most and not asked.keyed:
+    if asked.keyed and asked.delivery == "awaited":
+        yield Wrong(
+            "users with keyed pace who wait for deliveries",
+            "leave it out: the specified waits go with deferred deliveries",
+            asked.delivery,
+            ("delivery",),
+        )
+    most, deferred = asked.users_max, asked.keyed or asked.delivery == "deferred"
+    # Deferred deliveries need connections beside the users' own.
+    if asked.connections is not None and asked.connections > most and not deferred:
         yield Wrong(
             "more connections than users",
             f"at most {most}, because a user has one transaction at a time; or leave it out",

@@ -73,6 +73,7 @@ class Isolation(StrEnum):
 
     READ_COMMITTED = "read-committed"
     REPEATABLE_READ = "repeatable-read"
+    SERIALIZABLE = "serializable"
 
 
 class WorkloadSize(Wire):

@@ -152,9 +152,9 @@ class Percentiles(Wire):
 class TransactionTotal(Wire):
     """One transaction type over the measurement, ramp-up apart.
 
-    `response` counts from the moment the user meant to act, retries included; `service` from
-    sending the last attempt. `pool_wait` is the wait for a connection, or in the queue of deferred
-    deliveries; None where a type never waits.
+    `response` counts from the moment the user meant to act, retries included, of a deferred
+    delivery until it is queued; `service` counts from sending the last attempt. `pool_wait` is the
+    wait for a connection, or in the queue of deferred deliveries; None where a type never waits.
     """
 
     name: str

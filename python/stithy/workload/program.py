@@ -36,8 +36,8 @@ class RunRequest:
     """One window of load, as the hammer needs it.
 
     `connections` None gives each user its own, `users_per_warehouse` None binds nobody,
-    `warehouses_touched` None touches all. Deliveries are deferred with keyed pace and with no
-    other. `hlog_stem` None writes no latency logs, `ledger` None no ledger.
+    `warehouses_touched` None touches all. `hlog_stem` None writes no latency logs, `ledger` None
+    no ledger.
     """
 
     seed: int
@@ -46,6 +46,7 @@ class RunRequest:
     duration_s: float
     connections: int | None = None
     pace: Pace = BACK_TO_BACK
+    deferred_delivery: bool = False
     profile: Profile = Profile.SPECIFICATION
     users_per_warehouse: int | None = None
     warehouses_touched: int | None = None

@@ -22,18 +22,25 @@ class Reach:
 
 
 def loop(
-    pace: str, think_s: float | None, rate_per_s: float | None, arrivals: str | None = None
+    pace: str,
+    think_s: float | None,
+    rate_per_s: float | None,
+    arrivals: str | None = None,
+    *,
+    deferred: bool = False,
 ) -> str:
-    """Kind of loop and pace: `closed loop, think 2 s`, `open loop, 500/s Poisson`."""
+    """Kind of loop and pace: `closed loop, think 2 s`, `open loop, 500/s Poisson`.
+
+    `deferred` are the deliveries, which they are with keyed pace anyway.
+    """
     if rate_per_s is not None:
         law = {"poisson": " Poisson", "constant": " at constant intervals"}.get(arrivals or "", "")
         return f"open loop, {format_rate(rate_per_s)}{law}"
+    behind = ", deliveries deferred" if deferred or pace == "keyed" else ""
     if pace == "think" and think_s is not None:
-        return f"closed loop, think {format_duration(think_s)}"
-    return {
-        "none": "closed loop, back to back",
-        "keyed": "closed loop, keyed as specified, deliveries deferred",
-    }.get(pace, f"closed loop, pace {pace}")
+        return f"closed loop, think {format_duration(think_s)}{behind}"
+    words = {"none": "back to back", "keyed": "keyed as specified"}
+    return f"closed loop, {words.get(pace, f'pace {pace}')}{behind}"
 
 
 def pool(connections: int | None, *, is_open: bool = False) -> str:

@@ -47,6 +47,8 @@ class Workload:
     log_bytes_per_transaction: int
     load_s_per_warehouse: float
     provenance: str
+    deviations: str
+    nopm_per_warehouse_max: float | None = None
 
     @property
     def shares(self) -> Mapping[str, float]:

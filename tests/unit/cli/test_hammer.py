@@ -184,6 +184,19 @@ def test_the_pace_of_a_run_is_said_as_in_a_study(
     assert (job.users_per_warehouse, job.deferred_delivery) == (10 if keyed else None, keyed)
 
 
+def test_deliveries_may_be_deferred_at_every_pace_of_a_closed_loop(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a study; what was done says so."""
+    runner = answering(monkeypatch, examples("started", "run-summary"))
+    words = "--warehouses 10 --pace think:2s --delivery deferred"
+    assert app.run(["hammer", "run", URL, *words.split()]) == 0
+    job = runner.jobs[0]
+    assert isinstance(job, RunJob)
+    assert job.deferred_delivery
+    assert "closed loop, think 2 s, deliveries deferred" in capsys.readouterr().out
+
+
 POOLED = (
     "--users 15000 --connections 64 --pace keyed --users-per-warehouse 5000 --touch 30% "
     "--warehouses 10"

@@ -16,6 +16,16 @@ BAD = [
         "`load.users`: levels that would all be the same",
         "keep one",
     ),
+    (
+        ["rate: 5/s", "delivery: deferred"],
+        "`load.delivery`: deferred deliveries in an open loop",
+        "leave it out",
+    ),
+    (
+        ["pace: keyed", "delivery: awaited"],
+        "`load.delivery`: users with keyed pace who wait",
+        "leave it out",
+    ),
     (["arrivals: constant"], "`load.arrivals`: arrivals without a rate", "add `rate`"),
     (["connections: 5"], "`load.connections`: more connections than users: 5", "at most 4"),
     (["profile: hammerdb", "pace: keyed"], "`load.profile`: HammerDB's mix with", "without waits"),
@@ -49,6 +59,9 @@ GOOD = [
     ["pace: keyed", "connections: 50"],
     ["pace: keyed", "users_per_warehouse: 2"],
     ["connections: 2"],
+    ["delivery: deferred", "connections: 5"],
+    ["rate: 5/s", "delivery: awaited"],
+    ["isolation: serializable"],
 ]
 
 

@@ -77,11 +77,12 @@ def test_a_run_gathers_seconds_and_warnings() -> None:
 
 
 @pytest.mark.parametrize(("pace", "deferred"), [(Keyed(), True), (Think(mean_s=2), False)])
-def test_deliveries_are_deferred_with_keyed_pace(pace: Pace, deferred: bool) -> None:
-    """And with no other; the pool and what is in reach are passed on."""
+def test_a_request_is_passed_on(pace: Pace, deferred: bool) -> None:
+    """When users act, whether they wait for deliveries, the pool, what is in reach."""
     driver, runner = hammer("started", "run-summary")
     request = RunRequest(
         seed=1, users=13, ramp_up_s=5, duration_s=20, connections=4, pace=pace,
+        deferred_delivery=deferred,
         profile=Profile.HAMMERDB, users_per_warehouse=10, warehouses_touched=2,
     )  # fmt: skip
     driver.run(SIZE, request)

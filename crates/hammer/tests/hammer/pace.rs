@@ -132,6 +132,15 @@ async fn deferred_deliveries_are_done_behind_the_users() {
             transaction.name
         );
         assert!(transaction.committed > 0, "{}", transaction.name);
+        // Who leaves a delivery is answered at once, whatever its execution takes.
+        let (response, service) = (&transaction.response, &transaction.service);
+        assert_eq!(response.count, service.count, "{}", transaction.name);
+        assert_eq!(
+            deferred,
+            response.p50_s < service.p50_s,
+            "{}: {response:?}, {service:?}",
+            transaction.name
+        );
     }
     assert_all_conditions_hold(&url, 1).await;
     instance.drop_database(&url);

@@ -101,17 +101,19 @@ async fn the_seconds_of_a_run_add_up_to_its_summary() {
     instance.drop_database(&url);
 }
 
-/// With snapshots, users of one warehouse conflict, in both ways of doing transactions: conflicts are retried and counted, no error is
-/// left, and the conditions hold.
+/// In an isolation as specified, users of one warehouse conflict, in both ways of doing transactions:
+/// conflicts are retried and counted, no error is left, and the conditions hold.
 #[tokio::test]
-async fn conflicts_of_repeatable_read_are_retried_and_counted() {
+async fn conflicts_of_isolation_as_specified_are_retried_and_counted() {
     let instance = support::shared();
     let url = instance.loaded_database();
-    for procedures in [true, false] {
+    let levels = [Isolation::RepeatableRead, Isolation::Serializable];
+    let ways = levels.map(|level| [(level, true), (level, false)]);
+    for (isolation, procedures) in ways.into_iter().flatten() {
         let job = RunJob {
-            isolation: Isolation::RepeatableRead,
+            isolation,
             procedures,
-            ..jobs::run(&url, 1, 8, 3.0)
+            ..jobs::run(&url, 1, 8, 2.0)
         };
         let (_, summary) = run(job, |_| ()).await;
         let retries: u64 = summary.transactions.iter().map(|t| t.retries).sum();
@@ -119,6 +121,34 @@ async fn conflicts_of_repeatable_read_are_retried_and_counted() {
         assert_orders_agree(&summary.order_numbers);
         assert_all_conditions_hold(&url, 1).await;
     }
+    instance.drop_database(&url);
+}
+
+/// A transaction that conflicts again and again is given up as an error, which names the conflict.
+#[tokio::test]
+async fn endless_conflicts_are_given_up_as_errors() {
+    let instance = support::shared();
+    let url = instance.loaded_database();
+    instance.sql_at(
+        &url,
+        "CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN RAISE EXCEPTION 'always' USING ERRCODE = '40001'; END $$; \
+         CREATE TRIGGER conflict BEFORE INSERT ON history \
+         FOR EACH ROW EXECUTE FUNCTION conflict()",
+    );
+    let job = RunJob {
+        isolation: Isolation::Serializable,
+        ..jobs::run(&url, 1, 1, 20.0)
+    };
+    let (_, summary) = run(job, |_| ()).await;
+    let [error] = &summary.errors[..] else {
+        panic!("no error: {summary:?}");
+    };
+    assert_eq!((Some("40001"), 1), (error.sqlstate.as_deref(), error.count));
+    assert!(
+        !summary.complete && summary.rollbacks >= 1_000,
+        "{summary:?}"
+    );
     instance.drop_database(&url);
 }
 

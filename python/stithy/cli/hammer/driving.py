@@ -43,6 +43,13 @@ class Driving:
         Literal["poisson", "constant"] | None,
         Parameter(help="How those of a rate follow each other; default: poisson."),
     ] = None
+    delivery: Annotated[
+        Literal["awaited", "deferred"] | None,
+        Parameter(
+            help="Whether users wait for deliveries; default: deferred with keyed pace, else "
+            "awaited."
+        ),
+    ] = None
     users_per_warehouse: Annotated[
         int | None,
         Parameter(help="Users at home in each warehouse; default: 10 with keyed pace, else none."),
@@ -76,6 +83,7 @@ def driven_so(request: "RunRequest", driving: Driving, warehouses: int) -> "RunR
         touch_percent=touch,
         profile=driving.profile,
         warehouses=warehouses,
+        delivery=driving.delivery,
     )
     for wrong in conflicts(asked):
         raise _refusal(wrong)
@@ -84,6 +92,7 @@ def driven_so(request: "RunRequest", driving: Driving, warehouses: int) -> "RunR
         request,
         connections=driving.connections,
         pace=pace,
+        deferred_delivery=keyed or driving.delivery == "deferred",
         profile=Profile(driving.profile),
         users_per_warehouse=asked.users_per_warehouse,
         warehouses_touched=None if reached == warehouses else reached,

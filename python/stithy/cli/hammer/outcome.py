@@ -161,7 +161,7 @@ def _who(asked: "RunRequest") -> str:
     think_s = pace.mean_s if isinstance(pace, Think) else None
     rate_per_s = pace.per_s if isinstance(pace, Rate) else None
     arrivals = str(pace.arrivals) if isinstance(pace, Rate) else None
-    parts = [words.loop(pace.kind, think_s, rate_per_s, arrivals)]
+    parts = [words.loop(pace.kind, think_s, rate_per_s, arrivals, deferred=asked.deferred_delivery)]
     if asked.users_per_warehouse is not None:
         parts.append(f"{asked.users_per_warehouse:,} at home in each warehouse")
     count = (asked.connections or asked.users) if is_open else asked.users

@@ -28,7 +28,7 @@ def run(
     ramp_up: str = "5s",
     duration: str = "20s",
     plain_sql: Annotated[bool, On] = False,
-    isolation: Literal["read-committed", "repeatable-read"] = "read-committed",
+    isolation: Literal["read-committed", "repeatable-read", "serializable"] = "read-committed",
     error_limit: int = 100,
     hlog: Path | None = None,
     ledger: Path | None = None,
@@ -60,7 +60,7 @@ def run(
     plain_sql
         Send plain prepared SQL instead of calling the server-side procedures.
     isolation
-        Transaction isolation.
+        Transaction isolation. The specification asks for repeatable-read or serializable.
     error_limit
         Unexpected errors of the database after which the run is given up.
     hlog

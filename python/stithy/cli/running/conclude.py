@@ -50,8 +50,8 @@ def remember_noise(context: "Context") -> None:
     from stithy.run.before.earlier import keep_noise
 
     answer = question(context.evidence)
-    if answer is not None and answer.effect.pairs >= BLOCKS_LEAST and context.load is not None:
-        keep_noise(str(answer.metric), context.load.duration_s, stdev(answer.effect.logs))
+    if answer is not None and answer.effect.pairs >= BLOCKS_LEAST:
+        keep_noise(str(answer.metric), stdev(answer.effect.logs))
 
 
 def remember_drives(context: "Context") -> None:

@@ -133,7 +133,10 @@ def _users(study: Study) -> str:
     """How the users act, in a line."""
     load = study.load
     is_open = load.rate_per_s is not None
-    loop = words.loop(load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals)
+    loop = words.loop(
+        load.pace.kind, load.pace.think_s, load.rate_per_s, load.arrivals,
+        deferred=load.deferred_delivery,
+    )  # fmt: skip
     pool = words.pool(load.connections, is_open=is_open)
     return f"{loop[0].upper()}{loop[1:]}, {pool}, {words.profile(load.profile)}"
 

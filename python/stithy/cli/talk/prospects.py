@@ -26,10 +26,6 @@ SHOWN = {
 """The columns, and what they count."""
 
 
-MARGIN_MOST_SHARE = 0.2
-"""Own: nobody would call so large a difference none."""
-
-
 @dataclass(frozen=True)
 class Outlook:
     """The answers to expect; `noise_runs` is of how many runs the noise is known, 0 if assumed.
@@ -88,24 +84,18 @@ def as_text(known: Outlook) -> str:
         share = known.prospects[0].shares[Call.EQUIVALENT]
         lines.append(
             f"Equal candidates are found equivalent in {_percent(share)} of them. For "
-            f"{_percent(LIKELY_SHARE)}, {_mended(known.margin_needed)}."
+            f"{_percent(LIKELY_SHARE)}, allow more blocks, or a margin of "
+            f"{_percent(known.margin_needed)}."
         )
     return "\n".join(lines)
-
-
-def _mended(margin_share: float) -> str:
-    if margin_share > MARGIN_MOST_SHARE:
-        return "measure on a quieter machine, in longer windows and more blocks"
-    return f"allow more blocks, or a margin of {_percent(margin_share)}"
 
 
 def _noise(known: Outlook) -> str:
     text = f"block noise {_percent(known.noise_share)}"
     if not known.noise_runs:
-        return f"{text}\n(assumed: no earlier run on this machine had windows as long)"
-    count = known.noise_runs
-    whose = "that of an earlier run" if count == 1 else f"the median of {count} earlier runs"
-    return f"{text}\n({whose} on this machine, with windows as long)"
+        return f"{text}\n(assumed: no earlier run on this machine measured it)"
+    runs = "an earlier run" if known.noise_runs == 1 else f"{known.noise_runs} earlier runs"
+    return f"{text}\n(the median of {runs} on this machine)"
 
 
 def _percent(share: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from stithy.report.page import Page
-from stithy.report.parts import candidates, orders
+from stithy.report.parts import candidates, orders, specified
 from stithy.report.parts.page_tables import WORDS
 from stithy.report.tables import PageTable
 from stithy.report.words.markdown import bullets, code, escaped, table
@@ -54,7 +54,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield from _captioned(page.tables[name])
     yield from _captioned(_invalid(page.tables["reasons-gathered"]))
     yield from _repeat(page)
-    yield escaped(provenance(manifest))
+    yield escaped(" ".join((provenance(manifest), *specified.sentences(context))))
 
 
 def _captioned(each: PageTable) -> Iterator[str]:

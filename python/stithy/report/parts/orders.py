@@ -77,11 +77,6 @@ def _came_first(answer: Compared, known: Position) -> str:
 
 def _told(answer: Compared, known: Position) -> str:
     if known.ratio is None or known.low is None or known.high is None:
-        if known.a_first in (0, len(known.b_later)):
-            return (
-                "All valid blocks have the same order, so what the position in a block does cannot "
-                "be told from what the candidates do."
-            )
         return (
             "Whether the position in a block matters is not tested: that takes "
             f"{EACH_ORDER_LEAST} blocks of each order."

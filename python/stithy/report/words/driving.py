@@ -30,15 +30,18 @@ def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
 
 
 def said(load: LoadFacts | None) -> str:
-    """Loop and pace, connections, mix and keys, in one clause for every footer."""
+    """Loop and pace, connections, mix and keys, isolation, in one clause for every footer."""
     if load is None:
         return "How users acted is not recorded"
     is_open = load.rate_per_s is not None
-    loop = words.loop(load.pace, load.think_s, load.rate_per_s, load.arrivals)
+    loop = words.loop(
+        load.pace, load.think_s, load.rate_per_s, load.arrivals, deferred=load.deferred_delivery
+    )
     parts = [
         loop[0].upper() + loop[1:],
         words.pool(load.connections, is_open=is_open),
         words.profile(load.profile),
+        load.isolation.replace("-", " "),
     ]
     if load.touch_percent < 100:
         parts.insert(2, f"{load.touch_percent} % of the warehouses in reach")

@@ -18,8 +18,7 @@ from stithy.results.files import write_durably
 T = TypeVar("T")
 
 VERSION = 1
-"""1: factors by kind of step, and noise by metric and length of window, oldest first; rates by
-level, newest last."""
+"""1: factors by kind of step and noise by metric, oldest first; rates by level, newest last."""
 
 KEPT = 40
 """Numbers a kind or metric: some runs, so that a machine that was changed is known again soon."""
@@ -41,17 +40,12 @@ def earlier_rates() -> Mapping[str, float]:
     return _read("rates", float)
 
 
-def earlier_noise(metric: str, window_s: float) -> Sequence[float]:
+def earlier_noise(metric: str) -> Sequence[float]:
     """How much blocks varied by this metric in each earlier run, oldest first; empty as above.
 
-    The standard deviation of a block's log ratio, in windows of just this length: longer ones vary
-    less, by a factor that nobody knows.
+    The standard deviation of a block's log ratio.
     """
-    return _noise().get(_noise_key(metric, window_s), [])
-
-
-def _noise_key(metric: str, window_s: float) -> str:
-    return f"{metric} in {window_s:g} s"
+    return _noise().get(metric, [])
 
 
 def earlier_added_s() -> Mapping[str, float]:
@@ -86,10 +80,9 @@ def keep_learned(learned: Factors, rates: Mapping[str, float] | None = None) -> 
     _write(factors=_longer(earlier_factors(), learned), rates=newest)
 
 
-def keep_noise(metric: str, window_s: float, noise_share: float) -> None:
+def keep_noise(metric: str, noise_share: float) -> None:
     """Add how much the blocks of a run varied; where it cannot be written, it is forgotten."""
-    learned = {_noise_key(metric, window_s): [noise_share]}
-    _write(noise=_longer(_noise(), learned))
+    _write(noise=_longer(_noise(), {metric: [noise_share]}))
 
 
 def keep_added_s(added_s: Mapping[str, float]) -> None:

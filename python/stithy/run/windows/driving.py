@@ -29,6 +29,7 @@ def request_of(study: Study, window: WindowPlan, directory: WindowDirectory) -> 
         duration_s=window.duration_s,
         connections=load.connections,
         pace=pace_of(load),
+        deferred_delivery=load.deferred_delivery,
         profile=Profile(load.profile),
         users_per_warehouse=load.home_users,
         warehouses_touched=load.reach(study.workload.warehouses),

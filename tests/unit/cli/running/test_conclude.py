@@ -28,4 +28,4 @@ def test_how_much_blocks_varied_is_remembered_where_there_were_enough(
         name: [w["nopm"] for w in windows if w["candidate"] == name] for name in ("disk", "memory")
     }
     logs = [math.log(b / a) for a, b in zip(of["disk"], of["memory"], strict=True)]
-    assert earlier_noise("nopm", 2) == pytest.approx([stdev(logs)])
+    assert earlier_noise("nopm") == pytest.approx([stdev(logs)])

@@ -33,21 +33,29 @@ def made(root: Path, shape: Shape) -> tuple[Page, str]:
 
 
 SAID: list[tuple[dict[str, Any], str]] = [
-    ({}, "Closed loop, back to back, a connection each, specified mix and keys"),
+    ({}, "Closed loop, back to back, a connection each, specified mix and keys, read committed"),
     (
         {"pace": "keyed", "connections": 64},
         "Closed loop, keyed as specified, deliveries deferred, over 64 connections, specified mix "
-        "and keys",
+        "and keys, read committed",
     ),
     (
         {"pace": "think", "think_s": 2.0, "touch_percent": 30},
         "Closed loop, think 2 s, a connection each, 30 % of the warehouses in reach, specified mix "
-        "and keys",
+        "and keys, read committed",
     ),
-    (OPEN, "Open loop, 500/s Poisson, users are connections, specified mix and keys"),
+    (
+        OPEN,
+        "Open loop, 500/s Poisson, users are connections, specified mix and keys, read committed",
+    ),
     (
         {"profile": "hammerdb"},
-        f"Closed loop, back to back, a connection each, {HAMMERDB}",
+        f"Closed loop, back to back, a connection each, {HAMMERDB}, read committed",
+    ),
+    (
+        {"pace": "think", "think_s": 2.0, "delivery": "deferred", "isolation": "repeatable-read"},
+        "Closed loop, think 2 s, deliveries deferred, a connection each, specified mix and keys, "
+        "repeatable read",
     ),
 ]
 

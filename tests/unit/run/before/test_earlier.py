@@ -75,18 +75,17 @@ def test_a_plan_shows_what_is_expected_and_keeps_its_bounds() -> None:
         assert step.cost == Cost(2.0 * factor, bound_s, 0, 0)
 
 
-def test_noise_is_kept_by_metric_and_length_beside_times_and_rates(state: Path) -> None:
+def test_noise_is_kept_by_metric_beside_times_and_rates(state: Path) -> None:
     """Each run adds one number; none takes anything of the others."""
-    assert earlier_noise("nopm", 60) == []
-    keep_noise("nopm", 60.0, 0.01)
+    assert earlier_noise("nopm") == []
+    keep_noise("nopm", 0.01)
     keep_learned({"check": [2.0]}, {"disk": 500.0})
-    keep_noise("nopm", 60.0, 0.03)
-    keep_noise("p95", 60.0, 0.2)
-    assert (earlier_noise("nopm", 60), earlier_noise("p95", 60)) == ([0.01, 0.03], [0.2])
+    keep_noise("nopm", 0.03)
+    keep_noise("p95", 0.2)
+    assert (earlier_noise("nopm"), earlier_noise("p95")) == ([0.01, 0.03], [0.2])
     assert (earlier_factors(), earlier_rates()) == ({"check": [2.0]}, {"disk": 500.0})
-    assert earlier_noise("nopm", 15) == []
     (state / "durations.json").write_text("{")
-    assert earlier_noise("nopm", 60) == []
+    assert earlier_noise("nopm") == []
 
 
 def test_the_last_run_tells_how_drives_missed_their_profiles() -> None:
@@ -94,6 +93,6 @@ def test_the_last_run_tells_how_drives_missed_their_profiles() -> None:
     keep_learned({"check": [2.0]})
     keep_added_s({"generic-nvme flush": 32e-6, "generic-nvme read": -5e-6})
     keep_added_s({"generic-nvme flush": 20e-6})
-    keep_noise("p95", 60.0, 0.1)
+    keep_noise("p95", 0.1)
     assert earlier_added_s() == {"generic-nvme flush": 20e-6, "generic-nvme read": -5e-6}
     assert earlier_factors()["check"] == [2.0]
