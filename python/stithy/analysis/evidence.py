@@ -31,6 +31,7 @@ class Window:
     """One window: its row, its transactions by type (`all` included), the reasons beside it.
 
     `laws` are the identities that were tried on it; `steady` is None where it has no numbers.
+    `taken_share`: what others took of CPUs or disks meanwhile; None where nobody counted.
     """
 
     row: Row
@@ -38,6 +39,7 @@ class Window:
     reasons: tuple[Reason, ...]
     laws: tuple[Identity, ...] = ()
     steady: Steadiness | None = None
+    taken_share: float | None = None
 
     @property
     def id(self) -> str:

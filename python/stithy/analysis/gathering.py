@@ -11,6 +11,7 @@ from stithy.analysis.validity.canary import judged
 from stithy.analysis.validity.head_room import unless_refuted
 from stithy.analysis.validity.identities import check
 from stithy.analysis.validity.judge import judge
+from stithy.analysis.validity.surroundings import taken_share
 from stithy.analysis.validity.watching import Watched, watched, watched_of
 from stithy.analysis.values.series import Sampled
 from stithy.metrics import ALL
@@ -87,7 +88,8 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
     )
-    return Window(row, by_type, reasons, laws, steady)
+    around, watched = tables.around.get(name), tables.watched.get(name, Watched())
+    return Window(row, by_type, reasons, laws, steady, taken_share(around, watched))
 
 
 def _block_of(row: Row) -> tuple[int, ...]:

@@ -21,8 +21,9 @@ ALIGN: tuple[Align, ...] = (
 NOTE = """\
 ~: not distinguishable, at 5 % over all rows together (Welch, adjusted by Holm); n: valid windows.
 A change is that of the geometric means over windows; percentiles are of all windows together.
-Intervals are of each row by itself. They know the scatter within the runs, and not what drifted
-between them: candidates are compared more surely within one study, in blocks."""
+Intervals are of each row by itself. They know the scatter within the runs, and of what drifted
+between them as much as baseline checks and windows saw: candidates are compared more surely within
+one study, in blocks."""
 
 
 def compare(
@@ -94,7 +95,7 @@ def quantity_asked(text: str) -> "Quantity":
 
 
 def _as_text(pair: "Pair") -> str:
-    from stithy.report.between import cells, flaws
+    from stithy.report.between import cells, flaws, machine
 
     lines = [
         *(f"differs, and is ignored: {each}" for each in pair.ignored),
@@ -104,6 +105,7 @@ def _as_text(pair: "Pair") -> str:
             for each in (pair.base, pair.other)
             for text in flaws(each, str(each.run.directory.root))
         ),
+        *machine(pair),
     ]
     header = ("metric", "candidate", "users", *pair.names, "change", "95 % interval", "n")
     rows = [cells(row) for row in pair.rows]
@@ -111,10 +113,13 @@ def _as_text(pair: "Pair") -> str:
 
 
 def _as_json(pair: "Pair") -> dict[str, object]:
+    from stithy.report.between import machine
+
     return {
         "other": str(pair.other.run.directory.root),
         "ignored": [asdict(each) for each in pair.ignored],
         "told": [asdict(each) for each in pair.told],
+        "machine": machine(pair),
         "durability_given_up": {
             name: [asdict(each) for each in run.given_up]
             for name, run in (("base", pair.base), ("other", pair.other))

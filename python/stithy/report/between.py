@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stithy.analysis.answers.between_runs import Change, Row, compare_runs, shared
+from stithy.analysis.answers.same_machine import Moved, Taken, moved, taken
 from stithy.errors import UserError
 from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
 from stithy.report.parts.lost import files, left_out
 from stithy.report.words.letters import seen, shortened
-from stithy.report.words.wording import DASH, count, measured, times
+from stithy.report.words.wording import DASH, count, listing, measured, percent, times
 from stithy.results.comparability import (
     Difference,
     NotComparable,
@@ -159,6 +160,54 @@ def flaws(context: Context, who: str) -> list[str]:
         *(ended if manifest.end != "finished" else []),
         *changed,
     ]
+
+
+def machine(pair: Pair) -> list[str]:
+    """By how much the machine itself differed, as far as both runs saw it; empty where it did not.
+
+    What is not known is told, too.
+    """
+    base, other = pair.names
+    found = moved(pair.base.evidence, pair.other.evidence)
+    if not found:
+        who = listing([name for name, each in zip(pair.names, (pair.base, pair.other), strict=True)
+                       if not any(canary.shares for canary in each.evidence.canaries)])  # fmt: skip
+        return [f"whether the machine was the same is not known: no baseline check in {who}"]
+    parts = [_moved(each) for each in found if each.counts and _is_told(each.ratio)]
+    told = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
+    others = _most_taken(pair)
+    if others is not None and others.differs:
+        shares = f"{percent(others.base)} of the machine in {base} and {percent(others.other)}"
+        told.append(f"other programs took up to {shares} in {other}")
+    widest = max((row.change.drift_share for row in pair.rows), default=0.0)
+    if told:
+        by = f"intervals are wider by up to {as_change(1 + widest)} on both sides"
+        return [f"the machine itself differed: {'; '.join(told)}; {by}"]
+    return []
+
+
+TOLD_SHARE = 0.01
+"""Own: baseline checks of CPUs scatter by less; it widens intervals all the same."""
+
+
+def _is_told(ratio: float) -> bool:
+    return abs(ratio - 1) > TOLD_SHARE
+
+
+def _moved(each: Moved) -> str:
+    """`one CPU did 23 % less`, `reads took 40 % longer`."""
+    share = percent(abs(each.ratio - 1))
+    if each.gauge.is_rate:
+        return f"{each.gauge.what} did {share} {'less' if each.ratio < 1 else 'more'}"
+    return f"{each.gauge.what} took {share} {'longer' if each.ratio > 1 else 'less long'}"
+
+
+def _most_taken(pair: Pair) -> Taken | None:
+    """What others took in the candidate and level in which that differs most."""
+    base, other = pair.base.evidence, pair.other.evidence
+    cells = dict.fromkeys((row.candidate, row.users) for row in pair.rows)
+    found = [taken(base.valid_at(*of), other.valid_at(*of)) for of in cells]
+    return max((each for each in found if each), key=lambda each: each.log, default=None)
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """How much more did a candidate do in one run than in another, and how sure is that?
 
 Runs come one after the other, so their windows are no blocks and are not paired: two samples with a
-scatter of their own each. What drifted between the runs stands in the difference, and no interval
-knows of it.
+scatter of their own each. What drifted between the runs stands in the difference. As far as the
+runs saw it (`same_machine`), an interval is wider by it; of the rest it knows nothing.
 """
 
 import math
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
+from stithy.analysis.answers.same_machine import Moved, Taken, drift_log, moved, taken
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.verdict.chance import holm
 from stithy.analysis.verdict.decide import WRONG_SHARE
@@ -29,6 +30,8 @@ class Change:
     `base`, `other`: how many windows of each run. `low` and `high` are None with fewer than two of
     either, and where the windows do not scatter at all: so few are no measure of it.
     `chance_share`: how often chance alone gives as much, adjusted where there are several rows.
+    `drift_share`: by how much the machine itself differed at least; the interval has it on both
+    sides, and chance is that of what is beyond it.
     """
 
     ratio: float | None
@@ -38,6 +41,7 @@ class Change:
     other: int
     chance_share: float | None = None
     missing_because: str | None = None
+    drift_share: float = 0.0
 
     @property
     def distinguishable(self) -> bool:
@@ -72,9 +76,10 @@ def compare_runs(
     Source: Holm (1979); see `unpaired_ratio` for the estimate.
     """
     names, levels = shared(base, other)
+    machine = moved(base, other)
     return _adjusted(
         [
-            _row(base, other, name, users, quantity)
+            _row(base, other, (name, users), quantity, machine)
             for quantity in quantities
             for name in names
             for users in levels
@@ -104,8 +109,10 @@ def shared(base: Evidence, other: Evidence) -> tuple[tuple[str, ...], tuple[int,
     )
 
 
-def unpaired_ratio(base: Sequence[float], other: Sequence[float]) -> Change:
+def unpaired_ratio(base: Sequence[float], other: Sequence[float], drift_log: float = 0.0) -> Change:
     """The ratio of `other` to `base`: of their geometric means, with Welch's interval.
+
+    `drift_log`: how far the two may lie apart by the machine alone, as a logarithm.
 
     Shapes: `base` is (windows,), `other` (windows,) of its own number; equal units, all above 0.
     Edge cases: a side without windows, or a value of 0, gives a reason; one window of either side
@@ -119,16 +126,20 @@ def unpaired_ratio(base: Sequence[float], other: Sequence[float]) -> Change:
         return _none(*counts, "a window completed nothing")
     a, b = [math.log(each) for each in base], [math.log(each) for each in other]
     log = fmean(b) - fmean(a)
+    drift_share = math.expm1(drift_log)
     if min(counts) < 2:
-        return Change(math.exp(log), None, None, *counts)
+        return Change(math.exp(log), None, None, *counts, drift_share=drift_share)
     error_a, error_b = variance(a) / len(a), variance(b) / len(b)
     error = math.sqrt(error_a + error_b)
     if error <= ROUNDING:
-        return Change(math.exp(log), None, None, *counts)
+        return Change(math.exp(log), None, None, *counts, drift_share=drift_share)
     degrees = _degrees(error_a / error**2, error_b / error**2, *counts)
-    half = t_critical(degrees) * error
-    chance = t_beyond(abs(log) / error, degrees)
-    return Change(math.exp(log), math.exp(log - half), math.exp(log + half), *counts, chance)
+    half = t_critical(degrees) * error + drift_log
+    chance = t_beyond(max(0.0, abs(log) - drift_log) / error, degrees)
+    return Change(
+        math.exp(log), math.exp(log - half), math.exp(log + half), *counts, chance,
+        drift_share=drift_share,
+    )  # fmt: skip
 
 
 def _none(base: int, other: int, because: str) -> Change:
@@ -141,9 +152,19 @@ def _degrees(share_a: float, share_b: float, count_a: int, count_b: int) -> int:
     return max(1, math.floor(exact + 1e-9))  # 3.999999 is 4
 
 
-def _row(base: Evidence, other: Evidence, candidate: str, users: int, quantity: Quantity) -> Row:
+def _row(
+    base: Evidence,
+    other: Evidence,
+    of: tuple[str, int],
+    quantity: Quantity,
+    machine: Sequence[Moved],
+) -> Row:
+    candidate, users = of
     values = [_values(each, candidate, users, quantity) for each in (base, other)]
-    change = unpaired_ratio(*values)
+    others = taken(base.valid_at(*of), other.valid_at(*of))
+    change = unpaired_ratio(values[0], values[1], drift_log(machine, others))
+    if others is not None and others.differs and quantity.known.percent is not None:
+        change = _not_bounded(change, others)
     for evidence, known, whose in zip((base, other), values, WHOSE, strict=True):
         if not known and evidence.valid_at(candidate, users):
             change = replace(change, missing_because=f"no valid window of {whose} tells it")
@@ -152,6 +173,13 @@ def _row(base: Evidence, other: Evidence, candidate: str, users: int, quantity: 
         candidate, users, quantity, base.level_of(candidate, users, quantity),
         other.level_of(candidate, users, quantity), change,
     )  # fmt: skip
+
+
+def _not_bounded(change: Change, others: Taken) -> Change:
+    """Of a percentile: how much longer answers take where others use the CPUs has no bound."""
+    shares = f"{others.base:.0%} and {others.other:.0%}".replace("%", " %")
+    because = f"others took {shares} of the machine, and no percentile is bounded by that"
+    return replace(change, low=None, high=None, chance_share=None, missing_because=because)
 
 
 def _values(evidence: Evidence, candidate: str, users: int, quantity: Quantity) -> list[float]:

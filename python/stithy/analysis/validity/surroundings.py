@@ -107,18 +107,35 @@ def interference(around: Row | None, watched: Watched) -> Reason | None:
     return Reason(Flag.INTERFERENCE, {"seen": "; ".join(seen)}) if seen else None
 
 
+def taken_share(around: Row | None, watched: Watched) -> float | None:
+    """The share of CPUs, or of what disks under the volumes moved, that was not the run's own.
+
+    Edge cases: None where nobody counted; a disk that others hardly used counts as the run's.
+    Own: the larger of both, as a window meets both at once.
+    """
+    if around is None or not around["span_s"] or not around["cpus"]:
+        return None
+    cpus = float(around["others_cpu_s"] / around["span_s"] / around["cpus"])
+    disks = around["others_here_bytes"] / around["disks_bytes"] if _disks(around) else 0.0
+    return max(cpus + (watched.steal_share or 0.0), float(disks))
+
+
+def _disks(around: Row) -> bool:
+    """Whether others moved so much on the disks that it must be told."""
+    moved, disks = around["others_here_bytes"], around["disks_bytes"]
+    least = OTHERS_BYTES_PER_S * around["span_s"]
+    return bool(disks) and moved > max(OTHERS_BYTES_SHARE * disks, least)
+
+
 def _others(around: Row) -> Iterator[str]:
     who = f" ({around['others_names']})" if around["others_names"] else ""
     cpus = around["others_cpu_s"] / around["span_s"] if around["span_s"] else 0.0
     if cpus > OTHERS_CPU_SHARE * around["cpus"]:
         yield f"other programs used {cpus:.1f} of {around['cpus']} CPUs{who}"
         who = ""
-    moved, disks = around["others_here_bytes"], around["disks_bytes"]
-    if disks and moved > max(OTHERS_BYTES_SHARE * disks, OTHERS_BYTES_PER_S * around["span_s"]):
-        yield (
-            f"other programs moved up to {format_size(moved)} of {format_size(disks)} on the "
-            f"disks under the volumes{who}"
-        )
+    if _disks(around):
+        moved, disks = format_size(around["others_here_bytes"]), format_size(around["disks_bytes"])
+        yield f"other programs moved up to {moved} of {disks} on the disks under the volumes{who}"
 
 
 def not_quiet(around: Row | None) -> Reason | None:

@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.answers.between_runs import Row
-from stithy.report.between import Pair, as_change, flaws, interval, shown
+from stithy.report.between import Pair, as_change, flaws, interval, machine, shown
 from stithy.report.drawing.chart import WIDTH, candidate_channels
 from stithy.report.drawing.compose import Drawing, Rows, Spec, above, layer, unit
 from stithy.report.drawing.palette import AXIS
@@ -23,8 +23,9 @@ from stithy.report.words.wording import listing
 
 CAUTION = (
     "The runs were made one after the other. What changed on the machine between them stands in "
-    "every difference here, and no interval knows of it: this is weaker evidence than a comparison "
-    "of candidates within one study, whose windows take turns in blocks."
+    "every difference here, and intervals are wider by what baseline checks and windows saw of it, "
+    "and no more: this is weaker evidence than a comparison of candidates within one study, whose "
+    "windows take turns in blocks."
 )
 
 
@@ -41,6 +42,7 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     for pair in pairs:
         base, other = pair.names
         told.append(f"{_headline(pair)} Changes are those of {other} to {base}.")
+        told += [f"{text[0].upper()}{text[1:]}." for text in machine(pair)]
         for text, found in (
             ("Ignored on request", pair.ignored),
             ("Differs, which is no obstacle", pair.told),
@@ -52,10 +54,11 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
 
 
 RULE = (
-    "Told apart is what chance alone would give in at most 5 of 100 such comparisons, all rows of "
-    "a run taken together (Welch, adjusted by Holm). Not distinguishable does not mean equal. "
-    "Intervals are of each row by itself, from valid windows alone. A ratio is that of geometric "
-    "means over windows; percentiles beside it are of all windows together, and may differ from it."
+    "Told apart is what chance and the machine alone would give in at most 5 of 100 such "
+    "comparisons, all rows of a run taken together (Welch, adjusted by Holm). Not distinguishable "
+    "does not mean equal. Intervals are of each row by itself, from valid windows alone. A ratio "
+    "is that of geometric means over windows; percentiles beside it are of all windows together, "
+    "and may differ from it."
 )
 
 
@@ -124,6 +127,7 @@ def _table(name: str, pair: Pair) -> PageTable:
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
         Show("windows_base", "n before", "count"), Show("windows_other", "n", "count"),
+        Show("drift_share", "The machine, at least", "share"),
         Show("chance_share", "As much by chance", "chance"),
         Show("distinguishable", "Told apart", "truth"),
     )  # fmt: skip
@@ -136,7 +140,8 @@ _SCHEMA: dict[str, Any] = {
     "metric": pl.String, "candidate": pl.String, "users": pl.Int64, "base": pl.Float64,
     "other": pl.Float64, "told_base": pl.String, "told_other": pl.String, "ratio": pl.Float64,
     "low": pl.Float64, "high": pl.Float64, "windows_base": pl.Int64, "windows_other": pl.Int64,
-    "chance_share": pl.Float64, "distinguishable": pl.Boolean, "because": pl.String,
+    "drift_share": pl.Float64, "chance_share": pl.Float64, "distinguishable": pl.Boolean,
+    "because": pl.String,
 }  # fmt: skip
 
 
@@ -148,7 +153,8 @@ def _row(row: Row) -> dict[str, Any]:
         "told_base": shown(row.quantity, row.value_base),
         "told_other": shown(row.quantity, row.value_other),
         "ratio": found.ratio, "low": found.low, "high": found.high, "windows_base": found.base,
-        "windows_other": found.other, "chance_share": found.chance_share,
+        "windows_other": found.other, "drift_share": found.drift_share,
+        "chance_share": found.chance_share,
         "distinguishable": None if found.chance_share is None else found.distinguishable,
         "because": found.missing_because,
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from stithy.analysis.answers.between_runs import Change, compare_runs, shared, u
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.validity.flags import Flag
 from stithy.analysis.validity.reason import Reason
+from stithy.metrics import Quantity
 from stithy.report.between import USUAL
 
 
@@ -126,3 +128,43 @@ def test_among_many_rows_without_a_difference_seldom_any_is_told_apart() -> None
         ]  # fmt: skip
         wrong += any(row.change.distinguishable for row in compare_runs(runs[0], runs[1], USUAL))
     assert wrong / 200 <= 0.075
+
+
+def test_an_interval_is_wider_by_what_the_machine_differs() -> None:
+    """On both sides; what lies within it is not told apart, what lies beyond still is."""
+    base, other = [100.0, 101.0, 99.0, 100.5], [153.0, 154.0, 152.0, 153.5]
+    plain, drifted = unpaired_ratio(base, other), unpaired_ratio(base, other, math.log(1.6))
+    little = unpaired_ratio(base, other, math.log(1.1))
+    assert plain.distinguishable
+    assert not drifted.distinguishable
+    assert little.distinguishable
+    for change, factor in ((drifted, 1.6), (little, 1.1)):
+        assert change.ratio == plain.ratio
+        assert change.low == pytest.approx((plain.low or 0) / factor)
+        assert change.high == pytest.approx((plain.high or 0) * factor)
+        assert change.drift_share == pytest.approx(factor - 1)
+    assert drifted.low is not None
+    assert drifted.low < 1
+
+
+def test_neighbours_of_one_run_alone_are_seldom_told_as_a_change() -> None:
+    """Others take a random share of the CPUs in one of two equal runs; throughput falls with it."""
+    draw = random.Random("neighbours")
+    wrong = {True: 0, False: 0}
+    for _ in range(200):
+        share = draw.uniform(0.1, 0.7)
+        runs = [
+            [replace(window("a", 1, block, 1000 * (1 - own) * math.exp(draw.gauss(0, 0.02))),
+                     taken_share=own) for block in range(4)]
+            for own in (share, 0.0)
+        ]  # fmt: skip
+        for seen in wrong:
+            both = [
+                evidence(*(replace(each, taken_share=each.taken_share if seen else None)
+                           for each in run), levels=(1,))
+                for run in runs
+            ]  # fmt: skip
+            rows = compare_runs(both[0], both[1], (Quantity("nopm"),))
+            wrong[seen] += any(row.change.distinguishable for row in rows)
+    assert wrong[False] / 200 > 0.95
+    assert wrong[True] / 200 <= 0.05

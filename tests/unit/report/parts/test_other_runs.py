@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from stithy.metrics import Quantity
-from stithy.report.between import USUAL, pairs
+from stithy.report.between import USUAL, machine, pairs
 from stithy.report.context import Context, context_of
 from stithy.report.drawing import draw
 from stithy.report.figure import Absent, Figure
@@ -75,12 +75,26 @@ def _difference(base: Sequence[float], other: Sequence[float]) -> tuple[float, f
     return fmean(b) - fmean(a), math.sqrt(va + vb), math.floor(degrees)
 
 
+def _drift(*runs: Context) -> float:
+    """By how much the CPUs of the baseline checks differ, at most, from the files; reads less."""
+    logs = []
+    for column in ("one_rounds_per_s", "all_rounds_per_s"):
+        one, two = (
+            median(value for (value,) in rows(run.run.directory.root,
+                                              f"SELECT {column} FROM canaries"))
+            for run in runs
+        )  # fmt: skip
+        logs.append(abs(math.log(two / one)))
+    return max(logs)
+
+
 def test_the_numbers_of_the_table_follow_from_the_files(build: Build) -> None:
     """Values, ratios, windows, chances by Holm and intervals, from both runs' Parquet alone."""
     base, other = build("before"), build("after", seed=2, changes=SLOW)
     (table,) = other_runs.tables(pairs(base, [other]))
     told = table.frame.to_dicts()
     assert len(told) == 3 * 2 * 2
+    drift = _drift(base, other)
     single = []
     for row in told:
         key = (row["candidate"], row["users"])
@@ -92,8 +106,10 @@ def test_the_numbers_of_the_table_follow_from_the_files(build: Build) -> None:
         assert row["ratio"] == pytest.approx(math.exp(log))
         low, high = (math.log(row[end]) for end in ("low", "high"))
         assert low + high == pytest.approx(2 * log)
-        assert _beyond((high - low) / 2 / error, degrees) == pytest.approx(0.05, abs=1e-6)
-        single.append(_beyond(abs(log) / error, degrees))
+        assert row["drift_share"] == pytest.approx(math.expm1(drift))
+        half = (high - low) / 2 - drift
+        assert _beyond(half / error, degrees) == pytest.approx(0.05, abs=1e-6)
+        single.append(_beyond(max(0.0, abs(log) - drift) / error, degrees))
     order = sorted(range(len(single)), key=single.__getitem__)
     floor = 0.0
     for rank, index in enumerate(order):
@@ -101,6 +117,54 @@ def test_the_numbers_of_the_table_follow_from_the_files(build: Build) -> None:
         assert told[index]["chance_share"] == pytest.approx(floor, abs=1e-6)
         assert told[index]["distinguishable"] is (floor <= 0.05)
     assert sum(row["distinguishable"] for row in told) == 1
+
+
+BUSY = {
+    window_id(name, users, block): {"others_cpu_s": 6.4}
+    for name in ("disk", "memory") for users in (1, 4) for block in range(BLOCKS)
+}  # fmt: skip
+"""Others took 40 % of 2 CPUs over 8 s."""
+SLOWER = {
+    window_id("disk", 4, block): {"nopm": 2000.0 + 9 * block} for block in range(BLOCKS)
+}  # fmt: skip
+
+
+def test_what_the_neighbours_did_is_no_change(build: Build) -> None:
+    """The same files with and without it: told apart only where nobody else was on the machine."""
+    usual = {"changes": SLOWER}
+    quiet, busy = build("quiet", **usual), build("busy", surroundings=BUSY, **usual)
+    now = build("now")
+    ((told,),) = [
+        [row for row in pair.rows if (row.candidate, row.users) == ("disk", 4)]
+        for pair in pairs(quiet, [now], (), NOPM)
+    ]
+    assert told.change.distinguishable
+    assert not machine(pairs(quiet, [now], (), NOPM)[0])
+    (pair,) = pairs(busy, [now], (), USUAL)
+    mine = [row for row in pair.rows if (row.candidate, row.users) == ("disk", 4)]
+    nopm, p95, _ = mine
+    assert not nopm.change.distinguishable
+    assert nopm.change.ratio == told.change.ratio
+    assert p95.change.low is None
+    assert "no percentile is bounded by that" in (p95.change.missing_because or "")
+    (said,) = machine(pair)
+    assert "other programs took up to 40 % of the machine in busy and 0.6 % in now" in said
+    assert "intervals are wider by up to +6" in said
+    assert said[1:-1] in " ".join(other_runs.words([pair]))
+
+
+def test_what_the_baseline_checks_saw_is_no_change(build: Build) -> None:
+    """A third less work in each of them; without any it is not known."""
+    slow = {window: {"one_rounds_per_s": 80_000.0} for window in BUSY}
+    (pair,) = pairs(build("before"), [build("now", canaries=slow)], (), NOPM)
+    (said,) = machine(pair)
+    assert "by their baseline checks, in now one CPU did 33 % less" in said
+    assert {round(row.change.drift_share, 1) for row in pair.rows} == {0.5}
+    none = {window: dict.fromkeys(("one_rounds_per_s", "all_rounds_per_s", "read_p50_s"))
+            for window in slow}  # fmt: skip
+    (pair,) = pairs(build("unknown", canaries=none), [build("other")], (), NOPM)
+    (said,) = machine(pair)
+    assert said == "whether the machine was the same is not known: no baseline check in unknown"
 
 
 def test_figure_files_and_programs_have_the_numbers_of_the_table(build: Build) -> None:
