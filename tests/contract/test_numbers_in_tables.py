@@ -96,15 +96,29 @@ def _candidates(root: Path) -> Cells:
         later = [users for users in SHAPE.users if users not in obeying]
         within = f"{max(obeying)}, not {later[0]}" if later else f"at least {max(obeying)}"
         nopm = level_mean(root, "nopm", TOP, name)
-        is_disk = name == "disk"
-        devices: list[Cell] = [
-            fmean(weighted_s(root, TOP, name, each)) if is_disk else None
-            for each in ("read", "write", "flush")
-        ]
-        cost: list[Cell] = ["1,200 EUR", 1200 / nopm] if is_disk else [None, None]
-        rows_found.append([name, nopm, *at_top, within, *devices, *cost])
-    assert sampled(root, TOP, "memory", "collector = 'block'") == []
+        cost: list[Cell] = ["1,200 EUR", 1200 / nopm] if name == "disk" else [None, None]
+        rows_found.append([name, nopm, *at_top, within, *cost])
     return rows_found
+
+
+def _devices(root: Path) -> Cells:
+    """Requests of each kind that the kernel counted, and how long they took."""
+    assert sampled(root, TOP, "memory", "collector = 'block'") == []
+    kinds = {"read": "reads", "write": "writes", "flush": "flushes"}
+    return [
+        ["disk", each, _rate(root, f"{kinds[each]}_per_s"),
+         fmean(weighted_s(root, TOP, "disk", each))]
+        for each in kinds
+    ]  # fmt: skip
+
+
+def _rate(root: Path, metric: str) -> float:
+    """The mean of a metric of the block device of disk over its windows."""
+    query = (
+        f"SELECT AVG(value) FROM measured WHERE metric = '{metric}' AND collector = 'block' "
+        f"AND users = {TOP} AND candidate = 'disk' GROUP BY block ORDER BY block"
+    )
+    return fmean(row[0] for row in rows(root, query))
 
 
 def _thresholds(root: Path) -> Cells:
@@ -123,6 +137,7 @@ def _thresholds(root: Path) -> Cells:
 TABLES: Mapping[str, Callable[[Path], Cells]] = {
     "summary": _summary,
     "candidates": _candidates,
+    "devices": _devices,
     "thresholds": _thresholds,
 }
 

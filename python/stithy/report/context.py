@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -85,7 +86,7 @@ class Context:
         """What every figure says in its last line: drives, loop, window, the server's limits."""
         parts = [driving.said(self.load), _window(self.load), _repeats(self.evidence)]
         parts.insert(0, drives.footer(self.manifest))
-        return " · ".join(part for part in [*parts, self.memory_note, self.cpus_note] if part)
+        return " · ".join(part for part in [*parts, self.memory_brief, self.cpus_note] if part)
 
     @property
     def label(self) -> str | None:
@@ -185,12 +186,35 @@ class Context:
 
     @cached_property
     def memory_note(self) -> str:
-        """The memory limit in words, with the note where it was widened or not enforced."""
-        rows = [window.row for window in self.evidence.windows if window.measured]
+        """The memory limit in words, with the note where it was widened or not enforced.
+
+        It stands once in a report, in the table of what was compared.
+        """
+        rows = self._measured_rows
         # What holds for all comes first, what is told of a single candidate after it.
         rows.sort(key=lambda row: row["memory_limit_note"] is not None)
         texts = dict.fromkeys(_memory(row) for row in rows)
         return "; ".join(texts) if texts else "memory limit not recorded"
+
+    @cached_property
+    def memory_brief(self) -> str:
+        """The memory limit as every figure must say it, however far it is copied."""
+        rows = self._measured_rows
+        enforced = [row for row in rows if row["memory_limit_enforced"]]
+        if not rows:
+            return "memory limit not recorded"
+        if not enforced:
+            return "MEMORY LIMIT NOT ENFORCED"
+        sizes = sorted({row["memory_limit_bytes"] or 0 for row in enforced})
+        text = f"memory limit {' to '.join(map(format_size, dict.fromkeys((sizes[0], sizes[-1]))))}"
+        if len(enforced) < len(rows):
+            lacking = len(rows) - len(enforced)
+            text += f", NOT ENFORCED in {lacking} of {plural(len(rows), 'window')}"
+        return text
+
+    @property
+    def _measured_rows(self) -> list[Mapping[str, Any]]:
+        return [window.row for window in self.evidence.windows if window.measured]
 
     @property
     def cpus_note(self) -> str:
@@ -310,7 +334,7 @@ def _repeats(evidence: Evidence) -> str:
 def _memory(row: Mapping[str, object]) -> str:
     limit, note = row["memory_limit_bytes"], row["memory_limit_note"]
     if not row["memory_limit_enforced"]:
-        return f"MEMORY LIMIT NOT ENFORCED: {note or 'reason not known'}"
+        return str(note or "the memory limit was not enforced: the reason is not known")
     size = format_size(limit) if isinstance(limit, int) else "of unknown size"
     if note:
         return f"memory limit {size} with {row['candidate']}, its files in memory included"

@@ -27,6 +27,7 @@ from stithy.report.drawing.slim import slim
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.parts import (
     answer,
+    by_type,
     canaries,
     candidates,
     compared,
@@ -156,9 +157,11 @@ def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
         for each in section.drawn
         if isinstance(each, Absent)
     ]
+    told = candidates.table(context)
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
-        page_tables.titles(figures), candidates.table(context), page_tables.summary(context),
+        page_tables.titles(figures), told, candidates.devices(context, told),
+        by_type.table(context), page_tables.summary(context),
         page_tables.windows(context), compared.table(context), searches.table(context),
         *verdicts.tables(context), orders.table(context), canaries.table(context),
         reasons.reasons(context), reasons.gathered(context), page_tables.driver(context),
@@ -207,6 +210,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         facts_most=FACTS_MOST,
         guide=guide.words(page.context),
         words=page_tables.WORDS,
+        types_note=by_type.NOTE,
         commit_rule=commit_rule(),
         **verdicts.rule(page.context),
         asked=looks.asked(page.context),

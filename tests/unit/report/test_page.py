@@ -280,7 +280,11 @@ def test_an_unenforced_memory_limit_is_noted_under_every_figure(tmp_path: Path) 
     made = build(context_of(read_run(tmp_path)))
     assert made.figures
     for figure in made.figures:
-        assert "MEMORY LIMIT NOT ENFORCED: no rights" in figure.footer
+        assert "MEMORY LIMIT NOT ENFORCED" in figure.footer
+        assert "no rights" not in figure.footer
+    page = read_page(_page_of(tmp_path))
+    [compared] = [table for table in page.tables if table.name == "compared"]
+    assert [row for row in compared.rows if row[0][0] == "its memory" and "no rights" in row[1][0]]
 
 
 def test_an_interrupted_run_says_what_was_not_run(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield escaped(" ".join(page.answer.support))
     yield from _captioned(page.tables["thresholds"])
     yield from _captioned(page.tables["candidates"])
+    yield from _captioned(page.tables["devices"])
     if (told := candidates.note(context, page.tables["candidates"])) is not None:
         yield escaped(told)
     yield WORDS

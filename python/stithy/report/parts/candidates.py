@@ -1,15 +1,15 @@
 """The table of candidates: what each one did at one level, whom it serves, and what that costs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from stithy.analysis.evidence import Evidence
+from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.within import Within, within
 from stithy.analysis.values.measures import of_series
-from stithy.metrics import Quantity
+from stithy.metrics import Quantity, Unit
 from stithy.money import Money
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
@@ -20,15 +20,16 @@ Row = dict[str, Any]
 
 OPERATIONS = ("read", "write", "flush")
 DEVICE = ("mean", "asked", "p99")
+RATES = {"read": "reads", "write": "writes", "flush": "flushes"}
 MEASURED = {"nopm": "nopm", "p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
 _SCHEMA: dict[str, Any] = {
     "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64, "nopm": pl.Float64,
-    "p95_s": pl.Float64, "p99_s": pl.Float64,
+    "p95_s": pl.Float64, "p99_s": pl.Float64, "asked": pl.Float64, "asked_metric": pl.String,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
     **{f"{each}_{what}_s": pl.Float64 for each in OPERATIONS for what in DEVICE},
-    "device_source": pl.String,
+    **{f"{each}_per_s": pl.Float64 for each in OPERATIONS}, "device_source": pl.String,
     "cost_amount": pl.Float64, "cost_currency": pl.String, "cost_shown": pl.String,
     "cost_per_nopm": pl.Float64, "missing_because": pl.String,
 }  # fmt: skip
@@ -45,6 +46,7 @@ class _Device:
     means_s: Mapping[str, float | None]
     asked_s: Mapping[str, float | None]
     p99_s: Mapping[str, float | None]
+    per_s: Mapping[str, float | None]
     source: str | None
     missing: tuple[str, ...]
 
@@ -57,6 +59,30 @@ def table(context: Context) -> PageTable:
         caption += f" at {context.level(users)}"
     frame = pl.DataFrame(rows, schema=_SCHEMA)
     return PageTable("candidates", caption, _shows(context, frame), frame)
+
+
+def devices(context: Context, told: PageTable) -> PageTable:
+    """One row a candidate and operation: how many requests, and how long they took.
+
+    Empty where no candidate has a device that is known.
+    """
+    columns = ("per_s", *(f"{what}_s" for what in DEVICE))
+    rows = [
+        {"candidate": row["candidate"], "operation": operation, **cells}
+        for row in told.frame.to_dicts()
+        for operation in OPERATIONS
+        if any((cells := {each: row[f"{operation}_{each}"] for each in columns}).values())
+    ]
+    schema: dict[str, Any] = {"candidate": pl.String, "operation": pl.String}
+    frame = pl.DataFrame(rows, schema=schema | dict.fromkeys(columns, pl.Float64))
+    shows = [
+        Show("candidate", "Candidate"), Show("operation", "Device"),
+        Show("per_s", "A second", "rate"), Show("mean_s", "Mean", "duration"),
+        Show("asked_s", "Profile asks", "duration"), Show("p99_s", "p99", "duration"),
+    ]  # fmt: skip
+    shows = [each for each in shows if frame[each.column].count()]
+    caption = told.caption.replace("The candidates", "Their devices", 1)
+    return PageTable("devices", caption, tuple(shows), frame)
 
 
 def note(context: Context, told: PageTable) -> str | None:
@@ -75,7 +101,10 @@ def note(context: Context, told: PageTable) -> str | None:
             "kernel": f"{other}that which the kernel counts, its queue included",
         }
         devices = "; ".join(words[each] for each in sources)
-        parts.append(f"Device latency: {devices}; of several devices the slowest is told.")
+        parts.append(
+            f"Device latency: {devices}; of several devices the slowest is told. Requests a second "
+            "are those of the busiest block device, and of all emulated drives of a candidate."
+        )
     if frame["cost_per_nopm"].count():
         parts.append(
             "Cost per NOPM is the cost that the study gives divided by the NOPM beside it."
@@ -104,18 +133,16 @@ def _limit_note(context: Context) -> str:
 
 def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     """The columns, without those that the study gives no ground for."""
+    asked = _asked(context)
     shows = [
-        Show("candidate", "Candidate"), Show("nopm", "NOPM", "count"),
-        Show("p95_s", "p95", "duration"), Show("p99_s", "p99", "duration"),
+        Show("candidate", "Candidate"),
+        *([Show("asked", asked.label, KINDS[asked.known.unit])] if asked else []),
+        Show("nopm", "NOPM", "count"), Show("p95_s", "p95", "duration"),
+        Show("p99_s", "p99", "duration"),
     ]  # fmt: skip
     if context.limit is not None:
         level = f"{context.level_unit.capitalize()}s"
         shows.append(Show("within_shown", f"{level} within {duration(context.limit.limit_s)}"))
-    for operation in OPERATIONS:
-        for what in DEVICE:
-            if frame[f"{operation}_{what}_s"].count():
-                heading = f"Device {operation}, {what}"
-                shows.append(Show(f"{operation}_{what}_s", heading, "duration"))
     if frame["cost_amount"].count():
         currency = frame["cost_currency"].drop_nulls()[0]
         shows.append(Show("cost_shown", "Cost"))
@@ -140,7 +167,7 @@ def _row(
     served = within(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, users, kernel)
     cost = _cost(context, name)
-    nopm = values["nopm"]
+    nopm, asked = values["nopm"], _asked(context)
     missing = [*_gaps(here, name, users, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
         missing.append(f"users within the limit ({served.missing_because})")
@@ -148,6 +175,8 @@ def _row(
         missing.append("cost (the study gives none)")
     return {
         "candidate": name, "users": users, "windows": len(here.valid_at(name, users)), **values,
+        "asked": here.level_of(name, users, asked) if asked else None,
+        "asked_metric": str(asked) if asked else None,
         "within_users": served.users if served else None,
         "within_at_least": served.at_least if served and served.users is not None else None,
         "within_not_at": served.not_at if served else None,
@@ -164,7 +193,23 @@ def _row(
 
 def _device_cells(device: _Device) -> Row:
     told = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
-    return {f"{each}_{what}_s": times.get(each) for what, times in told for each in OPERATIONS}
+    cells = {f"{each}_{what}_s": times.get(each) for what, times in told for each in OPERATIONS}
+    return cells | {f"{each}_per_s": device.per_s.get(each) for each in OPERATIONS}
+
+
+KINDS: Mapping[Unit, str] = {
+    "s": "duration", "1/min": "count", "1/s": "rate", "share": "share", "B": "size", "B/s": "size",
+    "": "rate",
+}  # fmt: skip
+"""How values of a unit are shown."""
+
+
+def _asked(context: Context) -> Quantity | None:
+    """What the primary question compares; None where it has a column of its own anyway."""
+    evidence, told = context.evidence, {Quantity("nopm"), Quantity("p95"), Quantity("p99")}
+    if evidence.asked.by_search or len(evidence.candidates) < 2 or evidence.asked.metric in told:
+        return None
+    return evidence.asked.metric
 
 
 def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | None]) -> list[str]:
@@ -197,10 +242,13 @@ def _only(evidence: Evidence, users: int) -> Evidence:
 
 def _kernel_means(context: Context, here: Evidence) -> dict[str, Evidence]:
     """By operation the evidence that knows the mean latency of the kernel's devices."""
-    quantities = {each: Quantity(f"block.{each}_latency_s") for each in OPERATIONS}
+    quantities = {
+        each: (Quantity(f"block.{each}_latency_s"), Quantity(f"block.{RATES[each]}_per_s"))
+        for each in OPERATIONS
+    }
     return {
-        operation: replace(here, measures={quantity: of_series(context.sampled, quantity)})
-        for operation, quantity in quantities.items()
+        operation: replace(here, measures={each: of_series(context.sampled, each) for each in both})
+        for operation, both in quantities.items()
     }
 
 
@@ -208,10 +256,11 @@ def _device(
     context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
 ) -> _Device:
     if not here.valid_at(name, users):
-        return _Device({}, {}, {}, None, ())
+        return _Device({}, {}, {}, {}, None, ())
     if _is_emulated(context, name):
         run = context.run
-        return _emulated(drive_times(run.directory, here, run.drives, (name, users)))
+        times = drive_times(run.directory, here, run.drives, (name, users))
+        return _emulated(times, _answered_per_s(context, here.valid_at(name, users)))
     means_s = {
         operation: evidence.level_of(name, users, Quantity(f"block.{operation}_latency_s"))
         for operation, evidence in kernel.items()
@@ -219,11 +268,28 @@ def _device(
     known = [each for each, value in means_s.items() if value is not None]
     if not known:
         because = "device latency (no block device under its volumes was sampled)"
-        return _Device({}, {}, {}, None, (because,))
-    return _Device(means_s, {}, {}, "kernel", ("device p99 (the kernel counts no percentiles)",))
+        return _Device({}, {}, {}, {}, None, (because,))
+    per_s = {
+        operation: evidence.level_of(name, users, Quantity(f"block.{RATES[operation]}_per_s"))
+        for operation, evidence in kernel.items()
+    }
+    return _Device(
+        means_s, {}, {}, per_s, "kernel", ("device p99 (the kernel counts no percentiles)",)
+    )
 
 
-def _emulated(times: Mapping[str, DriveTimes]) -> _Device:
+def _answered_per_s(context: Context, windows: Sequence[Window]) -> dict[str, float | None]:
+    """Requests a second that all drives of a candidate answered while users worked."""
+    spans = {each.id: each.row["measure_to_s"] - each.row["started_at_s"] for each in windows}
+    rows = context.run.drives.filter(pl.col("window_id").is_in(list(spans)))
+    worked_s = sum(spans[each] for each in rows["window_id"].unique())
+    if not worked_s:
+        return {}
+    answered = {each: rows.filter(pl.col("operation") == each)["answered"] for each in OPERATIONS}
+    return {each: float(known.sum()) / worked_s for each, known in answered.items()}
+
+
+def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]) -> _Device:
     means_s = {
         each: times[each].got_s or times[each].mean_s for each in OPERATIONS if each in times
     }
@@ -231,7 +297,8 @@ def _emulated(times: Mapping[str, DriveTimes]) -> _Device:
     p99_s = {each: times[each].p99_s for each in OPERATIONS if each in times}
     lacking = [each for each in OPERATIONS if each not in times]
     missing = (f"device {listing(lacking)} (its drive answered none)",) if lacking else ()
-    return _Device(means_s, asked_s, p99_s, "drive" if times else None, missing)
+    known = {each: value for each, value in per_s.items() if each in times}
+    return _Device(means_s, asked_s, p99_s, known, "drive" if times else None, missing)
 
 
 def _is_emulated(context: Context, name: str) -> bool:

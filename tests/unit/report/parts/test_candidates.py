@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from stithy.report.context import context_of
-from stithy.report.parts.candidates import note, table
+from stithy.report.parts.candidates import devices, note, table
 from stithy.report.tables import PageTable
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 
@@ -137,9 +137,9 @@ def test_an_emulated_drive_tells_what_the_database_got_and_what_was_asked(tmp_pa
         asked_s = only["device_mean_s"] - only["added_mean_s"]
         assert disk[f"{operation}_asked_s"] == pytest.approx(asked_s)
         assert disk[f"{operation}_p99_s"] == pytest.approx(only["latency_p99_s"])
-    headings = [show.heading for show in found.columns]
-    first = headings.index("Device flush, mean")
-    assert headings[first : first + 2] == ["Device flush, mean", "Device flush, asked"]
+    shown = devices(context_of(read_run(tmp_path)), found)
+    headings = [show.heading for show in shown.columns]
+    assert headings == ["Candidate", "Device", "A second", "Mean", "Profile asks", "p99"]
     assert disk["device_source"] == "drive"
     assert disk["missing_because"] is None
 
@@ -160,3 +160,36 @@ def test_a_run_without_windows_has_no_row(tmp_path: Path) -> None:
     found = told(tmp_path, Shape(left_out=frozenset(names)))
     assert found.frame.is_empty()
     assert note(context_of(read_run(tmp_path)), found) is None
+
+
+def test_the_metric_of_the_question_has_a_column_of_its_own(tmp_path: Path) -> None:
+    """First, beside what every run shows; where it is one of these, it stands once."""
+    asked = QuestionFacts(users=13, metric="tpm", margin_share=0.02, blocks_least=4, blocks_most=20)
+    found = told(tmp_path, Shape(primary=asked))
+    assert [show.heading for show in found.columns][:3] == ["Candidate", "TPM", "NOPM"]
+    for name in ("disk", "memory"):
+        assert row(found, name)["asked"] == pytest.approx(fmean(windows(tmp_path, name, 13)["tpm"]))
+    nopm = told(tmp_path / "nopm", Shape())
+    assert [show.heading for show in nopm.columns][:2] == ["Candidate", "NOPM"]
+
+
+def test_a_device_latency_has_its_rate_beside_it(tmp_path: Path) -> None:
+    """A mean of many requests is not that of a few: of the kernel, and of an emulated drive."""
+    found = told(tmp_path, Shape())
+    series = windows(tmp_path, "disk", 13, "series")
+    begun = windows(tmp_path, "disk", 13)["measure_from_s"][0]
+    inside = series.filter(pl.col("at_s") - 0.5 >= begun, collector="block")
+    expected = fmean(inside.filter(metric="reads_per_s")["value"])
+    assert row(found, "disk")["read_per_s"] == pytest.approx(expected)
+    shown = devices(context_of(read_run(tmp_path)), found)
+    assert [show.heading for show in shown.columns] == ["Candidate", "Device", "A second", "Mean"]
+    [read] = shown.frame.filter(candidate="disk", operation="read").to_dicts()
+    assert read["per_s"] == pytest.approx(expected)
+    assert read["mean_s"] == row(found, "disk")["read_mean_s"]
+    assert shown.frame.filter(candidate="memory").is_empty()
+    drive = told(tmp_path / "drive", Shape(drives={"disk": 0.0}))
+    folder = RunDirectory(tmp_path / "drive").window(window_id("disk", 13, 0))
+    [window] = pl.read_parquet(folder.table("window")).to_dicts()
+    [kept] = pl.read_parquet(folder.table("drives")).filter(operation="write").to_dicts()
+    span_s = window["measure_to_s"] - window["started_at_s"]
+    assert row(drive, "disk")["write_per_s"] == pytest.approx(kept["answered"] / span_s)
