@@ -43,26 +43,26 @@ def none(root: Path) -> None:
 
 def flip(root: Path) -> None:
     """A byte of the master copy is another one."""
-    with (root / "a/master/base/rows").open("r+b") as file:
+    with (root / "out/master-copy/master/base/rows").open("r+b") as file:
         file.write(b"\x07")
 
 
 def touch(root: Path) -> None:
     """The master copy has a file more, as a server that ran on it would leave."""
-    (root / "a/master/postmaster.pid").touch()
+    (root / "out/master-copy/master/postmaster.pid").touch()
 
 
 def remove(root: Path) -> None:
     """The master copy is gone."""
-    for path in sorted((root / "a/master").rglob("*"), reverse=True):
+    for path in sorted((root / "out/master-copy/master").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
-    (root / "a/master").rmdir()
+    (root / "out/master-copy/master").rmdir()
 
 
 def link(root: Path) -> None:
     """The master copy is a link to something of a person's with the same contents."""
-    (root / "a/master").rename(root / "state/master")
-    (root / "a/master").symlink_to(root / "state/master")
+    (root / "out/master-copy/master").rename(root / "state/master")
+    (root / "out/master-copy/master").symlink_to(root / "state/master")
 
 
 def forget(root: Path) -> None:

@@ -94,10 +94,9 @@ def paced_per_s_max(load: Load, users: int) -> float:
     return UNEVEN * users / KEYED_S if load.pace.kind == "keyed" else math.inf
 
 
-def held_bytes(size: Sizes, *, master: bool) -> int:
-    """What a candidate's volume holds at most: the working copy grown, and the master copy."""
-    working = size.database_bytes + size.growth_bytes
-    return working + (size.database_bytes if master else 0)
+def held_bytes(size: Sizes) -> int:
+    """What a candidate's volume holds at most: its database, grown."""
+    return size.database_bytes + size.growth_bytes
 
 
 LOG_SLACK_BYTES = 256 * 2**20
@@ -106,14 +105,14 @@ TEMP_BYTES_MIN = 512 * 2**20
 """Own: what sorts of the workloads here spill; a quarter of the database where that is more."""
 
 
-def role_bytes(study: Study, size: Sizes, *, master: bool) -> dict[Role, int]:
+def role_bytes(study: Study, size: Sizes) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own."""
     log = log_bytes(study.database.engine, study.database.settings)
     return {
-        "data": held_bytes(size, master=master),
+        "data": held_bytes(size),
         "log": log + LOG_SLACK_BYTES,
         "temp": max(TEMP_BYTES_MIN, size.data_bytes // 4),
-        "backup": size.database_bytes + size.growth_bytes,
+        "backup": held_bytes(size),
     }
 
 
@@ -135,8 +134,8 @@ def calibrate(study: Study, size: Sizes, memory: int) -> Cost:
 
 
 def snapshot(size: Sizes) -> Cost:
-    """Keeping the master copy beside the working one."""
-    return _copying(size, 2 * size.database_bytes, memory=0)
+    """Copying the loaded database to where the master copy is kept."""
+    return _copying(size, size.database_bytes, memory=0)
 
 
 def canary() -> Cost:

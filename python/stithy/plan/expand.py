@@ -49,15 +49,13 @@ def around(study: Study, windows: Iterable[WindowPlan], *, null: bool = False) -
     return tuple(step for window in windows for step in steps(study, scene, window))
 
 
-def needed_bytes(study: Study, candidate: str) -> dict[Role, int]:
-    """What each role of a candidate may come to hold, bytes.
+def needed_bytes(study: Study) -> dict[Role, int]:
+    """What each role of a candidate may come to hold, bytes; the same for all.
 
     The data's share is all of the database, its log too: it is loaded in one place, whatever the
     roles.
     """
-    size = _sizes(study)
-    master = candidate == master_candidate(study)
-    return cost.role_bytes(study, size, master=master)
+    return cost.role_bytes(study, _sizes(study))
 
 
 def data_bytes(study: Study) -> int:
@@ -66,10 +64,10 @@ def data_bytes(study: Study) -> int:
 
 
 def master_candidate(study: Study) -> str:
-    """The candidate on whose volume the database is loaded once and kept as the master copy.
+    """The candidate on whose volume the database is loaded, once.
 
-    The first in the study file whose provider does not say that its volume is likely memory: a
-    master copy in memory would take it from the databases under test. If all are, the first.
+    The first in the study file whose provider does not say that its volume is likely memory. If all
+    are, the first.
     """
     nothing = dict.fromkeys(ROLES, 0)
     in_memory = likely_memory_backed(study) | {
@@ -94,9 +92,8 @@ def _says_memory(candidate: Candidate) -> bool:
 
 def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     """The scene, and the memory that each candidate's emulated drives take."""
-    every = {
-        name: image_bytes(c, needed_bytes(study, name)) for name, c in study.candidates.items()
-    }
+    needed = needed_bytes(study)
+    every = {name: image_bytes(each, needed) for name, each in study.candidates.items()}
     images = {name: size for name, size in every.items() if size}
     scene = Scene(
         master_candidate(study),

@@ -14,7 +14,7 @@ from stithy.workload.workload import Workload
 
 @dataclass(frozen=True)
 class Scene:
-    """What all scenarios are given besides the study: where the master copy lives, sizes.
+    """What all scenarios are given besides the study: where the database is loaded, sizes.
 
     `memory_backed`: the candidates whose volumes are likely memory. `images_bytes`: the memory that
     the emulated drives of all candidates take. `question`: as in the plan.
@@ -33,13 +33,10 @@ class Scene:
 
     def pages(self, candidate: str) -> int:
         """The memory that the candidate's volume and all emulated drives are likely to take."""
-        own = self.held(candidate) if candidate in self.memory_backed else 0
+        own = self.held if candidate in self.memory_backed else 0
         return own + self.images_bytes
 
-    def restored(self, candidate: str) -> int:
-        """What the candidate's volume holds after a restore, bytes."""
-        return self.size.database_bytes * (2 if candidate == self.master_candidate else 1)
-
-    def held(self, candidate: str) -> int:
-        """What the candidate's volume holds at most, bytes."""
-        return held_bytes(self.size, master=candidate == self.master_candidate)
+    @property
+    def held(self) -> int:
+        """What each candidate's volume holds at most, bytes: all are alike in it."""
+        return held_bytes(self.size)

@@ -87,13 +87,14 @@ class WindowPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything `run` needs to know: the ordered steps, and where the master copy lives.
+    """Everything `run` needs to know: the ordered steps, and where the database is loaded.
 
-    `master_candidate` is the candidate on whose volume the database is loaded once and kept as the
-    master copy. `database_bytes` is the size of the loaded database with its write-ahead log at its
-    largest; `growth_bytes` what the longest window may add to it; `log_bytes` the log files that
-    the master copy holds for windows to overwrite. `image_bytes` is the memory that
-    emulated drives take, by candidate. `question` is None where a single candidate is measured.
+    `master_candidate` is the candidate on whose volume it is loaded once. The master copy of it
+    lies beside the results, on no candidate's volume. `database_bytes` is the size of the loaded
+    database with its write-ahead log at its largest; `growth_bytes` what the longest window may add
+    to it; `log_bytes` the log files that the master copy holds for windows to overwrite.
+    `image_bytes` is the memory that emulated drives take, by candidate. `question` is None where a
+    single candidate is measured.
     `null`: both candidates are alike in all, and a difference is an error of the measurement.
     `search` is None where nothing is searched for; which windows it needs is not known before.
     `limit` is that of the response times, searched for or not. `costs`: what candidates cost, where

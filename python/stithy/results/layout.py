@@ -27,6 +27,7 @@
     ledger.parquet  ledger_findings.parquet  drives.parquet  surroundings.parquet
     server.log
   cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again
+  master-copy/                  the loaded database, while the run goes on
   report.{html,pdf,md,json}     the report, in the formats that were asked for
   report/                       figures and the tables behind them, regenerated at will
 """
@@ -147,6 +148,11 @@ class RunDirectory:
     def drives(self) -> Path:
         """What emulated drives write about themselves, for as long as they are up."""
         return self.root / "drives"
+
+    @property
+    def master_copy(self) -> Path:
+        """The directory of the master copy, which is there while the run goes on."""
+        return self.root / "master-copy"
 
     @property
     def windows(self) -> Path:

@@ -30,6 +30,10 @@ from stithy.wire.jobs import DataShape, WorkloadSize
 from stithy.workload.program import Program
 from stithy.workload.workload import Workload
 
+KEEPER = "master copy"
+"""Whose the directory of the master copy is, where makings name a candidate. No candidate's name
+has a space."""
+
 
 @dataclass(frozen=True)
 class Before:
@@ -79,7 +83,10 @@ class State:
 
 @dataclass(frozen=True)
 class Context:
-    """Everything a step may use; nothing else reaches the machine."""
+    """Everything a step may use; nothing else reaches the machine.
+
+    `keeper` gives the directory of the master copy.
+    """
 
     run_id: str
     file: StudyFile
@@ -95,6 +102,7 @@ class Context:
     installation: Installation
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Provider]
+    keeper: Provider
     user: ServerUser | None
     scratch: Path
     stop: Stop

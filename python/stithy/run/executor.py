@@ -257,7 +257,7 @@ def _take_down(context: Context, *, keep: bool) -> tuple[Left, ...]:
         return ()
     with context.stop.shield():
         left = _undo(context, candidate=None)
-        for provider in context.providers.values():
+        for provider in (*context.providers.values(), context.keeper):
             provider.release()
         context.register.close(remove=not left)
     return tuple(left)

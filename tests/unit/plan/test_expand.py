@@ -85,7 +85,7 @@ def test_planning_does_not_look_at_the_machine(monkeypatch: pytest.MonkeyPatch) 
         ("/dev/shm/one", "/run/two", "disk"),
     ],
 )
-def test_the_master_copy_is_on_the_first_candidate_that_is_not_memory(
+def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory(
     disk: str, memory: str, expected: str
 ) -> None:
     """Where all are memory, on the first."""
@@ -96,11 +96,15 @@ def test_the_master_copy_is_on_the_first_candidate_that_is_not_memory(
     assert master_candidate(read) == expected
 
 
-def test_room_is_that_of_the_working_copy_and_on_one_volume_the_master_copy() -> None:
+def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> None:
     """The bound that volumes are checked against before anything starts."""
     plan = plan_of()
     working = plan.database_bytes + plan.growth_bytes
-    assert space_by_candidate(plan) == {"disk": working + plan.database_bytes, "memory": working}
+    assert space_by_candidate(plan) == {"disk": working, "memory": working}
+    drives = plan_of(
+        ("{path: /var/tmp/stithy}", "{drive: a}"), ("{path: /dev/shm/stithy}", "{drive: b}")
+    )
+    assert drives.image_bytes["disk"] == drives.image_bytes["memory"] > 0
     provisions = [step for step in plan.steps if step.kind == "provision"]
     assert {each.candidate: each.cost.space_bytes for each in provisions} == space_by_candidate(
         plan

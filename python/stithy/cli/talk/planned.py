@@ -262,10 +262,11 @@ def _candidates(study: Study, plan: Plan) -> str:
     for name, space in space_by_candidate(plan).items():
         candidate = study.candidates[name]
         written = candidate.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        notes = ["with the master copy"] if name == plan.master_candidate else []
+        notes = ["loads the database"] if name == plan.master_candidate else []
         if image := plan.image_bytes.get(name):
             notes.append(f"emulated in {format_size(image)} of memory")
         rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
+    rows.append(["", "the results, with the master copy", format_size(plan.database_bytes), ""])
     return table(["candidate", "made of", "space", ""], rows, ["left", "left", "right", "left"])
 
 

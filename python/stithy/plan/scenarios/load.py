@@ -1,8 +1,8 @@
 """Load: the virtual users work at each level, on each candidate, from the same state every time.
 
-The database is loaded once, on the volume of the master candidate, and its master copy is kept
-there; before that the driver is calibrated on its server. Each window starts from a fresh copy of
-it on the volume of its own candidate, and each block with a canary. After all windows the
+The database is loaded once, on the volume of the master candidate, and the driver is calibrated on
+its server. Its master copy is then kept beside the results. Each window starts from a fresh copy of
+that on the volume of its own candidate, and each block with a canary. After all windows the
 consistency conditions are checked on what the last window of each candidate left.
 """
 
@@ -34,11 +34,11 @@ def steps(study: Study, scene: Scene) -> Iterator[Step]:
 
 
 def _provision(name: str, scene: Scene) -> Step:
-    return Step(step_id("provision", name), "provision", name, cost.provision(scene.held(name)))
+    return Step(step_id("provision", name), "provision", name, cost.provision(scene.held))
 
 
 def _tear_down(name: str, scene: Scene) -> Step:
-    return Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held(name)))
+    return Step(step_id("tear-down", name), "tear-down", name, cost.tear_down(scene.held))
 
 
 def _database(study: Study, scene: Scene) -> Iterator[Step]:
@@ -71,7 +71,7 @@ def _counts(study: Study, scene: Scene) -> list[tuple[int, int]]:
 
 
 def _check_end(name: str, scene: Scene) -> Step:
-    cost_of_it = cost.check(scene.size, scene.held(name), scene.memory(name))
+    cost_of_it = cost.check(scene.size, scene.held, scene.memory(name))
     return Step(step_id("check-end", name), "check", name, cost_of_it, at_end=True)
 
 
@@ -99,8 +99,8 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     optional = asked is not None and asked.may_spare(window.users, window.block)
     # What stands in for a block that was needed is needed, too.
     optional = optional and not window.tried and not window.attempt
-    held, memory = scene.held(name), scene.memory(name)
-    restored = cost.restore(size, scene.restored(name), scene.pages(name))
+    held, memory = scene.held, scene.memory(name)
+    restored = cost.restore(size, scene.size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, held, memory)
     if window.position == 0:
         canary_id = step_id("canary", window.id)

@@ -16,7 +16,9 @@ from stithy.needs import Judgement, Machine
 from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
 from stithy.run.before.doctor import engine_here
+from stithy.run.before.equip import keeper_in
 from stithy.run.before.offers import (
     directory,
     drive,
@@ -25,6 +27,7 @@ from stithy.run.before.offers import (
     offered_places,
 )
 from stithy.run.before.preflight import check_candidates, check_room
+from stithy.run.context import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.study.load import parse_study
 from stithy.study.model import Study
@@ -124,8 +127,10 @@ def check_here(machine: Machine, study: Study, plan: Plan) -> None:
     """All that a run checks of its candidates; and that half of what is free stays so."""
     runner, user = LocalRunner(), server_user()
     providers = {name: _provider(study, name) for name in study.candidates}
-    check_candidates(study, plan, providers, runner, user)
-    rooms = {name: [_spared(room) for room in each.rooms()] for name, each in providers.items()}
+    keeper = keeper_in(RunDirectory(Path("runs")))
+    check_candidates(study, plan, providers, keeper, runner, user)
+    places = {**providers, KEEPER: keeper}
+    rooms = {name: [_spared(room) for room in each.rooms()] for name, each in places.items()}
     available = round((memory_of(machine, "MemAvailable") or 0) * FREE_SHARE)
     check_room(study, plan, rooms, available)
     if study.database.memory_bytes > available:
@@ -146,7 +151,7 @@ def _provider(study: Study, name: str) -> Provider:
     candidate = study.candidates[name]
     site = Site(
         runner=LocalRunner(),
-        needed_bytes=needed_bytes(study, name),
+        needed_bytes=needed_bytes(study),
         logs=Path("logs"),
         seeds=dict.fromkeys(ROLES, 0),
     )

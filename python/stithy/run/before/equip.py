@@ -24,7 +24,7 @@ from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.before.fingerprint import Fingerprint, fingerprint
-from stithy.run.context import Context, State
+from stithy.run.context import KEEPER, Context, State
 from stithy.run.events import Observer
 from stithy.run.journal import Journal
 from stithy.run.log import logging
@@ -34,6 +34,7 @@ from stithy.run.undoing.register import Register, kept_password
 from stithy.run.undoing.scratch import make_scratch
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import ROLES, Provider, Site
+from stithy.storage.providers.path import DirectoryProvider
 from stithy.study.load import StudyFile
 from stithy.study.sections import is_emulated
 from stithy.workload.hammer import Hammer
@@ -94,6 +95,7 @@ class Equipped:
     installation: Installation
     hammer: Callable[[Secret], Program]
     providers: Mapping[str, Provider]
+    keeper: Provider
     machine: Fingerprint
 
     def context(self, books: "Books", stop: Stop, tell: Observer, state: State) -> Context:
@@ -116,6 +118,7 @@ class Equipped:
             installation=self.installation,
             hammer=self.hammer,
             providers=self.providers,
+            keeper=self.keeper,
             user=self.user,
             scratch=make_scratch(books.record, self.user),
             stop=stop,
@@ -170,6 +173,7 @@ def equip(
         installation=installation,
         hammer=hammer,
         providers=providers,
+        keeper=keeper_in(directory),
         machine=_machine(file, installation, hammer_version, providers),
     )
 
@@ -222,13 +226,18 @@ def providers_of(
     for name, candidate in file.study.candidates.items():
         site = Site(
             runner=runner,
-            needed_bytes=needed_bytes(file.study, name),
+            needed_bytes=needed_bytes(file.study),
             logs=logs.absolute(),
             seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
             cpus=cpus,
         )
         made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
     return made
+
+
+def keeper_in(directory: RunDirectory) -> Provider:
+    """What keeps the master copy, beside the results: on no candidate's volume."""
+    return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
 
 
 def clean_leftovers(providers: Mapping[str, Provider]) -> None:

@@ -24,7 +24,15 @@ from stithy.plan.steps import Plan
 from stithy.results.drives import PLURALS, tolerance_s
 from stithy.results.layout import RunDirectory
 from stithy.run.before.earlier import earlier_added_s, earlier_rates
-from stithy.run.before.equip import Equipped, Tools, clean_leftovers, equip, providers_of
+from stithy.run.before.equip import (
+    Equipped,
+    Tools,
+    clean_leftovers,
+    equip,
+    keeper_in,
+    providers_of,
+)
+from stithy.run.context import KEEPER
 from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile
@@ -69,7 +77,8 @@ def preflight(
         warnings += _leftovers(providers)
     plan, machine = expand(file.study, null=file.null), tools.machine()
     usable = _usable(problems, providers, tools.runner(run_id), tools.user())
-    problems.attempt(lambda: _check_together(file.study, plan, providers, usable))
+    keeper = keeper_in(directory)
+    problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
     problems.attempt(lambda: check_memory(file.study, machine))
     problems.attempt(lambda: check_directory(directory.root, usable))
     asked = (file.study, plan.question, earlier_rates())
@@ -116,13 +125,14 @@ def check_candidates(
     study: Study,
     plan: Plan,
     providers: Mapping[str, Provider],
+    keeper: Provider,
     runner: Runner,
     user: ServerUser | None,
 ) -> None:
     """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
     problems = Problems()
     usable = _usable(problems, providers, runner, user)
-    problems.attempt(lambda: _check_together(study, plan, providers, usable))
+    problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper))
     problems.refuse("the candidates")
 
 
@@ -142,14 +152,18 @@ def _usable(
 
 
 def _check_together(
-    study: Study, plan: Plan, providers: Mapping[str, Provider], usable: Mapping[str, Provider]
+    study: Study,
+    plan: Plan,
+    providers: Mapping[str, Provider],
+    usable: Mapping[str, Provider],
+    keeper: Provider,
 ) -> None:
-    """Raise all problems that candidates have with each other: nesting, and room."""
+    """Raise all problems that candidates and the master copy have with each other."""
     problems = Problems()
     problems.attempt(lambda: _refuse_nesting(providers))
     if plan.null:
         problems.attempt(lambda: _refuse_unlike(usable))
-    rooms = {name: each.rooms() for name, each in usable.items()}
+    rooms = {name: each.rooms() for name, each in {**usable, KEEPER: keeper}.items()}
     problems.attempt(lambda: check_room(study, plan, rooms, memory_available_bytes()))
     problems.refuse("the candidates")
 
@@ -284,7 +298,7 @@ class _Share(NamedTuple):
 
 
 def _shares(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
-    needs = space_by_candidate(plan)
+    needs = {**space_by_candidate(plan), KEEPER: plan.database_bytes}
     for name, parts in rooms.items():
         for room in parts:
             taken = room.takes_bytes
@@ -296,18 +310,27 @@ def _sum(shares: Iterable[_Share]) -> int:
 
 
 def _too_small(shares: list[_Share], needed: int, free: int, what: str) -> PreconditionError:
-    names = list(dict.fromkeys(each.candidate for each in shares))
+    names = list(dict.fromkeys(each.candidate for each in shares if each.candidate != KEEPER))
+    kept = any(each.candidate == KEEPER for each in shares)
     images = any(each.room.takes_bytes is not None for each in shares)
     instead = (
         "give drives a smaller `size` or a directory as `backing`"
         if images
         else ("name another directory")
     )
+    instead += ", name another --out" if kept else ""
     return PreconditionError(
         f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
-        where=f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}",
+        where=_places(names, with_master=kept),
         remedy=f"make room, {instead}, or use fewer warehouses or shorter windows",
     )
+
+
+def _places(names: Sequence[str], *, with_master: bool) -> str:
+    """`candidates a and b, and --out`."""
+    candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
+    master = "--out, for the master copy" if with_master else ""
+    return ", and ".join(each for each in (candidates, master) if each)
 
 
 def memory_available_bytes(proc: Path = Path("/proc")) -> int:

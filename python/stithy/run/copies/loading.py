@@ -9,13 +9,14 @@ from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.convert import condition_rows
 from stithy.results.write import write_table
-from stithy.run.context import Context
+from stithy.run.context import KEEPER, Context
 from stithy.run.copies import drives
-from stithy.run.copies.restore import restore
-from stithy.run.copies.trees import make_tree, record_tree
+from stithy.run.copies.restore import compare, restore
+from stithy.run.copies.trees import make_in, make_tree
 from stithy.run.events import Progress
 from stithy.storage.consent import DATA, MASTER
-from stithy.storage.copy import Contents, contents_of, sync_filesystem
+from stithy.storage.copy import Contents, contents_of, copy_tree, sync_filesystem
+from stithy.storage.volume import remove_own
 from stithy.units import format_duration, format_size
 from stithy.wire.messages import AnyMessage, Started
 from stithy.wire.messages import Progress as HammerProgress
@@ -50,24 +51,27 @@ def prepare(context: Context, step: Step) -> str:
 
 
 def snapshot(context: Context, step: Step) -> str:
-    """Turn the loaded database into the master copy: durable, with the hash of every file.
+    """Make the master copy of the loaded database: durable, with the hash of every file.
 
-    The state of all emulated drives is kept with it, and put back with each restore. A session that
-    goes on with the master copy of an earlier one keeps theirs alone.
+    It lies on no candidate's volume, so that all are as large and as full. The state of all
+    emulated drives is kept with it, and put back with each restore. A session that goes on with the
+    master copy of an earlier one keeps theirs alone.
     """
-    contents = context.state.master or _master_copy(context)
+    place = context.keeper.provision(context.run_id, context.recorder(KEEPER)).path
+    contents = context.state.master or _master_copy(context, place)
     drives.keep_state(context)
     return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
 
-def _master_copy(context: Context) -> Contents:
-    """Make it, and write down what it holds once it is whole."""
+def _master_copy(context: Context, place: Path) -> Contents:
+    """Copy what was loaded and remove it there; written down once the copy is whole."""
     volume = context.volume(context.plan.master_candidate)
-    master = volume.path / MASTER
-    record_tree(context, context.plan.master_candidate, MASTER)
-    (volume.path / DATA).rename(master)
+    master = make_in(context, place, KEEPER, MASTER)
+    copy_tree(volume.path / DATA, master)
     sync_filesystem(master)
     contents = contents_of(master)
+    compare(contents_of(volume.path / DATA), contents, str(master))
+    remove_own(volume.path, [DATA], context.run_id)
     context.journal.write(MASTER_MADE, sha256=contents.sha256)
     context.state.master = contents
     return contents

@@ -45,13 +45,13 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
     where the copy differs.
     """
     clock, state = context.clock, context.state
-    source = context.volume(context.plan.master_candidate).path / MASTER
+    source = context.keeper.place() / MASTER
     began_s = clock.monotonic_s()
     parts = _make_trees(context, candidate)
     copied_s = _copy(context, source, parts)
     found = _contents(context, parts)
     assert state.master is not None  # the plan makes the master copy before any restore
-    _compare(state.master, found, str(parts.data))
+    compare(state.master, found, str(parts.data))
     verified_s = clock.monotonic_s()
     for part in context.volume(candidate).parts:
         sync_filesystem(part.path)
@@ -115,7 +115,8 @@ def _contents(context: Context, parts: Parts) -> Contents:
     return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
 
 
-def _compare(master: Contents, found: Contents, where: str) -> None:
+def compare(master: Contents, found: Contents, where: str) -> None:
+    """Raise InfrastructureError where a copy differs from what it was made of."""
     if found == master:
         return
     differing = sorted(
@@ -124,7 +125,7 @@ def _compare(master: Contents, found: Contents, where: str) -> None:
         if master.files.get(name) != found.files.get(name)
     )
     raise InfrastructureError(
-        f"the restored database differs from the master copy, first in "
+        f"the copy of the database differs from what it was made of, first in "
         f"{(differing or ['its directories'])[0]}",
         where=where,
         remedy="do not trust this device before its errors are found: read the kernel's log",

@@ -122,7 +122,9 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
             remedy="run the study again as a new run, or go on all the same with --force",
         )
     unusable = CHANGED if changed else None if knows_password else FORGOTTEN
-    survivors = survivors_of(past, equipped.plan, equipped.providers, unusable=unusable)
+    survivors = survivors_of(
+        past, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
+    )
     return Found(past, manifest, equipped, changed, survivors)
 
 
@@ -248,7 +250,12 @@ def _context(
         clean_leftovers(equipped.providers)
         file = equipped.file
         check_candidates(
-            file.study, equipped.plan, equipped.providers, equipped.runner, equipped.user
+            file.study,
+            equipped.plan,
+            equipped.providers,
+            equipped.keeper,
+            equipped.runner,
+            equipped.user,
         )
     _set_aside(equipped.directory, rest.cut_off, len(sessions))
     context = equipped.context(books, stop, tell, rest.state)

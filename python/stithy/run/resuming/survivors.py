@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stithy.errors import StithyError
 from stithy.plan.steps import Plan
+from stithy.run.context import KEEPER
 from stithy.run.resuming.past import Past
 from stithy.run.undoing.register import Making
 from stithy.storage.consent import DATA, MASTER
@@ -61,7 +62,12 @@ class Survivors:
 
 
 def survivors_of(
-    past: Past, plan: Plan, providers: Mapping[str, Provider], *, unusable: str | None
+    past: Past,
+    plan: Plan,
+    providers: Mapping[str, Provider],
+    keeper: Provider,
+    *,
+    unusable: str | None,
 ) -> Survivors:
     """What is there; the contents of a master copy are yet to be proven, with `proven`.
 
@@ -70,25 +76,21 @@ def survivors_of(
     if unusable is not None:
         return Survivors(lost=unusable)
     places = {name: each.survives(past.run_id) for name, each in providers.items()}
-    master, lost = _master(past, plan, places)
+    master, lost = _master(past, keeper.survives(past.run_id))
     trees = {
-        name: frozenset(_trees(name, place, past, plan, has_master=master is not None))
+        name: frozenset({DATA})
         for name, place in places.items()
-        if place is not None
+        if place is not None and _has_database(name, place, past, plan)
     }
-    kept = {name: each for name, each in trees.items() if each}
-    return Survivors(kept, master, lost)
+    if master is not None:
+        trees[KEEPER] = frozenset({MASTER})
+    return Survivors(trees, master, lost)
 
 
-def _trees(name: str, place: Path, past: Past, plan: Plan, *, has_master: bool) -> Iterator[str]:
-    if has_master and name == plan.master_candidate:
-        yield MASTER
-    if _was_left_by_a_window(name, past, plan) and (place / DATA).is_dir():
-        yield DATA
-
-
-def _was_left_by_a_window(name: str, past: Past, plan: Plan) -> bool:
-    """Whether the last that touched the database was a whole window, or the final check of it."""
+def _has_database(name: str, place: Path, past: Past, plan: Plan) -> bool:
+    """Whether a whole window, or the final check of it, was the last that touched the database."""
+    if not (place / DATA).is_dir():
+        return False
     touched = past.touched.get(name)
     if touched is None:
         return False
@@ -96,15 +98,12 @@ def _was_left_by_a_window(name: str, past: Past, plan: Plan) -> bool:
     return touched.id in ends or (touched.kind == "window" and touched.id in past.finished)
 
 
-def _master(
-    past: Past, plan: Plan, places: Mapping[str, Path | None]
-) -> tuple[Path | None, str | None]:
-    """Where the master copy lies, or why there is none."""
-    place = places[plan.master_candidate]
+def _master(past: Past, place: Path | None) -> tuple[Path | None, str | None]:
+    """Where the master copy lies, or why there is none; `place` is what its keeper has."""
     if past.master is None:
         return None, "its master copy had not been finished"
     if place is None:
-        return None, "its master copy is gone: what it lay on was removed, or is made anew"
+        return None, "its master copy is gone: the directory that it lay in was removed"
     if (place / MASTER).is_symlink() or not (place / MASTER).is_dir():
         return None, f"its master copy {place / MASTER} is gone"
     return place / MASTER, None

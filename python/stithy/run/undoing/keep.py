@@ -27,6 +27,7 @@ def keep_instances(context: Context) -> dict[str, str]:
         context.record("shared-memory", context.memory_facts(candidate, instance))
         urls[candidate] = _url(context, candidate, instance.url)
         context.providers[candidate].keep()
+    context.keeper.keep()
     context.register.keep()
     context.register.close(remove=False)
     return urls

@@ -16,6 +16,7 @@ from stithy.plan.expand import expand
 from stithy.plan.null import nulled
 from stithy.results.layout import RunDirectory
 from stithy.run.before.earlier import keep_added_s
+from stithy.run.before.equip import keeper_in
 from stithy.run.before.preflight import (
     Preflight,
     cautions,
@@ -26,6 +27,7 @@ from stithy.run.before.preflight import (
     not_delivered,
     preflight,
 )
+from stithy.run.context import KEEPER
 from stithy.run.events import Event, Note
 from stithy.run.start import default_directory, start_run
 from stithy.run.stop import Stop
@@ -51,9 +53,18 @@ def check(tmp_path: Path, available_gib: float = 1, **free_gib: tuple[str, float
 
 def test_room_on_a_shared_file_system_is_added_up(tmp_path: Path) -> None:
     """Each would fit alone, both do not."""
-    check(tmp_path, a=("one", 1.0, False), b=("two", 1.0, False))
+    check(tmp_path, a=("one", 0.7, False), b=("two", 0.7, False))
     with pytest.raises(PreconditionError, match="candidates a and b: .* may be needed on /one"):
-        check(tmp_path, a=("one", 1.0, False), b=("one", 1.0, False))
+        check(tmp_path, a=("one", 0.7, False), b=("one", 0.7, False))
+
+
+def test_the_master_copy_needs_room_beside_the_results(tmp_path: Path) -> None:
+    """Where they share a file system with a candidate it is added up."""
+    read = read_study(write_study(tmp_path / "s.yaml", {"a": tmp_path / "a"})).study
+    room = Room("one", round(0.7 * GIB), False, Path("/one"))
+    check_room(read, expand(read), {"a": (room,)}, GIB)
+    with pytest.raises(PreconditionError, match="candidate a, and --out, for the master copy"):
+        check_room(read, expand(read), {"a": (room,), KEEPER: (room,)}, GIB)
 
 
 def test_the_two_directories_of_a_null_study_are_on_one_file_system(tmp_path: Path) -> None:
@@ -64,7 +75,8 @@ def test_the_two_directories_of_a_null_study_are_on_one_file_system(tmp_path: Pa
     def check(second: Path) -> None:
         places = {"a": tmp_path / "a", "a-again": second}
         providers = {name: create(Spec(path=place), name) for name, place in places.items()}
-        check_candidates(read, plan, providers, LocalRunner(), None)
+        keeper = keeper_in(RunDirectory(tmp_path / "out"))
+        check_candidates(read, plan, providers, keeper, LocalRunner(), None)
 
     check(tmp_path / "a-again")
     with pytest.raises(PreconditionError, match="does not lie on the file system of"):

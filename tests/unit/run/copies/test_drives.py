@@ -158,7 +158,7 @@ def test_a_failed_step_leaves_the_drives_paced(faked: FakedRun, begin: Begin) ->
     (faked.root / "a").mkdir()
 
     def fail() -> None:
-        rows = faked.root / "a/master/base/rows"
+        rows = faked.root / "out/master-copy/master/base/rows"
         rows.write_bytes(b"!")
 
     faked.hammer.before_run = fail
@@ -201,7 +201,7 @@ def test_the_log_is_restored_to_its_own_volume(faked: FakedRun, begin: Begin) ->
 def test_a_damaged_log_is_noticed_in_its_own_volume(faked: FakedRun, begin: Begin) -> None:
     """The parts are compared with the master copy as one."""
     context, _, _ = begin("log")
-    master = faked.root / "a/master"
+    master = faked.root / "out/master-copy/master"
 
     def strike() -> None:
         for each in (master / faked.engine.log_folder).iterdir():

@@ -33,11 +33,11 @@ def before(faked: FakedRun, kind: str, action: object) -> None:
 
 def test_a_master_copy_that_changed_is_noticed(faked: FakedRun) -> None:
     """The first file that differs is named, and the run ends: no window could be trusted."""
-    rows = faked.root / "a/master/base/rows"
+    rows = faked.root / "out/master-copy/master/base/rows"
     before(faked, "restore", lambda: rows.write_bytes(rows.read_bytes()[:-1] + b"!"))
     outcome = faked.run()
     assert isinstance(outcome.error, InfrastructureError)
-    assert "differs from the master copy, first in base/rows" in outcome.error.problem
+    assert "differs from what it was made of, first in base/rows" in outcome.error.problem
 
 
 def test_a_link_in_the_database_is_refused(faked: FakedRun) -> None:

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from stithy.run.context import KEEPER
 from stithy.run.resuming.survivors import Survivors, proven, spared
 from stithy.run.undoing.register import Making
 from stithy.storage.copy import contents_of
 
-SURVIVORS = Survivors({"a": frozenset({"master"}), "b": frozenset({"data"})}, Path("/a/master"))
+SURVIVORS = Survivors(
+    {KEEPER: frozenset({"master"}), "b": frozenset({"data"})}, Path("/out/master-copy/master")
+)
 
 
 def making(kind: str, candidate: str, **facts: str) -> Making:
@@ -19,11 +22,11 @@ def making(kind: str, candidate: str, **facts: str) -> Making:
 @pytest.mark.parametrize(
     ("made", "stays"),
     [
-        (making("tree", "a", name="master"), True),
+        (making("tree", KEEPER, name="master"), True),
         (making("tree", "a", name="data"), False),
         (making("tree", "b", name="data"), True),
         (making("tree", "c", name="data"), False),
-        (making("directory", "a", path="/a"), True),
+        (making("directory", KEEPER, path="/out/master-copy"), True),
         (making("mark", "b", path="/b"), True),
         (making("mark", "c", path="/c"), False),
         (making("server", "a", data="/a/data"), False),
@@ -36,13 +39,13 @@ def test_only_what_a_surviving_directory_needs_stays(made: Making, stays: bool) 
     assert spared([made], SURVIVORS) == (() if stays else (made,))
 
 
-def test_without_its_master_copy_a_candidate_has_nothing() -> None:
+def test_without_its_master_copy_nothing_of_it_stays() -> None:
     """What last windows left stays known."""
     without = SURVIVORS.without_master()
     assert without.master is None
     assert without.databases == {"b"}
     assert sorted(without.recorded) == [("b", "data")]
-    assert sorted(SURVIVORS.recorded) == [("a", "master"), ("b", "data")]
+    assert sorted(SURVIVORS.recorded) == [("b", "data"), (KEEPER, "master")]
 
 
 def test_contents_are_proven_by_their_hash(tmp_path: Path) -> None:
