@@ -56,6 +56,15 @@ def alternating(draw: random.Random) -> list[float]:
     return [first * (-1) ** block + draw.gauss(0, 1 / 6) for block in range(BLOCKS_MOST)]
 
 
+def wave(draw: random.Random, blocks: int) -> list[float]:
+    """A sine with a period of so many blocks, from a random phase; a sixth is normal noise."""
+    phase = draw.random()
+    return [
+        math.cos(2 * math.pi * (block / blocks + phase)) + draw.gauss(0, 1 / 6)
+        for block in range(BLOCKS_MOST)
+    ]
+
+
 SKEWED_SIGMA = 0.59
 """Chosen so that the boundaries alone mislead nearly 13 % of studies: no source names a shape, only
 how much one misled. Shapes that are milder and harsher are in `OTHERS`."""
@@ -89,6 +98,9 @@ OTHERS: dict[str, Noise] = {
     "AR(1) 0.5": partial(correlated, rho=0.5),
     "AR(1) -0.5": partial(correlated, rho=-0.5),
     "a period of two blocks": alternating,
+    "a sine over three blocks": partial(wave, blocks=3),
+    "a sine over four blocks": partial(wave, blocks=4),
+    "a sine over five blocks": partial(wave, blocks=5),
 }
 """Noises for which no target was set, and which one should know."""
 
