@@ -40,12 +40,17 @@ Rates = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Asked:
-    """A quantity of candidates at a level, and where the study asks for it."""
+    """A quantity of candidates at a level, and where the study asks for it.
+
+    `of_each_window`: each window must have a value of its own, as a verdict needs it; a threshold
+    is judged by all windows of a level merged, however few values they have.
+    """
 
     quantity: Quantity
     candidates: Sequence[str]
     users: int
     where: str
+    of_each_window: bool = True
 
 
 def rate_key(study: Study, candidate: str, users: int) -> str:
@@ -62,7 +67,9 @@ def unanswerable(study: Study, question: Question | None, rates: Rates) -> Itera
     Of the primary question only what the study itself declares.
     """
     for asked in _asked(study, question):
-        error = _unreported(study, asked) or _too_few(study, asked, rates)
+        error = _unreported(study, asked)
+        if error is None and asked.of_each_window:
+            error = _too_few(study, asked, rates)
         if error is not None:
             yield error
 
@@ -95,7 +102,7 @@ def _asked(study: Study, question: Question | None) -> Iterator[Asked]:
     for threshold in study.thresholds:
         for side in (threshold.left, threshold.right):
             if isinstance(side, Measured):
-                yield Asked(side.quantity, (side.candidate,), side.users, "thresholds")
+                yield Asked(side.quantity, (side.candidate,), side.users, "thresholds", False)
 
 
 def _of_question(study: Study, question: Question) -> Asked:

@@ -90,6 +90,12 @@ def test_a_role_without_a_drive_is_refused(tmp_path: Path) -> None:
     assert found.where == "thresholds"
 
 
+def test_a_threshold_is_judged_by_however_few_values(tmp_path: Path) -> None:
+    """It needs no value of each window, so that no length is too short for it."""
+    load = {"pace": "{think: 1 s}"}
+    assert errors(study(tmp_path, "", load=load, thresholds=("a.p99_at_1 < 5 ms",))) == []
+
+
 def test_the_first_window_stops_a_run_that_cannot_have_the_values(tmp_path: Path) -> None:
     """Nothing was known before; a tenth less may still come from the next window."""
     asked = study(tmp_path, "{metric: p95}", duration="10 s")
