@@ -50,6 +50,8 @@ TRANSACTIONS = {
     "delivery": 0.04,
     "stock-level": 0.04,
 }
+"""Close to the workload's mix; in windows of minutes the difference would be a contradiction."""
+
 SLOWNESS = {
     "new-order": 1.0,
     "payment": 0.6,
@@ -79,6 +81,7 @@ class Shape:
     memory_limit_enforced: bool = True
     memory_limit_note: str | None = None
     left_out: frozenset[str] = frozenset()
+    mix: Mapping[str, float] = field(default_factory=lambda: TRANSACTIONS)
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     surroundings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     canaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -295,7 +298,7 @@ class _Load:
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """Committed and rolled back by transaction type, exact in their sum with `all`."""
-        done = {name: round(self._all * share) for name, share in TRANSACTIONS.items()}
+        done = {name: round(self._all * share) for name, share in self.shape.mix.items()}
         back = {name: round(n * 0.01) if name == "new-order" else 0 for name, n in done.items()}
         return {name: (n - back[name], back[name]) for name, n in done.items()}
 
@@ -351,7 +354,7 @@ class _Load:
         """Rows of the `transactions` table, the merged one last."""
         counts = self.counts()
         total = (sum(c for c, _ in counts.values()), sum(b for _, b in counts.values()))
-        mean = sum(SLOWNESS[name] * share for name, share in TRANSACTIONS.items())
+        mean = sum(SLOWNESS[name] * share for name, share in self.shape.mix.items())
         rows = []
         for name, (committed, back) in {**counts, "all": total}.items():
             middle = self.response_s * SLOWNESS.get(name, mean) / mean
@@ -371,7 +374,7 @@ class _Load:
         for second in range(self.shape.ramp_up_s + self.shape.duration_s):
             dip = 0.6 if second == self.shape.ramp_up_s + self.shape.duration_s // 2 else 1.0
             pace = dip * self.draw.uniform(0.94, 1.06)
-            for name, share in {**TRANSACTIONS, "all": 1.0}.items():
+            for name, share in {**self.shape.mix, "all": 1.0}.items():
                 middle = self.response_s / pace * SLOWNESS.get(name, 0.96)
                 rows.append({
                     "window_id": self.place.window_id, "second": second,

@@ -11,6 +11,7 @@ from stithy.report.figure import Absent, Figure
 from stithy.report.figures.heat import draw
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
+from stithy.workload.workloads.order_entry import WORKLOAD
 from support.drawn import figure_in, rows_in
 from support.plain_log import at_most_us, buckets
 from support.sample_run import Shape, build_run, window_id
@@ -40,7 +41,8 @@ def test_the_cells_hold_as_many_transactions_as_the_logs(tmp_path: Path, duratio
     """In the table, and in what is drawn, also where a column has several seconds."""
     candidates = ("disk",)
     run = build_run(
-        tmp_path, replace(SHAPE, candidates=candidates, repeat=1, duration_s=duration_s)
+        tmp_path,
+        replace(SHAPE, candidates=candidates, repeat=1, duration_s=duration_s, mix=WORKLOAD.shares),
     )
     figure = _figure(tmp_path)
     logged = sum(bucket.count for bucket in buckets(_log(run, "disk", 0)))
