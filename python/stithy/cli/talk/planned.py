@@ -81,8 +81,8 @@ def as_text(
         study.study,
         f"{_users(study)}\n{_question(study, plan)}",
         *(["\n".join(lost)] if (lost := sentences(_given_up(study))) else []),
-        *([outlook_text(expected)] if expected else []),
         _totals(plan),
+        *([outlook_text(expected)] if expected else []),
         _candidates(study, plan),
         _steps(plan) if all_steps else _folded(plan),
     ]
