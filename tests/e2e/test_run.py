@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from recompute.hlog import buckets
 from stithy.results.layout import RunDirectory
 from support.finished import Finished
-from support.plain_log import buckets
 from support.running import left_by, manifest, window_row
 
 pytestmark = pytest.mark.needs_postgresql

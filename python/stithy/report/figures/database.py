@@ -126,17 +126,17 @@ def _level_means(points: Rows) -> Rows:
 
 def _waits(context: Context) -> Drawn:
     chosen = context.valid_means.filter(
-        (pl.col("collector") == metrics.DATABASE)
-        & (pl.col("metric") == metrics.WAITING)
-        & (pl.col("mean") > 0)
+        (pl.col("collector") == metrics.DATABASE) & (pl.col("metric") == metrics.WAITING)
     )
-    if chosen.is_empty():
-        return Absent("waits-by-users", "what sessions wait for", "no wait was sampled")
+    # A window without a wait counts as 0, or one that had it would stand for all.
     frame = (
         chosen.group_by("users", "candidate", pl.col("subject").alias("part"), maintain_order=True)
         .agg(pl.col("mean").mean().alias("value"))
+        .filter(pl.col("value") > 0)
         .sort("users", "candidate", "part")
     )
+    if frame.is_empty():
+        return Absent("waits-by-users", "what sessions wait for", "no wait was sampled")
     parts = [part for part in palette.WAIT_COLOURS if part in set(frame["part"])]
     parts += sorted(set(frame["part"]) - set(parts))
     rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]

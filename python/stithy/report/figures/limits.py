@@ -166,13 +166,13 @@ def _table(context: Context) -> PageTable:
     for window in context.evidence.windows:
         if (limited := context.limited.get(window.id)) is not None:
             rows.append({
-                "window_id": window.id, "candidate": window.candidate, "users": window.users,
+                "window_id": window.id, "candidate": window.candidate, "level": window.users,
                 "block": window.block, "valid": window.valid, "limit": limited.kind,
                 "storage_share": limited.storage_share,
                 **{each.rule: each.share for each in limited.judged},
             })  # fmt: skip
     types: dict[str, Any] = {
-        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
+        "window_id": pl.String, "candidate": pl.String, "level": pl.Int64, "block": pl.Int64,
         "valid": pl.Boolean, "limit": pl.String, "storage_share": pl.Float64,
         **dict.fromkeys(rules(), pl.Float64),
     }  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from recompute.hlog import at_most_us, buckets
 from stithy.report.context import context_of
 from stithy.report.figure import Absent, Figure
 from stithy.report.figures.heat import draw
@@ -13,7 +14,6 @@ from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.workload.workloads.order_entry import WORKLOAD
 from support.drawn import figure_in, rows_in
-from support.plain_log import at_most_us, buckets
 from support.sample_run import Shape, build_run, window_id
 
 SHAPE = Shape(users=(13,), repeat=3, logs=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from recompute.hlog import Bucket, at_most_us, buckets
 from stithy.report.context import context_of
 from stithy.report.figure import Absent
 from stithy.report.figures.percentiles import draw, levels_drawn
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.drawn import figure_in
-from support.plain_log import Bucket, at_most_us, buckets
 from support.sample_run import Shape, build_run, window_id
 from support.worked_out import assert_told
 

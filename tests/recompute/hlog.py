@@ -1,7 +1,4 @@
-"""A second reader of latency logs, written from HdrHistogram's format alone: slow and literal.
-
-Nothing of the product is used, so that what a figure says can be held against the files.
-"""
+"""A second reader of latency logs, written from HdrHistogram's format alone: slow and literal."""
 
 import base64
 import struct
@@ -17,6 +14,7 @@ class Bucket:
 
     tag: str
     at_s: float
+    length_s: float
     low_us: int
     high_us: int
     count: int
@@ -27,7 +25,7 @@ def buckets(path: Path) -> Iterator[Bucket]:
     for line in path.read_text().splitlines():
         if not line.startswith("Tag="):
             continue
-        tag, at_s, _length, _largest, packed = line.removeprefix("Tag=").split(",")
+        tag, at_s, length_s, _largest, packed = line.removeprefix("Tag=").split(",")
         plain = zlib.decompress(base64.b64decode(packed)[8:])
         digits = struct.unpack(">i", plain[12:16])[0]
         index = 0
@@ -36,7 +34,8 @@ def buckets(path: Path) -> Iterator[Bucket]:
                 index -= number
                 continue
             if number:
-                yield Bucket(tag, float(at_s), *_bounds(index, digits), number)
+                low_us, high_us = _bounds(index, digits)
+                yield Bucket(tag, float(at_s), float(length_s), low_us, high_us, number)
             index += 1
 
 

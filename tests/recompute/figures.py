@@ -1,0 +1,338 @@
+"""What the table behind each figure must hold, as in `tables`; names may have a level in them."""
+
+import math
+import re
+from functools import cache
+from itertools import accumulate, pairwise
+from statistics import fmean
+
+from recompute import bounds
+from recompute.files import Files, Row
+from recompute.tables import (
+    Expected,
+    Source,
+    asked,
+    candidate,
+    compared,
+    level,
+    limit_of,
+    obeying,
+    query,
+)
+
+PLACE = "users candidate block"
+OF_DEVICE = {
+    "device-rate": ("reads_per_s", "writes_per_s", "flushes_per_s"),
+    "device-bytes": ("read_bytes_per_s", "write_bytes_per_s"),
+    "device-queue": ("queue_length",),
+    "device-use": ("utilisation_share",),
+}
+PANELS = {"read": "reads", "write": "writes", "flush": "flushes", "util": "busy", "queu": "queue"}
+PARTS = {
+    "user": "user_share nice_share", "system": "system_share", "idle": "idle_share",
+    "waiting for I/O": "iowait_share", "interrupts, steal": "irq_share steal_share",
+}  # fmt: skip
+
+
+def by_place(value: str, source: str = "win", more: str = "") -> Source:
+    """A value of every window, and whatever else tells its rows apart."""
+    keys = f"{PLACE} {more}"
+    columns = ", ".join(keys.split())
+    return query(keys, f"SELECT {columns}, {value} AS value FROM {source}")
+
+
+def of_series(collector: str, metrics: dict[str, str], column: str, scale: str = "1") -> Source:
+    """Means of a collector's metrics, or of its subjects, in panels by the words for them."""
+    cases = " ".join(f"WHEN {key} THEN '{words}'" for key, words in metrics.items())
+    return query(
+        f"{column} {PLACE}",
+        f"SELECT CASE {cases} END AS {column}, users, candidate, block, value * {scale} AS value "
+        f"FROM means WHERE collector = '{collector}' AND {column} IS NOT NULL",
+    )
+
+
+def _of_metric(metric: str, scale: float = 1.0) -> Source:
+    return by_place(
+        f"value * {scale}", f"means WHERE collector = 'database' AND metric = '{metric}'"
+    )
+
+
+def _device(name: str, scale: float = 1.0) -> Source:
+    cases = " ".join(f"WHEN '{m}' THEN '{PANELS[m[:4]]}'" if m[:4] in PANELS else
+                     f"WHEN '{m}' THEN '{PANELS[m[:5]]}'" for m in OF_DEVICE[name])  # fmt: skip
+    return query(
+        f"operation {PLACE} device",
+        f"SELECT CASE metric {cases} END AS operation, users, candidate, block, subject AS device, "
+        f"value * {scale} AS value FROM means WHERE collector = 'block' AND operation IS NOT NULL",
+    )
+
+
+def _cpu(files: Files, row: Row) -> Expected:
+    metrics = PARTS[row["part"]].split()
+    value = files.one(
+        "SELECT sum(mean) FROM (SELECT avg(value) AS mean FROM means WHERE valid AND collector = "
+        "'cpu' AND subject = '' AND list_contains(?, metric) AND users = ? AND candidate = ? "
+        "GROUP BY metric)", metrics, row["users"], row["candidate"],
+    )  # fmt: skip
+    return {"users": row["users"], "value": value}
+
+
+def _waits(files: Files, row: Row) -> Expected:
+    value = files.one(
+        "SELECT sum(value) / (SELECT count(*) FROM win WHERE valid AND users = $1 AND candidate = "
+        "$2) FROM means WHERE valid AND metric = 'waiting_backends' AND subject = $3 AND "
+        "users = $1 AND candidate = $2", row["users"], row["candidate"], row["part"],
+    )  # fmt: skip
+    return {"users": row["users"], "value": value}
+
+
+def _ratio(files: Files, row: Row) -> Expected:
+    names = {"a": files.candidates[0], "b": row["candidate"], "metric": "NOPM"}
+    found = compared(files, {**row, **names})
+    return {**found, "pairs": found["blocks"]}
+
+
+def _forest(files: Files, row: Row) -> Expected:
+    b, _, a = row["pair"].partition(" ÷ ")
+    return compared(files, {**row, "a": a, "b": b})
+
+
+def _cost(files: Files, row: Row) -> Expected:
+    verdicts = files.manifest["plan"]["question"] or {}
+    users = verdicts.get("users") or max(files.levels)
+    found = candidate(files, {**row, "users": users})
+    return {
+        "cost": found["cost_amount"], "value": found["nopm"], "each": found["cost_per_nopm"],
+        "windows": found["windows"],
+    }  # fmt: skip
+
+
+def _within(files: Files, row: Row) -> Expected:
+    counts = {each["users"]: each for each in obeying(files, row["candidate"])}
+    limit = files.manifest["plan"]["limit"] or files.manifest["plan"]["search"]
+    value = level(files, row["candidate"], row["users"], limit_of(limit))
+    return {**counts[row["users"]], "value": value}
+
+
+def _percentiles(files: Files, row: Row) -> Expected:
+    """A point of the curve: a share of the merged values, the highest of these, those beyond."""
+    found = files.buckets_of(row["what"], row["users"], row["candidate"])
+    total = sum(count for _, count in found)
+    # Twelve steps for each power of ten of 1 / (1 - share), the median, and ten values left.
+    shares = [0.5, 1 - 10 / total, *(1 - 10 ** (-step / 12) for step in range(12 * 9))]
+    share = min(shares, key=lambda each: abs(each - row["share"]))
+    rank = max(1, math.ceil(round(share * total, 6)))
+    reached = zip(accumulate(count for _, count in found), found, strict=True)
+    value = next(high_us for until, (high_us, _) in reached if until >= rank) / 1e6
+    return {**row, "share": share, "value": value, "beyond": total - rank, "values": total}
+
+
+def _throughput(files: Files, row: Row) -> Expected:
+    """A level as it is told, or one window of it."""
+    limit = files.manifest["plan"]["limit"] or files.manifest["plan"]["search"]
+    label = limit_of(limit) if limit else "p95"
+    name, users = row["candidate"], row["users"]
+    if row["block"] is None:
+        nopm, value = (level(files, name, users, each) for each in ("NOPM", label))
+    else:
+        at = "users = ? AND candidate = ? AND block = ?"
+        place = (users, name, row["block"])
+        column, _, kind = f"response_{label.replace('.', '')}_s".partition(" of ")
+        column = f"{column.removesuffix('_s')}_s"
+        kind = kind.removesuffix("_s") or "all"
+        nopm = files.one(f"SELECT list(nopm) FROM win WHERE {at}", *place)
+        value = files.one(
+            f"SELECT list({column}) FROM tx WHERE transaction = '{kind}' AND {at}", *place
+        )
+    return {**row, "nopm": nopm, "value": value}
+
+
+def _heat(files: Files, row: Row) -> Expected:
+    """A cell: the transactions of its seconds whose bucket's middle lies between its edges."""
+    found = _by_second(files, row["candidate"], row["block"])
+    seconds = sorted({each["second"] for each in files.told_heat})
+    wide = min((b - a for a, b in pairwise(seconds)), default=1)
+    inside = sum(
+        count
+        for second, middle_s, count in found
+        if row["second"] <= second < row["second"] + wide
+        and row["from_s"] * (1 - 1e-9) <= middle_s < row["to_s"] * (1 - 1e-9)
+    )
+    return {**row, "transactions": inside}
+
+
+@cache
+def _by_second(files: Files, name: str, block: int) -> list[tuple[int, float, int]]:
+    found = files.rows(
+        "SELECT second, (low_us + high_us) / 2e6 AS middle_s, sum(count) AS count FROM lat WHERE "
+        "kind = 'response' AND before_end AND users = $1 AND candidate = $2 AND block = $3 AND "
+        "attempt = (SELECT max(attempt) FROM win WHERE users = $1 AND block = $3) GROUP BY ALL",
+        (files.told_level, name, block),
+    )
+    return [(each["second"], each["middle_s"], each["count"]) for each in found]
+
+
+def _canary(files: Files, row: Row) -> Expected:
+    """A figure of the machine before a block: as measured, and off its median."""
+    column = {"one CPU": "one_rounds_per_s", "all CPUs": "all_rounds_per_s"}
+    name = column.get(row["gauge"], "read_p50_s")
+    found = files.rows(
+        f"SELECT {name} AS measured, {name} / (SELECT median({name}) FROM canary) - 1 AS value, "
+        "(at_s - (SELECT min(at_s) FROM canary)) / 60 AS minutes FROM canary WHERE users = ? AND "
+        "block = ? ORDER BY attempt", (row["users"], row["block"]),
+    )  # fmt: skip
+    return {**row, **{key: [each[key] for each in found] for key in found[0]}}
+
+
+def _limits(files: Files, row: Row) -> Expected:
+    """How much of each bound a window reached."""
+    found = bounds.of_windows(files)[row["window_id"]]
+    shown = {name: found[name] for name in row if None not in (found.get(name), row[name])}
+    return {"block": row["block"], "level": row["level"], **shown}
+
+
+SECONDS = """
+WITH done AS (SELECT s.window_id, s.second, (s.committed + s.rolled_back) * 60 AS tpm,
+  s.response_p95_s AS p95, CASE WHEN w.pace = 'rate' THEN s.waiting END AS waiting
+  FROM seconds s JOIN win w ON s.window_id = w.window_id
+  WHERE s.transaction = 'all' AND s.phase <> 'drain'),
+busy AS (SELECT window_id, second, max(v) AS device FROM (SELECT window_id, subject,
+  CAST(round_even(second, 0) AS BIGINT) - 1 AS second, sum(value) AS v FROM series
+  WHERE collector = 'block' AND metric IN ('reads_per_s', 'writes_per_s') AND second >= 0.5
+  GROUP BY ALL) GROUP BY ALL)
+SELECT window_id, second, done.tpm, p95, waiting, device, w.block, w.users FROM done
+FULL JOIN busy USING (window_id, second) JOIN win w USING (window_id)
+"""
+
+FIGURES: dict[str, Source] = {
+    "nopm-by-users": by_place("nopm"),
+    "tpm-by-users": by_place("tpm"),
+    "tpm-per-user": by_place("tpm / users"),
+    "response-by-users": query(
+        f"percentile {PLACE}",
+        "UNPIVOT (SELECT users, candidate, block, response_p50_s AS p50, response_p95_s AS p95, "
+        "response_p99_s AS p99 FROM tx WHERE transaction = 'all') ON p50, p95, p99 INTO NAME "
+        "percentile VALUE value",
+    ),
+    "response-by-transaction": query(
+        f"percentile transaction {PLACE}",
+        "UNPIVOT (SELECT transaction, users, candidate, block, response_p50_s AS p50, "
+        "response_p95_s AS p95, response_p99_s AS p99 FROM tx WHERE transaction <> 'all') "
+        "ON p50, p95, p99 INTO NAME percentile VALUE value",
+    ),
+    "wal-by-users": _of_metric("wal_bytes_per_s", 1e-6),
+    "wal-syncs-by-users": _of_metric("wal_syncs_per_s"),
+    "blocks-read-by-users": _of_metric("blocks_read_per_s"),
+    "device-rate": _device("device-rate"),
+    "device-bytes": _device("device-bytes", 1e-6),
+    "device-queue": _device("device-queue"),
+    "device-use": _device("device-use"),
+    "device-latency": query(
+        f"operation {PLACE} device",
+        "SELECT CASE metric WHEN 'read_latency_s' THEN 'reads' WHEN 'write_latency_s' THEN "
+        "'writes' WHEN 'flush_latency_s' THEN 'flushes' END AS operation, users, candidate, block, "
+        "subject AS device, value FROM weighted WHERE operation IS NOT NULL",
+    ),
+    "device-latency-p99": query(
+        f"operation {PLACE} device",
+        "SELECT operation || CASE operation WHEN 'flush' THEN 'es' ELSE 's' END AS operation, "
+        "users, candidate, block, role AS device, latency_p99_s AS value FROM drives d JOIN win w "
+        "ON d.window_id = w.window_id WHERE operation IN ('read', 'write', 'flush') AND "
+        "latency_p99_s IS NOT NULL",
+    ),
+    "pressure-by-users": query(
+        f"what {PLACE}",
+        "SELECT CASE subject WHEN 'io' THEN 'storage' WHEN 'cpu' THEN 'CPU' ELSE subject END AS "
+        "what, users, candidate, block, value FROM means WHERE collector = 'pressure' AND "
+        "metric = 'some_share'",
+    ),
+    "memory-by-users": query(
+        f"what {PLACE}",
+        "SELECT CASE metric WHEN 'used_bytes' THEN 'in use within the limit' ELSE "
+        "'page cache alone' END AS what, users, candidate, block, value FROM means WHERE "
+        "collector = 'cgroup' AND metric IN ('used_bytes', 'page_cache_bytes')",
+    ),
+    "cpu-by-users": _cpu,
+    "waits-by-users": _waits,
+    "nopm-ratio": _ratio,
+    "forest": _forest,
+    "cost": _cost,
+    "users-within": _within,
+    "heat": _heat,
+    "limits": _limits,
+    "canaries": _canary,
+    "percentiles": _percentiles,
+    "response-throughput": _throughput,
+}
+
+
+def title(files: Files, row: Row) -> Expected:
+    """The ratio of a title: over the blocks of the two that it names, of the rows of its figure."""
+    found = re.match(r"At (\d+) \w+, (.+) has [\d.,]+ times the .* of (.+)$", row["title"])
+    if row["figure"] == "forest":
+        return {"ratio": compared(files, asked(files))["value"]}
+    if not found:
+        return {}
+    pairs = files.rows(
+        f"SELECT h.value AS above, l.value AS below FROM {_file(files, row)} h JOIN "
+        f"{_file(files, row)} l USING (users, block) WHERE h.valid AND l.valid AND users = ? AND "
+        "h.candidate = ? AND l.candidate = ?", (int(found[1]), found[2], found[3]),
+    )  # fmt: skip
+    return {"ratio": math.exp(fmean(math.log(each["above"] / each["below"]) for each in pairs))}
+
+
+def title_pool(files: Files, row: Row) -> list[float]:
+    """What a title may speak of: levels, its ratio, and what the rows of its figure come to."""
+    name, table = row["figure"], _file(files, row)
+    kinds = {
+        each["column_name"]: each["column_type"]
+        for each in files.rows(f"DESCRIBE SELECT * FROM {table}")
+    }
+    numbers = [f'"{key}"' for key, kind in kinds.items() if kind in ("DOUBLE", "BIGINT")]
+    words = (key for key, kind in kinds.items() if kind == "VARCHAR")
+    keys = [f'"{key}"' for key in words if key not in ("note", "window_id")]
+    by = ", ".join([*keys, *(["users"] if "users" in kinds else [])])
+    valid = "valid" if "valid" in kinds else "true"
+    found: list[float] = [*files.levels, *title(files, row).values()]
+    for number in numbers if by else ():
+        for way in ("avg", "median", "min", "max"):
+            found += [each["v"] for each in files.rows(
+                f"SELECT {way}({number}) AS v FROM {table} WHERE {valid} GROUP BY {by}"
+            ) if each["v"] is not None]  # fmt: skip
+    if "response" in name or name == "users-within":
+        types = ["all", *[each["tag"] for each in files.rows("SELECT DISTINCT tag FROM lat")]]
+        found += [
+            level(files, each, users, f"p95 of {kind}") or 0.0
+            for each in files.candidates for users in files.levels for kind in types
+        ]  # fmt: skip
+    if name == "percentiles":
+        found += [0.5, *(row["share"] for row in files.rows(f"SELECT share FROM {table}"))]
+        found += [row["value"] for row in files.rows(f"SELECT value FROM {table}")]
+    if name == "heat":
+        found += [each["v"] for each in files.percentiles(
+            "candidate, block, attempt, second",
+            f"lat WHERE measured AND kind = 'response' AND users = {files.told_level}", {"v": 0.95},
+        )]  # fmt: skip
+    if name.startswith("seconds-"):
+        for way in ("min", "max"):
+            found += [each["v"] for each in files.rows(
+                f"SELECT {way}(tpm) AS v FROM {table} JOIN seconds s USING (window_id, second) "
+                "WHERE s.phase = 'measure' AND s.transaction = 'all' GROUP BY window_id"
+            )]  # fmt: skip
+    if name == "nopm-ratio":
+        found += [each["value"] for each in files.rows(f"SELECT value FROM {table}")]
+    if name == "canaries":
+        found += [bounds.odd_blocks(files), files.one("SELECT count(*) FROM canary")]
+    plan = files.manifest["plan"]
+    return [*found, *[each["limit_s"] for each in (plan["limit"], plan["search"]) if each]]
+
+
+def _file(files: Files, row: Row) -> str:
+    return f"read_parquet('{files.root}/report/figures/{row['figure']}.parquet')"
+
+
+def source_of(name: str) -> Source | None:
+    """What a figure's table must hold; those of the seconds are one for each level."""
+    if level := re.fullmatch(r"seconds-(\d+)-\w+", name):
+        return query("window_id second", f"{SECONDS} WHERE users = {level[1]}")
+    return FIGURES.get(name)

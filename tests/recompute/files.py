@@ -1,0 +1,229 @@
+"""The rawest files of a run as tables of DuckDB: buckets of latency logs, samples, counters.
+
+Tables: `win` of windows, with `valid`, `measured_s`, `nopm` and `tpm` from counts and time stamps;
+`tx` of transaction types; `seconds`; `samples` of the measurements, `means` of them by window,
+`weighted` by operations; `lat`, the buckets of latency logs with the second since the users began;
+`drive_lat`, those of emulated drives whose interval lies within a measurement; the rest as written.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from recompute.hlog import Bucket, buckets
+
+Row = dict[str, Any]
+
+OF_WINDOWS = {
+    "window_rows": "window", "tx_rows": "transactions", "seconds": "seconds", "series": "series",
+    "ledger": "ledger", "ledger_findings": "ledger_findings", "drives": "drives",
+    "window_conditions": "conditions", "surroundings": "surroundings",
+}  # fmt: skip
+OF_RUN = {"restores": "restores", "canary": "canary", "run_conditions": "conditions"}
+
+STAMP_S = 0.0015
+"""Time stamps of logs have three decimals."""
+
+VIEWS = f"""
+CREATE TABLE win AS SELECT w.* EXCLUDE (nopm, tpm), coalesce(v.valid, false) AS valid,
+  measure_to_s - measure_from_s AS measured_s, new_orders * 60 / measured_s AS nopm,
+  transactions * 60 / measured_s AS tpm, transactions / measured_s AS rate
+  FROM window_rows w LEFT JOIN validity v ON w.window_id = v.window_id;
+CREATE TABLE tx AS SELECT w.candidate, w.users, w.block, w.attempt, w.valid, t.*
+  FROM tx_rows t JOIN win w ON t.window_id = w.window_id;
+CREATE TABLE samples AS SELECT w.candidate, w.users, w.block, w.valid, s.* FROM series s
+  JOIN win w ON s.window_id = w.window_id WHERE s.value IS NOT NULL
+  AND s.at_s - 0.5 >= w.measure_from_s AND s.at_s - 0.5 < w.measure_to_s;
+CREATE TABLE means AS SELECT window_id, candidate, users, block, valid, collector, subject, metric,
+  avg(value) AS value, count(*) AS looks, sum(value) AS total FROM samples GROUP BY ALL;
+CREATE TABLE weighted AS SELECT l.window_id, l.candidate, l.users, l.block, l.valid, l.subject,
+  l.metric, sum(l.value * r.value) / sum(r.value) AS value FROM samples l JOIN samples r
+  ON l.window_id = r.window_id AND l.at_s = r.at_s AND l.subject = r.subject
+  AND r.metric = replace(replace(l.metric, '_latency_s', 's_per_s'), 'flushs_', 'flushes_')
+  WHERE l.collector = 'block' AND r.collector = 'block' AND l.metric LIKE '%\\_latency\\_s'
+  ESCAPE '\\' AND r.value > 0 GROUP BY ALL;
+CREATE TABLE lat AS SELECT w.candidate, w.users, w.block, w.attempt, w.valid, l.*,
+  CAST(greatest(0, round(l.at_s - w.started_at_s)) AS BIGINT) AS second,
+  l.at_s >= w.measure_from_s - {STAMP_S} AND l.at_s < w.measure_to_s - {STAMP_S} AS measured,
+  l.at_s < w.measure_to_s - {STAMP_S} AS before_end
+  FROM logs l JOIN win w ON l.window_id = w.window_id;
+CREATE TABLE drive_lat AS SELECT w.window_id, w.users, w.block, w.valid, l.* FROM drive_logs l
+  JOIN win w ON l.candidate = w.candidate AND l.at_s >= w.measure_from_s - {STAMP_S}
+  AND l.at_s + l.length_s <= w.measure_to_s + {STAMP_S};
+"""
+
+
+class Files:
+    """The files of the run in `root`, asked by SQL."""
+
+    def __init__(self, root: Path) -> None:
+        """Read all of them once."""
+        self.root = root
+        self.manifest: Row = json.loads((root / "manifest.json").read_text())
+        self.has_logs = any(root.glob("windows/*/hammer.response.hlog"))
+        self._db = duckdb.connect(config={"threads": 1})
+        for names, folder in ((OF_WINDOWS, "windows/*"), (OF_RUN, "tables")):
+            for name, file in names.items():
+                files = f"'{root}/{folder}/{file}.parquet', union_by_name = true"
+                self._db.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files})")
+        # Which windows are valid is words and no number: it is taken from the report.
+        told = f"'{root}/report/tables/windows.parquet'"
+        self._db.execute(
+            f"CREATE VIEW validity AS SELECT window_id, valid FROM read_parquet({told})"
+        )
+        self._fill("logs", ("window_id", "kind"), self._hammer_logs())
+        self._fill("drive_logs", ("candidate", "role"), self._drive_logs())
+        self._db.execute(VIEWS)
+
+    def rows(self, query: str, values: Iterable[Any] = ()) -> list[Row]:
+        """The answer to a query, by names of columns."""
+        answer = self._db.execute(query, list(values))
+        names = [each[0] for each in answer.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+    def one(self, query: str, *values: Any) -> Any:
+        """The answer to a query of one value."""
+        found = self._db.execute(query, list(values)).fetchone()
+        return found[0] if found else None
+
+    def number(self, query: str, *values: Any) -> float | None:
+        """The answer to a query of one number."""
+        found: float | None = self.one(query, *values)
+        return found
+
+    def percentiles(self, keys: str, where: str, shares: Mapping[str, float]) -> list[Row]:
+        """Percentiles of the merged logs `lat` by these keys: the highest value of a bucket."""
+        wanted = ", ".join(
+            f"min(high_us) FILTER (reached >= greatest(1, ceil({share} * total - 1e-6))) / 1e6 "
+            f"AS {name}"
+            for name, share in shares.items()
+        )
+        return self.rows(
+            f"SELECT {keys}, any_value(total) AS total, {wanted} FROM (SELECT {keys}, high_us, "
+            f"sum(n) OVER (PARTITION BY {keys} ORDER BY high_us) AS reached, sum(n) OVER "
+            f"(PARTITION BY {keys}) AS total FROM (SELECT {keys}, high_us, sum(count) AS n "
+            f"FROM {where} GROUP BY ALL)) GROUP BY {keys}"
+        )
+
+    @cache  # noqa: B019 a run is read once
+    def buckets_of(self, kind: str, users: int, candidate: str) -> list[tuple[int, int]]:
+        """The buckets of the valid windows of a candidate at a level: highest value and count."""
+        found = self.rows(
+            "SELECT high_us, sum(count) AS n FROM lat WHERE measured AND valid AND kind = ? AND "
+            "users = ? AND candidate = ? GROUP BY high_us ORDER BY high_us",
+            (kind, users, candidate),
+        )
+        return [(each["high_us"], each["n"]) for each in found]
+
+    @cached_property
+    def candidates(self) -> list[str]:
+        """Their names, in the order of the study."""
+        return [each["name"] for each in self.manifest["candidates"]]
+
+    @cached_property
+    def told_level(self) -> int:
+        """The level at which the report tells of candidates side by side, which is a choice."""
+        told = f"{self.root}/report/tables/candidates.parquet"
+        return int(self.one(f"SELECT max(users) FROM read_parquet('{told}')") or 0)
+
+    @cached_property
+    def told_heat(self) -> list[Row]:
+        """The cells of the heat map, whose edges are a choice."""
+        return self.rows(f"SELECT * FROM read_parquet('{self.root}/report/figures/heat.parquet')")
+
+    def texts_of(self, name: str) -> list[str]:
+        """The texts of a field of the manifest, by its name with spaces."""
+        return list(_texts_of(self.manifest, name.replace(" ", "_"))) if name else []
+
+    @cached_property
+    def facts(self) -> list[tuple[str, float]]:
+        """The numbers of the manifest, each with the name of its field."""
+        return list(_numbers(self.manifest))
+
+    @cached_property
+    def quotes(self) -> list[str]:
+        """Texts of the manifest that have digits: a report quotes them as they are."""
+        found = {each for each in _texts(self.manifest) if _is_quoted(each)}
+        engine = self.manifest["database"]
+        version = engine["server_version"]
+        found |= {f"{engine['engine']} {each}" for each in (version, version.split(" ")[0])}
+        found |= {self.manifest["stithy_version"], self.manifest["comparability_key"]}
+        moments = [value for key, value in _numbers(self.manifest) if key.endswith("ed_at_s")]
+        found |= {f"{datetime.fromtimestamp(each, UTC):%Y-%m-%d %H:%M:%S} UTC" for each in moments}
+        return sorted(found, key=len, reverse=True)
+
+    @cached_property
+    def levels(self) -> list[int]:
+        """All levels that have a window, ascending."""
+        return [row["users"] for row in self.rows("SELECT DISTINCT users FROM win ORDER BY users")]
+
+    def _fill(
+        self, name: str, keys: tuple[str, str], found: Iterable[tuple[str, str, Bucket]]
+    ) -> None:
+        columns: list[list[Any]] = [[], [], [], [], [], [], [], []]
+        for one, other, each in found:
+            row = (one, other, each.tag, each.at_s, each.length_s)
+            for column, value in zip(
+                columns, (*row, each.low_us, each.high_us, each.count), strict=True
+            ):
+                column.append(value)
+        self._db.execute(
+            f"CREATE TABLE {name} ({keys[0]} TEXT, {keys[1]} TEXT, tag TEXT, at_s DOUBLE, "
+            "length_s DOUBLE, low_us BIGINT, high_us BIGINT, count BIGINT)"
+        )
+        self._db.execute(
+            f"INSERT INTO {name} SELECT {', '.join(f'unnest(${n})' for n in range(1, 9))}", columns
+        )
+
+    def _hammer_logs(self) -> Iterable[tuple[str, str, Bucket]]:
+        for path in self.root.glob("windows/*/hammer.*.hlog"):
+            kind = path.name.split(".")[1]
+            for each in buckets(path) if kind != "late" else ():
+                yield path.parent.name, kind, each
+
+    def _drive_logs(self) -> Iterable[tuple[str, str, Bucket]]:
+        for path in (self.root / "drives").rglob("*.latency.hlog"):
+            candidate, role, *_ = path.name.rsplit(".", 3)
+            for each in buckets(path):
+                yield candidate, role, each
+
+
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(each)
+
+
+def _texts_of(value: Any, name: str) -> Iterable[str]:
+    for key, each in value.items() if isinstance(value, Mapping) else ():
+        if key == name:
+            yield from _texts(each)
+        yield from _texts_of(each, name)
+
+
+def _numbers(value: Any, key: str = "") -> Iterable[tuple[str, float]]:
+    """All numbers below a value of the manifest, each with the name of its field."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            # A fact of the environment has its name one level above.
+            yield from _numbers(each, key if name == "value" else name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _numbers(each, key)
+
+
+def _is_quoted(text: str) -> bool:
+    """Whether it is more than a number, and has one."""
+    has_both = any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+    has_both = has_both or text.count(".") > 1
+    return has_both and not re.fullmatch(r"p[\d.]+|[\d.]+ ?\w{1,3}", text)

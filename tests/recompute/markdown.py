@@ -1,0 +1,106 @@
+"""The report in Markdown: every cell by the column of its table, every other line as a sentence."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from recompute.files import Files, Row
+from recompute.printed import shown
+from recompute.tables import asked, candidate, device_of, of_type, summary, told
+
+Say = Callable[[str, str, Row], None]
+Compare = Callable[[str, str, Any], None]
+
+CANDIDATE = {"NOPM": "nopm", "p95": "p95_s", "p99": "p99_s", "Cost": "cost_amount"}
+DEVICE = {"A second": "per_s", "Mean": "mean_s", "Profile asks": "asked_s", "p99": "p99_s"}
+SUMMARY = {"NOPM ": "nopm:", "p95 ": "p95:"}
+
+
+def walk(files: Files, text: str, say: Say, compare: Compare) -> None:
+    """Hand on each number: those of tables with what they must be, the others with their line."""
+    study = (files.root / "study.yaml").read_text().rstrip()
+    before, _, after = text.partition("<details>")
+    quoted, _, rest = after.partition("</details>")
+    if quoted and study not in quoted:
+        say("study", "999 of the study file are others than it has", {})
+    first = dict(asked(files))
+    other = {**first, "metric": "p95" if first.get("metric") in ("NOPM", "TPM") else "NOPM"}
+    headings: list[str] = []
+    for line in (before + rest).splitlines():
+        cells = re.split(r" ?(?<!\\)\| ?", line)[1:-1] if line.startswith("|") else []
+        plain = re.sub(r"\\(.)", r"\1", line)
+        if not cells:
+            headings = []
+            say("line", plain, other if line.startswith("- ") else first)
+        elif not headings:
+            headings = cells
+            for heading in headings:
+                say("heading", heading, {})
+        elif set(line) - set("|-: "):
+            _row(files, dict(zip(headings, cells, strict=True)), say, compare)
+
+
+def _row(files: Files, row: dict[str, str], say: Say, compare: Compare) -> None:
+    place = next(iter(row.values()))
+    if "Device" in row:
+        expected = device_of(files, {"candidate": place, "operation": row["Device"]})
+        known = {name: expected[column] for name, column in DEVICE.items() if name in row}
+    elif "Transaction" in row:
+        known = _of_type(files, row)
+    elif "Candidate" in row:
+        expected = dict(candidate(files, {"candidate": place, "users": files.told_level}))
+        known = {name: expected.get(column) for name, column in CANDIDATE.items() if name in row}
+        known |= {name: expected["cost_per_nopm"] for name in row if name.endswith(" per NOPM")}
+    elif "Users" in row and any(name.startswith("NOPM ") for name in row):
+        known = dict(_summary(files, int(place.replace(",", "")), list(row)))
+    else:
+        level = [each for each in files.levels if f"{each:,}" == place]
+        known = {next(iter(row)): level[0] if level else None} if place.isdigit() else {}
+    for name, cell in row.items():
+        if name in known and any(shown(cell)) or name in known and known[name] is not None:
+            compare(f"{place}:{name}", cell, known[name])
+        else:
+            if "What was seen" in row:
+                say(f"{place}:{name}", cell.replace("\\", ""), _gathered(files, row))
+                continue
+            of = name.removeprefix("Limited ") if name.startswith("Limited ") else place
+            users = {"users": int(place)} if place.isdigit() and name != "Candidate" else {}
+            say(f"{place}:{name}", cell.replace("\\", ""), {**users, "candidate": of})
+
+
+def _of_type(files: Files, row: dict[str, str]) -> dict[str, Any]:
+    """Two candidates, then their ratio with its bounds; of more a row each."""
+    first, *others = files.candidates
+    name = row.get("Candidate", others[0])
+    keys = {"transaction": row["Transaction"], "percentile": row["Percentile"]}
+    found = of_type(files, {**keys, "a": first, "b": name, "users": files.told_level})
+    columns = ("a_s", "b_s", "ratio", "low", "high")
+    shown_in = [each for each in row if each not in ("Transaction", "Percentile", "Candidate")]
+    return {each: found[column] for each, column in zip(shown_in, columns, strict=False)}
+
+
+def _gathered(files: Files, row: dict[str, str]) -> Row:
+    """The row of the reasons whose windows are these."""
+    for each in told(files, "reasons-gathered"):
+        if each["sentence"].replace("`", "") == row["What was seen"].replace("\\", "").replace(
+            "`", ""
+        ):
+            return each
+    return {}
+
+
+def _summary(files: Files, users: int, names: list[str]) -> Iterator[tuple[str, Any]]:
+    """What stands below each heading; bounds are those of the ratio before them."""
+    expected, last = summary(files, {"users": users}), ""
+    for name in names:
+        for words, column in SUMMARY.items():
+            if name.startswith(words):
+                yield name, expected[column + name.removeprefix(words)]
+        if " ÷ " in name:
+            last = name.partition(" ÷ ")[0]
+            yield name, expected[f"ratio:{last}"]
+        if name == "from":
+            yield name, expected[f"low:{last}"]
+        if name.startswith("to"):
+            yield name, expected[f"high:{last}"]
+    yield "Users", users

@@ -1,0 +1,186 @@
+"""The tables of each window against what the programs wrote: messages line by line, latency logs.
+
+A run without these files, as a made-up one, has no rawer ones than its tables.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from recompute.files import Files, Row
+from recompute.tables import SHARES, Known
+
+COUNTS = ("committed", "rolled_back", "errors", "retries")
+DISTRIBUTION = (
+    "sum(count * (low_us + (high_us - low_us + 1) // 2)) / sum(count) / 1e6 AS mean, "
+    "min(low_us) / 1e6 AS min, max(high_us) / 1e6 AS max"
+)
+
+
+def sources(files: Files) -> Iterator[tuple[str, Known, str]]:
+    """Name of a table, what it must hold, and a query for what it holds."""
+    names = [p.parent.name for p in sorted(files.root.glob("windows/*/hammer.jsonl"))]
+    if not names:
+        return
+    whole = {name: _messages(files.root / "windows" / name / "hammer.jsonl") for name in names}
+    summaries = {n: _of(m, "run-summary")[-1] for n, m in whole.items() if _of(m, "run-summary")}
+    mine = f"window_id IN ({', '.join(map(repr, summaries))})"
+    yield (
+        "window",
+        Known(("window_id",), [_window(files, n, s) for n, s in summaries.items()]),
+        (f"SELECT * FROM window_rows WHERE {mine}"),
+    )
+    yield (
+        "transactions",
+        Known(("window_id", "transaction"), _transactions(files, summaries)),
+        (f"SELECT * FROM tx_rows WHERE {mine}"),
+    )
+    yield (
+        "seconds",
+        Known(("window_id", "second", "transaction"), _seconds(files, whole)),
+        (f"SELECT * FROM seconds WHERE {mine}"),
+    )
+    yield "histograms", Known(("window_id", "kind", "transaction", "lowest_s"), files.rows(
+        "SELECT window_id, kind, tag AS transaction, low_us / 1e6 AS lowest_s, high_us / 1e6 AS "
+        "highest_s, CASE WHEN low_us < 2048 THEN low_us ELSE ((floor(log2(low_us)) - 10) * 1024 + "
+        "floor(low_us / pow(2, floor(log2(low_us)) - 10))) END AS bucket, sum(count) AS count "
+        "FROM lat WHERE measured GROUP BY ALL"
+    )), f"SELECT * FROM read_parquet('{files.root}/windows/*/histograms.parquet')"  # fmt: skip
+    yield (
+        "drives",
+        Known(("window_id", "role", "operation"), _drives(files)),
+        ("SELECT * FROM drives WHERE latency_p50_s IS NOT NULL"),
+    )
+    yield "canary", Known(("one_rounds_per_s",), _canaries(files.root)), "SELECT * FROM canary"
+    yield "ledger", Known(("window_id", "deal"), list(_ledgers(files.root))), "SELECT * FROM ledger"
+
+
+def _messages(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _of(messages: list[Row], kind: str) -> list[Row]:
+    return [each for each in messages if each["message"] == kind]
+
+
+def _window(files: Files, name: str, summary: Row) -> Row:
+    totals, touched = summary["transactions"], summary["touched"] or {}
+    numbers, driver = summary["order_numbers"], summary["driver"]
+    ledger = summary["ledger"] or {}
+    place = re.search(r"-b(\d+)(-again)?$", name)
+    service = files.percentiles(
+        "kind", f"lat WHERE measured AND kind = 'service' AND window_id = '{name}'", {"p50": 0.5}
+    )
+    logged = {
+        "service_p50_s": service[0]["p50"] if service else None,
+        "longest_response_s": files.one("SELECT max(high_us) / 1e6 FROM lat WHERE kind = "
+                                        "'response' AND window_id = ?", name),
+        "block": int(place[1]) if place else None, "attempt": int(bool(place and place[2])),
+        "driver_rate_per_s_max": files.manifest["calibration"]["rate_per_s_max"],
+        "driver_users_max": files.manifest["calibration"]["users_max"],
+        "memory_limit_bytes": files.manifest["memory"]["limit_bytes"],
+    }  # fmt: skip
+    minutes = (summary["measure_to_s"] - summary["measure_from_s"]) / 60
+    orders = sum(each["committed"] for each in totals if each["name"] == "new-order")
+    done = sum(each["committed"] + each["rolled_back"] for each in totals)
+    return {
+        "window_id": name, **logged, "new_orders": orders, "transactions": done,
+        "nopm": orders / minutes, "tpm": done / minutes,
+        "errors": sum(each["count"] for each in summary["errors"]),
+        "retries": sum(each["retries"] for each in totals),
+        "lateness_p99_s": summary["lateness"]["p99_s"],
+        **{f"connections_{k}": summary["connections"][k] for k in ("opened", "lost", "reopened")},
+        "first_success_s": summary["connections"]["first_success_s"],
+        "warehouses_touched": touched.get("warehouses"),
+        **{k: touched.get(k) for k in ("warehouses_total", "database_bytes",
+                                       "shared_buffers_bytes")},
+        "driver_nice": driver["nice"], "driver_cpu_s": driver["cpu_s"],
+        "driver_run_queue_s": driver["run_queue_delay_s"],
+        "order_numbers_before": numbers["before"], "order_numbers_after": numbers["after"],
+        **{f"new_orders_{k}": numbers[k] for k in ("acknowledged", "in_doubt", "in_doubt_found")},
+        "client_commits": summary["commits"], "client_rollbacks": summary["rollbacks"],
+        "ledger_acknowledged": ledger.get("acknowledged"),
+        "ledger_sync_max_s": ledger.get("slowest_sync_s"),
+        **{k: summary[k] for k in ("started_at_s", "measure_from_s", "measure_to_s", "users",
+                                   "missed_starts", "unserved")},
+    }  # fmt: skip
+
+
+def _logged(files: Files, keys: str, where: str) -> dict[tuple[Any, ...], Row]:
+    """Percentiles, mean and ends of merged logs by these keys."""
+    names = keys.split(", ")
+    ends = files.rows(f"SELECT {keys}, {DISTRIBUTION} FROM {where} GROUP BY ALL")
+    found = {tuple(row[k] for k in names): row for row in ends}
+    for row in files.percentiles(keys, where, SHARES):
+        found[tuple(row[k] for k in names)] |= row
+    return found
+
+
+def _transactions(files: Files, summaries: Mapping[str, Row]) -> list[Row]:
+    """Counts as told; percentiles by the logs, of which `all` has mean and ends as well."""
+    by_type = _logged(files, "window_id, kind, tag", "lat WHERE measured")
+    of_all = _logged(files, "window_id, kind", "lat WHERE measured")
+    rows = []
+    for name, summary in summaries.items():
+        for each in summary["transactions"]:
+            row = {"window_id": name, "transaction": each["name"], **{k: each[k] for k in COUNTS}}
+            for kind in ("response", "service"):
+                times = {k.removesuffix("_s"): v for k, v in each[kind].items()}
+                logged = by_type.get((name, kind, each["name"]), {})
+                times |= {p: logged.get(p) for p in SHARES}
+                row |= {f"{kind}_{k}_s": v for k, v in times.items()}
+            rows.append(row)
+        total = {k: sum(each[k] for each in summary["transactions"]) for k in COUNTS}
+        row = {"window_id": name, "transaction": "all", **total}
+        for kind in ("response", "service", "pool-wait"):
+            logged = of_all.get((name, kind), {})
+            row |= {f"{kind.replace('-', '_')}_{k}_s": v for k, v in logged.items()}
+        rows.append(row)
+    return rows
+
+
+def _seconds(files: Files, whole: Mapping[str, list[Row]]) -> list[Row]:
+    logged = _logged(files, "window_id, second", "lat WHERE kind = 'response'")
+    rows = []
+    for name, messages in whole.items():
+        for told in _of(messages, "second"):
+            head = {"window_id": name, "second": told["second"], "at_s": told["at_s"]}
+            rows += [{**head, "transaction": e["name"], **e} for e in told["transactions"]]
+            times = logged.get((name, told["second"]), {})
+            rows.append({
+                **head, "transaction": "all", "waiting": told["waiting"],
+                **{k: sum(each[k] for each in told["transactions"]) for k in COUNTS},
+                **{f"response_{p}_s": times.get(p) for p in ("p50", "p95", "p99")},
+            })  # fmt: skip
+    return rows
+
+
+def _drives(files: Files) -> list[Row]:
+    """Latencies of what lies whole within the measurement: its edges cut the log."""
+    by_operation = _logged(files, "window_id, role, tag", "drive_lat")
+    of_all = _logged(files, "window_id, role", "drive_lat")
+    rows = [(*keys, row) for keys, row in by_operation.items()]
+    rows += [(window, role, "all", row) for (window, role), row in of_all.items()]
+    return [
+        {"window_id": window, "role": role, "operation": operation,
+         **{f"latency_{k}_s": row[k] for k in ("mean", "min", *SHARES, "max")}}
+        for window, role, operation, row in rows
+    ]  # fmt: skip
+
+
+def _canaries(root: Path) -> list[Row]:
+    told = _of(_messages(root / "canary/hammer.jsonl"), "canary-summary")
+    return [
+        {**each, "reads": (each["reads"] or {}).get("count"),
+         **{f"read_{k}": v for k, v in (each["reads"] or {}).items()}}
+        for each in told
+    ]  # fmt: skip
+
+
+def _ledgers(root: Path) -> Iterator[Row]:
+    for path in root.glob("windows/*/verify-ledger.jsonl"):
+        for told in _of(_messages(path), "ledger-summary"):
+            for deal in ("order", "payment"):
+                yield {"window_id": path.parent.name, "deal": deal, **told[f"{deal}s"]}

@@ -1,0 +1,553 @@
+"""What each table of the report must hold: a query over the rawest files, or a row's own sum.
+
+A query names the columns by which its rows are found, and gives all rows. A function gets a row of
+the report, takes names from it alone, and returns the numbers that belong there.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean, median
+from typing import Any
+
+from recompute import bounds, statistics
+from recompute.files import Files, Row
+
+Expected = Mapping[str, Any]
+
+SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+PACED = ("keyed", "think")
+
+
+@dataclass(frozen=True)
+class Query:
+    """All rows of a table, found by `keys`."""
+
+    keys: tuple[str, ...]
+    sql: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """All rows of a table, found by `keys`, as they must be."""
+
+    keys: tuple[str, ...]
+    rows: Sequence[Row]
+
+
+def query(keys: str, sql: str) -> Query:
+    """A query with its keys in one text."""
+    return Query(tuple(keys.split()), sql)
+
+
+# What a candidate did at a level
+
+
+def metric_of(label: str) -> tuple[str, str]:
+    """`NOPM` → nopm; `p99.9 of payment` → its column and type."""
+    name, _, of = label.partition(" of ")
+    name = name.lower().replace(".", "")
+    return (name, "all") if name in ("nopm", "tpm") else (f"response_{name}_s", of or "all")
+
+
+def needed(column: str) -> int:
+    """So many values a window must have for a percentile of it to be compared."""
+    share = SHARES.get(column.removeprefix("response_").removesuffix("_s"))
+    return round(100 / (1 - share)) if share else 0
+
+
+@cache
+def by_block(files: Files, name: str, users: int, label: str) -> dict[tuple[int, int], float]:
+    """The values of the valid windows, by block and attempt, on which a comparison may rest."""
+    column, kind = metric_of(label)
+    enough = f"transaction = '{kind}' AND committed + rolled_back >= {needed(column)}"
+    source = "win WHERE" if column in ("nopm", "tpm") else f"tx WHERE {enough} AND"
+    found = files.rows(
+        f"SELECT block, attempt, {column} AS value FROM {source} valid AND candidate = ? "
+        f"AND users = ? AND {column} IS NOT NULL ORDER BY block, attempt", (name, users),
+    )  # fmt: skip
+    return {(row["block"], row["attempt"]): row["value"] for row in found}
+
+
+def logs_of(files: Files, a: str, b: str, users: int, label: str) -> list[float]:
+    """Log ratios of b to a, over the blocks that have both."""
+    of_a, of_b = (by_block(files, name, users, label) for name in (a, b))
+    return [math.log(of_b[turn] / of_a[turn]) for turn in of_a if turn in of_b]
+
+
+@cache
+def level(files: Files, name: str, users: int, label: str) -> float | None:
+    """Mean of rates; percentile of the merged logs, or of a single window what its table has."""
+    column, kind = metric_of(label)
+    if column in ("nopm", "tpm"):
+        return files.number(
+            f"SELECT avg({column}) FROM win WHERE valid AND candidate = ? AND users = ?",
+            name, users,
+        )  # fmt: skip
+    windows = files.rows(
+        f"SELECT {column} AS value FROM tx WHERE valid AND transaction = ? AND candidate = ? "
+        f"AND users = ? AND {column} IS NOT NULL", (kind, name, users),
+    )  # fmt: skip
+    if len(windows) > 1 and files.has_logs:
+        of = "" if kind == "all" else f"AND tag = '{kind}'"
+        share = {"value": SHARES[column.removeprefix("response_").removesuffix("_s")]}
+        where = f"lat WHERE measured AND valid AND kind = 'response' {of} AND users = {users}"
+        found = {r["candidate"]: r["value"] for r in files.percentiles("candidate", where, share)}
+        return found.get(name)
+    return median([row["value"] for row in windows]) if windows else None
+
+
+def compared(files: Files, row: Row) -> Expected:
+    """A verdict's ratio, its interval, and how many blocks it rests on."""
+    return _compared(files, row["a"], row["b"], row["users"], row["metric"])
+
+
+@cache
+def _compared(files: Files, a: str, b: str, users: int, label: str) -> Expected:
+    logs = logs_of(files, a, b, users, label)
+    low, high = statistics.interval(logs) or (None, None)
+    value = math.exp(fmean(logs)) if logs else None
+    found = {"users": users, "value": value, "low": low, "high": high, "blocks": len(logs)}
+    of_a, of_b = (by_block(files, name, users, label) for name in (a, b))
+    apart = [of_b[turn] - of_a[turn] for turn in of_a if turn in of_b]
+    bounds_of = statistics.around(apart) or (None, None)
+    less = (fmean(apart) if apart else None, *bounds_of)
+    found |= dict(zip(("less", "less_low", "less_high"), less, strict=True))
+    return found | dict(
+        zip(("plain_low", "plain_high"), statistics.plain(logs) or (), strict=False)
+    )
+
+
+def a_first(files: Files, row: Row) -> list[bool]:
+    """Whether the first candidate's window came first, block by block."""
+    found = files.rows("SELECT * FROM win WHERE users = ?", (row["users"],))
+    places = {(w["candidate"], w["block"], w["attempt"]): w["position"] for w in found}
+    of_a, of_b = (by_block(files, row[x], row["users"], row["metric"]) for x in "ab")
+    return [places[row["a"], *turn] < places[row["b"], *turn] for turn in of_a if turn in of_b]
+
+
+def position(files: Files, row: Row) -> Expected:
+    """What the later window of a block does, divided by the earlier one."""
+    logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
+    found = statistics.position(logs, a_first(files, row)) or (None, None, None)
+    return {"users": row["users"], **dict(zip(("value", "low", "high"), found, strict=True))}
+
+
+def certain(files: Files, row: Row) -> Expected:
+    """The cross-checks beside a verdict."""
+    logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
+    question = files.manifest["plan"]["question"] or {}
+    limit, margin = question.get("blocks_most") or 20, question.get("margin_share") or 0.02
+    low, high = statistics.bootstrap(logs, files.manifest["seed"])
+    decides = len(logs) >= min(statistics.CRITICAL)
+    return {
+        "users": row["users"], "lag_1": statistics.correlation(logs),
+        "widened": statistics.widening(logs) if decides else None,
+        "sign_flip_share": statistics.sign_flips(logs), "chance_share": _chance(files, row),
+        "bootstrap_low": low, "bootstrap_high": high,
+        "blocks_needed": None if _is_decided(files, row)
+        else statistics.blocks_needed(logs, margin, limit),
+    }  # fmt: skip
+
+
+@cache
+def told(files: Files, name: str) -> list[Row]:
+    """The rows of a table of the report: for names and words alone."""
+    return files.rows(f"SELECT * FROM read_parquet('{files.root}/report/tables/{name}.parquet')")
+
+
+def _is_decided(files: Files, row: Row) -> bool:
+    keys = ("users", "a", "b", "metric")
+    calls = [r["verdict"] for r in told(files, "verdicts") if all(r[k] == row[k] for k in keys)]
+    return not any(each.startswith("undecided") for each in calls)
+
+
+def _chance(files: Files, row: Row) -> float | None:
+    """Of the question by itself, times the pairs; of the others by Holm over their levels."""
+    rows = [r for r in told(files, "verdicts") if (r["a"], r["b"]) == (row["a"], row["b"])]
+    mine = [r for r in rows if r["metric"] == row["metric"]]
+    logs = {r["users"]: logs_of(files, r["a"], r["b"], r["users"], r["metric"]) for r in mine}
+    asked = [r["users"] for r in mine if "(the question)" in r["verdict"]]
+    if row["users"] in asked:
+        count = len(files.candidates)
+        question = files.manifest["plan"]["question"] or {}
+        pairs = 1 if question.get("candidates") else count * (count - 1) // 2
+        return statistics.chance(logs[row["users"]], pairs)
+    others = {u: statistics.chance(each) for u, each in logs.items() if u not in asked}
+    known = {u: each for u, each in others.items() if each is not None}
+    return dict(zip(known, statistics.holm(list(known.values())), strict=True)).get(row["users"])
+
+
+def summary(files: Files, row: Row) -> Expected:
+    """NOPM, ratio with interval, and p95 of each candidate at a level."""
+    users, (first, *others) = row["users"], files.candidates
+    found: Row = {"users": users}
+    for name in files.candidates:
+        found[f"nopm:{name}"] = level(files, name, users, "NOPM")
+        found[f"p95:{name}"] = level(files, name, users, "p95")
+    for name in others:
+        seen = compared(files, {"a": first, "b": name, "users": users, "metric": "NOPM"})
+        found |= {f"ratio:{name}": seen["value"], f"low:{name}": seen["low"]}
+        found[f"high:{name}"] = seen["high"]
+    return found
+
+
+def candidate(files: Files, row: Row) -> Expected:
+    """A candidate at the level of the answer: what it did, whom it serves, what its device took."""
+    return _candidate(files, row["candidate"], row["users"])
+
+
+@cache
+def _candidate(files: Files, name: str, users: int) -> Expected:
+    windows = files.one(
+        "SELECT count(*) FROM win WHERE valid AND candidate = ? AND users = ?", name, users
+    )
+    facts = next(each for each in files.manifest["candidates"] if each["name"] == name)
+    nopm, cost = level(files, name, users, "NOPM"), (facts["cost"] or {}).get("amount")
+    serves, not_at = within(files, name)
+    return {
+        "users": users, "windows": windows, "nopm": nopm,
+        **{f"{p}_s": level(files, name, users, p) for p in ("p95", "p99")},
+        "within_users": serves, "within_not_at": not_at,
+        **device(files, name, users, emulated=bool(facts["drives"])),
+        "cost_amount": cost, "cost_per_nopm": cost / nopm if cost and nopm else None,
+    }  # fmt: skip
+
+
+OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
+
+
+def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
+    """What operations took on the block device, what a profile asked for, and a drive's own p99."""
+    found: Row = {}
+    for operation in OPERATIONS:
+        if emulated:
+            told = _drive(files, name, users, operation)
+        else:
+            told = {
+                what: files.one(
+                    f"SELECT avg(most) FROM (SELECT max(value) AS most FROM {source} WHERE valid "
+                    "AND candidate = ? AND users = ? AND metric = ? GROUP BY window_id)",
+                    name, users, f"{metric}_s",
+                )
+                for what, source, metric in (
+                    ("mean", "weighted", f"{operation}_latency"),
+                    ("per", "means", f"{OPERATIONS[operation]}_per"),
+                )
+            }  # fmt: skip
+        found |= {f"{operation}_{what}_s": value for what, value in told.items()}
+    return found
+
+
+def _drive(files: Files, name: str, users: int, operation: str) -> Row:
+    """Of several drives the slowest; percentiles by their logs, or those of the median window."""
+    rows = files.rows(
+        "SELECT role, median(latency_p99_s) AS p99, sum(answered * device_mean_s) FILTER (known) "
+        "/ sum(answered) FILTER (known) AS mean, mean - sum(answered * added_mean_s) / "
+        "sum(answered) FILTER (known) AS asked FROM (SELECT *, added_mean_s IS NOT NULL AS known "
+        "FROM drives JOIN win USING (window_id) WHERE valid AND candidate = ? AND users = ? AND "
+        "operation = ? AND answered > 0) GROUP BY role ORDER BY mean DESC",
+        (name, users, operation),
+    )  # fmt: skip
+    if not rows:
+        return {}
+    where = (
+        f"drive_lat WHERE valid AND candidate = '{name}' AND users = {users} "
+        f"AND tag = '{operation}'"
+    )
+    logged = files.percentiles("role", where, {"p99": 0.99}) or rows
+    per_s = files.one(
+        "SELECT sum(answered) FILTER (operation = ?) / (SELECT sum(measure_to_s - started_at_s) "
+        "FROM win w WHERE valid AND candidate = $2 AND users = $3 AND EXISTS (SELECT 1 FROM drives "
+        "d WHERE d.window_id = w.window_id)) FROM drives JOIN win USING (window_id) WHERE valid "
+        "AND candidate = $2 AND users = $3".replace("?", "$1"), operation, name, users,
+    )  # fmt: skip
+    return {**rows[0], "p99": max(each["p99"] for each in logged), "per": per_s}
+
+
+AGAIN = "Its block was measured once more"
+
+
+@cache
+def invalid(files: Files) -> tuple[set[str], set[str]]:
+    """Windows that are invalid by themselves, and all that are: by the words of the report."""
+    own, any_of = set[str](), set[str]()
+    for each in told(files, "reasons"):
+        names = {*each["window_ids"].split(", ")} if each["weight"] == "invalid" else set()
+        any_of |= names
+        own |= set() if each["sentence"].startswith(AGAIN) else names
+    return own, any_of
+
+
+@cache
+def obeying(files: Files, name: str) -> list[Row]:
+    """By level: windows that obey the limit, and windows that do not."""
+    plan = files.manifest["plan"]
+    limit = plan["limit"] or plan["search"]
+    if not limit:
+        return []
+    column = f"response_{limit['percentile'].replace('.', '')}_s"
+    return files.rows(
+        f"SELECT users, count(*) FILTER (valid AND {column} <= ?) AS obeyed, count(*) FILTER "
+        f"(valid AND {column} > ?) AS missed, count(*) - obeyed - missed AS silent FROM tx WHERE "
+        "candidate = ? AND transaction = ? AND (valid OR list_contains(?, window_id)) GROUP BY "
+        "users ORDER BY users",
+        (limit["limit_s"],) * 2 + (name, limit["transaction"] or "all", sorted(invalid(files)[0])),
+    )
+
+
+def within(files: Files, name: str) -> tuple[int | None, int | None]:
+    """The highest level whose windows all obey with none below it that does not; the next."""
+    serves = None
+    for row in obeying(files, name):
+        if row["missed"]:
+            return serves, row["users"]
+        serves = row["users"] if row["obeyed"] else serves
+    return serves, None
+
+
+def limit_of(row: Row) -> str:
+    """A study's limit as a metric is labelled."""
+    return (
+        f"{row['percentile']} of {row['transaction']}" if row["transaction"] else row["percentile"]
+    )
+
+
+def finding(files: Files, row: Row) -> Expected:
+    """A number of a finding, by the way to it: `effect.low`, `of.disk.1.windows`."""
+    found = {"finding": row["finding"]}
+    number: str = row["number"]
+    if number.startswith("limits."):
+        found |= _of_limits(files, number.removeprefix("limits."))
+    elif row["kind"] == "comparison":
+        found["value"] = _of_comparison(files, row["finding"] == 1, number)
+    elif row["kind"] == "growth":
+        ends = {"users_from": min(files.levels), "users_to": max(files.levels)}
+        if number.startswith("factors."):
+            name = number.removeprefix("factors.").removesuffix(".1")
+            low, high = (level(files, name, users, "NOPM") for users in ends.values())
+            found["value"] = high / low if low and high else None
+        else:
+            found["value"] = ends[number]
+    elif row["kind"] == "limits":
+        found |= _of_limits(files, number)
+    elif row["kind"] == "alone":
+        users, name = max(files.levels), files.candidates[0]
+        of = {"nopm": level(files, name, users, "NOPM"), "p95_s": level(files, name, users, "p95")}
+        windows = len(by_block(files, name, users, "NOPM"))
+        found["value"] = {**of, "users": users, "windows": windows}[number]
+    return found
+
+
+def asked(files: Files) -> Row:
+    """The comparison that answers the question: names, level and metric from the verdicts."""
+    rows = told(files, "verdicts")
+    ends = {"a": files.candidates[0], "b": files.candidates[-1]}
+    nothing = {**ends, "users": files.told_level, "metric": "NOPM", "verdict": ""}
+    return next((row for row in [*rows, nothing] if "(the question)" in row["verdict"]), nothing)
+
+
+def _of_comparison(files: Files, first: bool, number: str) -> float | None:
+    row = dict(asked(files))
+    if not first:
+        row["metric"] = "p95" if row["metric"] in ("NOPM", "TPM") else "NOPM"
+    seen = compared(files, row)
+    logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
+    if number.startswith("effect.logs."):
+        return logs[int(number.removeprefix("effect.logs."))]
+    question = files.manifest["plan"]["question"] or {}
+    known = {
+        "users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],
+        "effect.high": seen["high"], "effect.pairs": len(logs), "verdict.blocks": len(logs),
+        "verdict.margin_share": question.get("margin_share") or 0.02,
+        "effect.difference.mean": seen["less"], "effect.difference.low": seen["less_low"],
+        "effect.difference.high": seen["less_high"],
+        "instead_of": question.get("users") or max(files.levels),
+        **{f"value_{x}": level(files, row[x], row["users"], row["metric"]) for x in "ab"},
+    }  # fmt: skip
+    return known.get(number)
+
+
+def limited_most(files: Files, name: str, users: int) -> tuple[int, list[str], list[str]] | None:
+    """Of how many valid windows how many have the commonest limit, by its words; and which."""
+    by = {row["window_id"]: row["by"] for row in told(files, "limited")}
+    valid = files.rows(
+        "SELECT window_id FROM win WHERE valid AND candidate = ? AND users = ? ORDER BY block, "
+        "attempt", (name, users),
+    )  # fmt: skip
+    known = {each["window_id"]: by[each["window_id"]] for each in valid if each["window_id"] in by}
+    if not known:
+        return None
+    kinds = list(known.values())
+    commonest = max(kinds, key=kinds.count)
+    mine = [each for each, kind in known.items() if kind == commonest]
+    return len(mine), list(known), mine
+
+
+def _of_limits(files: Files, number: str) -> Expected:
+    """Windows are counted by what the report says of them; shares stand in `limits`."""
+    users = asked(files)["users"]
+    if number == "users":
+        return {"value": users}
+    name, _, what = number.removeprefix("of.").rpartition(".1.")
+    most, every, mine = limited_most(files, name, users) or (0, [], [])
+    counts = {"windows": most, "windows_all": len(every)}
+    if what in counts:
+        return {"value": counts[what]}
+    seen = [bounds.of_windows(files)[each] for each in mine]
+    if what == "storage_share":
+        known = [each["storage_share"] for each in seen if each["storage_share"] is not None]
+        return {"value": fmean(known) if known else None}
+    if what == "cpus_share":
+        of_all = [bounds.of_windows(files)[each] for each in every]
+        cpus = [[each[f"{who}-cpu"] for each in of_all] for who in ("server", "host")]
+        return {"value": [fmean(each) for each in cpus if None not in each][:1]}
+    # Which bound it is stands in words: any that was reached as far.
+    reached = [[each[key] for each in seen if each[key] is not None] for key in seen[0]]
+    return {"value": [value for each in reached if each for value in (fmean(each), each[0])]}
+
+
+def identity(files: Files, row: Row) -> Expected:
+    """Both sides of a law, their difference, and what is allowed of it."""
+    if row["left"] is None:
+        return {}
+    [win] = files.rows("SELECT * FROM win WHERE window_id = ?", (row["window_id"],))
+    types = files.rows(
+        "SELECT *, committed + rolled_back AS done FROM tx WHERE window_id = ? AND transaction "
+        "<> 'all'", (row["window_id"],),
+    )  # fmt: skip
+    total = sum(each["done"] for each in types)
+    if row["name"].startswith("TPM"):
+        left, right, allowed = win["tpm"], total * 60 / win["measured_s"], 0.05
+    elif row["name"].startswith("users"):
+        waited = sum(each["done"] * (each["response_mean_s"] or 0.0) for each in types)
+        left, allowed = win["users"], 0.05 + win["longest_response_s"] / win["measured_s"]
+        right = waited / win["measured_s"]
+        if win["pace"] == "think":
+            right += total / win["measured_s"] * win["think_mean_s"]
+            allowed += 5 / math.sqrt(total)
+        elif win["pace"] != "none":
+            return {}
+    else:
+        name = row["name"].removeprefix("share of ").partition(" = ")[0]
+        left, done = row["left"], next(e["done"] for e in types if e["transaction"] == name)
+        ends = min(win["users"], win["connections_opened"] or win["users"]) + (win["unserved"] or 0)
+        allowed = (5 * math.sqrt(left * (1 - left) / total) + ends / total) / left
+        right = done / total
+    return {
+        "left": left, "right": right, "off_share": right / left - 1, "tolerance_share": allowed,
+    }  # fmt: skip
+
+
+def device_of(files: Files, row: Row) -> Expected:
+    """The device of a candidate by operation, at the level of the answer."""
+    found = candidate(files, {**row, "users": files.told_level})
+    return {
+        f"{what}_s": found.get(f"{row['operation']}_{what}_s")
+        for what in ("per", "mean", "asked", "p99")
+    }
+
+
+def of_type(files: Files, row: Row) -> Expected:
+    """A percentile of a transaction type: of each candidate where enough values lie beyond it."""
+    label = f"{row['percentile']} of {row['transaction']}"
+    seen = compared(files, {**row, "metric": label})
+    least = needed(metric_of(label)[0])
+    found: Row = {"users": files.told_level, "ratio": seen["value"]}
+    for x in "ab":
+        count = files.one(
+            "SELECT sum(committed + rolled_back) FROM tx WHERE valid AND candidate = ? AND users = "
+            "? AND transaction = ?", row[x], files.told_level, row["transaction"],
+        )  # fmt: skip
+        enough = (count or 0) >= least
+        found[f"{x}_s"] = level(files, row[x], files.told_level, label) if enough else None
+    return {**found, **{name: seen[name] for name in ("low", "high", "blocks")}}
+
+
+def counted(files: Files, row: Row) -> Expected:
+    """How many windows a row names."""
+    del files
+    return {"count": len(row["window_ids"].split(", "))}
+
+
+def drive_facts(files: Files, row: Row) -> Expected:
+    """An emulated drive, as the manifest has it."""
+    of = next(each for each in files.manifest["candidates"] if each["name"] == row["candidate"])
+    return next(each for each in of["drives"] if each["role"] == row["role"])
+
+
+Source = Query | Known | Callable[[Files, Row], Expected]
+
+TABLES: dict[str, Source] = {
+    "summary": summary,
+    "verdicts": compared,
+    "certainty": certain,
+    "orders": position,
+    "devices": device_of,
+    "types": of_type,
+    "candidates": candidate,
+    "findings": finding,
+    "identities": identity,
+    "reasons": counted,
+    "reasons-gathered": counted,
+    "limited-levels": lambda files, row: (
+        {"users": row["users"]} if row["users"] in files.levels else {}
+    ),
+    "limited": lambda files, row: bounds.of_windows(files)[row["window_id"]],
+    "facts-drives": drive_facts,
+    "windows": query(
+        "window_id",
+        "SELECT w.window_id, w.users, w.block, w.attempt, w.nopm, w.tpm, t.response_p50_s, "
+        "t.response_p95_s, t.response_p99_s, t.pool_wait_p99_s, missed_starts, unserved, w.errors, "
+        "w.retries, checkpoints_inside FROM win w LEFT JOIN tx t ON w.window_id = t.window_id "
+        "AND t.transaction = 'all'",
+    ),
+    "driver": query(
+        "window_id",
+        "SELECT window_id, lateness_p99_s, service_p50_s, driver_cpu_s, driver_run_queue_s, "
+        "driver_nice, connections_opened, connections_lost, first_success_s, driver_cpu_s / "
+        "transactions AS cpu_per_transaction_s, (transactions + coalesce(unserved, 0)) / "
+        "measured_s AS asked_per_s, asked_per_s AS rate_per_s, asked_per_s / driver_rate_per_s_max "
+        "AS rate_share, users / driver_users_max AS users_share FROM win",
+    ),
+    "proof": query(
+        "window_id",
+        "SELECT window_id, order_numbers_after - order_numbers_before AS order_numbers_grown, "
+        "new_orders_acknowledged, new_orders_in_doubt, new_orders_in_doubt_found, client_commits, "
+        "server_commits FROM win",
+    ),
+    "conditions": query(
+        "moment candidate",
+        "SELECT moment, candidate, count(*) AS verified, count(*) FILTER (holds) AS held, "
+        "sum(violations) AS violations, sum(duration_s) AS duration_s FROM (SELECT * FROM "
+        "run_conditions UNION ALL BY NAME SELECT * FROM window_conditions) GROUP BY ALL",
+    ),
+    "conditions-broken": query(
+        "candidate window_id moment number",
+        "SELECT * FROM (SELECT * FROM run_conditions UNION ALL BY NAME SELECT * FROM "
+        "window_conditions) WHERE NOT holds",
+    ),
+    "restores": query(
+        "window_id",
+        "SELECT r.*, w.warm_up_s FROM restores r LEFT JOIN win w ON r.window_id = w.window_id",
+    ),
+    "ledger": query("window_id deal", "SELECT * FROM ledger"),
+    "ledger-findings": query("window_id deal kind text", "SELECT * FROM ledger_findings"),
+    "ledgers-written": query(
+        "window_id",
+        "SELECT window_id, ledger_acknowledged, ledger_sync_max_s FROM win WHERE "
+        "ledger_acknowledged IS NOT NULL OR ledger_unverified_because IS NOT NULL",
+    ),
+    "drives": query(
+        "window_id role operation",
+        "SELECT *, late_answers / nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
+    ),
+    "canary": query(
+        "window_id",
+        "SELECT *, one_rounds_per_s / (SELECT median(one_rounds_per_s) FROM canary) - 1 AS "
+        "one_share, all_rounds_per_s / (SELECT median(all_rounds_per_s) FROM canary) - 1 AS "
+        "all_share, read_p50_s / (SELECT median(read_p50_s) FROM canary) - 1 AS read_share "
+        "FROM canary",
+    ),
+}

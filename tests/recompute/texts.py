@@ -1,0 +1,355 @@
+"""What the numbers of a report's sentences must be: by the words around them.
+
+A rule is a pattern in which each # stands for a number, and what these must be in their order: a
+value, or several of which any may be meant. A number that no rule knows is told as such.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from recompute import bounds
+from recompute.files import Files, Row
+from recompute.printed import NUMBER, shown
+from recompute.tables import (
+    a_first,
+    asked,
+    compared,
+    invalid,
+    level,
+    limited_most,
+    metric_of,
+    position,
+    within,
+)
+
+Values = Sequence[float | None]
+Expected = Callable[[Files, Row, re.Match[str]], Sequence[Any]]
+"""Of the files, the row in which a text stands, and the match: what each # must be."""
+
+
+def windows(sql: str) -> Callable[[Files, Row], list[Any]]:
+    """A value of each window that the row speaks of; of all where it names none."""
+
+    def values(files: Files, row: Row) -> list[Any]:
+        names = (row.get("window_ids") or row.get("window_id") or "").split(", ")
+        found = files.rows(sql)
+        mine = [each for each in found if each["window_id"] in names] or found
+        return [each["v"] for each in mine]
+
+    return values
+
+
+def of_windows(*queries: str) -> Expected:
+    """One number after the other, each of any of the windows."""
+    asks = [windows(each) for each in queries]
+    return lambda files, row, match: [ask(files, row) for ask in asks]
+
+
+def once(sql: str) -> Expected:
+    """The columns of a query of one row."""
+    return lambda files, row, match: list(files.rows(sql)[0].values())
+
+
+def fixed(*values: float) -> Expected:
+    """What the method says, whatever was measured."""
+    return lambda files, row, match: values
+
+
+def levels(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """A level of the run: where the row has one, that."""
+    return [[row["users"]] if row.get("users") else files.levels]
+
+
+def claim(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """The ratio of the second to the first."""
+    return [compared(files, row)["value"]]
+
+
+def interval(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """The ratio with its bounds, and on how many blocks it rests."""
+    return [compared(files, row)[each] for each in ("value", "low", "high", "blocks")]
+
+
+def difference(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """Of the pairs, with its bounds."""
+    return [compared(files, row)[each] for each in ("less", "less_low", "less_high")]
+
+
+def _blocks(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    return [compared(files, row)["blocks"]]
+
+
+def _either(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """The values of the candidates that stand beside them."""
+    return [level(files, match[x].rstrip("."), row["users"], row["metric"]) for x in ("x", "y")]
+
+
+def _firsts(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    first = a_first(files, row)
+    return [sum(first), len(first) - sum(first)]
+
+
+def _later(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    found = position(files, row)
+    return [found["value"], 0.95, found["low"], found["high"]]
+
+
+def _too_few(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """The values that a percentile needs, and those that a window has."""
+    column, kind = metric_of(match["m"])
+    share = float(column.removeprefix("response_p").removesuffix("_s"))
+    share = share / 10 if share > 100 else share
+    counts = files.rows(
+        "SELECT committed + rolled_back AS v FROM tx WHERE valid AND transaction = ?", (kind,)
+    )
+    return [100 * 100 / (100 - share), [each["v"] for each in counts]]
+
+
+def _limit(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    plan = files.manifest["plan"]
+    return [(plan["limit"] or plan["search"])["limit_s"]]
+
+
+def _gone(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    return [len(files.manifest["plan"]["windows"]) - files.one("SELECT count(*) FROM win"),
+            len(files.manifest["plan"]["windows"])]  # fmt: skip
+
+
+def _within(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    return [within(files, match["c"] if "c" in match.re.groupindex else row["candidate"])[0]]
+
+
+def _most(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """In how many windows what limited most of them did, and of how many."""
+    of = match["c"] or row.get("candidate") or ""
+    names = [of] if of in files.candidates else files.candidates
+    users = [row["users"]] if row.get("users") else files.levels
+    found = [limited_most(files, name, level) for name in names for level in users]
+    return [[each[0] for each in found if each], [len(each[1]) for each in found if each]]
+
+
+def _ids(row: Row) -> int:
+    return len(row["window_ids"].split(", "))
+
+
+def _invalid(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """Windows that are invalid by themselves, all, and those that only stand beside such a one."""
+    own, any_of = invalid(files)
+    return [len(own), files.one("SELECT count(*) FROM win"), len(any_of - own)]
+
+
+def _growth(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    low, high = (
+        level(files, match["c"], u, "NOPM") for u in (min(files.levels), max(files.levels))
+    )
+    return [high / low if low and high else None]
+
+
+def _seen(name: str) -> Expected:
+    """What limited: of any window that the row speaks of."""
+
+    def values(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+        found = bounds.of_windows(files)
+        names = [row["window_id"]] if row.get("window_id") else list(found)
+        return [[found[each].get(name) for each in names]]
+
+    return values
+
+
+def _per_cent_up(values: Iterable[float | None]) -> list[float]:
+    """Rounded up, as what nothing was more than is said."""
+    return [-(-(each * 100 - 1e-9) // 1) / 100 for each in values if each is not None]
+
+
+def _at_most(name: str) -> Expected:
+    plain = _seen(name)
+    return lambda files, row, match: [_per_cent_up(plain(files, row, match)[0])]
+
+
+def _room(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    facts = files.manifest["calibration"]
+    share = files.one("SELECT max(rate / driver_rate_per_s_max) FROM win")
+    return [[*_per_cent_up([share]), share], facts["rate_per_s_max"], facts["connections"]]
+
+
+ASKED = "(transactions + coalesce(unserved, 0)) / measured_s / driver_rate_per_s_max"
+AROUND = "SELECT window_id, {} AS v FROM surroundings"
+OF_WIN = "SELECT window_id, {} AS v FROM win"
+DRIVE = "SELECT window_id, {} AS v FROM drives WHERE operation = '{}'"
+CANARY = (
+    "SELECT w.window_id, abs(c.{0} / (SELECT median({0}) FROM canary) - 1) AS v FROM canary c "
+    "JOIN win w ON w.users = c.users AND w.block = c.block AND w.attempt = c.attempt"
+)
+
+
+def _of_drive(operation: str) -> Expected:
+    """What requests took on the block device, and what the profile gave them."""
+    asked_s = "device_mean_s - added_mean_s"
+    return of_windows(*(DRIVE.format(each, operation) for each in ("device_mean_s", asked_s)))
+
+
+LEDGER = (
+    "SELECT sum(acknowledged) FILTER (deal = 'order'), sum(acknowledged) FILTER (deal = 'payment')"
+    "{} FROM ledger"
+)
+
+RULES: list[tuple[str, Expected]] = [
+    (r"[Aa]t # users?\b", levels),
+    (r"(?:no window|it has no window) at #", levels),
+    (r"^# users?:", levels),
+    (r"[Ff]rom # to # users?", lambda f, r, m: [min(f.levels), max(f.levels)]),
+    (r"(?<! )(?:^|and | of |, )(?P<c>[\w.-]+) (?:grew|fell) to # times", _growth),
+    (r"# times as (?:many|long|much)", claim),
+    (r"(?:was|came to) # on (?P<x>[\w.-]+) and # on (?P<y>[\w.-]+)", _either),
+    (r"of (?P<x>[\w.-]+) and (?P<y>[\w.-]+) were # and #", _either),
+    (r"a difference of [+−]#(?: \([+−]# to [+−]#\))?", difference),
+    (r"is #, between # and # \([^#]*intervals, # blocks?\)".replace("[^#]*", "[^,]*?"), interval),
+    (r"not tested, # blocks?", _blocks), (r"a test needs at least # blocks", fixed(4)),
+    (r"A test needs at least # blocks", fixed(4)),
+    (r"(?:plain|conservative) #(?: t)?", fixed(0.95)),
+    (r"^(?P<x>\S+) #, (?P<y>\S+) #$", _firsts),
+    (r"came first in # of # valid blocks", lambda f, r, m: [_firsts(f, r, m)[0],
+                                                            _blocks(f, r, m)[0]]),
+    (r"to \(#(?=[,)])", fixed(0.95)), (r"conservative from # blocks on", fixed(4)),
+    (r"that takes # blocks of each order", fixed(2)),
+    (r"was # times the earlier one \(# interval # to #\)", _later),
+    (r"\(#(?= interval)", fixed(0.95)),
+    (r"# blocks?, at least # are needed", lambda f, r, m: [_blocks(f, r, m)[0], 4]),
+    (r"of # blocks no verdict is looked for, at least # are needed",
+     lambda f, r, m: [_blocks(f, asked(f), m)[0], 4]),
+    (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in a window, and one has #", _too_few),
+    (r"(?:the|this) #(?:th|rd|st) percentile", fixed()),
+    (r"# of # windows? (?:is|are) invalid(?:, # more belong)?", _invalid),
+    (r"\band # more$", lambda f, r, m: [_ids(r) - 4]),
+    (r"^all #$", lambda f, r, m: [_ids(r)]),
+    (r"^all # of", lambda f, r, m: [_ids(r)]),
+    (r"All # windows are valid", once("SELECT count(*) FROM win")),
+    (r"All # verified consistency conditions held",
+     once("SELECT count(*) FROM (SELECT holds FROM run_conditions UNION ALL SELECT holds FROM "
+          "window_conditions) WHERE holds")),
+    (r"Of # orders and # payments that the ledgers hold", once(LEDGER.format(""))),
+    (r"missing; # (?:was|were) in doubt, # of them found",
+     once("SELECT sum(in_doubt), sum(in_doubt_found) FROM ledger")),
+    (r"used at most # of the rate .*\(# transactions a second over # connections", _room),
+    (r"asked for # of the rate that .*\(# transactions a second over # connections?\)", _room),
+    (r"more than half of it in # of # windows",
+     once(f"SELECT count(*) FILTER ({ASKED} > 0.5), count(*) FROM win")),
+    (r"# restores gave files identical", once("SELECT count(*) FROM restores")),
+    (r"In # of # windows something else ran",
+     lambda f, r, m: [f.one("SELECT sum(len(string_split(window_ids, ', '))) FROM (SELECT DISTINCT "
+                            "window_ids FROM read_parquet(?) WHERE sentence LIKE 'Something else "
+                            "ran%')", str(f.root / "report/tables/reasons.parquet")),
+                      f.one("SELECT count(*) FROM win")]),
+    (r"# of # blocks (?:was|were) measured on a machine",
+     lambda f, r, m: [bounds.odd_blocks(f), f.one("SELECT count(*) FROM canary")]),
+    (r"In # windows? the memory limit was not enforced",
+     once("SELECT count(*) FROM win WHERE NOT memory_limit_enforced")),
+    (r"# of # (?:planned|wanted) windows? (?:is|are|was|were) not", _gone),
+    (r"Unexpected errors: #", of_windows(OF_WIN.format("errors"))),
+    (r"asked for # of the # transactions a second",
+     of_windows(OF_WIN.format(ASKED), OF_WIN.format("driver_rate_per_s_max"))),
+    (r"other programs used # of # CPUs",
+     of_windows(AROUND.format("others_cpu_s / span_s"), AROUND.format("cpus"))),
+    (r"other programs moved up to # of # on the",
+     of_windows(AROUND.format("others_here_bytes"), AROUND.format("disks_bytes"))),
+    (r"begins one after # or # of log",
+     of_windows(AROUND.format("checkpoint_after_s"), AROUND.format("checkpoint_after_bytes"))),
+    (r"and it wrote # in #", of_windows(AROUND.format("log_bytes"), OF_WIN.format("measured_s"))),
+    (r"# for reads \(asked: #\)", _of_drive("read")),
+    (r"# for writes \(asked: #\)", _of_drive("write")),
+    (r"# for flushes \(asked: #\)", _of_drive("flush")),
+    (r"late with # of its answers, all of them by # on average",
+     of_windows(DRIVE.format("late_answers / answered", "all"),
+                DRIVE.format("late_mean_s", "all"))),
+    (r"one CPU did # (?:more|less)", of_windows(CANARY.format("one_rounds_per_s"))),
+    (r"all CPUs did # (?:more|less)", of_windows(CANARY.format("all_rounds_per_s"))),
+    (r"reads took # (?:longer|less)", of_windows(CANARY.format("read_p50_s"))),
+    (r"99th percentile #, allowed #",
+     of_windows(OF_WIN.format("lateness_p99_s"),
+                OF_WIN.format("greatest(0.001, 0.05 * service_p50_s)"))),
+    (r"Autovacuum ran # times", of_windows(OF_WIN.format("autovacuum_runs"))),
+    (r"on that of|# were read or written", of_windows(AROUND.format("idle_bytes"))),
+    (r"After conflicts # attempts were repeated, # for each # transactions",
+     once("SELECT sum(retries), 1000 * sum(retries) / sum(transactions), 1000 FROM win")),
+    (r"Up to # NOPM came to a warehouse", lambda f, r, m: [
+        f.one("SELECT max(nopm) FROM win") / f.manifest["workload"]["warehouses"]]),
+    (r"(?:specified give|who give) at most #", fixed(12.86)),
+    (r"p95 of its wait in the queue was #, that of its execution #",
+     once("SELECT max(pool_wait_p95_s), max(service_p95_s) FROM tx WHERE transaction = "
+          "'delivery'")),
+    (r"host's CPUs were busy #", _seen("host-cpu")),
+    (r"server's CPUs? (?:was|were) busy #", _seen("server-cpu")),
+    (r"host's CPUs were busy [^,;]*, up to # with other", _at_most("host-others")),
+    (r"server's CPUs? (?:was|were) busy [^,;]*, up to # with other", _at_most("server-others")),
+    (r"# looks? at sessions", _seen("looks")),
+    (r"driver was asked for # of what", _seen("driver")),
+    (r"waits for storage of any kind took at most #", _at_most("storage_share")),
+    (r"waits for the commit log took #", _seen("log")),
+    (r"waits for data files took #", _seen("data")),
+    (r"waits for locks took #", _seen("locks")),
+    (r"reads of the device took # of", _seen("reads")),
+    (r"\w+ was in use # of the time", _seen("used")),
+    (r"stalls in checkpoints cost #", _seen("checkpoints")),
+    (r"the users' own work took #|server's own work took #", _seen("own")),
+    (r"; # users did # times as much", _seen("growth")),
+    (r"(?:(?P<c>\S+) \((?:[^()]*, )?)?in # of # windows?", _most),
+    (r"^at least #$|^not #$", lambda f, r, m: [within(f, r["candidate"])]),
+    (r"at least # on (?P<c>[\w.-]+)", _within),
+    (r"within #", _limit), (r"≤ #", _limit),
+    (r"shorter than # s?", fixed(15)), (r"shorter than #$", fixed(15)),
+    (r"^# [A-Z]{3}$", lambda f, r, m: [
+        [(each["cost"] or {}).get("amount") for each in f.manifest["candidates"]]]),
+    (r"seed #", lambda f, r, m: [f.manifest["seed"]]),
+    (r"# ramp-up, # measured",
+     lambda f, r, m: [f.manifest["load"][each] for each in ("ramp_up_s", "duration_s")]),
+    (r"· # blocks?\b", once("SELECT count(DISTINCT block) FROM win")),
+    (r"memory limit #", lambda f, r, m: [f.manifest["memory"]["limit_bytes"]]),
+    (r"server on # of # CPUs", lambda f, r, m: [
+        len(f.manifest["database"]["cpus"]), f.manifest["environment"]["cpus"]["value"]]),
+]  # fmt: skip
+"""By words of a sentence, its numbers."""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace("#", f"({NUMBER})"))
+
+
+def check(
+    files: Files, text: str, row: Row, pool: Sequence[float] = ()
+) -> tuple[list[str], list[str], int]:
+    """Numbers that are others than the files give, those that no rule knows, and how many were.
+
+    `pool`: where a text has no rules, all values that it may speak of.
+    """
+    quoted = text
+    for each in files.quotes:
+        quoted = quoted.replace(each, "…" * len(each))
+    rules = RULES if not pool else ()
+    found = {(one.start, one.end): one for one in shown(quoted)}
+    known: dict[tuple[int, int], Any] = {}
+    for pattern, expected in rules if found else ():
+        for match in _compiled(pattern).finditer(quoted):
+            names = {*match.re.groupindex.values()}
+            slots = [n for n in range(1, match.re.groups + 1) if n not in names and match[n]]
+            if not slots or match.span(slots[0]) in known:
+                continue
+            try:
+                values = expected(files, row, match)
+            except (KeyError, TypeError):
+                continue  # the row does not say of whom it speaks
+            known |= {match.span(n): v for n, v in zip(slots, values, strict=False)}
+    if pool:
+        known = dict.fromkeys(found, list(pool))
+    wrong = [
+        f"{quoted[slice(*span)]} ({values}) in: {text}"
+        for span, values in known.items()
+        if span in found
+        and not any(
+            found[span].is_of(v) for v in (values if isinstance(values, list | tuple) else [values])
+        )
+    ]
+    silent = [f"{quoted[slice(*span)]} in: {text}" for span in found.keys() - known.keys()]
+    return wrong, silent, len(found.keys() & known.keys())
