@@ -53,9 +53,9 @@ def test_a_page_has_a_line_for_each_level_and_steps_on_request(
     page = capsys.readouterr().out
     assert len(page.splitlines()) <= 40
     assert page.index("Undecided to the end: ") < page.index("ramp-up 5 s")
-    assert "w-sata-u1-b0" not in page
+    assert "restore-w-" not in page
     assert app.run(["plan", str(study), "--steps"]) == 0
-    assert "w-sata-u1-b0" in capsys.readouterr().out
+    assert "restore-w-" in capsys.readouterr().out
 
 
 def test_the_json_has_all_steps_and_totals(
