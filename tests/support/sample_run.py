@@ -328,6 +328,7 @@ class _Load:
             "errors": 0, "error_text": None, "retries": place.users // 4,
             "lateness_p99_s": 30e-6, "service_p50_s": self.response_s * 0.7,
             "driver_rate_per_s_max": shape.calibration.rate_per_s_max, "driver_users_max": None,
+            "driver_others_share": shape.calibration.others_share,
             "ledger_acknowledged": 2 * counts["new-order"][0] if shape.ledger else None,
             "ledger_sync_max_s": None, "ledger_problem": None,
             "ledger_unverified_because": None, "ledger_shares": None,

@@ -187,7 +187,7 @@ class CalibrationFacts(_Facts):
 
     Each number is None where it was never on time, or was not tried; `missing_because` says why
     there is no rate. `think_s` is the mean pause of the users tried; with `users_limit_reached`
-    more of them were not tried.
+    more of them were not tried. `others_share`: of all CPUs, what other programs used meanwhile.
     """
 
     connections: Count | None = None
@@ -195,6 +195,7 @@ class CalibrationFacts(_Facts):
     think_s: Span | None = None
     users_max: Count | None = None
     users_limit_reached: bool | None = None
+    others_share: Share | None = None
     missing_because: str | None = None
 
 

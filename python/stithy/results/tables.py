@@ -92,6 +92,7 @@ WINDOW = Table(
         _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
         _r("driver_rate_per_s_max", "1/s", "highest rate at which the driver was shown to stay on time; null where it was not calibrated", null=True),
         _i("driver_users_max", "", "most users with whom it was; null also for users without pauses", null=True),
+        _r("driver_others_share", "", "share of all CPUs that other programs used while that was found; null where nobody counted", null=True),
         _i("order_numbers_before", "", "sum of D_NEXT_O_ID at quiet start", null=True),
         _i("order_numbers_after", "", "sum of D_NEXT_O_ID at quiet end", null=True),
         _i("new_orders_acknowledged", "", "new orders acknowledged from quiet start to quiet end", null=True),

@@ -16,6 +16,10 @@ LATENESS_SHARE_OF_SERVICE = 0.05
 """Source: docs/explanation/method.md, "Four instants"."""
 
 
+OTHERS_CPU_SHARE = 0.05
+"""Own: of all CPUs, on average; what an idle system does of its own is far less."""
+
+
 @dataclass(frozen=True)
 class HeadRoom:
     """What a window asked, as shares of what the driver was shown to sustain.
@@ -82,7 +86,8 @@ def refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
     """The calibrated limits (rate, users) that a window refutes, each with how it does.
 
     A driver that did more than its limit, or served more users on time, has another one: the host
-    was not what it is when that was found.
+    was not what it is when that was found. What was found while others used the CPUs is a least: it
+    proves head-room, but not the want of it.
     Source: docs/explanation/method.md, "The driver's head-room".
     """
     found: dict[tuple[Any, Any], str] = {}
@@ -130,4 +135,8 @@ def _refutes(row: Row, asked: HeadRoom) -> str | None:
             f"it served {row['users']:,} users in {row['window_id']}, more than the {users_max:,} "
             "that it was shown to serve"
         )
+    busy = row.get("driver_others_share") or 0.0
+    if asked.is_little and busy > OTHERS_CPU_SHARE:
+        share = f"{100 * busy:.0f} %"
+        return f"other programs used {share} of the CPUs while it was found what the driver can do"
     return None

@@ -22,6 +22,7 @@ SO_FAR: Mapping[str, Mapping[str, str | int | bool]] = {
 _TIMES = ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 _REALS = (
     "think_mean_s", "rate_per_s", "first_success_s", "longest_response_s", "driver_rate_per_s_max",
+    "driver_others_share",
     "ledger_sync_max_s",
 )  # fmt: skip
 _INTEGERS = (

@@ -3,7 +3,10 @@
 Each window is compared with it: a driver that is asked for much of what it can do measures itself.
 """
 
+import os
+
 from stithy.errors import Interrupted, StithyError
+from stithy.hosts.other_load import OtherLoad, between, read
 from stithy.plan.steps import Step
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.write import write_json
@@ -21,6 +24,9 @@ from stithy.workload.program import Watch
 TRIAL_S = 0.75
 """Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
 
+OTHERS_CPU_SHARE = 0.05
+"""Own: as of windows, see `analysis.validity.surroundings`."""
+
 THINK_S = 20.7
 """The mean pause of keyed users. Source: docs/explanation/method.md."""
 
@@ -31,7 +37,7 @@ def calibrate(context: Context, step: Step) -> str:
     Raises Interrupted.
     """
     try:
-        summary = _calibrated(context, step)
+        summary, others = _calibrated(context, step)
     except Interrupted:
         raise
     except StithyError as error:
@@ -40,21 +46,37 @@ def calibrate(context: Context, step: Step) -> str:
         context.state.calibration = CalibrationFacts(missing_because=because)
         return f"not done: {because}"
     write_json(context.directory.calibration, summary)
-    context.state.calibration = _facts(summary)
+    share = _share(others)
+    context.state.calibration = _facts(summary).model_copy(update={"others_share": share})
+    if share is not None and share > OTHERS_CPU_SHARE:
+        who = f" ({', '.join(others.names)})" if others.names else ""
+        used = f"other programs used {100 * share:.0f} % of the CPUs"
+        found = "it can do at least what was found, and how much more is not known"
+        context.tell(Note(f"{used} while the driver was calibrated{who}: {found}"))
     return _told(summary)
 
 
-def _calibrated(context: Context, step: Step) -> CalibrateSummary:
+def _share(others: OtherLoad) -> float | None:
+    """What others used of all CPUs; None where no time passed."""
+    spent_s = others.span_s * len(os.sched_getaffinity(0))
+    return min(1.0, others.cpu_s / spent_s) if spent_s else None
+
+
+def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLoad]:
+    """What was found, and what others used meanwhile."""
     output = context.directory.calibrate_output
     candidate = step.candidate or context.plan.master_candidate
     need_database(context, candidate)
     with context.server(candidate, output.with_name("server.log")) as instance:
-        return context.hammer(instance.url).calibrate(
+        own = {os.getpid(), instance.pid}
+        before = read(context.clock, own)
+        summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.load.connections_max,
             trial_s=TRIAL_S,
             think_s=pause_s(context.file.study.load),
             watch=_watch(context),
         )
+        return summary, between(before, read(context.clock, own))
 
 
 def pause_s(load: Load) -> float | None:

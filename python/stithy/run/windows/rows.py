@@ -151,6 +151,7 @@ def _calibrated(context: Context) -> Row:
     return {
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
         "driver_users_max": known.users_max if known else None,
+        "driver_others_share": known.others_share if known else None,
     }
 
 

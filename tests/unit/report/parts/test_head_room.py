@@ -67,6 +67,24 @@ def test_a_driver_that_did_more_than_its_limit_refutes_it(tmp_path: Path) -> Non
     assert not [text for text in reasons if "head-room" in text]
 
 
+def test_what_a_busy_host_was_shown_to_do_proves_head_room_and_no_want_of_it(
+    tmp_path: Path,
+) -> None:
+    """The driver can do at least as much: little of it is much, much of it is nothing known."""
+    busy = calibrated(700).model_copy(update={"others_share": 0.43})
+    told = head_room.sentence(context(tmp_path / "little", busy))
+    assert told == head_room.Told(
+        "The driver's head-room is not proven: other programs used 43 % of the CPUs while it was "
+        "found what the driver can do.",
+        True,
+    )
+    enough = head_room.sentence(
+        context(tmp_path / "enough", busy.model_copy(update={"rate_per_s_max": 12_000.0}))
+    )
+    assert enough is not None
+    assert not enough.weakens
+
+
 @pytest.mark.parametrize("because", ["the study did not ask for it", None])
 def test_without_calibration_head_room_is_not_proven(tmp_path: Path, because: str | None) -> None:
     """And the page says so, with the reason where there is one."""

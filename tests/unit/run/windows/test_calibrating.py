@@ -1,13 +1,17 @@
 """The driver is calibrated once, before the first window, and each window is given what it can."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError
+from stithy.hosts.other_load import OtherLoad
 from stithy.results.layout import RunDirectory
+from stithy.run.events import Note
+from stithy.run.windows import calibrating
 from support.faked_run import FakedRun
 from support.running import entries, manifest, window_row
 
@@ -44,6 +48,22 @@ def test_a_driver_that_is_late_at_every_rate_is_told_and_ends_no_run(tmp_path: P
     assert facts["rate_per_s_max"] is None
     assert "late at every rate" in facts["missing_because"]
     assert window_row(faked.out, "w-a-u1-b0")["driver_rate_per_s_max"] is None
+
+
+@pytest.mark.parametrize(("cpu_s", "is_busy"), [(0.1, False), (5.0, True)])
+def test_what_others_used_meanwhile_is_kept_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpu_s: float, is_busy: bool
+) -> None:
+    """A busy host makes the driver look slow; a few processes of an idle one do not."""
+    others = OtherLoad(10.0, cpu_s * len(os.sched_getaffinity(0)), 0, ("make",))
+    monkeypatch.setattr(calibrating, "between", lambda before, after: others)
+    faked = FakedRun(tmp_path, load=CALIBRATED)
+    faked.run()
+    assert manifest(faked.out)["calibration"]["others_share"] == pytest.approx(cpu_s / 10)
+    assert window_row(faked.out, "w-a-u1-b0")["driver_others_share"] == pytest.approx(cpu_s / 10)
+    told = [each.text for each in faked.events if isinstance(each, Note)]
+    said = "other programs used 50 % of the CPUs while the driver was calibrated (make)"
+    assert any(text.startswith(said) for text in told) is is_busy
 
 
 def test_a_calibration_that_fails_ends_no_run(tmp_path: Path) -> None:
