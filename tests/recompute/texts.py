@@ -15,12 +15,14 @@ from recompute.printed import NUMBER, shown
 from recompute.tables import (
     a_first,
     asked,
+    by_block,
     compared,
     invalid,
     level,
     limited_most,
     metric_of,
     position,
+    told,
     within,
 )
 
@@ -128,6 +130,17 @@ def _most(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     users = [row["users"]] if row.get("users") else files.levels
     found = [limited_most(files, name, level) for name in names for level in users]
     return [[each[0] for each in found if each], [len(each[1]) for each in found if each]]
+
+
+def _alone(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    windows = by_block(files, match["c"], row["users"], "NOPM")
+    return [level(files, match["c"], row["users"], "NOPM"), len(windows)]
+
+
+def _damaged(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """Files are named in the table of what is missing, beside figures and windows."""
+    what = [each["what"] for each in told(files, "missing")]
+    return [sum(not each.startswith(("figure: ", "window ")) for each in what)]
 
 
 def _ids(row: Row) -> int:
@@ -271,6 +284,9 @@ RULES: list[tuple[str, Expected]] = [
                 OF_WIN.format("greatest(0.001, 0.05 * service_p50_s)"))),
     (r"Autovacuum ran # times", of_windows(OF_WIN.format("autovacuum_runs"))),
     (r"on that of|# were read or written", of_windows(AROUND.format("idle_bytes"))),
+    (r"(?P<c>\S+) completed # new orders per minute in (?:one window|# windows)", _alone),
+    (r"Its p95 response time was #", lambda f, r, m: [level(f, r["a"], r["users"], "p95")]),
+    (r"# files? of the results (?:is|are) missing or damaged", _damaged),
     (r"After conflicts # attempts were repeated, # for each # transactions",
      once("SELECT sum(retries), 1000 * sum(retries) / sum(transactions), 1000 FROM win")),
     (r"Up to # NOPM came to a warehouse", lambda f, r, m: [

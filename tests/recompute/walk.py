@@ -33,12 +33,14 @@ class Outcome:
     disagreements: list[str] = field(default_factory=list)
     unknown: Counter[str] = field(default_factory=Counter)
 
-    def compare(self, place: str, found: float, expected: Any) -> None:
+    def compare(self, place: str, found: float | None, expected: Any) -> None:
         """Count a number; `expected` None where the files give none."""
         self.checked[place.split(":")[0]] += 1
         values = expected if isinstance(expected, list) else [expected]
         known = [value for value in values if isinstance(value, int | float)]
-        if not any(math.isclose(found, value, rel_tol=NEAR, abs_tol=1e-9) for value in known):
+        if found is None or not any(
+            math.isclose(found, value, rel_tol=NEAR, abs_tol=1e-9) for value in known
+        ):
             self.disagreements.append(f"{place}: {found} is shown, the files give {expected}")
 
     def say(
