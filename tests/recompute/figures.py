@@ -6,7 +6,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from statistics import fmean
 
-from recompute import bounds
+from recompute import bounds, statistics
 from recompute.files import Files, Row
 from recompute.tables import (
     Expected,
@@ -16,6 +16,7 @@ from recompute.tables import (
     compared,
     level,
     limit_of,
+    logs_of,
     obeying,
     query,
 )
@@ -95,6 +96,27 @@ def _ratio(files: Files, row: Row) -> Expected:
 def _forest(files: Files, row: Row) -> Expected:
     b, _, a = row["pair"].partition(" ÷ ")
     return compared(files, {**row, "a": a, "b": b})
+
+
+def _course(files: Files, row: Row) -> Expected:
+    """What was known after so many blocks of the question, and what a claim had to pass."""
+    of = asked(files)
+    logs = logs_of(files, of["a"], of["b"], of["users"], of["metric"])[: row["blocks"]]
+    low, high = statistics.interval(logs) or (None, None)
+    found: Row = {
+        "blocks": len(logs), "block_ratio": math.exp(logs[-1]), "value": math.exp(fmean(logs)),
+        "low": low, "high": high, "boundary_low": None, "boundary_high": None,
+    }  # fmt: skip
+    if len(logs) >= min(statistics.CRITICAL):
+        chosen = (files.manifest["plan"]["question"] or {}).get("candidates")
+        count = len(files.candidates)
+        pairs = 1 if chosen else count * (count - 1) // 2
+        looks = sum(at <= len(logs) for at in statistics.CRITICAL)
+        rare = statistics.t_critical(len(logs) - 1, 0.05 / looks / pairs) if pairs > 1 else 0.0
+        wide = max(statistics.critical(len(logs)), rare) * statistics.widening(logs)
+        half = wide * statistics.error(logs)
+        found |= {"boundary_low": math.exp(-half), "boundary_high": math.exp(half)}
+    return found
 
 
 def _cost(files: Files, row: Row) -> Expected:
@@ -259,6 +281,7 @@ FIGURES: dict[str, Source] = {
     "cost": _cost,
     "users-within": _within,
     "heat": _heat,
+    "verdict-by-block": _course,
     "limits": _limits,
     "canaries": _canary,
     "percentiles": _percentiles,

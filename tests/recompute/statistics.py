@@ -35,12 +35,12 @@ def t_beyond(t: float, degrees: int) -> float:
 
 
 @cache
-def t_critical(degrees: int) -> float:
-    """What |T| exceeds in one of twenty, by halving."""
-    low, high = NormalDist().inv_cdf(0.975), 13.0
-    for _ in range(50):
+def t_critical(degrees: int, share: float = 0.05) -> float:
+    """What |T| exceeds in this share of cases, by halving."""
+    low, high = NormalDist().inv_cdf(0.975), 1000.0
+    for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if t_beyond(middle, degrees) > 0.05 else (low, middle)
+        low, high = (middle, high) if t_beyond(middle, degrees) > share else (low, middle)
     return low
 
 
