@@ -18,7 +18,8 @@ def window(candidate: str, block: int, attempt: int, *, valid: bool) -> Window:
     nopm = (2.0 if candidate == "b" else 1.0) * math.exp(7 * block + 3 * attempt)
     row = {
         "window_id": f"w-{candidate}-u4-b{block}", "candidate": candidate, "users": 4,
-        "block": block, "attempt": attempt, "missing_because": None, "tpm": nopm, "nopm": nopm,
+        "block": block, "position": 0, "attempt": attempt, "missing_because": None, "tpm": nopm,
+        "nopm": nopm,
     }  # fmt: skip
     return Window(row, {}, () if valid else (Reason(Flag.DRIVER_LATE),))
 

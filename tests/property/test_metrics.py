@@ -29,7 +29,7 @@ def window(candidate: str, block: int) -> Window:
     """A valid window; its value lies beside it."""
     row = {
         "window_id": f"{candidate}{block}", "candidate": candidate, "users": USERS,
-        "block": block, "missing_because": None, "tpm": 1.0, "nopm": 1.0,
+        "block": block, "position": 0, "missing_because": None, "tpm": 1.0, "nopm": 1.0,
     }  # fmt: skip
     return Window(row, {}, ())
 

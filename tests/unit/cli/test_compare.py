@@ -43,7 +43,7 @@ def test_each_candidate_level_and_metric_gets_a_line(
         for users in ("1", "4")
     }
     assert all("~" in row and row[-1] == "3+3" for row in rows)
-    assert lines[-4].startswith("~: not distinguishable")
+    assert lines[-5].startswith("~: not distinguishable")
 
 
 def test_a_change_that_is_no_chance_is_told_with_its_interval(
