@@ -107,8 +107,20 @@ def _seen(files: Files, win: Row) -> Seen:
         **_cpus(files, name), "checkpoints": _stalled(files, name), "growth": _growth(files, win),
         "device-rate": _rate(files, win, used), "emulation": _emulated(files, win),
     }  # fmt: skip
+    active = files.number(
+        "SELECT value FROM means WHERE window_id = ? AND metric = 'active_backends'", name
+    )
+    if active is not None and under_way is not None and (looks or 0) * places >= 30:
+        outside = max(0.0, min(1.0, (under_way - active) / places))
+        if outside >= max(0.5, found["driver"] or 0.0):
+            found["driver"] = outside
+    unserved = win["unserved"] or 0
+    found["paused"] = paused
     own = _own(files, win, found, part["cpu"], under_way, places)
-    found |= {"own": own, "users": None if paused is None else min(1.0, paused + (own or 0.0))}
+    users_share = None if paused is None else min(1.0, paused + (own or 0.0))
+    if is_open:
+        users_share = 1 - unserved / (unserved + win["transactions"] + (win["errors"] or 0))
+    found |= {"own": own, "users": users_share}
     return found
 
 

@@ -403,9 +403,16 @@ def _of_limits(files: Files, number: str) -> Expected:
         of_all = [bounds.of_windows(files)[each] for each in every]
         cpus = [[each[f"{who}-cpu"] for each in of_all] for who in ("server", "host")]
         return {"value": [fmean(each) for each in cpus if None not in each][:1]}
-    # Which bound it is stands in words: any that was reached as far.
-    reached = [[each[key] for each in seen if each[key] is not None] for key in seen[0]]
-    return {"value": [value for each in reached if each for value in (fmean(each), each[0])]}
+    return {"value": shares_of_most(files, name, users)}
+
+
+def shares_of_most(files: Files, name: str, users: int) -> list[float]:
+    """Which bound it is stands in words: means of all that were reached, and of the first."""
+    _, _, mine = limited_most(files, name, users) or (0, [], [])
+    seen = [bounds.of_windows(files)[each] for each in mine]
+    keys = seen[0] if seen else {}
+    reached = [[each[key] for each in seen if each[key] is not None] for key in keys]
+    return [value for each in reached if each for value in (fmean(each), each[0])]
 
 
 def identity(files: Files, row: Row) -> Expected:

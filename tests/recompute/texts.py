@@ -7,6 +7,7 @@ value, or several of which any may be meant. A number that no rule knows is told
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from statistics import fmean
 from typing import Any
 
 from recompute import bounds
@@ -22,6 +23,7 @@ from recompute.tables import (
     limited_most,
     metric_of,
     position,
+    shares_of_most,
     told,
     within,
 )
@@ -130,6 +132,27 @@ def _most(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     users = [row["users"]] if row.get("users") else files.levels
     found = [limited_most(files, name, level) for name in names for level in users]
     return [[each[0] for each in found if each], [len(each[1]) for each in found if each]]
+
+
+def _reached(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """How much of a bound was reached: the mean of those windows that had the commonest limit."""
+    of = match["c"] if "c" in match.re.groupindex else row.get("candidate")
+    users = row.get("users") or files.told_level
+    found: list[Any] = []
+    for name in [of] if of in files.candidates else files.candidates:
+        found += shares_of_most(files, name, users)
+    return [found]
+
+
+def _caps(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """The part of storage, and what a storage without any time would give; both rounded up."""
+    shares = []
+    for name in files.candidates:
+        _, _, mine = limited_most(files, name, files.told_level) or (0, [], [])
+        known = [bounds.of_windows(files)[each]["storage_share"] for each in mine]
+        shares += [fmean(known)] if known and None not in known else []
+    times = [1 / (1 - each) for each in shares if each < 1]
+    return [_per_cent_up(shares), [*_per_cent_up(times), *(-(-x * 10 // 1) / 10 for x in times)]]
 
 
 def _alone(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
@@ -287,6 +310,9 @@ RULES: list[tuple[str, Expected]] = [
     (r"(?P<c>\S+) completed # new orders per minute in (?:one window|# windows)", _alone),
     (r"Its p95 response time was #", lambda f, r, m: [level(f, r["a"], r["users"], "p95")]),
     (r"# files? of the results (?:is|are) missing or damaged", _damaged),
+    (r"limited (?P<c>\S+) \((?:busy |it was |waits for them took )?#(?: of|,|\))", _reached),
+    (r"(?:limited|and|,) (?P<c>\S+) \((?:[a-z' ]* )?# (?:of|in) ", _reached),
+    (r"^the [^(]* \(#\)", _reached),
     (r"After conflicts # attempts were repeated, # for each # transactions",
      once("SELECT sum(retries), 1000 * sum(retries) / sum(transactions), 1000 FROM win")),
     (r"Up to # NOPM came to a warehouse", lambda f, r, m: [
@@ -307,6 +333,11 @@ RULES: list[tuple[str, Expected]] = [
     (r"waits for locks took #", _seen("locks")),
     (r"reads of the device took # of", _seen("reads")),
     (r"\w+ was in use # of the time", _seen("used")),
+    (r"reached # of its profile's", _seen("device-rate")),
+    (r"# of the users' time passed outside the server", _seen("driver")),
+    (r"# of the transactions that were due were served", _seen("users")),
+    (r"pauses took # of the users' time", _seen("paused")),
+    (r"storage took at most # of their time, so that .* at most # times as much", _caps),
     (r"stalls in checkpoints cost #", _seen("checkpoints")),
     (r"the users' own work took #|server's own work took #", _seen("own")),
     (r"; # users did # times as much", _seen("growth")),
