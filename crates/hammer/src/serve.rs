@@ -1,6 +1,7 @@
 //! One transaction from its due time to its answer, whoever means to do it and whenever.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use stithy_measure::{Moment, Outcome, Sample, Times};
 
@@ -12,6 +13,11 @@ use crate::script::Script;
 /// After so many conflicts a transaction is given up, as an error: at a warehouse that a hundred users
 /// share chance brings so many once in twenty thousand transactions.
 const RETRIES_MAX: u64 = 1_000;
+
+/// From so many conflicts on, each repeat is waited for: until the others have ended, the server may
+/// refuse it at once again and again.
+const RETRIES_AT_ONCE: u64 = 10;
+const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// A drawn transaction that may begin.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +144,9 @@ async fn act<S: Script>(
             return ended(Outcome::Failed, lost);
         }
         retries += 1;
+        if retries > RETRIES_AT_ONCE {
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
         sent = record.now();
     }
 }
