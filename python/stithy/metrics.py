@@ -5,6 +5,7 @@ and percentiles of the hammer, percentiles of emulated drives, and each metric o
 the name `collector.metric`, which `docs/reference/collectors.md` lists.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -108,8 +109,8 @@ PERCENTILES = {
 """By their names; a column of results has `p999` for the last one."""
 
 BEYOND_LEAST = 100
-"""Own: so many values must lie beyond a percentile of a window, for its verdict not to hang on a
-handful of them. Source: docs/explanation/verdicts.md, "By what"."""
+"""Own: so many values must lie beyond a percentile that is printed, so that neither a number nor a
+verdict hangs on a handful of them. Source: docs/explanation/verdicts.md, "By what"."""
 
 OPERATIONS = ("read", "write", "flush")
 
@@ -120,6 +121,18 @@ def values_needed(percent: float) -> int:
     Own: `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
     """
     return round(BEYOND_LEAST * 100 / (100 - percent))
+
+
+_PERCENTILE_COLUMN = re.compile(r"_p(\d\d)(\d?)_s$")
+
+
+def enough(column: str, values: int) -> bool:
+    """Whether so many values bear this column of a table: `response_p95_s`, `pool_wait_p999_s`.
+
+    What is no percentile needs none.
+    """
+    found = _PERCENTILE_COLUMN.search(column)
+    return found is None or values >= values_needed(float(f"{found[1]}.{found[2] or 0}"))
 
 
 def _own() -> Iterator[Metric]:

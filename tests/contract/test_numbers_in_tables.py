@@ -25,6 +25,7 @@ from support.worked_out import (
     level_mean,
     level_time_s,
     of_windows,
+    printed_time_s,
     ratio_of,
     sampled,
     tells,
@@ -78,7 +79,7 @@ def _summary(root: Path) -> Cells:
         disk, memory = (of_windows(root, "nopm", users, name) for name in SHAPE.candidates)
         whole = disk[len(disk) - len(memory) :]  # block 0 of memory is invalid at the lowest level
         nopm = [level_mean(root, "nopm", users, name) for name in SHAPE.candidates]
-        p95_s = [level_time_s(root, "p95", users, name) for name in SHAPE.candidates]
+        p95_s = [printed_time_s(root, "p95", users, name) for name in SHAPE.candidates]
         found.append([users, *nopm, *ratio_of(memory, whole), *p95_s])
     return found
 
@@ -87,7 +88,7 @@ def _candidates(root: Path) -> Cells:
     """What each did at the level of the question, whom it serves, and what that costs."""
     rows_found: Cells = []
     for name in SHAPE.candidates:
-        at_top = [level_time_s(root, each, TOP, name) for each in ("p95", "p99")]
+        at_top = [printed_time_s(root, each, TOP, name) for each in ("p95", "p99")]
         obeying = [
             users
             for users in SHAPE.users

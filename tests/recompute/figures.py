@@ -215,7 +215,8 @@ def _limits(files: Files, row: Row) -> Expected:
 
 SECONDS = """
 WITH done AS (SELECT s.window_id, s.second, (s.committed + s.rolled_back) * 60 AS tpm,
-  s.response_p95_s AS p95, CASE WHEN w.pace = 'rate' THEN s.waiting END AS waiting
+  CASE WHEN s.committed + s.rolled_back >= 2000 THEN s.response_p95_s END AS p95,
+  CASE WHEN w.pace = 'rate' THEN s.waiting END AS waiting
   FROM seconds s JOIN win w ON s.window_id = w.window_id
   WHERE s.transaction = 'all' AND s.phase <> 'drain'),
 busy AS (SELECT window_id, second, max(v) AS device FROM (SELECT window_id, subject,
@@ -238,8 +239,10 @@ FIGURES: dict[str, Source] = {
     ),
     "response-by-transaction": query(
         f"percentile transaction {PLACE}",
-        "UNPIVOT (SELECT transaction, users, candidate, block, response_p50_s AS p50, "
-        "response_p95_s AS p95, response_p99_s AS p99 FROM tx WHERE transaction <> 'all') "
+        "UNPIVOT (SELECT transaction, users, candidate, block, committed + rolled_back AS done, "
+        "CASE WHEN done >= 200 THEN response_p50_s END AS p50, CASE WHEN done >= 2000 THEN "
+        "response_p95_s END AS p95, CASE WHEN done >= 10000 THEN response_p99_s END AS p99 FROM tx "
+        "WHERE transaction <> 'all') "
         "ON p50, p95, p99 INTO NAME percentile VALUE value",
     ),
     "wal-by-users": _of_metric("wal_bytes_per_s", 1e-6),
@@ -260,7 +263,7 @@ FIGURES: dict[str, Source] = {
         "SELECT operation || CASE operation WHEN 'flush' THEN 'es' ELSE 's' END AS operation, "
         "users, candidate, block, role AS device, latency_p99_s AS value FROM drives d JOIN win w "
         "ON d.window_id = w.window_id WHERE operation IN ('read', 'write', 'flush') AND "
-        "latency_p99_s IS NOT NULL",
+        "latency_p99_s IS NOT NULL AND answered >= 10000",
     ),
     "pressure-by-users": query(
         f"what {PLACE}",

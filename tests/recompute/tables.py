@@ -98,6 +98,16 @@ def level(files: Files, name: str, users: int, label: str) -> float | None:
     return median([row["value"] for row in windows]) if windows else None
 
 
+def printed(files: Files, name: str, users: int, label: str) -> float | None:
+    """The same as it is printed: None where too few values lie beyond a percentile."""
+    column, kind = metric_of(label)
+    there = files.one(
+        "SELECT sum(committed + rolled_back) FROM tx WHERE valid AND candidate = ? AND users = ? "
+        "AND transaction = ?", name, users, kind,
+    )  # fmt: skip
+    return level(files, name, users, label) if (there or 0) >= needed(column) else None
+
+
 def compared(files: Files, row: Row) -> Expected:
     """A verdict's ratio, its interval, and how many blocks it rests on."""
     return _compared(files, row["a"], row["b"], row["users"], row["metric"])
@@ -185,7 +195,7 @@ def summary(files: Files, row: Row) -> Expected:
     found: Row = {"users": users}
     for name in files.candidates:
         found[f"nopm:{name}"] = level(files, name, users, "NOPM")
-        found[f"p95:{name}"] = level(files, name, users, "p95")
+        found[f"p95:{name}"] = printed(files, name, users, "p95")
     for name in others:
         seen = compared(files, {"a": first, "b": name, "users": users, "metric": "NOPM"})
         found |= {f"ratio:{name}": seen["value"], f"low:{name}": seen["low"]}
@@ -208,7 +218,7 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
     serves, not_at = within(files, name)
     return {
         "users": users, "windows": windows, "nopm": nopm,
-        **{f"{p}_s": level(files, name, users, p) for p in ("p95", "p99")},
+        **{f"{p}_s": printed(files, name, users, p) for p in ("p95", "p99")},
         "within_users": serves, "within_not_at": not_at,
         **device(files, name, users, emulated=bool(facts["drives"])),
         "cost_amount": cost, "cost_per_nopm": cost / nopm if cost and nopm else None,
@@ -243,7 +253,8 @@ def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
 def _drive(files: Files, name: str, users: int, operation: str) -> Row:
     """Of several drives the slowest; percentiles by their logs, or those of the median window."""
     rows = files.rows(
-        "SELECT role, median(latency_p99_s) AS p99, sum(answered * device_mean_s) FILTER (known) "
+        "SELECT role, median(latency_p99_s) AS p99, sum(answered) AS answers, min(answered) AS "
+        "fewest, sum(answered * device_mean_s) FILTER (known) "
         "/ sum(answered) FILTER (known) AS mean, mean - sum(answered * added_mean_s) / "
         "sum(answered) FILTER (known) AS asked FROM (SELECT *, added_mean_s IS NOT NULL AS known "
         "FROM drives JOIN win USING (window_id) WHERE valid AND candidate = ? AND users = ? AND "
@@ -257,13 +268,21 @@ def _drive(files: Files, name: str, users: int, operation: str) -> Row:
         f"AND tag = '{operation}'"
     )
     logged = files.percentiles("role", where, {"p99": 0.99}) or rows
+    windows = files.one(
+        "SELECT count(*) FROM win WHERE valid AND candidate = ? AND users = ?", name, users
+    )
     per_s = files.one(
         "SELECT sum(answered) FILTER (operation = ?) / (SELECT sum(measure_to_s - started_at_s) "
         "FROM win w WHERE valid AND candidate = $2 AND users = $3 AND EXISTS (SELECT 1 FROM drives "
         "d WHERE d.window_id = w.window_id)) FROM drives JOIN win USING (window_id) WHERE valid "
         "AND candidate = $2 AND users = $3".replace("?", "$1"), operation, name, users,
     )  # fmt: skip
-    return {**rows[0], "p99": max(each["p99"] for each in logged), "per": per_s}
+    # Logs are merged where there are several windows; a table's is the median of its windows.
+    merged = logged is not rows and windows > 1
+    few = any(each["answers" if merged else "fewest"] < 10_000 for each in rows)
+    p99 = None if few else max(each["p99"] for each in logged)
+    told = {key: rows[0][key] for key in ("role", "mean", "asked")}
+    return {**told, "p99": p99, "per": per_s}
 
 
 AGAIN = "Its block was measured once more"
@@ -334,7 +353,10 @@ def finding(files: Files, row: Row) -> Expected:
         found |= _of_limits(files, number)
     elif row["kind"] == "alone":
         users, name = max(files.levels), files.candidates[0]
-        of = {"nopm": level(files, name, users, "NOPM"), "p95_s": level(files, name, users, "p95")}
+        of = {
+            "nopm": level(files, name, users, "NOPM"),
+            "p95_s": printed(files, name, users, "p95"),
+        }
         windows = len(by_block(files, name, users, "NOPM"))
         found["value"] = {**of, "users": users, "windows": windows}[number]
     return found
@@ -505,8 +527,11 @@ TABLES: dict[str, Source] = {
     "facts-drives": drive_facts,
     "windows": query(
         "window_id",
-        "SELECT w.window_id, w.users, w.block, w.attempt, w.nopm, w.tpm, t.response_p50_s, "
-        "t.response_p95_s, t.response_p99_s, t.pool_wait_p99_s, missed_starts, unserved, w.errors, "
+        "SELECT w.window_id, w.users, w.block, w.attempt, w.nopm, w.tpm, t.committed + "
+        "t.rolled_back AS done, CASE WHEN done >= 200 THEN t.response_p50_s END AS response_p50_s, "
+        "CASE WHEN done >= 2000 THEN t.response_p95_s END AS response_p95_s, CASE WHEN done >= "
+        "10000 THEN t.response_p99_s END AS response_p99_s, CASE WHEN done >= 10000 THEN "
+        "t.pool_wait_p99_s END AS pool_wait_p99_s, missed_starts, unserved, w.errors, "
         "w.retries, checkpoints_inside FROM win w LEFT JOIN tx t ON w.window_id = t.window_id "
         "AND t.transaction = 'all'",
     ),
@@ -548,7 +573,9 @@ TABLES: dict[str, Source] = {
     ),
     "drives": query(
         "window_id role operation",
-        "SELECT *, late_answers / nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
+        "SELECT * REPLACE (CASE WHEN answered >= 200 THEN latency_p50_s END AS latency_p50_s, CASE "
+        "WHEN answered >= 10000 THEN latency_p99_s END AS latency_p99_s), late_answers / "
+        "nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
     ),
     "canary": query(
         "window_id",

@@ -111,6 +111,29 @@ def _too_few(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [100 * 100 / (100 - share), [each["v"] for each in counts]]
 
 
+def _few_there(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """The values that a percentile needs, and those that all windows of a candidate have."""
+    counts = files.rows(
+        "SELECT sum(committed + rolled_back) AS v FROM tx WHERE valid AND transaction = 'all' "
+        "GROUP BY candidate, users"
+    )
+    return [_too_few(files, row, match)[0], [each["v"] for each in counts]]
+
+
+def _assumed(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    """Of the numbers of a profile, without version and capacity: the assumed ones, and all."""
+    drives = [d for each in files.manifest["candidates"] for d in each["drives"]]
+    drive = next(each for each in drives if each["profile_name"] == match["c"])
+    table, ways = "", []
+    for line in drive["profile"].splitlines():
+        if found := re.match(r"\[(\w+)\]$", line):
+            table = found[1]
+        elif (found := re.match(r"(\w+) = [\d\[]", line)) and table != "provenance":
+            ways.append((table or found[1], f"{table}.{found[1]}" if table else found[1]))
+    deciding = [way for way in ways if way[1] not in ("version", "capacity_bytes")]
+    return [sum(not {*way}.isdisjoint(drive["assumed"]) for way in deciding), len(deciding)]
+
+
 def _limit(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     plan = files.manifest["plan"]
     return [(plan["limit"] or plan["search"])["limit_s"]]
@@ -256,6 +279,9 @@ RULES: list[tuple[str, Expected]] = [
     (r"of # blocks no verdict is looked for, at least # are needed",
      lambda f, r, m: [_blocks(f, asked(f), m)[0], 4]),
     (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in a window, and one has #", _too_few),
+    (r"(?P<m>p[\d.]+) \(needs # values, and there are #\)", _few_there),
+    (r"fewer than # answers", fixed(10_000)),
+    (r"(?:rates, |, | and )# of # of (?P<c>[\w-]+)(?=[^.]* assumed)", _assumed),
     (r"(?:the|this) #(?:th|rd|st) percentile", fixed()),
     (r"# of # windows? (?:is|are) invalid(?:, # more belong)?", _invalid),
     (r"\band # more$", lambda f, r, m: [_ids(r) - 4]),

@@ -6,7 +6,11 @@ from stithy.results.manifest import DriveFacts
 
 Row = dict[str, Any]
 
-PROFILE = 'version = 1\nname = "sample-ssd"\ntitle = "a drive with <b>no</b> markup"\n'
+PROFILE = (
+    'version = 1\nname = "sample-ssd"\ntitle = "a drive with <b>no</b> markup"\n'
+    "capacity_bytes = 1\nchannels = 8\n[read]\np50_us = 120\np99_us = 360\n"
+    "[write]\np50_us = 55\n[flush]\ncost_us = 40\n"
+)
 
 
 def sample_drive() -> DriveFacts:
@@ -21,7 +25,7 @@ def sample_drive() -> DriveFacts:
 
 def drive_rows(window_id: str, late_share: float) -> list[Row]:
     """Rows of the `drives` table: reads, writes, flushes, then all."""
-    counts = {"read": 3000, "write": 6000, "flush": 1000, "all": 10_000}
+    counts = {"read": 30_000, "write": 60_000, "flush": 10_000, "all": 100_000}
     return [_row(window_id, name, count, late_share) for name, count in counts.items()]
 
 

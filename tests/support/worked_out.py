@@ -74,6 +74,19 @@ def level_time_s(root: Path, percentile: str, users: int, name: str, kind: str =
     return median(times_of(root, percentile, users, name, kind))
 
 
+NEEDED = {"p50": 200, "p95": 2_000, "p99": 10_000}
+"""How many values a percentile needs for a hundred to lie beyond it."""
+
+
+def printed_time_s(
+    root: Path, percentile: str, users: int, name: str, kind: str = "all"
+) -> float | None:
+    """The same as it is printed: None with fewer values than the percentile needs."""
+    query = f"SELECT SUM(committed + rolled_back) FROM answered WHERE users = {users} AND candidate = '{name}' AND transaction = '{kind}' AND failed = 0"  # noqa: E501 one query
+    enough = rows(root, query)[0][0] >= NEEDED[percentile]
+    return level_time_s(root, percentile, users, name, kind) if enough else None
+
+
 def ratio_of(above: Sequence[float], below: Sequence[float]) -> Ratio:
     """The geometric mean of the ratios of the blocks, with its interval; of one block without."""
     logs = [math.log(a / b) for a, b in zip(above, below, strict=True)]

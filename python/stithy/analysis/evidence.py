@@ -20,7 +20,7 @@ from stithy.analysis.values.latency import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
 from stithy.analysis.verdict.asked import Asked
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
-from stithy.metrics import ALL, Quantity, values_needed
+from stithy.metrics import ALL, Quantity, enough, values_needed
 from stithy.search import Search
 
 Row = Mapping[str, Any]
@@ -116,6 +116,11 @@ class Window:
         number = source.get(name)
         return None if number is None else float(number)
 
+    def told(self, name: str, transaction: str = ALL) -> float | None:
+        """The same as it may be printed: no percentile with too few values beyond it."""
+        few = name not in self.row and not enough(name, self.completed(transaction))
+        return None if few else self.value(name, transaction)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -185,6 +190,17 @@ class Evidence:
         if not known:
             return None
         return fmean(known) if name in ("nopm", "tpm") else float(median(known))
+
+    def level_told(
+        self, candidate: str, users: int, name: str, transaction: str = ALL
+    ) -> float | None:
+        """The same as it may be printed: no percentile with too few values beyond it.
+
+        Source: docs/explanation/verdicts.md, "By what".
+        """
+        there = sum(each.completed(transaction) for each in self.valid_at(candidate, users))
+        value = self.level_value(candidate, users, name, transaction)
+        return value if enough(name, there) else None
 
     def level_of(self, candidate: str, users: int, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.

@@ -15,7 +15,7 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.latency import Merged, merged_percentiles
 from stithy.analysis.values.measures import Measure, Times, of_drives
-from stithy.metrics import ALL, Quantity
+from stithy.metrics import ALL, Quantity, values_needed
 from stithy.results.drives import LOG_SUFFIX, read_log
 from stithy.results.histograms import read_histograms
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
@@ -172,11 +172,12 @@ class DriveTimes:
     """How long an operation took on an emulated drive, of several drives on the slowest one.
 
     `mean_s` and `p99_s` as the drive took it; `got_s` is the mean on the block device, `asked_s`
-    what profile and faults gave. The latter two are None where the kernel does not count.
+    what profile and faults gave. The latter two are None where the kernel does not count, `p99_s`
+    where too few values lie beyond it.
     """
 
     mean_s: float
-    p99_s: float
+    p99_s: float | None
     got_s: float | None = None
     asked_s: float | None = None
 
@@ -208,7 +209,10 @@ def drive_times(
 def _slowest(times: Sequence[DriveTimes]) -> DriveTimes:
     """Of several drives the slowest, and what was asked of that one."""
     worst = max(times, key=lambda each: each.got_s or each.mean_s)
-    mean_s, p99_s = max(each.mean_s for each in times), max(each.p99_s for each in times)
+    p99s = [each.p99_s for each in times]
+    known = [each for each in p99s if each is not None]
+    mean_s = max(each.mean_s for each in times)
+    p99_s = max(known) if len(known) == len(p99s) else None
     return DriveTimes(mean_s, p99_s, worst.got_s, worst.asked_s)
 
 
@@ -231,7 +235,9 @@ def _by_table(rows: pl.DataFrame) -> DriveTimes:
     means = list(rows.select("latency_mean_s", "answered").iter_rows())
     weighted = sum(mean_s * answered for mean_s, answered in means)
     answers = sum(answered for _, answered in means)
-    return DriveTimes(weighted / answers, float(median(rows["latency_p99_s"].to_list())))
+    few = min(answered for _, answered in means) < values_needed(99)
+    p99_s = None if few else float(median(rows["latency_p99_s"].to_list()))
+    return DriveTimes(weighted / answers, p99_s)
 
 
 def _merged_drives(
@@ -258,7 +264,10 @@ def _merged_drives(
         for tag in dict.fromkeys(each.tag for each in lines):
             whole = merge(each.histogram for each in lines if each.tag == tag)
             if whole is not None and whole.mean_s is not None:
-                found[role, tag] = DriveTimes(whole.mean_s, whole.percentile_s(99) or 0.0)
+                found[role, tag] = DriveTimes(
+                    whole.mean_s,
+                    whole.percentile_s(99) if whole.count >= values_needed(99) else None,
+                )
     return found
 
 

@@ -128,12 +128,12 @@ def _drive_log(run: RunDirectory, seconds: list[tuple[float, str, list[int]]]) -
 def test_the_times_of_a_drive_over_several_windows_come_from_its_merged_log(
     tmp_path: Path,
 ) -> None:
-    """Within the measurements alone: 99 reads of 1 ms in one window and one of 3 ms in the next."""
+    """9,900 reads of 1 ms in one measurement and 100 of 3 ms in the next; none beside them."""
     run = build_run(tmp_path, replace(SHAPE, drives={"disk": 0.0}))
     read = read_run(tmp_path)
     first, second = sorted(read.window["measure_from_s"])
     before, between = (first - 3, "read", [900_000]), (second - 3, "read", [900_000])
-    measured = [(first, "read", [1000] * 99), (second, "read", [3000])]
+    measured = [(first, "read", [1000] * 9900), (second, "read", [3000] * 100)]
     _drive_log(run, [before, measured[0], between, measured[1]])
     evidence = context_of(read).evidence
     times = drive_times(run, evidence, read.drives, ("disk", 4))

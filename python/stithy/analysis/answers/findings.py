@@ -248,7 +248,7 @@ def _alone(evidence: Evidence) -> Finding:
     for users in reversed(evidence.levels):
         nopm = evidence.level_value(name, users, "nopm")
         if nopm is not None:
-            p95_s = evidence.level_value(name, users, "response_p95_s")
+            p95_s = evidence.level_told(name, users, "response_p95_s")
             return Alone(name, users, nopm, p95_s, len(evidence.valid_at(name, users)))
     return _none_valid(evidence)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from stithy.metrics import values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import device_limits
@@ -124,7 +125,9 @@ def _latency(context: Context, operation: str) -> Rows:
 def _slowest(context: Context, operation: str) -> Rows:
     """Of each emulated drive and window, as the table `drives` has it."""
     told = context.run.drives.filter(
-        (pl.col("operation") == operation) & pl.col("latency_p99_s").is_not_null()
+        (pl.col("operation") == operation)
+        & pl.col("latency_p99_s").is_not_null()
+        & (pl.col("answered") >= values_needed(99))
     )
     windows = context.run.window.select("window_id", "candidate", "users", "block")
     frame = told.join(windows, on="window_id", how="inner", maintain_order="left")

@@ -60,7 +60,8 @@ def _by_transaction(context: Context) -> Drawn:
     charts, drawing = [], Drawing()
     for kind in kinds:
         series = {
-            key: window_rows(context, f"response_{key}_s", transaction=kind) for key in PERCENTILES
+            key: window_rows(context, f"response_{key}_s", transaction=kind, of_few=False)
+            for key in PERCENTILES
         }
         found = [(key, point) for key, (_, points) in series.items() for point in points]
         if found:
@@ -72,8 +73,9 @@ def _by_transaction(context: Context) -> Drawn:
     return Figure(
         name="response-by-transaction",
         title=title,
-        caption="Median, 95th and 99th percentile of each transaction type; the charts of a row "
-        f"share a logarithmic axis.{told(context, tuple(kinds), tuple(PERCENTILES))}",
+        caption="Median, 95th and 99th percentile of each transaction type, where enough values "
+        "lie beyond it; the charts of a row share a logarithmic axis."
+        f"{told(context, tuple(kinds), tuple(PERCENTILES))}",
         description=f"{title}. Grid of line charts of response time against "
         f"{context.level_name.lower()}: one row for each transaction type "
         f"({', '.join(kinds)}), one column for each percentile.",
@@ -97,7 +99,7 @@ def _slowest(context: Context, kinds: list[str]) -> str:
         for users in evidence.levels
         for kind in kinds
         for name in evidence.candidates
-        if (value := evidence.level_value(name, users, "response_p95_s", kind)) is not None
+        if (value := evidence.level_told(name, users, "response_p95_s", kind)) is not None
     }
     if not times_s:
         return f"Response times of the {len(kinds)} transaction types"

@@ -14,7 +14,7 @@ import polars as pl
 from stithy.analysis.answers.typical import Block, median_block
 from stithy.analysis.evidence import Window
 from stithy.analysis.validity.flags import Flag
-from stithy.metrics import ALL
+from stithy.metrics import ALL, values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import marks, palette
@@ -137,7 +137,8 @@ def _seconds(context: Context, shown: _Shown) -> pl.DataFrame:
     keys = ["window_id", "second"]
     done = (pl.col("committed") + pl.col("rolled_back")) * SECONDS_PER_MINUTE
     tpm = mine.select(*keys, pl.lit("tpm").alias("quantity"), done.cast(pl.Float64).alias("value"))
-    p95 = mine.filter(pl.col("response_p95_s").is_not_null()).select(
+    enough = pl.col("committed") + pl.col("rolled_back") >= values_needed(95)
+    p95 = mine.filter(pl.col("response_p95_s").is_not_null() & enough).select(
         *keys, pl.lit("p95").alias("quantity"), pl.col("response_p95_s").alias("value")
     )
     # Where nobody ever waited, at any level, a strip of zeros would tell nothing.
@@ -241,6 +242,7 @@ def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.Dat
     parts = [
         f"Every second of {said}, the ramp-up shaded; one column for each candidate.",
         _flagged_text(shown),
+        _p95_text(here),
         _waiting_text(here),
         _checkpoint_text(shown.block),
         marks.explained(marks.of_windows(marked, windows, "tpm")),
@@ -263,6 +265,13 @@ def _flagged_text(shown: _Shown) -> str:
 def _place(window: Window) -> str:
     again = " measured again" if window.attempt else ""
     return f"block {window.block}{again} of {window.candidate}"
+
+
+def _p95_text(here: pl.DataFrame) -> str:
+    """Why there is no strip of p95, where there is none."""
+    if not here.filter(pl.col("quantity") == "p95").is_empty():
+        return ""
+    return "No p95: each second has too few values for one."
 
 
 def _waiting_text(here: pl.DataFrame) -> str:

@@ -94,6 +94,8 @@ def _flaws(context: Context) -> Iterator[str]:
     yield from durability.sentences(context.given_up)
     if (told := _null_that_differs(context)) is not None:
         yield told
+    if (told := drives.assumptions(context.manifest)) is not None:
+        yield told
     yield from ledgers.flaws(context)
     if (told := lost.left_out(windows)) is not None:
         who = "it supports" if sum(not window.valid for window in windows) == 1 else "they support"

@@ -9,7 +9,7 @@ import polars as pl
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.within import Within, within
 from stithy.analysis.values.measures import of_series
-from stithy.metrics import Quantity, Unit
+from stithy.metrics import ALL, PERCENTILES, Quantity, Unit, enough, values_needed
 from stithy.money import Money
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
@@ -163,7 +163,7 @@ def _rows(context: Context) -> Iterator[Row]:
 def _row(
     context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
 ) -> Row:
-    values = {key: here.level_value(name, users, column) for key, column in MEASURED.items()}
+    values = {key: here.level_told(name, users, column) for key, column in MEASURED.items()}
     served = within(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, users, kernel)
     cost = _cost(context, name)
@@ -220,8 +220,25 @@ def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | No
         return [f"what was measured (it has no window at {users:,})"]
     if not here.valid_at(name, users):
         return [f"what was measured (no window at {users:,} is valid)"]
-    lacking = [key.removesuffix("_s") for key, value in values.items() if value is None]
-    return [f"{listing(lacking)} (no valid window has them)"]
+    return [*_lacking(here, name, users, values)]
+
+
+def _lacking(
+    here: Evidence, name: str, users: int, values: Mapping[str, float | None]
+) -> Iterator[str]:
+    """Each number that is not there with its reason: a percentile may have too few values."""
+    there = sum(window.completed(ALL) for window in here.valid_at(name, users))
+    unknown = []
+    for key, value in values.items():
+        column = MEASURED[key]
+        if value is None and not enough(column, there):
+            percent = PERCENTILES[key.removesuffix("_s")][0]
+            needed = values_needed(percent)
+            yield f"{key.removesuffix('_s')} (needs {needed:,} values, and there are {there:,})"
+        elif value is None:
+            unknown.append(key.removesuffix("_s"))
+    if unknown:
+        yield f"{listing(unknown)} (no valid window has them)"
 
 
 def _within(served: Within) -> str | None:
@@ -296,9 +313,11 @@ def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]
     asked_s = {each: times[each].asked_s for each in OPERATIONS if each in times}
     p99_s = {each: times[each].p99_s for each in OPERATIONS if each in times}
     lacking = [each for each in OPERATIONS if each not in times]
-    missing = (f"device {listing(lacking)} (its drive answered none)",) if lacking else ()
+    missing = [f"device {listing(lacking)} (its drive answered none)"] if lacking else []
+    if few := [each for each, value in p99_s.items() if value is None]:
+        missing.append(f"device p99 of {listing(few)} (fewer than {values_needed(99):,} answers)")
     known = {each: value for each, value in per_s.items() if each in times}
-    return _Device(means_s, asked_s, p99_s, known, "drive" if times else None, missing)
+    return _Device(means_s, asked_s, p99_s, known, "drive" if times else None, tuple(missing))
 
 
 def _is_emulated(context: Context, name: str) -> bool:

@@ -57,7 +57,7 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
     row: dict[str, Any] = {"users": users}
     for name in evidence.candidates:
         row[f"nopm:{name}"] = evidence.level_value(name, users, "nopm")
-        row[f"p95:{name}"] = evidence.level_value(name, users, "response_p95_s")
+        row[f"p95:{name}"] = evidence.level_told(name, users, "response_p95_s")
     for name in evidence.candidates[1:]:
         effect = evidence.effect(evidence.candidates[0], name, users, NOPM)
         row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
@@ -109,7 +109,7 @@ def _window_row(window: Window) -> dict[str, Any]:
         "window_id": window.id, "candidate": window.candidate, "users": window.users,
         "block": window.block, "attempt": window.attempt, "nopm": row["nopm"],
         "tpm": row["tpm"],
-        **{key: window.value(key) for key in _PERCENTILES},
+        **{key: window.told(key) for key in _PERCENTILES},
         "missed_starts": row["missed_starts"], "unserved": row["unserved"],
         "errors": row["errors"], "retries": row["retries"],
         "checkpoints_inside": row["checkpoints_inside"], **_steady(window), "valid": window.valid,

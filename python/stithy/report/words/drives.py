@@ -1,10 +1,12 @@
 """Emulated drives, named as emulated wherever their numbers stand."""
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from stithy.metrics import values_needed
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
 from stithy.results.manifest import CandidateFacts, DriveFacts, Manifest
@@ -41,6 +43,45 @@ def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
     return f"{listing(told)} {text}{but}."
 
 
+def assumptions(manifest: Manifest | None) -> str | None:
+    """How many of the numbers that decide are assumed, by profile; None where none is."""
+    told = []
+    for name, drive in {each.profile_name: each for each in _drives(manifest)}.items():
+        numbers = _deciding(drive.profile)
+        assumed = sum(_is_assumed(number, drive.assumed) for number in numbers)
+        if assumed:
+            told.append(f"{assumed} of {len(numbers)} of {name}")
+    if not told:
+        return None
+    return (
+        f"Of the numbers that set a drive's times and rates, {listing(told)} are assumed: nobody "
+        "published or measured them."
+    )
+
+
+def _drives(manifest: Manifest | None) -> Iterator[DriveFacts]:
+    return (drive for candidate in _emulated(manifest) for drive in candidate.drives)
+
+
+def _deciding(profile: str) -> list[str]:
+    """The numbers of a profile by their way, `read.p50_us`; without its capacity and version."""
+    try:
+        facts = tomllib.loads(profile)
+    except tomllib.TOMLDecodeError:
+        return []
+    return [
+        f"{name}.{key}" if key else name
+        for name, table in facts.items()
+        if name not in ("version", "capacity_bytes", "provenance")
+        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
+        if not isinstance(value, str | bool)
+    ]
+
+
+def _is_assumed(number: str, assumed: Sequence[str]) -> bool:
+    return number in assumed or number.partition(".")[0] in assumed
+
+
 def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
     """Each profile once, in the order of the candidates."""
     found: dict[str, Profile] = {}
@@ -62,7 +103,11 @@ def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
         frame.filter(pl.col("answered") > 0), on="window_id", maintain_order="left_right"
     ).select(
         "window_id", "role", "operation", "answered", "moved_bytes", "errors",
-        "latency_p50_s", "latency_p99_s", "latency_max_s", "late_answers",
+        *(
+            pl.when(pl.col("answered") >= values_needed(percent)).then(f"latency_p{percent}_s")
+            for percent in (50, 99)
+        ),
+        "latency_max_s", "late_answers",
         (pl.col("late_answers") / pl.col("answered")).alias("late_share"),
         "late_mean_s", "device_mean_s", "added_mean_s", "cpu_s", "cpu_wait_s",
     )  # fmt: skip

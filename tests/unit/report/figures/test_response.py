@@ -66,13 +66,13 @@ def test_without_a_limit_there_is_no_line(tmp_path: Path) -> None:
 def test_a_type_that_is_not_the_slowest_on_every_candidate_is_told_with_its_candidate(
     tmp_path: Path,
 ) -> None:
-    """Delivery takes longest on disk; on memory another one does."""
-    root = build_run(tmp_path / "run", Shape(users=(4,), duration_s=2, series=False)).root
-    assert "users, delivery takes longest: its" in _figures(context_of(read_run(root)))[1].title
+    """New orders take longest on disk; on memory another type does."""
+    root = build_run(tmp_path / "run", Shape(users=(4,), duration_s=45, series=False)).root
+    assert "users, new-order takes longest: its" in _figures(context_of(read_run(root)))[1].title
     path = root / "windows" / window_id("memory", 4, 0) / "transactions.parquet"
     payment = pl.col("transaction") == "payment"
     slow = pl.when(payment).then(pl.col("response_p95_s") * 4).otherwise(pl.col("response_p95_s"))
     frame = pl.read_parquet(path).with_columns(response_p95_s=slow)
     write_table(path, TRANSACTIONS, frame.to_dicts())
     title = _figures(context_of(read_run(root)))[1].title
-    assert "users, delivery on disk takes longest: its 95th percentile is" in title
+    assert "users, new-order on disk takes longest: its 95th percentile is" in title

@@ -51,6 +51,14 @@ def test_what_was_measured_is_that_of_the_files_at_the_level_of_the_question(
             assert measured[key] == pytest.approx(expected)
 
 
+def test_a_percentile_of_too_few_values_is_missing_and_says_why(tmp_path: Path) -> None:
+    """Beyond the 99th of 3,434 lie 34: that is no number to print."""
+    disk = row(told(tmp_path, Shape()), "disk")
+    assert disk["p99_s"] is None
+    assert "p99 (needs 10,000 values, and there are 3,434)" in str(disk["missing_because"])
+    assert disk["p95_s"] is not None
+
+
 def test_whom_a_candidate_serves_is_told_with_the_next_level_or_as_at_least(
     tmp_path: Path,
 ) -> None:
@@ -122,7 +130,7 @@ def test_a_device_of_the_machine_has_the_mean_of_the_kernel_and_no_percentile(
     disk = row(found, "disk")
     assert disk["read_mean_s"] == pytest.approx(float((latency * rate).sum()) / float(rate.sum()))
     assert disk["read_p99_s"] is None
-    assert disk["missing_because"] == "device p99 (the kernel counts no percentiles)."
+    assert str(disk["missing_because"]).endswith("device p99 (the kernel counts no percentiles).")
     assert "no block device under its volumes" in str(row(found, "memory")["missing_because"])
 
 
@@ -141,7 +149,7 @@ def test_an_emulated_drive_tells_what_the_database_got_and_what_was_asked(tmp_pa
     headings = [show.heading for show in shown.columns]
     assert headings == ["Candidate", "Device", "A second", "Mean", "Profile asks", "p99"]
     assert disk["device_source"] == "drive"
-    assert disk["missing_because"] is None
+    assert disk["missing_because"] == "p99 (needs 10,000 values, and there are 3,434)."
 
 
 def test_a_candidate_without_a_valid_window_there_has_its_reason(tmp_path: Path) -> None:

@@ -51,6 +51,12 @@ def test_the_answer_and_the_method_tell_what_is_emulated_and_assumed(emulated: P
     assert "<b>no</b>" not in text
 
 
+def test_the_first_screen_says_how_many_numbers_are_assumed(emulated: Page) -> None:
+    """Two of the five that decide; a whole table may be assumed, and capacity decides nothing."""
+    told = "Of the numbers that set a drive's times and rates, 2 of 5 of sample-ssd are assumed"
+    assert any(text.startswith(told) for text in emulated.answer.flawed)
+
+
 def test_drives_that_took_their_times_are_told_without_a_but(tmp_path: Path) -> None:
     """One on time, and two; what is claimed of them is never more than was seen."""
     (one,) = [each for each in page_of(tmp_path / "one", disk=0.0).answer.support if "emul" in each]
