@@ -79,6 +79,7 @@ def _window(files: Files, name: str, summary: Row) -> Row:
                                         "'response' AND window_id = ?", name),
         "block": int(place[1]) if place else None, "attempt": int(bool(place and place[2])),
         "driver_rate_per_s_max": files.manifest["calibration"]["rate_per_s_max"],
+        "driver_others_share": files.manifest["calibration"].get("others_share"),
         "driver_users_max": files.manifest["calibration"]["users_max"],
         "memory_limit_bytes": files.manifest["memory"]["limit_bytes"],
     }  # fmt: skip

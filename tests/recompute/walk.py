@@ -22,7 +22,8 @@ NEAR = 1e-6
 
 OF_TABLES = {**TABLES, "titles": title}
 
-RANGE = re.compile(r"(\d[\d,.]*) to (\d[\d,.]*) (µs|ms|s|%|[KMGT]?i?B)(?!\w)")
+_UNIT = r"(µs|ms|s|%|[KMGT]?i?B)"
+RANGE = re.compile(rf"(\d[\d,.]*)(?: {_UNIT})? to (\d[\d,.]*) {_UNIT}(?!\w)")
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Outcome:
     ) -> None:
         """The numbers of a text that stands in this row; ranges by each of their ends."""
         if "window_ids" in row and RANGE.search(text):
-            for end in (r"\1 \3", r"\2 \3"):
+            for end in (_low, _high):
                 self.say(files, place, RANGE.sub(end, text), row, pool)
             return
         wrong, silent, known = texts.check(files, text, row, pool)
@@ -90,6 +91,14 @@ NOT_RECOMPUTED = {
        for name in ("users", "block", "attempt", "at_s")},
 }  # fmt: skip
 """By file and column: what there is no rawer file of."""
+
+
+def _low(match: re.Match[str]) -> str:
+    return f"{match[1]} {match[2] or match[4]}"
+
+
+def _high(match: re.Match[str]) -> str:
+    return f"{match[3]} {match[4]}"
 
 
 def recompute(root: Path) -> Outcome:
