@@ -54,7 +54,11 @@ def delivered(rows: Sequence[Row]) -> Reason | None:
     the table `drives`; the drive that is furthest off is told.
     Own: see the constants of this module.
     """
-    known = [row for row in _busy(rows) if row["added_mean_s"] is not None]
+    known = [
+        row
+        for row in _busy(rows)
+        if row["operation"] in PLURALS and row["added_mean_s"] is not None
+    ]
     off = [row for row in known if abs(row["added_mean_s"]) > tolerance_s(_asked_s(row))]
     if not off:
         return None

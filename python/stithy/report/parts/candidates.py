@@ -101,9 +101,10 @@ def note(context: Context, told: PageTable) -> str | None:
             "kernel": f"{other}that which the kernel counts, its queue included",
         }
         devices = "; ".join(words[each] for each in sources)
+        drives = ", and of all emulated drives of a candidate" if "drive" in sources else ""
         parts.append(
             f"Device latency: {devices}; of several devices the slowest is told. Requests a second "
-            "are those of the busiest block device, and of all emulated drives of a candidate."
+            f"are those of the busiest block device{drives}."
         )
     if frame["cost_per_nopm"].count():
         parts.append(
