@@ -94,7 +94,7 @@ async fn loading_leaves_keys_and_statistics() {
     assert_eq!("", instance.sql_at(&url, unknown));
     let meta = "SELECT workload, schema_version, warehouses, seed, \
         data_compressible_percent IS NULL, data_duplicate_percent FROM stithy_meta";
-    assert_eq!("order-entry|2|1|42|t|0", instance.sql_at(&url, meta));
+    assert_eq!("order-entry|3|1|42|t|0", instance.sql_at(&url, meta));
 }
 
 /// Text of another shape breaks no condition, is known to the database, and is measured.
