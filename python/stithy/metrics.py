@@ -126,13 +126,18 @@ def values_needed(percent: float) -> int:
 _PERCENTILE_COLUMN = re.compile(r"_p(\d\d)(\d?)_s$")
 
 
-def enough(column: str, values: int) -> bool:
-    """Whether so many values bear this column of a table: `response_p95_s`, `pool_wait_p999_s`.
+def needed_by(column: str) -> int:
+    """How many values bear this column of a table: `response_p95_s`, `pool_wait_p999_s`.
 
-    What is no percentile needs none.
+    0 for what is no percentile.
     """
     found = _PERCENTILE_COLUMN.search(column)
-    return found is None or values >= values_needed(float(f"{found[1]}.{found[2] or 0}"))
+    return values_needed(float(f"{found[1]}.{found[2] or 0}")) if found else 0
+
+
+def enough(column: str, values: int) -> bool:
+    """Whether so many values bear this column of a table."""
+    return values >= needed_by(column)
 
 
 def _own() -> Iterator[Metric]:

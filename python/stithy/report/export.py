@@ -8,7 +8,10 @@ those that can. What must stand beside every number of a run stands beside it th
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import polars as pl
+
 from stithy.errors import InvalidMeasurement
+from stithy.metrics import needed_by
 from stithy.report.context import Context
 from stithy.workload.words import EMULATED
 
@@ -53,3 +56,12 @@ def note_of(context: Context, candidate: str) -> str:
     emulated = any(each.name == candidate and each.drives for each in known)
     parts = (context.label, EMULATED if emulated else None)
     return "; ".join(part for part in parts if part)
+
+
+def borne(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows by transaction type without percentiles that too few of their transactions bear."""
+    there = pl.col("committed") + pl.col("rolled_back")
+    needed = {name: needed_by(name) for name in frame.columns}
+    return frame.with_columns(
+        pl.when(there >= least).then(name).alias(name) for name, least in needed.items() if least
+    )

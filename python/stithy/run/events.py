@@ -87,7 +87,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class SecondPassed:
-    """One second of a window; `p95_s` is of the headline transaction, None where none completed."""
+    """One second of a window; `p95_s` is of the headline transaction, None of too few."""
 
     window: WindowPlan
     second: int

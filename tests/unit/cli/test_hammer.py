@@ -22,7 +22,7 @@ from stithy.wire.jobs import (
     Think,
     VerifyLedgerJob,
 )
-from stithy.wire.messages import AnyMessage, RunSummary, parse_message
+from stithy.wire.messages import AnyMessage, RunSummary, TransactionSecond, parse_message
 from stithy.workload.hammer import Hammer
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
@@ -88,7 +88,7 @@ def test_run_shows_a_line_a_second_and_a_table(
     ]
     assert app.run(["hammer", "run", URL, *words]) == 0
     shown = capsys.readouterr()
-    assert "new-order p95  18.5 ms" in shown.err
+    assert "new-order p95        -" in shown.err  # of 412
     assert "warning: 4 of 13 connections were lost" in shown.err
     assert "NOPM 24,720   TPM 24,963" in shown.out
     assert "order numbers agree" in shown.out
@@ -347,3 +347,15 @@ def test_a_second_without_transactions_has_a_line_too() -> None:
     text = outcome.second_text(second)  # type: ignore[arg-type]  # of a known example
     assert "0 transactions" in text
     assert "p95        -" in text
+
+
+def test_no_line_has_a_percentile_that_too_few_orders_bear() -> None:
+    """Beyond the 95th percentile of 1,999 lie 99: that is no number."""
+    [second] = examples("second.ramp-up")
+    for orders, told in ((1_999, "p95        -"), (2_000, "p95    12 ms")):
+        of = TransactionSecond(
+            name="new-order", committed=orders, rolled_back=0, errors=0, retries=0,
+            response_p50_s=0.004, response_p95_s=0.012, response_p99_s=0.02,
+        )  # fmt: skip
+        line = outcome.second_text(second.model_copy(update={"transactions": (of,)}))  # type: ignore[arg-type]  # as above
+        assert told in line

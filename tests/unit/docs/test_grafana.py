@@ -68,7 +68,8 @@ def live() -> Served:
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Served:
     """What the export has of a run with an emulated drive, whose note is a label."""
     root = tmp_path_factory.mktemp("grafana")
-    build_run(root, Shape(users=(1,), duration_s=3, drives={"disk": 0.0}))
+    drives = {"disk": 0.0, "memory": 0.0}
+    build_run(root, Shape(users=(13,), duration_s=20, drives=drives))
     served: Served = {}
     add(served, "".join(export(context_of(read_run(root))).pieces))
     return served

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.cells import rate_text, time_text
 from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.metrics import BEYOND_LEAST, enough
 
 if TYPE_CHECKING:
     from stithy.wire.messages import (
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         RunSummary,
         Second,
         Touched,
+        TransactionSecond,
     )
     from stithy.wire.program import OnMessage
     from stithy.workload.program import Driven, RunRequest
@@ -46,16 +48,20 @@ def second_line() -> "OnMessage":
 
 def second_text(second: "Second") -> str:
     """`  12 s  measure    2891 transactions  1240 new orders  new-order p95 18.5 ms  0 errors`."""
-    done = sum(each.committed + each.rolled_back for each in second.transactions)
+    done = sum(map(_done, second.transactions))
     errors = sum(each.errors for each in second.transactions)
     new = next((each for each in second.transactions if each.name == "new-order"), None)
     orders = new.committed if new else 0
-    p95 = time_text(new.response_p95_s if new else None)
+    p95 = time_text(new.response_p95_s if new and enough("response_p95_s", _done(new)) else None)
     return (
         f"{second.second:4d} s  {second.phase:8}{done:8d} transactions{orders:8d} new orders"
         f"  new-order p95 {p95:>8}  {errors} errors"
         + (f"  {second.waiting} waiting" if second.waiting else "")
     )
+
+
+def _done(of: "TransactionSecond") -> int:
+    return of.committed + of.rolled_back
 
 
 def outcome(driven: "Driven", request: "RunRequest", hlog_stem: Path) -> Outcome:
@@ -101,12 +107,26 @@ def outcome_text(outcome: Outcome) -> str:
         [
             row["transaction"],
             *(f"{row[name]:,}" for name in ("committed", "rolled_back", "errors", "retries")),
-            *(time_text(row[f"response_{name}_s"]) for name in times),
+            *(_time(row, f"response_{name}_s") for name in times),
         ]
         for row in outcome.rows
     ]
     by_type = table([*head, "response p50", *times[1:]], rows, align)
-    return "\n".join([*_label(outcome), by_type, "", _times(outcome), "", *_totals(outcome)])
+    tables = [by_type, "", _times(outcome), *_few(outcome)]
+    return "\n".join([*_label(outcome), *tables, "", *_totals(outcome)])
+
+
+def _few(outcome: Outcome) -> Iterable[str]:
+    """What a dash means, where one stands for what too few transactions bear."""
+    fewest = min(row["committed"] + row["rolled_back"] for row in outcome.rows)
+    if not enough("response_p99_s", fewest):
+        yield f"-: fewer than {BEYOND_LEAST} values lie beyond the percentile"
+
+
+def _time(row: dict[str, Any], column: str) -> str:
+    """A time of a row; a dash for a percentile that too few of its transactions bear."""
+    there = row["committed"] + row["rolled_back"]
+    return time_text(row[column] if enough(column, there) else None)
 
 
 def _label(outcome: Outcome) -> Iterable[str]:
@@ -121,15 +141,12 @@ def _times(outcome: Outcome) -> str:
     """A row a kind of time, over all transactions; without a pool nobody waits for one."""
     marks = ["p50", "p95", "p99", "p999", "max"]
     merged, late = outcome.rows[-1], outcome.driven.summary.lateness
-    kinds = {
-        name: [merged[f"{name}_{mark}_s"] for mark in marks]
-        for name in ("response", "pool_wait", "service")
-    }
-    kinds["lateness"] = [late.p50_s, late.p95_s, late.p99_s, late.p999_s, late.max_s]
+    late_s = (late.p50_s, late.p95_s, late.p99_s, late.p999_s, late.max_s)
+    told = merged | {f"lateness_{mark}_s": at for mark, at in zip(marks, late_s, strict=True)}
     rows = [
-        [name.replace("_", " "), *map(time_text, values)]
-        for name, values in kinds.items()
-        if name != "pool_wait" or values[0] is not None
+        [name.replace("_", " "), *(_time(told, f"{name}_{mark}_s") for mark in marks)]
+        for name in ("response", "pool_wait", "service", "lateness")
+        if name != "pool_wait" or merged["pool_wait_p50_s"] is not None
     ]
     align: list[Align] = ["left", *(["right"] * len(marks))]  # type: ignore[list-item]  # of one Literal
     return table(["all types", *marks[:3], "p99.9", "max"], rows, align)

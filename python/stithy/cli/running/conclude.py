@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.running.judging import Judged, judge
 from stithy.cli.talk.render import say, show, show_json
+from stithy.errors import InvalidMeasurement
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
         _show(outcome, page, (*found, *judged.lines))
     if outcome.error is not None:
         say(f"error: {outcome.error}")
-        say(f"to go on with what is left: stithy resume {directory}")
+        if not isinstance(outcome.error, InvalidMeasurement):  # which the rest would be, too
+            say(f"to go on with what is left: stithy resume {directory}")
         return outcome.error.exit
     return judged.exit if judged.answered else Exit.INVALID
 

@@ -2,7 +2,7 @@
 
 Rates are means of valid windows, with the 95 % interval of the mean. Percentiles are those of the
 merged windows; they are not averaged, so their bounds are the least and the largest of a window.
-One window has no bounds. Source of the format: https://bencher.dev/docs/reference/bencher-metric-format/.
+One window has no bounds, and a percentile of too few values is left out. Source of the format: https://bencher.dev/docs/reference/bencher-metric-format/.
 """
 
 import json
@@ -48,12 +48,12 @@ def _measures(context: Context, candidate: str, users: int) -> dict[str, dict[st
 
 
 def _measure(context: Context, candidate: str, users: int, slug: str) -> dict[str, float]:
-    """The value and its bounds; empty where nothing was measured."""
+    """The value and its bounds; empty where nothing was measured, or of too few values."""
     column = MEASURES[slug]
-    value = context.evidence.level_value(candidate, users, column)
+    value = context.evidence.level_told(candidate, users, column)
     if value is None:
         return {}
-    each = [window.value(column) for window in context.evidence.valid_at(candidate, users)]
+    each = [window.told(column) for window in context.evidence.valid_at(candidate, users)]
     known = [number for number in each if number is not None]
     if len(known) < 2:
         return {"value": value}

@@ -2,12 +2,13 @@
 
 The row of the type `all` is that of the window as a whole: keep those, and there is one row a
 window. What was sampled each second is in the Parquet files, which are too long for a spreadsheet.
+Percentiles of too few values are empty cells.
 """
 
 import polars as pl
 
 from stithy.report.context import Context
-from stithy.report.export import Export, invalid_windows, note_of
+from stithy.report.export import Export, borne, invalid_windows, note_of
 
 NAME = "csv"
 
@@ -30,7 +31,7 @@ def export(context: Context) -> Export:
 def _joined(context: Context) -> pl.DataFrame:
     run = context.run
     both = set(run.window.columns) & set(run.transactions.columns) - {"window_id"}
-    types = run.transactions.rename({name: f"type_{name}" for name in both})
+    types = borne(run.transactions).rename({name: f"type_{name}" for name in both})
     windows = run.window.join(_validity(context), on="window_id", how="left")
     order = ["users", "block", "attempt", "position", "window_id"]
     return windows.join(types, on="window_id", how="left", maintain_order="left_right").sort(

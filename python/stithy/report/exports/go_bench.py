@@ -2,7 +2,7 @@
 
 `benchstat -col /candidate FILE` holds candidates side by side. Every fact above the lines would
 split its tables, so there are only those without which two runs may not be compared at all, and
-what must stand beside every number.
+what must stand beside every number. A percentile of too few values is left out of its line.
 Source of the format: https://go.dev/design/14313-benchmark-format.
 """
 
@@ -68,7 +68,7 @@ def _iterations(window: Window) -> int:
 
 
 def _values(window: Window) -> str:
-    known = ((window.value(column), unit) for column, (unit, _) in UNITS.items())
+    known = ((window.told(column), unit) for column, (unit, _) in UNITS.items())
     return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
 
 

@@ -2,7 +2,8 @@
 
 `promtool tsdb create-blocks-from openmetrics` reads it. The values of a window stand at the end of
 its measurement, those of a second where it began, samples of collectors where they were taken. Each
-line says of which window it is, and whether that is valid.
+line says of which window it is, and whether that is valid. Percentiles of too few values are not
+there: of a second most are.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import polars as pl
 from stithy.metrics import find
 from stithy.openmetrics import END, Family, family
 from stithy.report.context import Context
-from stithy.report.export import Export, invalid_windows, note_of
+from stithy.report.export import Export, borne, invalid_windows, note_of
 from stithy.results.tables import SECONDS, TRANSACTIONS, WINDOW, Column, Table
 
 NAME = "openmetrics"
@@ -37,9 +38,9 @@ def _pieces(context: Context) -> Iterator[str]:
     labels, run = _labels(context), context.run
     ends = labels.filter(pl.col("measure_to_s").is_not_null()).rename({"measure_to_s": "at_s"})
     yield from _columns("window", WINDOW, ends.join(run.window, on="window_id"), ())
-    types = ends.join(run.transactions, on="window_id")
+    types = ends.join(borne(run.transactions), on="window_id")
     yield from _columns("transactions", TRANSACTIONS, types, ("transaction",))
-    seconds = labels.join(run.seconds_by_type, on="window_id")
+    seconds = labels.join(borne(run.seconds_by_type), on="window_id")
     yield from _columns("second", SECONDS, seconds, ("transaction", "phase"))
     yield from _samples(labels.join(run.series, on="window_id"))
     yield END

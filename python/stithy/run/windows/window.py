@@ -18,6 +18,7 @@ from stithy.database.instance import (
 )
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.hosts.cgroup import MemoryGroup
+from stithy.metrics import values_needed
 from stithy.plan.ids import derive_seed
 from stithy.plan.steps import Step, WindowPlan
 from stithy.results.layout import WindowDirectory
@@ -186,7 +187,8 @@ def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
 def _second(context: Context, window: WindowPlan, message: Second) -> SecondPassed:
     done = sum(each.committed + each.rolled_back for each in message.transactions)
     headline = [t for t in message.transactions if t.name == context.workload.headline]
-    p95_s = headline[0].response_p95_s if headline else None
+    few = sum(each.committed + each.rolled_back for each in headline) < values_needed(95)
+    p95_s = None if few else headline[0].response_p95_s
     return SecondPassed(window, message.second, message.phase, done * 60.0, p95_s)
 
 

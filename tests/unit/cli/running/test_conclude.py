@@ -6,10 +6,13 @@ from statistics import stdev
 
 import pytest
 
-from stithy.cli.running.conclude import remember_noise
+from stithy.cli.running.conclude import conclude, remember_noise
+from stithy.errors import InfrastructureError, InvalidMeasurement, StithyError
 from stithy.report.context import context_of
+from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from stithy.run.before.earlier import earlier_noise
+from stithy.run.executor import Outcome
 from support.sample_run import Shape, build_run
 
 
@@ -29,3 +32,22 @@ def test_how_much_blocks_varied_is_remembered_where_there_were_enough(
     }
     logs = [math.log(b / a) for a, b in zip(of["disk"], of["memory"], strict=True)]
     assert earlier_noise("nopm") == pytest.approx([stdev(logs)])
+
+
+@pytest.mark.parametrize(
+    ("error", "advised"), [(InvalidMeasurement, False), (InfrastructureError, True)]
+)
+def test_a_question_without_an_answer_is_not_gone_on_with(
+    error: type[StithyError],
+    advised: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What the first window showed holds for the rest, too; a server can be started again."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
+    root = tmp_path / "run"
+    build_run(root, Shape(users=(4,), duration_s=2, series=False))
+    ended = error("it ended", where="here", remedy="look")
+    conclude(Outcome(RunDirectory(root), "failed", ended, (), {}), None, json=False)
+    assert ("stithy resume" in capsys.readouterr().err) is advised

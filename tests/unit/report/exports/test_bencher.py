@@ -44,10 +44,24 @@ def test_a_rate_is_the_mean_of_its_windows_with_the_interval_of_the_mean(tmp_pat
 
 def test_one_window_has_a_value_and_no_bounds(tmp_path: Path) -> None:
     """Nothing is known of how far another one would be."""
-    build_run(tmp_path, Shape(users=(1,), duration_s=3, series=False))
+    build_run(tmp_path, Shape(users=(1,), duration_s=300, series=False))
     told = document(tmp_path)["order-entry/candidate=disk/users=1"]
     assert told.keys() == {"nopm", "tpm", "p50-seconds", "p95-seconds", "p99-seconds"}
     assert all(values.keys() == {"value"} for values in told.values())
+
+
+def test_a_percentile_of_too_few_values_is_left_out(tmp_path: Path) -> None:
+    """A few hundred transactions tell their median, and no 95th percentile."""
+    build_run(tmp_path, Shape(users=(4,), duration_s=3, series=False))
+    assert 200 <= completed(tmp_path, "w-memory-u4-b0") < 2_000
+    told = document(tmp_path)["order-entry/candidate=memory/users=4"]
+    assert told.keys() == {"nopm", "tpm", "p50-seconds"}
+
+
+def completed(root: Path, window: str) -> int:
+    """Transactions of all types."""
+    (row,) = read_run(root).transactions.filter(window_id=window, transaction="all").to_dicts()
+    return int(row["committed"] + row["rolled_back"])
 
 
 def test_windows_that_are_not_valid_are_left_out(tmp_path: Path) -> None:

@@ -32,6 +32,15 @@ def test_each_window_has_a_row_for_each_of_its_types(tmp_path: Path) -> None:
     assert told == dict(run.window.select("window_id", "nopm").iter_rows())
 
 
+def test_a_percentile_of_too_few_values_is_an_empty_cell(tmp_path: Path) -> None:
+    """By what each type completed: 2,000 for the 95th percentile, whatever it is of."""
+    build_run(tmp_path, Shape(users=(4,), duration_s=40, series=False))
+    table = table_of(tmp_path).with_columns(done=pl.col("committed") + pl.col("rolled_back"))
+    assert {True, False} == set(table["done"] >= 2_000)
+    for name in ("response_p95_s", "service_p95_s"):
+        assert table.filter(pl.col(name).is_not_null() != (pl.col("done") >= 2_000)).is_empty()
+
+
 def test_a_window_that_is_not_valid_says_why_and_computes_nothing(tmp_path: Path) -> None:
     """A server's message that looks like a formula is a text in a spreadsheet."""
     build_run(tmp_path, Shape(users=(1, 4), duration_s=3, series=False, changes=CHANGES))

@@ -33,9 +33,9 @@ def test_each_valid_window_is_a_line_with_its_numbers(tmp_path: Path) -> None:
     (whole,) = run.transactions.filter(window_id=row["window_id"], transaction="all").to_dicts()
     told = (
         f"BenchmarkOrderEntry/candidate=memory/users=4 {row['transactions']} {row['nopm']!r} nopm "
-        f"{row['tpm']!r} tpm {whole['response_p50_s']!r} p50-sec/op "
-        f"{whole['response_p95_s']!r} p95-sec/op {whole['response_p99_s']!r} p99-sec/op"
+        f"{row['tpm']!r} tpm {whole['response_p50_s']!r} p50-sec/op"
     )
+    assert whole["committed"] + whole["rolled_back"] < 2_000, "too few for higher percentiles"
     assert told in lines
 
 
