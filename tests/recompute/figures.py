@@ -227,21 +227,23 @@ SELECT window_id, second, done.tpm, p95, waiting, device, w.block, w.users FROM 
 FULL JOIN busy USING (window_id, second) JOIN win w USING (window_id)
 """
 
+_BORNE = """committed + rolled_back AS done, CASE WHEN done >= 200 THEN response_p50_s END AS p50,
+  CASE WHEN done >= 2000 THEN response_p95_s END AS p95,
+  CASE WHEN done >= 10000 THEN response_p99_s END AS p99"""
+"""Percentiles of a window, where enough of its transactions lie beyond them."""
+
 FIGURES: dict[str, Source] = {
     "nopm-by-users": by_place("nopm"),
     "tpm-by-users": by_place("tpm"),
     "tpm-per-user": by_place("tpm / users"),
     "response-by-users": query(
         f"percentile {PLACE}",
-        "UNPIVOT (SELECT users, candidate, block, response_p50_s AS p50, response_p95_s AS p95, "
-        "response_p99_s AS p99 FROM tx WHERE transaction = 'all') ON p50, p95, p99 INTO NAME "
-        "percentile VALUE value",
+        f"UNPIVOT (SELECT users, candidate, block, {_BORNE} FROM tx WHERE transaction = 'all') "
+        "ON p50, p95, p99 INTO NAME percentile VALUE value",
     ),
     "response-by-transaction": query(
         f"percentile transaction {PLACE}",
-        "UNPIVOT (SELECT transaction, users, candidate, block, committed + rolled_back AS done, "
-        "CASE WHEN done >= 200 THEN response_p50_s END AS p50, CASE WHEN done >= 2000 THEN "
-        "response_p95_s END AS p95, CASE WHEN done >= 10000 THEN response_p99_s END AS p99 FROM tx "
+        f"UNPIVOT (SELECT transaction, users, candidate, block, {_BORNE} FROM tx "
         "WHERE transaction <> 'all') "
         "ON p50, p95, p99 INTO NAME percentile VALUE value",
     ),
@@ -338,7 +340,7 @@ def title_pool(files: Files, row: Row) -> list[float]:
         found += [each["v"] for each in files.percentiles(
             "candidate, block, attempt, second",
             f"lat WHERE measured AND kind = 'response' AND users = {files.told_level}", {"v": 0.95},
-        )]  # fmt: skip
+        ) if each["total"] >= 2000]  # fmt: skip
     if name.startswith("seconds-"):
         for way in ("min", "max"):
             found += [each["v"] for each in files.rows(

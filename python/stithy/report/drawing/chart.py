@@ -403,14 +403,12 @@ def window_rows(
     *,
     transaction: str = ALL,
     divide_by_users: bool = False,
-    of_few: bool = True,
 ) -> tuple[Rows, Rows]:
     """The lines and points of a value of the windows, as a `Panel` wants them.
 
-    `of_few`: percentiles with few values beyond them, too.
+    A percentile with too few values beyond it has none.
     """
     evidence = context.evidence
-    level = evidence.level_value if of_few else evidence.level_told
 
     def scaled(value: float, users: int) -> float:
         return value / users if divide_by_users else value
@@ -419,7 +417,7 @@ def window_rows(
         {"users": users, "candidate": name, "value": scaled(value, users)}
         for name in evidence.candidates
         for users in evidence.levels
-        if (value := level(name, users, metric, transaction)) is not None
+        if (value := evidence.level_told(name, users, metric, transaction)) is not None
     ]
     points = [
         {
@@ -428,7 +426,7 @@ def window_rows(
             "note": note(window.reasons),
         }
         for window in evidence.windows
-        if (value := (window.value if of_few else window.told)(metric, transaction)) is not None
+        if (value := window.told(metric, transaction)) is not None
     ]  # fmt: skip
     return lines, points
 

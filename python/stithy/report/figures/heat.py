@@ -14,6 +14,7 @@ import polars as pl
 from stithy.analysis.answers.typical import Block, median_block
 from stithy.analysis.evidence import Window
 from stithy.analysis.values.distribution import Cells, cells, log_edges
+from stithy.metrics import values_needed
 from stithy.report.context import Context
 from stithy.report.drawing import marks, palette
 from stithy.report.drawing.chart import WIDTH, Axis, value_axis
@@ -41,12 +42,15 @@ STEPS = (1, 2, 5)
 
 @dataclass(frozen=True)
 class _Panel:
-    """The cells of a candidate's window, of so many seconds; p95 of its slowest measured second."""
+    """The cells of a candidate's window, of so many seconds.
+
+    `slowest_s`: p95 of its slowest measured second, of those with enough values beyond it.
+    """
 
     window: Window
     cells: Cells
     seconds: int
-    slowest_s: float
+    slowest_s: float | None
 
     @property
     def columns(self) -> int:
@@ -117,19 +121,26 @@ def _width(panels: int) -> int:
     return (WIDTH + 20) // min(panels, 3) - 45
 
 
-def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float:
-    """The largest 95th percentile of a second of the measurement, over all types."""
+def _slowest_s(window: Window, found: list[tuple[int, Histogram]]) -> float | None:
+    """The largest 95th percentile of a second of the measurement, over all types.
+
+    None where no second has enough values beyond it.
+    """
     by_second: dict[int, list[Histogram]] = {}
     for second, histogram in found:
         if second >= round(window.measure_after_s):
             by_second.setdefault(second, []).append(histogram)
     merged = [merge(each) for each in by_second.values()]
-    return max((each.percentile_s(95) or 0.0 for each in merged if each is not None), default=0.0)
+    enough = [each for each in merged if each is not None and each.count >= values_needed(95)]
+    return max((each.percentile_s(95) or 0.0 for each in enough), default=None)
 
 
 def _title(context: Context, block: Block, panels: Mapping[str, _Panel]) -> str:
     """How slow the slowest second was; a description of one block, and no comparison."""
-    slowest = {name: panel.slowest_s for name, panel in panels.items()}
+    known = {name: panel.slowest_s for name, panel in panels.items()}
+    slowest = {name: value for name, value in known.items() if value is not None}
+    if len(slowest) < len(known):
+        return f"Response times of each second at {context.level(block.users)}"
     each = named([*slowest], slowest.__getitem__, lambda name: f"{took(slowest[name])} on {name}")
     at = f"At {context.level(block.users)}"
     return f"{at}, the 95th percentile of the slowest second was {each}"

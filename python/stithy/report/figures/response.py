@@ -31,7 +31,7 @@ def _together(context: Context) -> Drawn:
     series = {key: window_rows(context, f"response_{key}_s") for key in PERCENTILES}
     rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
-        return Absent("response-by-users", "response times", "no window has response times")
+        return Absent("response-by-users", "response times", "no window has enough of them")
     noun = "95th percentile of response time"
     title = compare_title(context, *series["p95"], noun, shown=took, metric=P95)
     drawing = Drawing()
@@ -40,7 +40,8 @@ def _together(context: Context) -> Drawn:
         title=title.text,
         ratio=title.ratio,
         caption="Response time over all transaction types, from the moment a user meant to act to "
-        "the answer, retries and waiting included. Logarithmic axis."
+        "the answer, retries and waiting included, where enough values lie beyond the percentile. "
+        "Logarithmic axis."
         f"{told(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
         description=f"{title.text}. Three line charts of response time against "
         f"{context.level_name.lower()}: median, 95th and 99th percentile, one line for "
@@ -60,8 +61,7 @@ def _by_transaction(context: Context) -> Drawn:
     charts, drawing = [], Drawing()
     for kind in kinds:
         series = {
-            key: window_rows(context, f"response_{key}_s", transaction=kind, of_few=False)
-            for key in PERCENTILES
+            key: window_rows(context, f"response_{key}_s", transaction=kind) for key in PERCENTILES
         }
         found = [(key, point) for key, (_, points) in series.items() for point in points]
         if found:

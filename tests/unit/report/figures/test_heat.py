@@ -9,6 +9,7 @@ import pytest
 from recompute.hlog import at_most_us, buckets
 from stithy.report.context import context_of
 from stithy.report.figure import Absent, Figure
+from stithy.report.figures import heat
 from stithy.report.figures.heat import draw
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -78,9 +79,13 @@ def test_rows_are_few_and_hold_the_values_between_their_edges(tmp_path: Path) ->
             assert abs(inside - row["transactions"]) <= 1
 
 
-def test_the_title_tells_the_slowest_measured_second_of_the_logs(tmp_path: Path) -> None:
-    """The ramp-up does not count."""
+def test_the_title_tells_the_slowest_measured_second_of_the_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ramp-up does not count; nor does a second of which too few transactions are known."""
     run = build_run(tmp_path, SHAPE)
+    assert _figure(tmp_path).title == "Response times of each second at 13 users"
+    monkeypatch.setattr(heat, "values_needed", lambda percent: 20)
     figure = _figure(tmp_path)
     told = []
     for name in SHAPE.candidates:
