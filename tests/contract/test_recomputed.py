@@ -22,6 +22,7 @@ from stithy.results.manifest import CostFacts, LimitFacts
 from stithy.results.write import write_table
 from support.reported import write_report
 from support.sample_run import Shape, build_run, window_id
+from support.server_work import with_server_work
 
 SHAPE = Shape(
     users=(1, 4), duration_s=5, repeat=4, logs=True, ledger=True, drives={"disk": 0.0},
@@ -38,6 +39,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """A run with a limit, costs, ledgers, an emulated drive and an invalid window."""
     root = build_run(tmp_path_factory.mktemp("recomputed") / "run", SHAPE).root
     _without_waits(RunDirectory(root).window(window_id("disk", 4, 0)).table("series"))
+    with_server_work(root)
     write_report(root, ("md", "json"))
     return Files(root)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from recompute import work
 from recompute.files import Files, Row
 from recompute.printed import shown
 from recompute.tables import asked, candidate, device_of, of_type, summary, told
@@ -13,6 +14,10 @@ Compare = Callable[[str, str, Any], None]
 
 CANDIDATE = {"NOPM": "nopm", "p95": "p95_s", "p99": "p99_s", "Cost": "cost_amount"}
 DEVICE = {"A second": "per_s", "Mean": "mean_s", "Profile asks": "asked_s", "p99": "p99_s"}
+WORK = {
+    "Windows": "windows", "Log": "log_bytes", "Device reads": "device_reads",
+    "Server CPU": "server_cpu_s", "Buffer hit ratio": "hit_share",
+}  # fmt: skip
 SUMMARY = {"NOPM ": "nopm:", "p95 ": "p95:"}
 
 
@@ -47,6 +52,11 @@ def _row(files: Files, row: dict[str, str], say: Say, compare: Compare) -> None:
         known = {name: expected[column] for name, column in DEVICE.items() if name in row}
     elif "Transaction" in row:
         known = _of_type(files, row)
+    elif "Device reads" in row:
+        at = int((row.get("Users") or row["Connections"]).replace(",", ""))
+        expected = work.of_level(files, {"candidate": place, "users": at})
+        known = {name: expected.get(column) for name, column in WORK.items()}
+        known |= {name: at for name in ("Users", "Connections") if name in row}
     elif "Candidate" in row:
         expected = dict(candidate(files, {"candidate": place, "users": files.told_level}))
         known = {name: expected.get(column) for name, column in CANDIDATE.items() if name in row}

@@ -11,7 +11,7 @@ from functools import cache
 from statistics import fmean, median
 from typing import Any
 
-from recompute import bounds, statistics
+from recompute import bounds, statistics, work
 from recompute.files import Files, Row
 
 Expected = Mapping[str, Any]
@@ -515,6 +515,7 @@ TABLES: dict[str, Source] = {
     "orders": position,
     "devices": device_of,
     "types": of_type,
+    "work": work.of_level,
     "candidates": candidate,
     "findings": finding,
     "identities": identity,

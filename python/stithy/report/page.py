@@ -46,6 +46,7 @@ from stithy.report.parts import (
     specified,
     thresholds,
     verdicts,
+    work,
 )
 from stithy.report.tables import PageTable
 from stithy.report.words import drives, driving
@@ -164,6 +165,7 @@ def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
         by_type.table(context), page_tables.summary(context),
         page_tables.windows(context), compared.table(context), searches.table(context),
         *verdicts.tables(context), orders.table(context), canaries.table(context),
+        work.table(context),
         reasons.reasons(context), reasons.gathered(context), page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
@@ -211,6 +213,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         guide=guide.words(page.context),
         words=page_tables.WORDS,
         types_note=by_type.NOTE,
+        work_note=work.note(page.tables["work"]),
         commit_rule=commit_rule(),
         **verdicts.rule(page.context),
         asked=looks.asked(page.context),

@@ -16,7 +16,7 @@ VERSION = 1
 def make(page: Page, drawings: dict[str, str]) -> bytes:
     """The answer, the levels, verdicts, thresholds and reasons; what is missing is null."""
     del drawings  # figures are files of their own
-    tables = ("summary", "verdicts", "orders", "thresholds", "search", "reasons", "missing")
+    tables = ("summary", "verdicts", "orders", "work", "thresholds", "search", "reasons", "missing")
     document = {
         "version": VERSION,
         **_run(page),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from stithy.report.page import Page
-from stithy.report.parts import candidates, orders, specified
+from stithy.report.parts import candidates, orders, specified, work
 from stithy.report.parts.page_tables import WORDS
 from stithy.report.tables import PageTable
 from stithy.report.words.markdown import bullets, code, escaped, table
@@ -48,6 +48,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield from _captioned(page.tables[name])
     if (order := orders.sentence(context)) is not None:
         yield escaped(order)
+    yield from _work(page.tables["work"])
     yield escaped(f"{context.footer}.")
     for text in page.said_of_runs:
         yield escaped(text)
@@ -62,6 +63,13 @@ def _captioned(each: PageTable) -> Iterator[str]:
     if not each.frame.is_empty():
         yield f"{escaped(each.caption)}:"
         yield table(each)
+
+
+def _work(each: PageTable) -> Iterator[str]:
+    """Only where a part of it is known: the page says what is missing, and why."""
+    if any(each.frame[column].count() for column in work.QUOTIENTS):
+        yield from _captioned(each)
+        yield escaped(work.note(each))
 
 
 def _invalid(reasons: PageTable) -> PageTable:

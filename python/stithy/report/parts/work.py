@@ -1,0 +1,157 @@
+"""What a transaction took of server and device: log, reads, CPU time, and buffer hits."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.evidence import Window
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import listing
+
+CPU_STATES = ("user_share", "nice_share", "system_share", "irq_share")
+"""The states in which a CPU works: idle, waiting and stolen time is none of it."""
+
+Seen = Mapping[tuple[str, str, str], float]
+"""Means of one window by collector, subject and metric."""
+
+Row = dict[str, Any]
+Quotient = Callable[[Seen, float, int], float | None]
+"""Of what was seen, transactions a second, and CPUs of the server; None where it was not seen."""
+
+
+def table(context: Context) -> PageTable:
+    """One row a candidate and level: medians over its valid windows."""
+    rows = list(_rows(context))
+    shows = (
+        Show("candidate", "Candidate"),
+        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        Show("windows", "Windows", "count"), Show("log_bytes", "Log", "size"),
+        Show("device_reads", "Device reads", "rate"),
+        Show("server_cpu_s", "Server CPU", "duration"),
+        Show("hit_share", "Buffer hit ratio", "share"),
+    )  # fmt: skip
+    schema: Row = {
+        "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64,
+        **dict.fromkeys(QUOTIENTS, pl.Float64), "missing_because": pl.String,
+    }  # fmt: skip
+    return PageTable("work", "Work per transaction", shows, pl.DataFrame(rows, schema=schema))
+
+
+def note(told: PageTable) -> str:
+    """What the columns are, and why there are dashes."""
+    return " ".join([
+        "All values are medians over the valid windows. Log, reads and CPU time are means of the "
+        "measurement, divided by its transactions a second. Log is what the server added to its "
+        "write-ahead log. Device reads are those of the busiest block device under the volumes. "
+        "Server CPU is the work of the CPUs to which the server is bound, other programs there "
+        "included. The buffer hit ratio is the share of blocks found in the server's own buffers.",
+        *_gaps(told.frame),
+    ])  # fmt: skip
+
+
+def _gaps(frame: pl.DataFrame) -> Iterator[str]:
+    names: dict[str, list[str]] = {}
+    for name, because in (
+        frame.select("candidate", "missing_because").unique().sort("*").iter_rows()
+    ):
+        if because is not None:
+            names.setdefault(because, []).append(name)
+    for because, of in names.items():
+        yield f"Not told of {listing(of)}: {because}"
+
+
+def _rows(context: Context) -> Iterator[Row]:
+    evidence, cpus = context.evidence, _server_cpus(context)
+    seen = _seen(context)
+    for users in evidence.levels:
+        for name in evidence.candidates:
+            if evidence.at(name, users):
+                valid = evidence.valid_at(name, users)
+                yield {"candidate": name, "users": users, **_row(context, valid, seen, cpus)}
+
+
+def _row(context: Context, valid: Sequence[Window], seen: Mapping[str, Seen], cpus: int) -> Row:
+    rates = {each.id: rate for each in valid if (rate := _rate_per_s(each))}
+    row: Row = {"windows": len(valid)}
+    missing = []
+    for column, (what, quotient, collector) in QUOTIENTS.items():
+        found = [quotient(seen.get(name, {}), rate, cpus) for name, rate in rates.items()]
+        known = [value for value in found if value is not None]
+        row[column] = median(known) if known else None
+        if not known:
+            missing.append(f"{what} ({_why(context, collector, rates, cpus)})")
+    if not valid:
+        missing = ["a level without a valid window"]
+    return {**row, "missing_because": f"{listing(missing)}." if missing else None}
+
+
+def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int) -> str:
+    """Why no valid window has it."""
+    if not rates:
+        return "no valid window ended a transaction"
+    ended = context.sampled.ended.filter(
+        pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
+    )
+    if not ended.is_empty():
+        return str(ended["missing_because"][0])
+    if collector == "cpu" and not cpus:
+        return "the server is bound to no CPUs of its own"
+    if collector == "block":
+        return "no block device under its volumes was sampled"
+    return f"the collector `{collector}` has no samples of it"
+
+
+def _rate_per_s(window: Window) -> float | None:
+    done, length_s = window.row["transactions"], window.measured_s
+    return done / length_s if window.measured and done and length_s else None
+
+
+def _server_cpus(context: Context) -> int:
+    """How many CPUs the server is bound to; 0 where it may use any."""
+    cpus = context.manifest.database.cpus if context.manifest else None
+    return len(cpus or ())
+
+
+def _seen(context: Context) -> dict[str, Seen]:
+    found: dict[str, Any] = {}
+    columns = ("window_id", "collector", "subject", "metric", "mean")
+    for name, collector, subject, metric, mean in context.sampled.means.select(columns).iter_rows():
+        found.setdefault(name, {})[collector, subject, metric] = mean
+    return found
+
+
+def _log_bytes(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    del cpus
+    log = seen.get(("database", "", "wal_bytes_per_s"))
+    return None if log is None else log / rate_per_s
+
+
+def _device_reads(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    del cpus
+    # A volume's layers count the same reads, so they are not summed up.
+    reads = [mean for (of, _, name), mean in seen.items() if (of, name) == ("block", "reads_per_s")]
+    return max(reads) / rate_per_s if reads else None
+
+
+def _server_cpu_s(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    shares = [seen.get(("cpu", "server", state)) for state in CPU_STATES]
+    known = [share for share in shares if share is not None]
+    return sum(known) * cpus / rate_per_s if cpus and len(known) == len(shares) else None
+
+
+def _hit_share(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    del rate_per_s, cpus
+    hit, read = (seen.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
+    return None if hit is None or read is None or not hit + read else hit / (hit + read)
+
+
+QUOTIENTS: Mapping[str, tuple[str, Quotient, str]] = {
+    "log_bytes": ("log", _log_bytes, "database"),
+    "device_reads": ("device reads", _device_reads, "block"),
+    "server_cpu_s": ("server CPU", _server_cpu_s, "cpu"),
+    "hit_share": ("buffer hit ratio", _hit_share, "database"),
+}
+"""By column: what it is called, how it is worked out, and the collector that tells of it."""

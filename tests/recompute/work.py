@@ -1,0 +1,29 @@
+"""What a transaction took of server and device, by candidate and level."""
+
+from functools import cache
+
+from recompute.files import Files, Row
+
+
+def of_level(files: Files, row: Row) -> Row:
+    """Log, reads, CPU time and buffer hits of a candidate's transactions at a level."""
+    return _work(files).get((row["candidate"], row["users"]), {"windows": 0})
+
+
+@cache
+def _work(files: Files) -> dict[tuple[str, int], Row]:
+    """By candidate and level: medians of what a mean of a window's measurement was of its rate."""
+    cpus = len(files.manifest["database"]["cpus"] or [])
+    found = files.rows(
+        "SELECT candidate, users, count(*) AS windows, median(log_bytes) AS log_bytes, "
+        "median(device_reads) AS device_reads, median(server_cpu_s) AS server_cpu_s, "
+        "median(hit_share) AS hit_share FROM (SELECT w.window_id, w.candidate, w.users, max(value) "
+        "FILTER (metric = 'wal_bytes_per_s') / any_value(rate) AS log_bytes, max(value) FILTER "
+        "(collector = 'block' AND metric = 'reads_per_s') / any_value(rate) AS device_reads, "
+        "sum(value) FILTER (collector = 'cpu' AND subject = 'server' AND metric IN ('user_share', "
+        "'nice_share', 'system_share', 'irq_share')) * nullif(?, 0) / any_value(rate) AS "
+        "server_cpu_s, max(value) FILTER (metric = 'blocks_hit_per_s') AS hits, hits / (hits + "
+        "max(value) FILTER (metric = 'blocks_read_per_s')) AS hit_share FROM win w LEFT JOIN means "
+        "m ON m.window_id = w.window_id WHERE w.valid GROUP BY ALL) GROUP BY ALL", (cpus,),
+    )  # fmt: skip
+    return {(each["candidate"], each["users"]): each for each in found}
