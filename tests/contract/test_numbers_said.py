@@ -116,7 +116,10 @@ def _alone(root: Path) -> list[float]:
 
 
 def _served(root: Path) -> list[float]:
-    """The highest level of disk that obeys, the limit, the next; all of memory obey."""
+    """The highest level of disk that obeys, the limit, the next; all of memory obey.
+
+    What missed the limit is a number where 2,000 transactions bear one.
+    """
     limit_s = SEARCH.limit_s
     obeys = {
         name: [
@@ -129,7 +132,13 @@ def _served(root: Path) -> list[float]:
     assert obeys["memory"] == [1, 2, 3, 4]
     most = max(obeys["disk"])
     missed_s = level_time_s(root, "p95", most + 1, "disk", "new-order")
-    return [most, limit_s, most + 1, missed_s, 4, limit_s]
+    ((there,),) = rows(
+        root,
+        "SELECT sum(t.committed + t.rolled_back) FROM win JOIN transactions t USING (window_id) "
+        f"WHERE t.transaction = 'new-order' AND win.users = {most + 1} AND win.candidate = 'disk'",
+    )
+    missed = [missed_s] if there >= 2_000 else []
+    return [most, limit_s, most + 1, *missed, 4, limit_s]
 
 
 def _busy(root: Path) -> None:

@@ -22,11 +22,15 @@ MACHINE = frozenset({Flag.DRIVE_LATE, Flag.DRIVE_SLOWED})
 
 @dataclass(frozen=True)
 class End:
-    """One end of a bracket: `value_s` over its valid windows, of which there are `windows`."""
+    """One end of a bracket: `value_s` over its valid windows, of which there are `windows`.
+
+    `is_of_few`: too few values lie beyond it to print it; the limit judges it all the same.
+    """
 
     users: int
     value_s: float
     windows: int
+    is_of_few: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,11 @@ def _end(evidence: Evidence, name: str, trial: Trial | None, search: Search) -> 
     if trial is None:
         return None
     limit = search.limit
-    value = evidence.level_value(name, trial.users, limit.column, limit.transaction)
+    of = name, trial.users, limit.column, limit.transaction
+    value = evidence.level_value(*of)
     assert value is not None  # a trial that says something has a valid window with a value
-    return End(trial.users, value, trial.obeyed + trial.missed)
+    is_of_few = evidence.level_told(*of) is None
+    return End(trial.users, value, trial.obeyed + trial.missed, is_of_few)
 
 
 def _because(evidence: Evidence, name: str, found: Bracket, search: Search) -> str | None:

@@ -52,11 +52,15 @@ def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
 
 
 def _values(context: Context, name: str, users: int, search: Search) -> dict[str, float | None]:
-    """The value over all windows of a level, and the least and the most of them."""
-    limit, windows = search.limit, context.evidence.at(name, users)
-    known = [value for window in windows if (value := value_of(window, search)) is not None]
+    """The value over all windows of a level, and the least and the most of them.
+
+    No percentile of too few values is among them, though the limit judges these, too.
+    """
+    of = (search.limit.column, search.limit.transaction)
+    valid = context.evidence.valid_at(name, users)
+    known = [value for window in valid if (value := window.told(*of)) is not None]
     return {
-        "value": context.evidence.level_value(name, users, limit.column, limit.transaction),
+        "value": context.evidence.level_told(name, users, *of),
         "low": min(known, default=None),
         "high": max(known, default=None),
     }
@@ -140,5 +144,5 @@ def _few_answers(context: Context, search: Search) -> Iterator[str]:
         yield (
             f"{len(few)} of {plural(len(counts), 'window')} of the search completed fewer than "
             f"{count(least)} {_of_type(search)}: of so few their {search.limit.percentile} is not "
-            "told well; longer windows would tell it."
+            "printed, though held against the limit; longer windows would tell it."
         )

@@ -1,7 +1,7 @@
 """How many users each candidate serves within a limit, as far as it was searched and measured."""
 
 from stithy.analysis.search.bracket import WINDOWS_ENOUGH
-from stithy.analysis.search.served import Capacity, Served
+from stithy.analysis.search.served import Capacity, End, Served
 from stithy.report.words.apart import told_apart
 from stithy.report.words.wording import duration, listing, plural, took
 
@@ -24,7 +24,7 @@ def _capacity(finding: Served, of: Capacity, unit: str) -> str:
     if of.cut_off:
         return f"{of.candidate} serves {served} {within} so far: its search was cut off"
     if of.high is not None:
-        value = _beyond(of.high.value_s, limit.limit_s)
+        value = _beyond(of.high, limit.limit_s)
         return (
             f"{of.candidate} serves {served} {within} (at {of.high.users:,}, {limit.name} is "
             f"{value})"
@@ -35,8 +35,14 @@ def _capacity(finding: Served, of: Capacity, unit: str) -> str:
     return f"{text}; at {of.stopped_at:,} {of.because}"
 
 
-def _beyond(value_s: float, limit_s: float) -> str:
-    """What missed the limit, so that it never reads as the limit itself."""
+def _beyond(end: End, limit_s: float) -> str:
+    """What missed the limit, so that it never reads as the limit itself; of few values no number.
+
+    Mostly it is longer; where windows disagree, the value over all of them need not be.
+    """
+    value_s = end.value_s
+    if end.is_of_few:
+        return "longer" if value_s > limit_s else "not always shorter"
     if took(value_s) == took(limit_s) and value_s != limit_s:
         return told_apart(value_s, limit_s, "s")[0]
     return took(value_s)
@@ -47,10 +53,10 @@ def _none(finding: Served, of: Capacity, unit: str, within: str) -> str:
     limit, least = finding.search.limit, finding.search.users_least
     if of.high is not None and of.high.users == least:
         even = "even " if least == 1 else ""
-        value = f"{limit.name} is {_beyond(of.high.value_s, limit.limit_s)}"
+        value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
         return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
     if of.high is not None:
-        value = f"{limit.name} is {_beyond(of.high.value_s, limit.limit_s)}"
+        value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
         return f"no level of {of.candidate} is sure to be {within} (at {of.high.users:,}, {value})"
     because = of.because or "its search was cut off"
     at = least if of.stopped_at is None else of.stopped_at

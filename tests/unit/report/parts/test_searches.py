@@ -39,7 +39,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 
 def test_every_level_is_told_with_its_windows_and_its_part(context: Context) -> None:
-    """The values are those of the windows."""
+    """The windows judge, however short; values of so few transactions are no numbers to print."""
     rows = searches.table(context).frame.to_dicts()
     assert [row["users"] for row in rows] == [1, 2, 3]
     assert [row["valid"] for row in rows] == [2, 2, 2]
@@ -48,8 +48,11 @@ def test_every_level_is_told_with_its_windows_and_its_part(context: Context) -> 
             each.value("response_p95_s", "new-order")
             for each in context.evidence.at("disk", row["users"])
         ]
-        assert (row["low"], row["high"]) == (min(values), max(values))  # type: ignore[type-var]  # all are known
-        assert row["said"] == ("obeys" if row["high"] <= FACTS.limit_s else "does not obey")
+        slowest = max(values)  # type: ignore[type-var]  # all are known
+        assert row["answers_least"] < 1_000
+        assert (row["value"], row["low"], row["high"]) == (None, None, None)
+        obeys = slowest <= FACTS.limit_s  # type: ignore[operator]  # as above
+        assert row["said"] == ("obeys" if obeys else "does not obey")
 
 
 def test_what_was_searched_for_is_said_on_the_page(context: Context) -> None:
@@ -103,7 +106,7 @@ def test_windows_with_too_few_answers_for_their_percentile_are_told(context: Con
     [flaw] = told(context, *windows, search=search)
     assert flaw == (
         "2 of 2 windows of the search completed fewer than 100,000 transactions: of so few their "
-        "p99.9 is not told well; longer windows would tell it."
+        "p99.9 is not printed, though held against the limit; longer windows would tell it."
     )
     silent = window("sata", 1, [0.1], flags=[Flag.ERRORS])
     assert told(context, *silent, search=search) == []

@@ -87,3 +87,11 @@ def test_candidates_that_serve_nobody_are_not_told_to_have_brackets() -> None:
     slow = [Capacity(name, None, End(1, 1.4, 2)) for name in ("hdd", "tape")]
     assert "; so that no level tells them apart (a search with" in say(*slow)
     assert "too near" not in say(*slow)
+
+
+def test_a_value_of_too_few_answers_is_no_number() -> None:
+    """Where nothing obeyed, too."""
+    few = replace(SATA, high=End(36, 1.08, 2, is_of_few=True))
+    assert "within 1 s (at 36, p95 of new-order is longer);" in say(few)
+    slow = Capacity("hdd", None, End(1, 1.4, 2, is_of_few=True))
+    assert "hdd does not serve even 1 user within 1 s (p95 of new-order is longer)" in say(slow)
