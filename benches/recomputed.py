@@ -8,10 +8,13 @@ numbers were checked, which differ, which have no second way and why; 99 where a
 import sys
 from pathlib import Path
 
-from recompute.walk import recompute
 from stithy.report.context import context_of
 from stithy.report.write import write_report_of
 from stithy.results.read import read_run
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+
+from recompute.walk import recompute
 
 
 def main(words: list[str]) -> int:

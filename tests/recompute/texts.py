@@ -263,7 +263,7 @@ RULES: list[tuple[str, Expected]] = [
     (r"# times as (?:many|long|much)", claim),
     (r"(?:was|came to) # on (?P<x>[\w.-]+) and # on (?P<y>[\w.-]+)", _either),
     (r"of (?P<x>[\w.-]+) and (?P<y>[\w.-]+) were # and #", _either),
-    (r"a difference of [+−]#(?: \([+−]# to [+−]#\))?", difference),
+    (r"a mean difference within blocks of [+−]#(?: \([+−]# to [+−]#\))?", difference),
     (r"is #, between # and # \([^#]*intervals, # blocks?\)".replace("[^#]*", "[^,]*?"), interval),
     (r"not tested, # blocks?", _blocks), (r"a test needs at least # blocks", fixed(4)),
     (r"A test needs at least # blocks", fixed(4)),

@@ -80,9 +80,12 @@ def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
     process.communicate()
     assert left_by(out) != []
     (place / "a/precious.txt").write_text("the user put this here meanwhile")
-    results = {path for path in out.rglob("*") if path.is_file()}
+    master = out / "master-copy"
+    files = {path for path in out.rglob("*") if path.is_file()}
+    results = {path for path in files if master not in path.parents}
     cleaned = stithy.run("clean")
     assert cleaned.returncode == 0, cleaned.stderr
+    assert not master.exists()
     assert left_by(out) == []
     assert stithy.registered() == []
     assert [path.name for path in (place / "a").iterdir()] == ["precious.txt"]
@@ -136,15 +139,18 @@ def test_a_full_disk_under_the_results_ends_the_run_with_its_name(
     study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="30 s")
     results = place / "results"
     results.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=8m,mode=755"]
+    # The master copy of the database lies beside the results.
+    options = ["-t", "tmpfs", "-o", "size=600m,mode=755"]
     subprocess.run(["mount", *options, "tmpfs", str(results)], check=True)
     try:
         out = results / "out"
         process = stithy.start("run", study, "--out", out)
         wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 1, process)
-        with suppress(OSError), (results / "filler").open("wb", buffering=0) as filler:
-            while True:
-                filler.write(bytes(512))
+        with (results / "filler").open("wb", buffering=0) as filler:
+            for size in (2**20, 512):
+                with suppress(OSError):
+                    while True:
+                        filler.write(bytes(size))
         stdout, stderr = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 4, stderr
         assert "make room" in stderr

@@ -114,7 +114,7 @@ def _values(finding: Comparison) -> Iterator[str]:
 def _difference(finding: Comparison) -> str:
     less = finding.effect.difference
     assert less is not None  # asked by the caller
-    told = f"a difference of {phrases.signed(finding.metric, less.mean)}"
+    told = f"a mean difference within blocks of {phrases.signed(finding.metric, less.mean)}"
     if less.low is None or less.high is None:
         return told
     low, high = (phrases.signed(finding.metric, each) for each in (less.low, less.high))

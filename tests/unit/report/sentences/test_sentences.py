@@ -35,7 +35,8 @@ def test_one_window_each_is_said_to_decide_nothing() -> None:
     assert said == (
         "At 13 users, memory completed 3.1 times as many new orders as disk "
         "(not tested, 1 block). The new orders per minute of memory and disk were "
-        "14,178 and 4,593, a difference of +9,585. A test needs at least 4 blocks."
+        "14,178 and 4,593, a mean difference within blocks of +9,585. "
+        "A test needs at least 4 blocks."
     )
 
 
@@ -62,8 +63,8 @@ def test_differences_stand_beside_ratios_with_their_intervals() -> None:
     effect = Effect(0.324, 0.3, 0.35, 4, difference=less)
     finding = Comparison(P95, "disk", "memory", 13, 0.159, 0.0515, effect, _verdict(Call.BETTER, 4))
     assert (
-        ", a difference of \N{MINUS SIGN}107 ms (\N{MINUS SIGN}120 ms to \N{MINUS SIGN}94.0 ms)."
-        in _say(finding)
+        ", a mean difference within blocks of \N{MINUS SIGN}107 ms "
+        "(\N{MINUS SIGN}120 ms to \N{MINUS SIGN}94.0 ms)." in _say(finding)
     )
 
 
