@@ -169,8 +169,11 @@ def _check_together(
 
 
 def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
-    """The volumes of a null study must lie on the same file systems, or they are not alike."""
-    places = [[room.filesystem_id for room in each.rooms()] for each in providers.values()]
+    """Directories of a null study must lie on one file system; images of drives are made alike."""
+    places = [
+        [room.filesystem_id for room in each.rooms() if room.takes_bytes is None]
+        for each in providers.values()
+    ]
     if any(each != places[0] for each in places):
         first, second = (str(each.place()) for each in providers.values())
         raise PreconditionError(
