@@ -14,6 +14,7 @@ from stithy.hosts.activity import Activity, BusyProcess
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand
 from stithy.plan.null import nulled
+from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.run.before.earlier import keep_added_s
 from stithy.run.before.equip import keeper_in
@@ -31,7 +32,7 @@ from stithy.run.context import KEEPER
 from stithy.run.events import Event, Note
 from stithy.run.start import default_directory, start_run
 from stithy.run.stop import Stop
-from stithy.storage.provider import Room
+from stithy.storage.provider import ROLES, Room, Site
 from stithy.storage.providers.path import Spec, create
 from stithy.study.load import read_study
 from support.faked_run import FakedRun
@@ -81,6 +82,22 @@ def test_the_two_directories_of_a_null_study_are_on_one_file_system(tmp_path: Pa
     check(tmp_path / "a-again")
     with pytest.raises(PreconditionError, match="does not lie on the file system of"):
         check(Path("/dev/shm/stithy-again"))
+
+
+@pytest.mark.needs_drive
+def test_the_two_drives_of_a_null_study_are_alike(tmp_path: Path) -> None:
+    """Each image has a name of its own and lies on no file system that the other could share."""
+    path = tmp_path / "s.yaml"
+    write_study(path, {"a": tmp_path / "a"})
+    path.write_text(path.read_text().replace(f"{{path: {tmp_path / 'a'}}}", "{drive: gp3}"))
+    read = nulled(read_study(path).study)
+    drive = plugins("provider")["drive"]
+    site = Site(LocalRunner(), dict.fromkeys(ROLES, GIB), tmp_path, dict.fromkeys(ROLES, 1))
+    providers = {
+        name: drive.create(each.spec, name, site) for name, each in read.candidates.items()
+    }
+    keeper = keeper_in(RunDirectory(tmp_path / "out"))
+    check_candidates(read, expand(read, null=True), providers, keeper, LocalRunner(), None)
 
 
 def test_volumes_in_memory_are_checked_against_memory(tmp_path: Path) -> None:
