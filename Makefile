@@ -11,13 +11,19 @@ REQUIRE ?=
 MEASURING := tests/e2e tests/real tests/browser
 # So many of the others at a time.
 AT_A_TIME ?= 2
+# What `make test` leaves to `make test-all`: every width and theme, every file system, every kill;
+# of Rust, minutes of load on drives of every shape.
+TIER := -m not(long)
+RUST_TIER :=
+# Tests of the hammer mostly wait for windows to end; more of them disturb each other on two CPUs.
+RUST_AT_A_TIME ?= 2
 # What takes longer than this hangs, and is told so instead of keeping everybody waiting.
 RUST_TEST_MAX_S := 1200
 PYTHON_TEST_MAX_S := 1500
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test setup browser check lint rust-test python-test golden bench prove lock
+.PHONY: help demo test test-all setup browser check lint rust-test python-test golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -29,6 +35,11 @@ demo: ## run studies/demo.yaml, without rights for drives disk-and-memory.yaml; 
 # Programs and tests are one build, quicker to make than a release.
 test: export STITHY_BUILD := ci
 test: setup lint rust-test python-test ## every check and test, Rust and Python
+
+test-all: TIER :=
+test-all: RUST_TIER := -- --include-ignored
+test-all: PYTHON_TEST_MAX_S := 3600
+test-all: test ## those, and the ones that take long: every width, file system and kill
 
 setup: ## install what is missing, build the programs, make .venv
 	@tools/setup
@@ -49,10 +60,10 @@ lint:
 	wait $$types || code=$$?; exit $$code
 
 rust-test:
-	STITHY_REQUIRE=$(REQUIRE) timeout --kill-after=30 $(RUST_TEST_MAX_S) cargo test --quiet --locked --workspace --profile ci
+	STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) cargo test --quiet --locked --workspace --profile ci $(RUST_TIER)
 
 python-test:
-	@code=0; run="$(PYTHON) -m pytest --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
+	@code=0; run="$(PYTHON) -m pytest $(TIER) --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
 	$$run $(wildcard $(MEASURING)) || code=$$?; \
 	$$run $(foreach each,$(MEASURING),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; exit $$code
 

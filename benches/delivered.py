@@ -14,8 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stithy.hosts.devices import devices_under
-from stithy.hosts.diskstats import Counters, mean_times_s, parse
+from stithy.hosts.devices import DiskCounters, devices_under, mean_times_s, parse_diskstats
 from studies import stithy
 
 STUDY = """
@@ -77,8 +76,8 @@ def control(folder: Path) -> None:
         print(f"control on {names[-1]}: writes {name}: {1e6 * (mean_s or 0.0):.1f} µs")
 
 
-def _counted(name: str) -> Counters:
-    return parse(Path("/proc/diskstats").read_bytes(), [name.encode()])[name]
+def _counted(name: str) -> DiskCounters:
+    return parse_diskstats(Path("/proc/diskstats").read_bytes(), [name.encode()])[name]
 
 
 def _singly(path: Path) -> None:

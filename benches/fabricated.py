@@ -16,14 +16,13 @@ from typing import Any
 
 import polars as pl
 
-from stithy.collect import sampler
+from stithy.metrics import SAMPLER, SAMPLER_METRICS
 from stithy.registry import plugins
-from stithy.results.frames import schema
-from stithy.results.histograms import bucket_rows
+from stithy.results.convert import bucket_rows
 from stithy.results.hlog import Interval
 from stithy.results.layout import RunDirectory
-from stithy.results.tables import HISTOGRAMS, SERIES
-from stithy.results.write import table_bytes
+from stithy.results.tables import HISTOGRAMS, SERIES, schema
+from stithy.results.write import write_frame
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from support.hlog import encode, histogram, log
@@ -96,7 +95,7 @@ def _write_series(path: Path, size: Size, window: Row) -> None:
         pl.lit(None, dtype=pl.String).alias("missing_because"),
     )
     whole = frame.select(list(schema(SERIES))).cast(schema(SERIES))
-    path.write_bytes(table_bytes(SERIES, whole))
+    write_frame(path, SERIES, whole)
 
 
 @cache
@@ -112,9 +111,9 @@ _METRICS = {
 
 
 def _each_metric() -> Iterator[tuple[str, str, str, str, float, float]]:
-    modules = {**plugins("collector"), sampler.NAME: sampler}
-    for name, module in modules.items():
-        for metric in module.METRICS:
+    known = {name: module.METRICS for name, module in plugins("collector").items()}
+    for name, metrics in {**known, SAMPLER: SAMPLER_METRICS}.items():
+        for metric in metrics:
             for subject in _subjects(name, metric):
                 yield name, subject, metric.name, metric.unit, *_size(metric.name, metric.unit)
 
@@ -162,7 +161,7 @@ def _write_latencies(folder: Path, size: Size, window: Row) -> None:
         (folder / f"hammer.{kind}.hlog").write_text(log(*lines))
         rows += _exact(list(bucket_rows(window["window_id"], kind, measured)), answered)
     frame = pl.DataFrame(rows, schema=schema(HISTOGRAMS))
-    (folder / "histograms.parquet").write_bytes(table_bytes(HISTOGRAMS, frame))
+    write_frame(folder / "histograms.parquet", HISTOGRAMS, frame)
 
 
 def _exact(rows: list[dict[str, Any]], answered: Mapping[str, int]) -> list[dict[str, Any]]:

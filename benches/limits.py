@@ -35,11 +35,11 @@ import limit_cases
 from book import Book, Done, Part, Raw, sole
 from kept import NOT_VALID, TARGET_MISSED, keep
 from limit_cases import CASES, DIRECTORY, IN_MEMORY, LIFTED, Case, Drive, Storage
+from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, Limited
 from stithy.analysis.evidence import Window
-from stithy.analysis.limits.judge import SEVERAL, UNKNOWN, Limited
-from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reasons import Flag
 from stithy.exits import Exit
-from stithy.hosts.cpus import other_cpus, server_cpus
+from stithy.hosts.resources import other_cpus, server_cpus
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from studies import PLACE, fingerprint, stithy

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from instance import Instance
 from processes import run, run_together
-from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import AnyJob, CheckJob, Isolation, PrepareJob, RunJob, WorkloadSize
+from stithy.wire.program import HAMMER, find_program
 
 USERS = 8
 WAREHOUSES = 5

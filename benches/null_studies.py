@@ -30,7 +30,7 @@ from typing import Any
 
 from book import Book, Done, Part, sole
 from kept import NOT_VALID, TARGET_MISSED, keep
-from stithy.analysis.answers.standing import standing
+from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.evidence import Window
 from stithy.analysis.verdict.decide import DIFFERENT, Call
 from stithy.exits import Exit
@@ -142,7 +142,7 @@ def measured(seed: int, out: Path) -> Done:
 def judged(out: Path) -> Seen:
     """What the report says of a run, with every window behind it."""
     evidence = context_of(read_run(out)).evidence
-    stands = standing(evidence)
+    stands = decision_status(evidence)
     effect = stands.compared.effect if stands.compared else None
     verdict = stands.progress.verdict
     return {

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from stithy.database.engine import Request, Start
 from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import PROGRAM, Server
-from stithy.database.engines.postgresql.shared_memory import remove_segment, segment_facts
+from stithy.database.engines.postgresql.server import PROGRAM, Server, remove_segment, segment_facts
 from stithy.drives import filesystems, program
 from stithy.drives.power_cut import (
     CutRule,
@@ -33,11 +32,10 @@ from stithy.drives.program import DriveProgram
 from stithy.drives.spec import DriveSpec
 from stithy.errors import StithyError
 from stithy.hosts.processes import end, pids_inside
-from stithy.hosts.runner import LocalRunner
-from stithy.hosts.users import server_user
+from stithy.hosts.runner import LocalRunner, server_user
 from stithy.secrets import generate_password
 from stithy.storage.copy import copy_tree, sync_filesystem
-from stithy.wire.drive import faults
+from stithy.wire.drive import jobs
 from stithy.wire.drive.jobs import VolatileBytes
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, LedgerCounts, Second
@@ -60,7 +58,7 @@ SETTINGS = {
     "bgwriter_delay": "20ms",
     "autovacuum": "on",
 }
-UNSTEADY = faults.Slow(factor=1.0, added_s=0.0005, share=0.3)
+UNSTEADY = jobs.Slow(factor=1.0, added_s=0.0005, share=0.3)
 """Requests that overtake each other and are under way when the power is cut."""
 
 START_PATIENCE_S = 60.0
@@ -190,7 +188,7 @@ class Machine:
         """Load, cut, bring everything back in order, and compare."""
         server = self.server or self.start()
         for each in self.mounted if is_lying else ():
-            each.control.fault(each.name, faults.LyingFlush())
+            each.control.fault(each.name, jobs.LyingFlush())
         ledger = self._place / f"{seed}.ledger"
         # Not a moment that some timer of the server or the file system shares.
         load_s = random.Random(seed).uniform(0.2, 2.0)
@@ -350,7 +348,7 @@ def sweep(parent: Path) -> None:
         memory = _memory_of(data)
         end(pids_inside(data, PROGRAM), signal.SIGKILL)
         remove_segment(memory)
-        program.mend(drives)
+        program.repair(drives)
         for name in (DRIVE, LOG_DRIVE):
             filesystems.unmount(place / name)
         program.remove(drives)

@@ -26,7 +26,7 @@ from kept import NOT_VALID, keep
 from power_trials import Plan
 from stithy.drives.power_cut import CutRule
 from stithy.errors import StithyError
-from stithy.wire.find import DRIVE, HAMMER, find_program
+from stithy.wire.program import DRIVE, HAMMER, find_program
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "target" / "prove"

@@ -16,18 +16,23 @@ from pathlib import Path
 
 import kept
 from stithy.cli.drive.measured import comparison
-from stithy.drives.measure import emulated
+from stithy.drives.measure import compare
 from stithy.drives.measure import fio as fio_program
-from stithy.drives.measure.compare import TOLERANCES, Compared, compared, of_measurement
-from stithy.drives.measure.emulated import name_of_process, written
+from stithy.drives.measure.compare import (
+    TOLERANCES,
+    Compared,
+    compared,
+    name_of_process,
+    of_measurement,
+    written,
+)
 from stithy.drives.measure.fio import Fio, Place
 from stithy.drives.measure.fit import fit
 from stithy.drives.measure.measurement import Measurement, together
 from stithy.drives.measure.measuring import Plan, Watch, measure
 from stithy.drives.measure.points import Schedule, matrix
-from stithy.drives.measure.scratch import scratch_file
-from stithy.drives.measure.target import facts, inspect
-from stithy.drives.measure.written import profile_text
+from stithy.drives.measure.profiling import profile_text
+from stithy.drives.measure.target import facts, inspect, scratch_file
 from stithy.drives.spec import DriveSpec
 from stithy.hosts.runner import LocalRunner
 
@@ -97,7 +102,9 @@ def in_turns(fio: Fio, place: Place, plan: Plan, profile: str) -> tuple[Measurem
         for number in range(plan.schedule.rounds):
             one = replace(plan, schedule=replace(plan.schedule, rounds=1), seed=SEED + number)
             say(f"the emulated drive, and the disk again: round {number + 1}")
-            drive.append(measure(over_drive, place_on_drive, one, emulated.facts(spec), Watch()))
+            drive.append(
+                measure(over_drive, place_on_drive, one, compare.emulated_facts(spec), Watch())
+            )
             disk.append(of_disk(fio, place, one))
     return all_rounds(drive), all_rounds(disk)
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache, partial
 
-from stithy.analysis.verdict.boundaries import BLOCKS_MOST, LOOKS
-from stithy.analysis.verdict.decide import DIFFERENT, Call
-from stithy.analysis.verdict.progress import Next, next_step
+from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, next_step
+from stithy.analysis.verdict.statistics import BLOCKS_MOST, INTERIM_BLOCKS
 from stithy.plan.order import blocks
 
 SEED = 20261121
@@ -184,7 +183,7 @@ def signs_of(seed: int, where: Where = Where.BALANCED) -> tuple[int, ...]:
 
 def end_of(logs: Sequence[float]) -> Outcome:
     """How a study with these blocks ends: it goes from look to look until told to stop."""
-    for count in LOOKS:
+    for count in INTERIM_BLOCKS:
         progress = next_step(logs[:count])
         if progress.step is not Next.ANOTHER_BLOCK:
             return Outcome(progress.verdict.call, count)

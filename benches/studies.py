@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stithy.wire.find import DRIVE, HAMMER, find_program
+from stithy.wire.program import DRIVE, HAMMER, find_program
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "target" / "prove"

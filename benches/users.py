@@ -1,6 +1,6 @@
 """Thousands of virtual users over few connections: is the driver on time, and what does it take?
 
-Each case is one run of the hammer against an instance of its own making, beside it on the same
+Each case is one run of the hammer against an instance of its own resource, beside it on the same
 machine, as a study on one machine has it. `--long` measures ten minutes of keyed users instead of
 one, `--hour` watches the driver's memory for an hour; `--quick` looks only briefly.
 """
@@ -18,8 +18,8 @@ from pathlib import Path
 import measurements
 from instance import SETTINGS, Instance, started
 from kept import NOT_VALID, TARGET_MISSED, keep
-from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import Isolation, Keyed, Pace, RunJob, Think, WorkloadSize
+from stithy.wire.program import HAMMER, find_program
 
 WORKLOAD = WorkloadSize(name="order-entry", warehouses=10)
 KEYED_CYCLE_S = 20.7

@@ -25,9 +25,14 @@ from simulated_studies import (
     signs_of,
     tally,
 )
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST, BLOCKS_MOST, LOOKS, critical
 from stithy.analysis.verdict.decide import Call, decide
-from stithy.analysis.verdict.student import t_critical
+from stithy.analysis.verdict.statistics import (
+    BLOCKS_LEAST,
+    BLOCKS_MOST,
+    INTERIM_BLOCKS,
+    critical,
+    t_critical,
+)
 
 ALLOWED_SHARE = {"gaussian": 0.055, "heavy-tailed (t3)": 0.055}
 ALLOWED_OTHERS_SHARE = 0.07
@@ -114,7 +119,7 @@ def naive_end(logs: Sequence[float]) -> Outcome:
 
 
 def _crossing(logs: Sequence[float], value: Callable[[int], float]) -> Outcome:
-    for count in LOOKS:
+    for count in INTERIM_BLOCKS:
         part = logs[:count]
         mean = math.fsum(part) / count
         error = math.sqrt(math.fsum((d - mean) ** 2 for d in part) / (count - 1) / count)

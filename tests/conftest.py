@@ -51,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare a mark for each capability; refuse unknown names in --require."""
     for name, probe in PROBES.items():
         config.addinivalue_line("markers", f"{MARK}{name}: {probe.__doc__}")
+    config.addinivalue_line("markers", "long: left to `make test-all`; its docstring says why")
     if unknown := sorted(_required(config) - PROBES.keys()):
         known = ", ".join(PROBES)
         raise pytest.UsageError(f"--require: unknown {', '.join(unknown)}: known are {known}")

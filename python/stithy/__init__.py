@@ -1,3 +1,3 @@
-"""Stithy: what storage does to the users of a database, told with evidence."""
+"""Stithy: measure what storage does to the users of a database."""
 
 __version__ = "0.1.0"

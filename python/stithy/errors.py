@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class StithyError(Exception):
-    """An error a person can act on: what failed, where, and what would mend it."""
+    """An error a person can act on: what failed, where, and what would fix it."""
 
     exit: Exit = Exit.BUG
     excerpt: str = ""

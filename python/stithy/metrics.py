@@ -9,13 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from stithy.registry import plugins
 from stithy.suggest import closest, instead
-
-if TYPE_CHECKING:
-    from stithy.collect.collector import Metric as Collected
 
 Unit = Literal["s", "1/min", "1/s", "B", "B/s", "share", ""]
 Better = Literal["higher", "lower"]
@@ -24,6 +21,28 @@ Source = Literal["window", "transactions", "drives", "series"]
 
 ALL = "all"
 """All transaction types together."""
+
+
+@dataclass(frozen=True)
+class CollectedMetric:
+    """A metric of a collector: its name (units last), unit (`""` for none), meaning in a sentence.
+
+    The rest is for who compares candidates by it. `better`: which direction is good, None where
+    neither is. `weight`: the metric by which seconds are weighted in its mean, None for a plain
+    one. `of_several`: how its subjects make one value; None where one of `subjects` must be named.
+    `compared`: False for moments and totals, of which a ratio says nothing. `noun`: what it is
+    called in a sentence, where its name and `SAMPLES` do not say it.
+    """
+
+    name: str
+    unit: Literal["s", "1/s", "B", "B/s", ""]
+    meaning: str
+    better: Better | None = None
+    weight: str | None = None
+    of_several: OfSeveral | None = "largest"
+    subjects: tuple[str, ...] = ()
+    compared: bool = True
+    noun: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,8 +128,8 @@ PERCENTILES = {
 """By their names; a column of results has `p999` for the last one."""
 
 BEYOND_LEAST = 100
-"""Own: so many values must lie beyond a percentile that is printed, so that neither a number nor a
-verdict hangs on a handful of them. Source: docs/explanation/verdicts.md, "By what"."""
+"""So many values must lie beyond a percentile that is printed, so that neither a number nor a
+verdict hangs on a handful of them. Source: docs/explanation/verdicts.md, "The metric"."""
 
 OPERATIONS = ("read", "write", "flush")
 
@@ -118,7 +137,7 @@ OPERATIONS = ("read", "write", "flush")
 def values_needed(percent: float) -> int:
     """How many values a window must have for this percentile of it to support a verdict.
 
-    Own: `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
+    `BEYOND_LEAST` of them lie beyond it: 2,000 for the 95th percentile, 10,000 for the 99th.
     """
     return round(BEYOND_LEAST * 100 / (100 - percent))
 
@@ -158,6 +177,16 @@ def _plain(name: str) -> str:
     return name.replace(".", "")
 
 
+SAMPLER, SAMPLING = "sampler", "Stithy's sampling"
+SAMPLER_METRICS = (
+    CollectedMetric("lateness_s", "s", "time from the second to the start of sampling", "lower"),
+    CollectedMetric("duration_s", "s", "time that all collectors of a thread took", "lower"),
+    CollectedMetric(
+        "cpu_s", "s", "CPU time of the collectors", "lower", noun=f"CPU time of {SAMPLING}"
+    ),
+)
+"""What the sampler of the collectors says of itself."""
+
 OWN: Mapping[str, Metric] = {each.name: each for each in _own()}
 """The metrics that no collector gives; found without loading one."""
 
@@ -182,14 +211,12 @@ def names() -> tuple[str, ...]:
 @cache
 def _collected() -> Mapping[str, Metric]:
     """Every metric of every collector, and of what samples them."""
-    from stithy.collect import sampler
-
-    modules = {**plugins("collector"), sampler.NAME: sampler}
-    found = (
+    found = [
         _of_collector(name, module.SAMPLES, each)
-        for name, module in modules.items()
+        for name, module in plugins("collector").items()
         for each in module.METRICS
-    )
+    ]
+    found += [_of_collector(SAMPLER, SAMPLING, each) for each in SAMPLER_METRICS]
     return {each.name: each for each in found}
 
 
@@ -199,7 +226,7 @@ def weights() -> Mapping[tuple[str, str], str]:
     return {(each.collector, each.column): each.weight for each in known if each.weight}
 
 
-def _of_collector(collector: str, samples: str, metric: "Collected") -> Metric:
+def _of_collector(collector: str, samples: str, metric: CollectedMetric) -> Metric:
     name = f"{collector}.{metric.name}"
     return Metric(
         name, _unit(metric), metric.better, "series", metric.name,
@@ -208,7 +235,7 @@ def _of_collector(collector: str, samples: str, metric: "Collected") -> Metric:
     )  # fmt: skip
 
 
-def _unit(metric: "Collected") -> Unit:
+def _unit(metric: CollectedMetric) -> Unit:
     return "share" if metric.name.endswith("_share") else metric.unit
 
 
@@ -244,18 +271,21 @@ def check(quantity: Quantity, transactions: Sequence[str] | None = None) -> Prob
     if metric is None:
         return Problem(*_unknown(quantity.metric))
     if not metric.compared:
-        return Problem(f"`{metric.name}` is a moment or a total, and has no ratio", "ask another")
+        return Problem(
+            f"`{metric.name}` is a point in time or a total, so it cannot be compared",
+            "choose another metric",
+        )
     if of is None:
         if metric.of_several is None:
             known = " or ".join(f"`{each}`" for each in metric.subjects)
-            return Problem(f"`{metric.name}` is that of one of several", f"say of which: {known}")
+            return Problem(f"`{metric.name}` has a value for each subject", f"name one: {known}")
         return None
     return _check_owner(metric, of, transactions)
 
 
 def _check_owner(metric: Metric, of: str, transactions: Sequence[str] | None) -> Problem | None:
     if metric.source == "window":
-        what = f"`{metric.name}` is not told of a transaction type"
+        what = f"`{metric.name}` has no value per transaction type"
         return Problem(what, f"leave out `{of}`", "of")
     if metric.source == "transactions":
         known: Sequence[str] = () if transactions is None else (*transactions, ALL)

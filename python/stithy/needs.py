@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from stithy.hosts.activity import Activity
     from stithy.results.manifest import Fact
-    from stithy.storage.open_places import OpenPlace
+    from stithy.storage.volume import OpenPlace
 
 State = Literal["there", "missing", "absent", "disturbing", "unknown"]
 """`missing`: something asks for it. `absent`: nothing does. `disturbing`: it may change results.
@@ -262,7 +262,7 @@ class Readable(Need):
         """Whether it can be read."""
         if machine.text(self.path) is not None:
             return Judgement(self.path, "there", "it is readable")
-        return Judgement(self.path, "missing", "the kernel does not tell it here", self.remedy)
+        return Judgement(self.path, "missing", "the kernel does not report it here", self.remedy)
 
 
 @dataclass(frozen=True, kw_only=True)

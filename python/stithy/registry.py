@@ -19,9 +19,7 @@ FAMILIES = {
     "check": "stithy.hosts.checks",
     "figure": "stithy.report.figures",
     "format": "stithy.report.formats",
-    "sentence": "stithy.report.sentences",
     "export": "stithy.report.exports",
-    "limit": "stithy.analysis.limits.rules",
 }
 
 

@@ -14,11 +14,11 @@ from stithy.metrics import PERCENTILES, Quantity
 from stithy.units import SECONDS_BY_UNIT, parse_duration
 
 FINELY_BELOW = 20
-"""Own: below so many users a bracket closes to one user, above to about a twentieth."""
+"""Below so many users a bracket closes to one user, above to about a twentieth."""
 
 
 @dataclass(frozen=True)
-class Limit:
+class ResponseTarget:
     """A percentile of the response times of a transaction type (or `all`) that must be obeyed."""
 
     percentile: str
@@ -81,7 +81,7 @@ class Search:
     their windows tell.
     """
 
-    limit: Limit
+    limit: ResponseTarget
     users_least: int
     users_most: int
     listed: tuple[int, ...] = ()

@@ -29,7 +29,7 @@ def unfolded(browser: Browser, usual: Path) -> Iterator[Tab]:
         yield opened
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("look", LOOKS)
 def test_axe_finds_nothing(unfolded: Tab, look: Look) -> None:
     """At no width, in light or dark, contrasts of all texts among it."""
     looked_at(unfolded, look)

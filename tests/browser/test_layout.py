@@ -37,7 +37,7 @@ CUT = """[...document.querySelectorAll(".drawing > svg, .stage svg")].flatMap(dr
 })"""
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("look", LOOKS)
 def test_the_page_is_as_wide_as_the_view(live: Tab, look: Look, pictures: Path | None) -> None:
     """What is wider scrolls in a box of its own."""
     looked_at(live, look)

@@ -1,11 +1,13 @@
 """Every figure family keeps the interface, and draws only what its data support."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from recompute.figures import source_of
 from stithy.registry import plugins
 from stithy.report import metrics
 from stithy.report.context import Context, context_of
@@ -61,6 +63,29 @@ def test_a_full_run_gives_figures_with_all_their_texts(family: ModuleType, full:
         assert "memory limit 1 GiB" in figure.footer
         assert figure.table.frame.height > 0
         assert json.loads(json.dumps(figure.spec)) == figure.spec
+
+
+MS = 1000.0
+DRAWN: Mapping[str, float] = {
+    "nopm-by-users": 1.0, "response-by-users": MS,
+    "wal-by-users": 1.0, "wal-syncs-by-users": 1.0, "blocks-read-by-users": 1.0,
+    "device-latency": MS, "device-rate": 1.0,
+}  # fmt: skip
+"""Figures whose points are their table's values, each with the scale from table to drawing."""
+
+
+def test_each_value_of_a_table_is_a_point_of_its_drawing(full: Context) -> None:
+    """To six digits; that tables follow from the files is for `test_recomputed`."""
+    drawn = [each for family in FAMILIES.values() for each in family.draw(full)]
+    figures = {each.name: each for each in drawn if isinstance(each, Figure)}
+    assert {name for name in figures if source_of(name) is None} == {"set-up"}
+    for name, scale in DRAWN.items():
+        rows = [row for data in figures[name].spec["datasets"].values() for row in data]
+        values = [row["value"] for row in rows if isinstance(row.get("value"), int | float)]
+        told = figures[name].table.frame["value"].to_list()
+        assert {float(f"{each * scale:.6g}") for each in told} <= {
+            float(f"{each:.6g}") for each in values
+        }, name
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)

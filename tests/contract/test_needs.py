@@ -7,7 +7,7 @@ import pytest
 from fakes.machine import FakeMachine
 from stithy.needs import Judgement, Need
 from stithy.registry import plugins
-from stithy.run.before.doctor import FAMILIES
+from stithy.run.preparation.doctor import FAMILIES
 
 MODULES = {
     f"{family} {name}": module for family in FAMILIES for name, module in plugins(family).items()

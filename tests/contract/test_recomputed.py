@@ -7,38 +7,93 @@ a real one is asked by `benches/recomputed.py`.
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
+from recompute.figures import words_pool
 from recompute.files import Files, Row
-from recompute.printed import shown
-from recompute.walk import Outcome, of_json, of_markdown, of_tables
+from recompute.levels import told
+from recompute.printed import is_shown_as, shown
+from recompute.walk import Outcome, of_comparison, of_json, of_markdown, of_tables
+from stithy.analysis.answers.findings import Finding
+from stithy.cli.app import run
+from stithy.report.context import context_of
+from stithy.report.page import build
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts, SearchFacts
+from stithy.results.read import read_run
 from stithy.results.write import write_table
+from stithy.study.thresholds import Names, parse_threshold
 from support.reported import write_report
-from support.sample_run import Shape, build_run, window_id
+from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
 from support.server_work import with_server_work
 
-SHAPE = Shape(
-    users=(1, 4), duration_s=5, repeat=4, logs=True, ledger=True, drives={"disk": 0.0},
+FLAWED = Shape(
+    users=(1, 2, 4), duration_s=5, repeat=4, logs=True, ledger=True, drives={"disk": 0.0},
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
     costs={name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "memory")},
-    changes={window_id("memory", 4, 1): {"errors": 1, "error_text": "deadlock detected"}},
+    changes={
+        window_id("memory", 4, 1): {"errors": 1, "error_text": "deadlock detected"},
+        window_id("disk", 2, 0): {"new_orders_acknowledged": 31, "server_commits": 77},
+        window_id("memory", 2, 0): {"ledger_problem": "no room after 12 entries"},
+        window_id("memory", 2, 1): {"ledger_unverified_because": "server 15 is gone"},
+        window_id("disk", 2, 2): {"rate_per_s": 100.0, "unserved": 417},
+        window_id("memory", 2, 2): {"pace": "think", "think_mean_s": 9.0},
+        window_id("memory", 2, 3): {"lateness_p99_s": 0.5, "autovacuum_runs": 3},
+    },
+    lost={window_id("disk", 2, 1): 1},
+    surroundings={window_id("disk", 2, 3): {
+        "log_files_made": 7, "others_cpu_s": 3.3, "others_here_bytes": 2**29,
+        "memory_limit_lost": "2 processes moved", "idle_bytes": 2**22,
+    }},
+    canaries=dict.fromkeys(
+        (window_id(name, 2, 3) for name in ("disk", "memory")),
+        {"one_rounds_per_s": 90_000.0, "read_p50_s": 0.0003},
+    ),
 )  # fmt: skip
+NAMES = Names(("gp3", "io2"), (1000, 1500), tuple(TRANSACTIONS))
+THRESHOLDS = (
+    "gp3.nopm_at_1500 >= 5000", "io2.new-order.p95_at_1000 <= 1.5 s",
+    "1.2 * gp3.tpm_at_1000 <= io2.tpm_at_1500", "gp3.block.flush_latency_s_at_1500 < 5 ms",
+    "io2.database.waiting_backends_at_1000 >= 3",
+)  # fmt: skip
+POOLED = Shape(
+    candidates=("gp3", "io2"), users=(1000, 1500), duration_s=15, repeat=4, logs=True,
+    drives={"gp3": 0.0, "io2": 0.0}, think_s=1.5, pool=24,
+    primary=QuestionFacts(users=1500, metric="p95", margin_share=0.1, candidates=("gp3", "io2"),
+                          blocks_least=4, blocks_most=6),
+    search=SearchFacts(percentile="p95", transaction="all", limit_s=1.0, users_least=1000,
+                       users_most=1500, listed=(1000, 1500)),
+    thresholds=tuple(parse_threshold(each, NAMES) for each in THRESHOLDS),
+)  # fmt: skip
+"""Users who think and share connections, a search, thresholds, and an earlier run beside it."""
+
+SLOW = {
+    window_id("gp3", 1500, block): {"new_orders": 750 + 3 * block, "nopm": 3000.0 + 12 * block}
+    for block in range(4)
+}  # fmt: skip
 
 Key = str | int
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """A run with a limit, costs, ledgers, an emulated drive and an invalid window."""
-    root = build_run(tmp_path_factory.mktemp("recomputed") / "run", SHAPE).root
+@pytest.fixture(scope="module", params=["flawed", "pooled"])
+def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A run with a limit, costs, ledgers, an emulated drive and an invalid window; another one."""
+    folder = tmp_path_factory.mktemp("recomputed")
+    if request.param == "pooled":
+        build_run(folder / "before", replace(POOLED, seed=2, logs=False, changes=SLOW))
+        build_run(folder / "after", POOLED)
+        write_report(folder / "before", ("json",))
+        write_report(folder / "after", ("md", "json"), [folder / "before"])
+        return Files(folder / "after", [folder / "before"])
+    root = build_run(folder / "run", FLAWED).root
     _without_waits(RunDirectory(root).window(window_id("disk", 4, 0)).table("series"))
+    _with_a_stall(RunDirectory(root).window(window_id("disk", 4, 2)).table("seconds"))
     with_server_work(root)
     write_report(root, ("md", "json"))
     return Files(root)
@@ -51,6 +106,17 @@ def _without_waits(path: Path) -> None:
     write_table(path, tables.SERIES, pl.read_parquet(path).with_columns(value=value).to_dicts())
 
 
+def _with_a_stall(path: Path) -> None:
+    """In one second of the measurement hardly anything was done."""
+    frame = pl.read_parquet(path)
+    stalled = pl.col("second") == frame.filter(phase="measure")["second"][1]
+    done = [
+        pl.when(stalled).then(pl.lit(1)).otherwise(pl.col(name)).cast(pl.Int64).alias(name)
+        for name in ("committed", "rolled_back")
+    ]
+    write_table(path, tables.SECONDS, frame.with_columns(done).to_dicts())
+
+
 @pytest.fixture(scope="module")
 def report(files: Files) -> Row:
     """Its answer as JSON."""
@@ -59,9 +125,9 @@ def report(files: Files) -> Row:
 
 
 @pytest.fixture(scope="module")
-def text(files: Files) -> str:
-    """Its report in Markdown."""
-    return (files.root / "report.md").read_text()
+def parts(files: Files) -> list[str]:
+    """The paragraphs and tables of its report in Markdown."""
+    return (files.root / "report.md").read_text().split("\n\n")
 
 
 def _assert_true(outcome: Outcome, least: int) -> None:
@@ -83,27 +149,120 @@ def test_every_number_of_the_answer_as_json_follows_from_the_files(
 
 
 def test_every_number_of_the_report_in_markdown_follows_from_the_files(
-    files: Files, text: str
+    files: Files, parts: list[str]
 ) -> None:
     """In its order of lines and cells."""
-    _assert_true(of_markdown(files, text), 60)
+    _assert_true(of_markdown(files, "\n\n".join(parts)), 60)
+
+
+def test_every_number_of_a_comparison_follows_from_the_files(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of `stithy compare`, with the earlier run as its base, as JSON and in lines."""
+    for other in files.others:
+        words = ["compare", str(other.root), str(files.root)]
+        run(words)
+        text = capsys.readouterr().out
+        run([*words, "--json"])
+        document = json.loads(capsys.readouterr().out)
+        _assert_true(of_comparison(files, document, text), 100)
+        assert sum(row["distinguishable"] for row in document["comparisons"][0]["rows"]) == 1
+
+
+def test_every_number_below_a_figure_follows_from_the_files(files: Files) -> None:
+    """Of its caption and its footer, which stand on the page alone."""
+    page = build(context_of(read_run(files.root)))
+    outcome = Outcome()
+    for figure in page.figures:
+        pool = words_pool(files, {"figure": figure.name, "title": figure.title})
+        outcome.say(files, figure.name, figure.caption, {}, pool)
+        outcome.say(files, figure.name, figure.footer, {})
+        assert figure.description.startswith(figure.title)
+    _assert_true(outcome, 80)
+
+
+def test_every_cell_shows_the_number_of_its_table(files: Files) -> None:
+    """Rounded to the digits that are shown, on the page as in print; words are no numbers."""
+    page = build(context_of(read_run(files.root)))
+    cells = [cell for table in page.tables.values() for row in table.cells() for cell in row]
+    numbers = [cell for cell in cells if cell.value is not None]
+    assert len(numbers) > 500
+    assert [each for each in numbers if not is_shown_as(each.text, each.value or 0.0)] == []
 
 
 def test_a_wrong_number_anywhere_in_the_json_is_found(files: Files, report: Row) -> None:
     """One at a time: each value by a per mille, each number of a text in its last digit."""
     places = list(_places(report, ()))
     assert len(places) > 80
-    missed = [place for place in places if _is_true(of_json(files, _with(report, place)))]
+    missed = [
+        place for place in places
+        if _is_true(of_json(files, _with({str(place[0][0]): report[str(place[0][0])]}, place)))
+    ]  # fmt: skip
     assert missed == []
 
 
-def test_a_wrong_number_anywhere_in_the_markdown_is_found(files: Files, text: str) -> None:
+def test_a_wrong_number_anywhere_in_the_markdown_is_found(files: Files, parts: list[str]) -> None:
     """One at a time, in its last digit."""
-    found = [one.end for one in shown(text.partition("<details>")[0])]
-    wrong = {end: _other_digit(text, end) for end in found}
+    plain = [part for part in parts if "<details>" not in part]
+    wrong = [_other_digit(part, one.end) for part in plain for one in shown(part)]
     assert len(wrong) > 60
-    missed = [text[end - 20 : end] for end in wrong if _is_true(of_markdown(files, wrong[end]))]
-    assert missed == []
+    assert [each for each in wrong if _is_true(of_markdown(files, each))] == []
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A run whose findings have a sentence of this kind, with words that only it has."""
+
+    kind: str
+    shape: Shape
+    words: str
+
+
+ASKED = QuestionFacts(
+    users=4, metric="nopm", margin_share=0.3, candidates=("disk", "other"), blocks_least=4,
+    blocks_most=4,
+)  # fmt: skip
+ALIKE = Shape(
+    candidates=("disk", "memory", "other"), users=(4,), duration_s=3, repeat=4, series=False,
+    primary=ASKED,
+)  # fmt: skip
+UNSURE = replace(ALIKE, primary=ASKED.model_copy(update={"margin_share": 0.001}))
+FEW = Shape(users=(1, 4), duration_s=3, repeat=2, series=False)
+ALONE = Shape(candidates=("disk",), users=(4,), duration_s=3)
+NOTHING = replace(ALONE, changes={window_id("disk", 4, 0): {"errors": 1}})
+
+KINDS = {
+    "equivalent": Kind("comparison", ALIKE, "disk and other are equivalent"),
+    "undecided": Kind("comparison", UNSURE, "undecided"),
+    "too few blocks": Kind("comparison", FEW, "needs at least 4 blocks"),
+    "growth": Kind("growth", FEW, " times"),
+    "alone": Kind("alone", ALONE, "in one window"),
+    "nothing": Kind("nothing", NOTHING, "no answer"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_sentence_follows_from_the_files(name: str, tmp_path: Path) -> None:
+    """As it is, and with any of the answer's numbers altered."""
+    case = KINDS[name]
+    root = build_run(tmp_path / "run", case.shape).root
+    write_report(root, ("md", "json"))
+    files, report = Files(root), json.loads((root / "report.json").read_text())
+    text = (root / "report.md").read_text()
+    assert case.kind in {each["kind"] for each in told(files, "findings")} or name == "nothing"
+    assert case.words in text
+    found = of_tables(files) + of_json(files, report) + of_markdown(files, text)
+    _assert_true(found, 80)
+    answer = {"answer": report["answer"]}
+    places = list(_places(answer, ()))
+    assert [each for each in places if _is_true(of_json(files, _with(answer, each)))] == []
+
+
+def test_every_kind_of_sentence_is_among_them() -> None:
+    """Whoever adds one, adds a run that has it; searches and limits stand in the runs above."""
+    assert {each.kind for each in KINDS.values()} | {"served", "limits"} == {
+        each.kind for each in get_args(Finding)
+    }
 
 
 def test_a_row_that_is_missing_is_found(files: Files) -> None:
@@ -126,7 +285,7 @@ def _places(value: Any, path: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...]
     if isinstance(value, dict | list):
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _places(each, (*path, key))
-    elif isinstance(value, str):
+    elif isinstance(value, str) and path[-1] != "unit":
         for one in shown(value):
             yield path, one.end
     elif isinstance(value, int | float) and not isinstance(value, bool) and path != ("version",):

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from stithy.plan.expand import expand
 from stithy.registry import plugins
-from stithy.study.fields import Key, all_keys, model_of
+from stithy.study.keys import Key, all_keys, model_of
 from stithy.workload.workload import Workload
 from support.studies import study
 

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from stithy.wire.drive import control, faults, jobs
+from stithy.wire.drive import control, jobs
 from stithy.wire.drive import messages as drive_messages
 from stithy.wire.jobs import PrepareJob, WorkloadSize
 from stithy.wire.messages import parse_message
@@ -58,7 +58,7 @@ def test_every_kind_of_the_drive_program_has_an_example() -> None:
     assert {kind for union in kinds for kind in get_args(union)} == told
     commands = [heard.parse_command(path.read_text()) for path in DRIVES if ".fault." in path.name]
     broken = {type(each.fault) for each in commands if isinstance(each, control.Fault)}
-    assert set(get_args(faults.AnyFault)) == broken
+    assert set(get_args(jobs.AnyFault)) == broken
 
 
 def test_every_job_and_message_has_an_example() -> None:

@@ -20,8 +20,7 @@ PLAIN = "{drive: generic-nvme}"
 def roles(backing: Path) -> str:
     """A drive for each role, on three kinds of file systems, one of them in a file."""
     return (
-        "{drives: {"
-        f"data: {{drive: generic-sata, backing: {backing}}}, "
+        f"{{drive: generic-sata, backing: {backing}, roles: {{"
         "log: {drive: generic-nvme, filesystem: xfs, size: 1 GiB}, "
         "temp: {drive: generic-nvme, scale: 1/8}, "
         "backup: {drive: gp3, filesystem: btrfs}}}"

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reasons import Flag
 from stithy.collect.collectors.cpu import Cpu
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.hosts.runner import Runner
 from stithy.report.context import Context, context_of
 from stithy.results.read import read_run
-from stithy.run.before.equip import Tools
 from stithy.run.executor import execute
+from stithy.run.preparation.equip import Tools
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from stithy.secrets import Secret
@@ -71,7 +71,7 @@ def skip_an_order(url: Secret) -> None:
 
 def widen(out: Path) -> None:
     """Lift the server's memory limit."""
-    path = Path(entries(out, "making", kind="cgroup")[-1].facts["facts"]["path"])
+    path = Path(entries(out, "creating", kind="cgroup")[-1].facts["facts"]["path"])
     # A limit of memory and swap together cannot be below one of memory.
     for name in ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes"):
         if (path / name).exists():

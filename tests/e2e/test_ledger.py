@@ -11,8 +11,8 @@ from stithy.hosts.runner import Runner
 from stithy.report.context import Context, context_of
 from stithy.report.page import build, render
 from stithy.results.read import read_run
-from stithy.run.before.equip import Tools
 from stithy.run.executor import execute
+from stithy.run.preparation.equip import Tools
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
 from stithy.secrets import Secret

@@ -33,11 +33,11 @@ def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, plac
     assert measured | set(plan["skipped"]) == set(plan["windows"])
     assert not measured & set(plan["skipped"])
     assert len(measured) in (8, 10)
-    looks = entries(out, "looked")
+    looks = entries(out, "interim-analysis")
     assert looks
     assert looks[-1].facts["decided"] or len(measured) == 10
     assert "NULL STUDY" in page_text(RunDirectory(out).page)
-    assert "look: " in ended.stderr
+    assert "interim analysis: " in ended.stderr
     assert not any((place / name).exists() for name in ("a", "a-again", "b"))
     assert left_by(out) == []
     assert stithy.registered() == []

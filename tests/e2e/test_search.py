@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.analysis.search.course import next_wanted
-from stithy.analysis.search.served import served, trials
+from stithy.analysis.search.bracket import next_wanted
+from stithy.analysis.search.capacity import capacity_finding, trials
 from stithy.exits import Exit
 from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
@@ -49,7 +49,7 @@ def holds_what_its_windows_say(out: Path) -> None:
     assert evidence.search is not None
     known = {name: trials(evidence, name, evidence.search) for name in NAMES}
     assert next_wanted(known, evidence.search) is None
-    found = served(evidence)
+    found = capacity_finding(evidence)
     assert found is not None
     for capacity in found.of:
         for end, obeys in ((capacity.low, True), (capacity.high, False)):
@@ -71,11 +71,12 @@ def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) ->
     assert "a search with" in ended.stdout
     assert "added: the search tries 1 user on a and b" in ended.stderr
     page = page_text(RunDirectory(out).page)
-    assert "How many users are served" in page
+    assert "The search for users" in page
     assert "max users with p95 of new-order ≤" in page
     assert left_by(out) == []
 
 
+@pytest.mark.long
 def test_a_search_that_was_killed_goes_on(stithy: Stithy, place: Path) -> None:
     """Inside a window that it had tried: what was measured is kept, the rest is searched for."""
     out = place / "out"

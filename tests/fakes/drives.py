@@ -13,8 +13,8 @@ from stithy.wire.drive.control import (
     AnyAnswer,
     AnyCommand,
 )
-from stithy.wire.drive.facts import DriveFacts
 from stithy.wire.drive.jobs import InMemory
+from stithy.wire.drive.messages import DriveFacts
 from support.heard import parse_command
 
 Answer = Callable[[AnyCommand], AnyAnswer | bytes]

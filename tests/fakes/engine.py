@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.database.engine import Installation, Start
-from stithy.database.instance import (
+from stithy.database.engine import (
     CheckpointRule,
     CommitCounters,
+    Installation,
     MaintenanceCounters,
     ServerFacts,
+    Start,
 )
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret

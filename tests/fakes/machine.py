@@ -7,7 +7,7 @@ from typing import Literal
 
 from stithy.hosts.activity import Activity
 from stithy.results.manifest import Fact
-from stithy.storage.open_places import OpenPlace
+from stithy.storage.volume import OpenPlace
 
 QUIET = Activity(1.0, 0.01, 0.0, (), {"vda": 0.0})
 FACTS: dict[str, str | int | None] = {

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine, place
-from stithy.cli.talk.diagnosis import as_text
-from stithy.drives.measure.needs import FIO
+from stithy.cli.doctor import as_text
+from stithy.drives.measure import FIO
 from stithy.hosts.activity import BusyProcess
 from stithy.needs import Judgement
-from stithy.run.before.doctor import examine
+from stithy.run.preparation.doctor import examine
 from support import golden
 
 HERE = Path(__file__).parent / "doctor"

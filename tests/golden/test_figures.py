@@ -11,7 +11,7 @@ from support import golden
 from support.sample_run import Shape, build_run, window_id
 
 HERE = Path(__file__).parent / "figures"
-ADDED = ("cost", "within", "response-throughput", "blocks", "canary")
+ADDED = ("cost", "response-throughput", "blocks", "canary")
 
 
 def words(drawn: Drawn) -> str:

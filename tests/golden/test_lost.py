@@ -6,8 +6,8 @@ import pytest
 
 from stithy.report.context import Context, context_of
 from stithy.report.page import build
-from stithy.report.parts.looks import asked
-from stithy.report.parts.lost import pattern
+from stithy.report.parts.certainty import question_sentence
+from stithy.report.parts.validity import lost_pattern
 from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
 from support import golden
@@ -41,8 +41,8 @@ def told(context: Context) -> str:
         *page.answer.flawed,
         "",
         "How sure this is:",
-        asked(context) or "",
-        pattern(context) or "",
+        question_sentence(context) or "",
+        lost_pattern(context) or "",
         "",
         "Validity:",
         *(f"{r['weight']}: {r['sentence']} {r['advice']} ({r['window_ids']})" for r in reasons),

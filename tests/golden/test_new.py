@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fakes.machine import FakeMachine
 from stithy.needs import Judgement
-from stithy.run.before.draft import Wishes, draft
+from stithy.run.preparation.draft import Wishes, draft
 from support import golden
 
 HERE = Path(__file__).parent / "new"

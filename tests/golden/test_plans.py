@@ -6,7 +6,7 @@ import pytest
 
 from stithy.cli import app
 from stithy.errors import Problems
-from stithy.run.before import preflight
+from stithy.run.preparation import preflight
 from support import golden
 
 HERE = Path(__file__).parent / "plans"

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from stithy.study.reference import reference_page
-from stithy.study.schema import study_schema
+from stithy.study.keys import reference_page, study_schema
 from support import golden
 
 

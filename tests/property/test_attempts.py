@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.flags import Flag
-from stithy.analysis.validity.reason import Reason
+from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.metrics import NOPM
 
 KEYS = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(0, 1))

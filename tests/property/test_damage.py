@@ -17,6 +17,7 @@ from stithy.errors import InvalidMeasurement
 from stithy.registry import plugins
 from stithy.report.context import Context, context_of
 from stithy.report.page import Page, build, render
+from stithy.results.files import CHECKSUMS
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.damage import DAMAGES, damaged
@@ -49,7 +50,8 @@ def whole(run: RunDirectory) -> Context:
 def files_of(run: RunDirectory) -> list[Path]:
     """The files that a report rests on; of the windows those of one."""
     files = [run.manifest, run.study, *(run.root / "tables").iterdir()]
-    return sorted([*files, *run.window(WINDOW).root.iterdir()])
+    files += run.window(WINDOW).root.iterdir()
+    return sorted(each for each in files if each.name != CHECKSUMS)
 
 
 def numbers(context: Context) -> Numbers:
@@ -94,10 +96,25 @@ def test_of_a_damaged_file_no_number_is_told(run: RunDirectory, whole: Context, 
         assert known == {key: before[key] for key in known}, path.name
 
 
+@pytest.mark.parametrize("how", DAMAGES)
+def test_of_files_with_damaged_checksums_no_number_is_told(
+    run: RunDirectory, whole: Context, how: str
+) -> None:
+    """Nobody can know whether they are what was written; those of other folders are."""
+    before = numbers(whole)
+    for path in (run.window(WINDOW).root / CHECKSUMS, run.root / CHECKSUMS):
+        with damaged(path, DAMAGES[how]):
+            after = context_of(read_run(run.root))
+        assert {each.path.parent for each in after.run.problems} <= {path.parent}
+        assert valid(after) <= valid(whole)
+        known = {key: value for key, value in numbers(after).items() if value is not None}
+        assert known == {key: before[key] for key in known}
+
+
 def test_a_window_supports_no_claim_without_what_could_make_it_invalid(run: RunDirectory) -> None:
     """Broken conditions or lost work may have stood there; a strip or a label is no proof."""
     judged = {}
-    for path in sorted(run.window(WINDOW).root.iterdir()):
+    for path in sorted(run.window(WINDOW).root.glob("*.parquet")):
         with damaged(path, DAMAGES["half"]):
             judged[path.stem] = WINDOW in valid(context_of(read_run(run.root)))
     assert {name for name, is_valid in judged.items() if is_valid} == {"seconds"}
@@ -180,17 +197,20 @@ def test_commands_end_with_the_exit_code_of_what_is_wrong(
         assert (code, "disk" in told, "memory" in told) == (0, False, True)
 
 
-def test_a_newer_file_among_the_results_refuses_all_commands(
+def test_results_of_another_version_are_refused_by_all_commands(
     run: RunDirectory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With both versions and the remedy, on a line of its own."""
-    content = run.manifest.read_text().replace('"schema_version": 2', '"schema_version": 3')
-    with damaged(run.manifest, lambda path: None if path.write_text(content) else None):
+    content = run.manifest.read_text().replace('"schema_version": 3', '"schema_version": 2')
+    with (
+        damaged(run.root / CHECKSUMS, Path.unlink),
+        damaged(run.manifest, lambda path: path.write_text(content)),
+    ):
         for command in (("report",), ("compare", str(run.root)), ("export", "--to", "csv")):
             code, told = _told(capsys, command[0], str(run.root), *command[1:])
             assert code == 2
-            assert "schema version 3; this Stithy reads up to 2" in told
-            assert "use the newer Stithy" in told
+            assert "these results are of another version: schema 2" in told
+            assert "read them with the Stithy that wrote them" in told
 
 
 NOBODY = frozenset({window_id("disk", 4, 0), window_id("memory", 4, 0)})

@@ -10,19 +10,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stithy.analysis.answers.findings import Comparison, Finding, findings
+from stithy.analysis.bottlenecks.judge import Limited, judge
+from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.limits.judge import Limited, judge
-from stithy.analysis.limits.sight import Cpus
-from stithy.analysis.validity import driving
-from stithy.analysis.validity.head_room import head_room, is_late, unless_refuted
+from stithy.analysis.validity import instruments
+from stithy.analysis.validity.instruments import headroom, is_late, unless_refuted
 from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.metrics import ALL
 from stithy.report.context import Context
-from stithy.report.parts import caps
-from stithy.report.parts import head_room as told_head_room
-from stithy.report.parts.answer import sentences
+from stithy.report.findings import sentences
+from stithy.report.parts import answer, machine
 from stithy.results.manifest import CalibrationFacts
-from support.sample_sight import disk, sessions, sight
+from support.sample_observation import disk, observed, sessions
 
 USERS = 4
 LENGTH_S = 20.0
@@ -71,7 +70,7 @@ def _row(
 
 def _window(row: Any) -> Window:
     done = {"response_p95_s": USERS / row["nopm"], "committed": row["transactions"]}
-    reasons = (driving.driver_late(row), driving.head_room(row))
+    reasons = (instruments.driver_late(row), instruments.little_headroom(row))
     return Window(row, {ALL: done}, tuple(each for each in reasons if each is not None))
 
 
@@ -88,14 +87,14 @@ def _seen(draw: st.DrawFn) -> dict[str, Any]:
 
 def _limited(window: Window, seen: dict[str, Any]) -> Limited:
     late = "the hammer was late" if is_late(window.row) else None
-    made = replace(sight(**seen), window_id=window.id, late=late, head_room=head_room(window.row))
+    made = replace(observed(**seen), window_id=window.id, late=late, headroom=headroom(window.row))
     return judge(made)
 
 
 def _claims(context: Context, found: tuple[Finding, ...]) -> list[str]:
     """Every sentence of the first screen that tells of the driver or of limits."""
-    room = told_head_room.sentence(context)
-    texts = [*sentences(found, "user"), *caps.flaws(context)]
+    room = machine.headroom_sentence(context)
+    texts = [*sentences(found, "user"), *answer.cap_flaws(context)]
     return [*texts, room.text] if room is not None else texts
 
 

@@ -6,24 +6,25 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.limits.judge import judge, rules
-from stithy.analysis.limits.sight import Cpus, Device, Reached, Sessions, Sight
-from stithy.analysis.validity.head_room import HeadRoom
-from support.sample_sight import sessions
+from stithy.analysis.bottlenecks.judge import judge
+from stithy.analysis.bottlenecks.observation import Cpus, Device, Observation, Reached, Sessions
+from stithy.analysis.bottlenecks.rules import RULES
+from stithy.analysis.validity.instruments import Headroom
+from support.sample_observation import sessions
 
 share = st.floats(0.0, 1.0)
 some = st.floats(0.0, 20.0)
 
 
 @st.composite
-def sights(draw: st.DrawFn) -> Sight:
+def observations(draw: st.DrawFn) -> Observation:
     """Any window, everything of which was watched."""
     paced = draw(st.booleans())
     places = draw(st.integers(1, 200))
     groups = {name: draw(some) for name in ("cpu", "device", "log", "locks", "client", "other")}
-    return Sight(
+    return Observation(
         "w", places, False, paced, draw(share) * places if paced else float(places),
-        HeadRoom(1.0, draw(share), None), draw(st.none() | some), None,
+        Headroom(1.0, draw(share), None), draw(st.none() | some), None,
         sessions(draw(st.integers(1, 90)), **groups), Cpus(4, draw(share)), Cpus(2, draw(share)),
         (Device("vda", draw(share), draw(some), draw(some)),),
         tuple(Reached("data", "bandwidth", each) for each in draw(st.lists(share, max_size=2))),
@@ -31,7 +32,7 @@ def sights(draw: st.DrawFn) -> Sight:
     )  # fmt: skip
 
 
-def _more(seen: Sight, rule: str, by: float) -> Sight:
+def _more(seen: Observation, rule: str, by: float) -> Observation:
     """More of what a rule looks at, everything else as it was."""
     assert isinstance(seen.sessions, Sessions)
     if rule in ("device-latency", "log", "locks"):
@@ -53,8 +54,10 @@ def _more(seen: Sight, rule: str, by: float) -> Sight:
     return replace(seen, **changes[rule])
 
 
-@given(seen=sights(), by=share, rule=st.sampled_from(list(rules())))
-def test_more_of_a_thing_never_takes_it_from_the_limits(seen: Sight, by: float, rule: str) -> None:
+@given(seen=observations(), by=share, rule=st.sampled_from(list(RULES)))
+def test_more_of_a_thing_never_takes_it_from_the_limits(
+    seen: Observation, by: float, rule: str
+) -> None:
     """What held goes on to hold, and what limited stays at least as tight."""
     before, after = judge(seen), judge(_more(seen, rule, by))
     then = {each.rule: each for each in before.judged}.get(rule)
@@ -65,8 +68,8 @@ def test_more_of_a_thing_never_takes_it_from_the_limits(seen: Sight, by: float, 
         assert (now.share or 0.0) >= (then.share or 0.0) - 1e-9
 
 
-@given(seen=sights())
-def test_what_limits_is_the_largest_share_that_holds(seen: Sight) -> None:
+@given(seen=observations())
+def test_what_limits_is_the_largest_share_that_holds(seen: Observation) -> None:
     """Of those that the throughput proves, if there are any; no rule both holds and is silent."""
     found = judge(seen)
     holding = [each for each in found.judged if each.holds]
@@ -84,8 +87,8 @@ ALONE = {
 """What is not watched, and a rule that rests on it alone."""
 
 
-@given(seen=sights(), gone=st.sampled_from(list(ALONE)))
-def test_what_is_not_watched_is_never_taken_for_none_of_it(seen: Sight, gone: str) -> None:
+@given(seen=observations(), gone=st.sampled_from(list(ALONE)))
+def test_what_is_not_watched_is_never_taken_for_none_of_it(seen: Observation, gone: str) -> None:
     """The rule does not say that it does not hold."""
     unseen = {"cpu": "gone", "database": "gone"}
     judged = judge(replace(seen, **{gone: None}, unseen=unseen)).judged  # type: ignore[arg-type]  # any of several fields

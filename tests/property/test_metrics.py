@@ -6,11 +6,10 @@ from dataclasses import replace
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stithy.analysis.answers.standing import standing
+from stithy.analysis.answers.findings import decision_status
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.values.measures import Measure, Value
-from stithy.analysis.verdict.asked import Asked
-from stithy.analysis.verdict.decide import Call, Verdict
+from stithy.analysis.verdict.decide import Call, PrimaryComparison, Verdict
 from stithy.metrics import Quantity, find, names
 
 USERS = 4
@@ -42,9 +41,9 @@ def verdict(quantity: Quantity, a: list[float], b: list[float], scale: float = 1
         {f"{name}{block}": Value(scale * each) for name, of in values.items()
          for block, each in enumerate(of)}
     )  # fmt: skip
-    asked = Asked(quantity, USERS, ("a", "b"))
-    evidence = Evidence(("a", "b"), (USERS,), windows, asked=asked, measures={quantity: measure})
-    return standing(evidence).progress.verdict
+    asked = PrimaryComparison(quantity, USERS, ("a", "b"))
+    evidence = Evidence(("a", "b"), (USERS,), windows, primary=asked, measures={quantity: measure})
+    return decision_status(evidence).progress.verdict
 
 
 LOGS = st.lists(st.floats(-0.3, 0.3), min_size=4, max_size=10)

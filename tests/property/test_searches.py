@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stithy.analysis.search.bracket import Said, Trial, bracket
-from stithy.analysis.search.course import next_level
-from stithy.analysis.search.served import served
+from stithy.analysis.search.bracket import Said, Trial, bracket, next_level
+from stithy.analysis.search.capacity import capacity_finding
 from stithy.search import Search, resolution
 from support.searched import LIMIT, SEARCH, evidence, one_more, window
 
@@ -119,7 +118,7 @@ def test_equal_candidates_are_rarely_told_apart_and_others_are(
                 for users, found in values.items()
                 for each in window(name, users, found)
             ]
-            found = served(evidence(windows, SEARCH))
+            found = capacity_finding(evidence(windows, SEARCH))
             assert found is not None
             told[factor] += found.most is not None if factor == 1 else found.most == "b"
     assert told[1.0] <= wrong_most * STUDIES / 100

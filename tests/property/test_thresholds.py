@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from stithy.metrics import ALL, OWN, find, names
 from stithy.study.thresholds import Names, NotAThreshold, parse_threshold
-from stithy.thresholds import RELATIONS, Constant, Measured, Side, Threshold
+from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Side, Threshold
 
 CANDIDATES = ("disk", "log-on-nvme", "13", "1e3", "5ms", "v1.2")
 NAMES = Names(CANDIDATES, (1, 4, 13), ("new-order", "payment"))
@@ -74,7 +74,7 @@ def sides(draw: st.DrawFn) -> Side:
     """A measured value, of all kinds."""
     metric = draw(st.sampled_from([each for each in names() if _is_compared(each)]))
     kinds = st.sampled_from(_owners(metric))
-    return Measured(
+    return MeasuredValue(
         draw(st.sampled_from(CANDIDATES)), metric, draw(st.sampled_from(NAMES.users)),
         draw(kinds), draw(st.one_of(st.just(1.0), FACTORS)),
     )  # fmt: skip

@@ -74,11 +74,14 @@ def _seen(files: Files, win: Row) -> Seen:
         "SELECT if(sum(value) > 1, 1, sum(value)) FROM means WHERE window_id = ? AND collector = "
         "'block' AND metric = 'utilisation_share'", name,
     )  # fmt: skip
-    mean_s = files.one(
-        f"SELECT {'service' if is_open else 'response'}_mean_s FROM tx WHERE window_id = ? AND "
-        "transaction = 'all'", name,
+    [times] = files.rows(
+        "SELECT service_mean_s, response_mean_s, pool_wait_mean_s FROM tx WHERE window_id = ? AND "
+        "transaction = 'all'", (name,),
     )  # fmt: skip
+    mean_s = times["service_mean_s" if is_open else "response_mean_s"]
     under_way = win["rate"] * mean_s if mean_s is not None else None
+    shares = not is_open and win["connections_opened"] < users
+    in_line = _in_line(files, win, times["pool_wait_mean_s"]) if shares else 0.0
     paced = win["pace"] in ("keyed", "think")
     paused = 0.0 if not paced else None if under_way is None else max(0.0, 1 - under_way / places)
     part = {g: _part(g, waits, looks, places, used) for g in ("cpu", "data", "log", "locks")}
@@ -91,36 +94,71 @@ def _seen(files: Files, win: Row) -> Seen:
         "SELECT max(value) FROM means WHERE window_id = ? AND collector = 'block' AND metric = "
         "'queue_length'", name,
     )  # fmt: skip
-    storage = _storage(part, used, paused, places)
+    storage = _storage(part, used, paused, places, in_line)
     data = part["data"] if queue is None or part["data"] is None else (
         min(part["data"], queue / places))  # fmt: skip
     read_share = None if reads is None else min(1.0, reads / places, 1.0 if used is None else used)
-    room = [
-        (win["transactions"] + (win["unserved"] or 0)) / win["measured_s"] / each
-        for each in [win["driver_rate_per_s_max"]] if each
-    ] + [users / each for each in [win["driver_users_max"]] if each]  # fmt: skip
+    room = _room(win)
     found = {
         "looks": looks, "used": used, "storage_share": storage, "reads": read_share,
         "data": data, "log": part["log"] if part["log"] is not None else storage,
         "locks": part["locks"], "driver": min(1.0, max(room)) if room else None,
+        "pool": min(1.0, in_line / places) if shares else None,
         "device-latency": data if part["data"] is not None else read_share,
         **_cpus(files, name), "checkpoints": _stalled(files, name), "growth": _growth(files, win),
         "device-rate": _rate(files, win, used), "emulation": _emulated(files, win),
     }  # fmt: skip
+    sampled = {"device-latency": data, "log": part["log"], "locks": part["locks"]}
+    if part["data"] is not None and part["log"] is not None:
+        sampled["storage"] = storage
     active = files.number(
         "SELECT value FROM means WHERE window_id = ? AND metric = 'active_backends'", name
     )
     if active is not None and under_way is not None and (looks or 0) * places >= 30:
-        outside = max(0.0, min(1.0, (under_way - active) / places))
+        outside = max(0.0, min(1.0, (under_way - active - in_line) / places))
         if outside >= max(0.5, found["driver"] or 0.0):
             found["driver"] = outside
-    unserved = win["unserved"] or 0
-    found["paused"] = paused
+            sampled["driver"] = outside
+    found |= _intervals(sampled, (looks or 0) * places)
+    if win["lateness_p99_s"] > max(0.001, 0.05 * win["service_p50_s"]):
+        found["driver"] = 1.0
+    unserved, found["paused"] = win["unserved"] or 0, paused
     own = _own(files, win, found, part["cpu"], under_way, places)
     users_share = None if paused is None else min(1.0, paused + (own or 0.0))
     if is_open:
         users_share = 1 - unserved / (unserved + win["transactions"] + (win["errors"] or 0))
     found |= {"own": own, "users": users_share}
+    return found
+
+
+def _room(win: Row) -> list[float]:
+    """How much of the rate and of the users that the driver can do were asked of it."""
+    return [
+        (win["transactions"] + (win["unserved"] or 0)) / win["measured_s"] / each
+        for each in [win["driver_rate_per_s_max"]] if each
+    ] + [win["users"] / each for each in [win["driver_users_max"]] if each]  # fmt: skip
+
+
+def _in_line(files: Files, win: Row, wait_s: float | None) -> float:
+    """Little's law for the line before a pool: arrivals a second times their mean wait in it.
+
+    A wait that is in no response time is that of a deferred transaction, and of no user.
+    """
+    deferred = files.one(
+        "SELECT coalesce(sum((committed + rolled_back) * greatest(0, pool_wait_mean_s - "
+        "response_mean_s)), 0) FROM tx WHERE window_id = ? AND transaction <> 'all'",
+        win["window_id"],
+    )
+    return float(win["rate"] * (wait_s or 0.0) - deferred / win["measured_s"])
+
+
+def _intervals(sampled: Seen, samples: int) -> Seen:
+    """Of shares that fewer than 100 samples tell: how many these are, and the ends."""
+    known = {name: share for name, share in sampled.items() if share is not None}
+    found: Seen = {"samples": samples} if known else {}
+    if samples < 100:
+        for name, share in known.items():
+            found[f"{name}_low"], found[f"{name}_high"] = interval(share, samples)
     return found
 
 
@@ -220,16 +258,45 @@ def _part(
         seen = (waits.get("data", 0.0) + waits.get("log", 0.0)) / looks / places
         share *= min(1.0, used / seen) if seen else 1.0
     unsure = (looks * places) ** -0.5
-    return share if looks * places >= 30 or share + unsure < 0.5 else None
+    low, high = interval(share, looks * places)
+    is_told = looks * places >= 30 or share + unsure < 0.5
+    return share if is_told and high - low <= 0.5 else None
 
 
-def _storage(part: Seen, used: float | None, paused: float | None, places: int) -> float | None:
-    """At most this share of the users' time went to storage."""
+def interval(share: float, samples: int) -> tuple[float, float]:
+    """Where a share p lies of which samples are known: both ends solve (p - s)² = z² p (1 - p) / n.
+
+    By bisection, between 0 and the sampled share s, and between that and 1.
+    """
+
+    def off(p: float) -> float:
+        return (p - share) ** 2 - 1.96**2 * p * (1 - p) / samples
+
+    def root(inside: float, outside: float) -> float:
+        for _ in range(80):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if off(middle) <= 0 else (inside, middle)
+        return inside
+
+    return root(share, 0.0), root(share, 1.0)
+
+
+def _storage(
+    part: Seen, used: float | None, paused: float | None, places: int, in_line: float
+) -> float | None:
+    """At most this share of the users' time went to storage.
+
+    Of those who have a connection some wait for storage, or for one who does; who stands in line
+    for a connection waits for those, so that the same part of his wait is for storage.
+    """
     most = [] if paused is None else [1 - paused]
     if part["data"] is not None and part["log"] is not None:
-        share = part["data"] + part["log"]
+        users = part["data"] + part["log"]
         locks = 1.0 if part["locks"] is None else part["locks"]
-        most.append(min(1.0, share + locks * min(1.0, share * places)))
+        users += locks * min(1.0, users * places)
+        connected = 1 - (paused or 0.0) - in_line / places
+        in_storage = users / connected if connected > 0 else 1.0
+        most.append(min(1.0, users + in_storage * in_line / places) if connected > 0 else 1.0)
     elif used is not None:
         most.append(used)
     elif not paused:

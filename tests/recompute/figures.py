@@ -6,27 +6,16 @@ from functools import cache
 from itertools import accumulate, pairwise
 from statistics import fmean
 
-from recompute import bounds, statistics
+from recompute import between, bounds, statistics
+from recompute.asked import limit_of
 from recompute.files import Files, Row
-from recompute.tables import (
-    Expected,
-    Source,
-    asked,
-    candidate,
-    compared,
-    level,
-    limit_of,
-    logs_of,
-    obeying,
-    query,
-)
+from recompute.levels import level, logs_of, needed, printed
+from recompute.tables import Expected, Source, candidate, compared, query, question
 
 PLACE = "users candidate block"
 OF_DEVICE = {
     "device-rate": ("reads_per_s", "writes_per_s", "flushes_per_s"),
-    "device-bytes": ("read_bytes_per_s", "write_bytes_per_s"),
     "device-queue": ("queue_length",),
-    "device-use": ("utilisation_share",),
 }
 PANELS = {"read": "reads", "write": "writes", "flush": "flushes", "util": "busy", "queu": "queue"}
 PARTS = {
@@ -87,10 +76,14 @@ def _waits(files: Files, row: Row) -> Expected:
     return {"users": row["users"], "value": value}
 
 
-def _ratio(files: Files, row: Row) -> Expected:
-    names = {"a": files.candidates[0], "b": row["candidate"], "metric": "NOPM"}
+def _ratio(files: Files, row: Row, metric: str = "NOPM") -> Expected:
+    names = {"a": files.candidates[0], "b": row["candidate"], "metric": metric}
     found = compared(files, {**row, **names})
     return {**found, "pairs": found["blocks"]}
+
+
+def _question_ratio(files: Files, row: Row) -> Expected:
+    return _ratio(files, row, question(files)["metric"])
 
 
 def _forest(files: Files, row: Row) -> Expected:
@@ -100,7 +93,7 @@ def _forest(files: Files, row: Row) -> Expected:
 
 def _course(files: Files, row: Row) -> Expected:
     """What was known after so many blocks of the question, and what a claim had to pass."""
-    of = asked(files)
+    of = question(files)
     logs = logs_of(files, of["a"], of["b"], of["users"], of["metric"])[: row["blocks"]]
     low, high = statistics.interval(logs) or (None, None)
     found: Row = {
@@ -129,13 +122,6 @@ def _cost(files: Files, row: Row) -> Expected:
     }  # fmt: skip
 
 
-def _within(files: Files, row: Row) -> Expected:
-    counts = {each["users"]: each for each in obeying(files, row["candidate"])}
-    limit = files.manifest["plan"]["limit"] or files.manifest["plan"]["search"]
-    value = level(files, row["candidate"], row["users"], limit_of(limit))
-    return {**counts[row["users"]], "value": value}
-
-
 def _percentiles(files: Files, row: Row) -> Expected:
     """A point of the curve: a share of the merged values, the highest of these, those beyond."""
     found = files.buckets_of(row["what"], row["users"], row["candidate"])
@@ -151,11 +137,11 @@ def _percentiles(files: Files, row: Row) -> Expected:
 
 def _throughput(files: Files, row: Row) -> Expected:
     """A level as it is told, or one window of it."""
-    limit = files.manifest["plan"]["limit"] or files.manifest["plan"]["search"]
-    label = limit_of(limit) if limit else "p95"
+    known = limit_of(files)
+    label = known[1] if known else "p95"
     name, users = row["candidate"], row["users"]
     if row["block"] is None:
-        nopm, value = (level(files, name, users, each) for each in ("NOPM", label))
+        nopm, value = level(files, name, users, "NOPM"), printed(files, name, users, label)
     else:
         at = "users = ? AND candidate = ? AND block = ?"
         place = (users, name, row["block"])
@@ -164,7 +150,9 @@ def _throughput(files: Files, row: Row) -> Expected:
         kind = kind.removesuffix("_s") or "all"
         nopm = files.one(f"SELECT list(nopm) FROM win WHERE {at}", *place)
         value = files.one(
-            f"SELECT list({column}) FROM tx WHERE transaction = '{kind}' AND {at}", *place
+            f"SELECT list({column}) FROM tx WHERE transaction = '{kind}' AND {at} AND "
+            f"committed + rolled_back >= {needed(column)}",
+            *place,
         )
     return {**row, "nopm": nopm, "value": value}
 
@@ -216,7 +204,7 @@ def _limits(files: Files, row: Row) -> Expected:
 SECONDS = """
 WITH done AS (SELECT s.window_id, s.second, (s.committed + s.rolled_back) * 60 AS tpm,
   CASE WHEN s.committed + s.rolled_back >= 2000 THEN s.response_p95_s END AS p95,
-  CASE WHEN w.pace = 'rate' THEN s.waiting END AS waiting
+  CASE WHEN max(s.waiting) OVER () > 0 THEN s.waiting END AS waiting
   FROM seconds s JOIN win w ON s.window_id = w.window_id
   WHERE s.transaction = 'all' AND s.phase <> 'drain'),
 busy AS (SELECT window_id, second, max(v) AS device FROM (SELECT window_id, subject,
@@ -234,8 +222,6 @@ _BORNE = """committed + rolled_back AS done, CASE WHEN done >= 200 THEN response
 
 FIGURES: dict[str, Source] = {
     "nopm-by-users": by_place("nopm"),
-    "tpm-by-users": by_place("tpm"),
-    "tpm-per-user": by_place("tpm / users"),
     "response-by-users": query(
         f"percentile {PLACE}",
         f"UNPIVOT (SELECT users, candidate, block, {_BORNE} FROM tx WHERE transaction = 'all') "
@@ -251,9 +237,7 @@ FIGURES: dict[str, Source] = {
     "wal-syncs-by-users": _of_metric("wal_syncs_per_s"),
     "blocks-read-by-users": _of_metric("blocks_read_per_s"),
     "device-rate": _device("device-rate"),
-    "device-bytes": _device("device-bytes", 1e-6),
     "device-queue": _device("device-queue"),
-    "device-use": _device("device-use"),
     "device-latency": query(
         f"operation {PLACE} device",
         "SELECT CASE metric WHEN 'read_latency_s' THEN 'reads' WHEN 'write_latency_s' THEN "
@@ -265,7 +249,7 @@ FIGURES: dict[str, Source] = {
         "SELECT operation || CASE operation WHEN 'flush' THEN 'es' ELSE 's' END AS operation, "
         "users, candidate, block, role AS device, latency_p99_s AS value FROM drives d JOIN win w "
         "ON d.window_id = w.window_id WHERE operation IN ('read', 'write', 'flush') AND "
-        "latency_p99_s IS NOT NULL AND answered >= 10000",
+        "latency_p99_s IS NOT NULL AND logged >= 10000",
     ),
     "pressure-by-users": query(
         f"what {PLACE}",
@@ -282,9 +266,9 @@ FIGURES: dict[str, Source] = {
     "cpu-by-users": _cpu,
     "waits-by-users": _waits,
     "nopm-ratio": _ratio,
+    "question-ratio": _question_ratio,
     "forest": _forest,
     "cost": _cost,
-    "users-within": _within,
     "heat": _heat,
     "verdict-by-block": _course,
     "limits": _limits,
@@ -295,18 +279,30 @@ FIGURES: dict[str, Source] = {
 
 
 def title(files: Files, row: Row) -> Expected:
-    """The ratio of a title: over the blocks of the two that it names, of the rows of its figure."""
-    found = re.match(r"At (\d+) \w+, (.+) has [\d.,]+ times the .* of (.+)$", row["title"])
+    """The ratio of a title: over the blocks of the two that it names, of the rows of its figure.
+
+    Which panel of a figure it is of stands in words, so the ratio is that of any of them.
+    """
+    found = re.match(r"At ([\d,]+) \w+, (.+) has [\d.,]+ times the .* of (.+)$", row["title"])
     if row["figure"] == "forest":
-        return {"ratio": compared(files, asked(files))["value"]}
+        return {"ratio": [compared(files, question(files))["value"]]}
     if not found:
         return {}
+    table = _file(files, row)
+    kinds = files.rows(f"DESCRIBE SELECT * FROM {table}")
+    words = {each["column_name"] for each in kinds if each["column_type"] == "VARCHAR"}
+    panels = ", ".join(sorted(words - {"candidate", "device", "note", "window_id"})) or "1"
+    # Of several devices the busiest counts.
+    points = (f"(SELECT {panels}, block, max(value) AS value FROM {table} WHERE valid AND users = "
+              "? AND candidate = ? GROUP BY ALL)")  # fmt: skip
+    using = f"block{'' if panels == '1' else f', {panels}'}"
+    by = "" if panels == "1" else f"GROUP BY {panels}"
     pairs = files.rows(
-        f"SELECT h.value AS above, l.value AS below FROM {_file(files, row)} h JOIN "
-        f"{_file(files, row)} l USING (users, block) WHERE h.valid AND l.valid AND users = ? AND "
-        "h.candidate = ? AND l.candidate = ?", (int(found[1]), found[2], found[3]),
+        f"SELECT exp(avg(ln(h.value / l.value))) AS ratio FROM {points} h JOIN {points} l USING "
+        f"({using}) WHERE l.value > 0 {by}",
+        (int(found[1].replace(",", "")), found[2], int(found[1].replace(",", "")), found[3]),
     )  # fmt: skip
-    return {"ratio": math.exp(fmean(math.log(each["above"] / each["below"]) for each in pairs))}
+    return {"ratio": [each["ratio"] for each in pairs]}
 
 
 def title_pool(files: Files, row: Row) -> list[float]:
@@ -321,16 +317,20 @@ def title_pool(files: Files, row: Row) -> list[float]:
     keys = [f'"{key}"' for key in words if key not in ("note", "window_id")]
     by = ", ".join([*keys, *(["users"] if "users" in kinds else [])])
     valid = "valid" if "valid" in kinds else "true"
-    found: list[float] = [*files.levels, *title(files, row).values()]
+    margin = (files.manifest["plan"]["question"] or {}).get("margin_share") or 0.02
+    found: list[float] = [margin, *files.levels, *title(files, row).get("ratio", [])]
     for number in numbers if by else ():
         for way in ("avg", "median", "min", "max"):
             found += [each["v"] for each in files.rows(
                 f"SELECT {way}({number}) AS v FROM {table} WHERE {valid} GROUP BY {by}"
             ) if each["v"] is not None]  # fmt: skip
-    if "response" in name or name == "users-within":
-        types = ["all", *[each["tag"] for each in files.rows("SELECT DISTINCT tag FROM lat")]]
+    if "response" in name:
+        types = [
+            each["transaction"] for each in files.rows("SELECT DISTINCT transaction FROM tx_rows")
+        ]
         found += [
-            level(files, each, users, f"p95 of {kind}") or 0.0
+            level(files, each, users, f"{share} of {kind}") or 0.0
+            for share in ("p50", "p95", "p99")
             for each in files.candidates for users in files.levels for kind in types
         ]  # fmt: skip
     if name == "percentiles":
@@ -347,12 +347,31 @@ def title_pool(files: Files, row: Row) -> list[float]:
                 f"SELECT {way}(tpm) AS v FROM {table} JOIN seconds s USING (window_id, second) "
                 "WHERE s.phase = 'measure' AND s.transaction = 'all' GROUP BY window_id"
             )]  # fmt: skip
-    if name == "nopm-ratio":
-        found += [each["value"] for each in files.rows(f"SELECT value FROM {table}")]
+    if name in ("nopm-ratio", "question-ratio"):
+        values = [each["value"] for each in files.rows(f"SELECT value FROM {table}")]
+        found += [*values, *(1 / each for each in values)]
+    if name == "response-by-transaction":
+        found.append(files.one("SELECT count(DISTINCT transaction) FROM tx_rows") - 1)
     if name == "canaries":
         found += [bounds.odd_blocks(files), files.one("SELECT count(*) FROM canary")]
     plan = files.manifest["plan"]
     return [*found, *[each["limit_s"] for each in (plan["limit"], plan["search"]) if each]]
+
+
+def words_pool(files: Files, row: Row) -> list[float]:
+    """What a caption may speak of as well: rows, blocks, and what the method says."""
+    table = _file(files, row)
+    kinds = files.rows(f"DESCRIBE SELECT * FROM {table}")
+    named = [each["column_name"] for each in kinds if each["column_type"] in ("DOUBLE", "BIGINT")]
+    found = title_pool(files, row)
+    if files.one(f"SELECT count(*) FROM {table}") <= 200:
+        for each in files.rows(f"SELECT * FROM {table}"):
+            found += [each[name] for name in named if each[name] is not None]
+    found += [each for at in files.rows(
+        "SELECT block, checkpoints_inside, max(block) OVER () + 1 AS blocks FROM win"
+    ) for each in at.values() if each is not None]  # fmt: skip
+    margin = (files.manifest["plan"]["question"] or {}).get("margin_share") or 0.02
+    return [*found, margin, 0.95, min(statistics.CRITICAL), 10, 8192.0, 1.0]
 
 
 def _file(files: Files, row: Row) -> str:
@@ -363,4 +382,6 @@ def source_of(name: str) -> Source | None:
     """What a figure's table must hold; those of the seconds are one for each level."""
     if level := re.fullmatch(r"seconds-(\d+)-\w+", name):
         return query("window_id second", f"{SECONDS} WHERE users = {level[1]}")
+    if number := re.fullmatch(r"runs-(\d+)", name):
+        return lambda files, row: between.run_of(files, int(number[1]), row)
     return FIGURES.get(name)

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from recompute.hlog import Bucket, buckets
+from recompute.printed import shown
 
 Row = dict[str, Any]
 
@@ -59,12 +60,21 @@ CREATE TABLE drive_lat AS SELECT w.window_id, w.users, w.block, w.valid, l.* FRO
 """
 
 
+QUOTED = """
+SELECT * FROM (SELECT unnest([error_text, missing_because, ledger_problem, memory_limit_lost,
+  ledger_unverified_because, ledger_shares, memory_limit_note, others_names]) AS text
+  FROM win LEFT JOIN surroundings USING (window_id) UNION ALL SELECT text FROM ledger_findings)
+  WHERE text IS NOT NULL
+"""
+"""What a report quotes from the tables of windows."""
+
+
 class Files:
     """The files of the run in `root`, asked by SQL."""
 
-    def __init__(self, root: Path) -> None:
-        """Read all of them once."""
-        self.root = root
+    def __init__(self, root: Path, others: Iterable[Path] = ()) -> None:
+        """Read all of them once, and those of the runs that the report holds it against."""
+        self.root, self.others = root, [Files(each) for each in others]
         self.manifest: Row = json.loads((root / "manifest.json").read_text())
         self.has_logs = any(root.glob("windows/*/hammer.response.hlog"))
         self._db = duckdb.connect(config={"threads": 1})
@@ -147,14 +157,25 @@ class Files:
         return list(_numbers(self.manifest))
 
     @cached_property
+    def texts(self) -> list[str]:
+        """The texts of the manifest."""
+        return list(_texts(self.manifest))
+
+    @cached_property
     def quotes(self) -> list[str]:
         """Texts of the manifest that have digits: a report quotes them as they are."""
-        found = {each for each in _texts(self.manifest) if _is_quoted(each)}
+        found = {each for each in self.texts if _is_quoted(each)}
         engine = self.manifest["database"]
         version = engine["server_version"]
         found |= {f"{engine['engine']} {each}" for each in (version, version.split(" ")[0])}
         found |= {self.manifest["stithy_version"], self.manifest["comparability_key"]}
-        moments = [value for key, value in _numbers(self.manifest) if key.endswith("ed_at_s")]
+        names = (each.root.name for each in (self, *self.others))
+        found |= {each for each in names if _is_quoted(each)}
+        found |= {
+            each["text"].rstrip(".") for each in self.rows(QUOTED) if _is_quoted(each["text"])
+        }
+        found |= {quote for each in self.others for quote in each.quotes}
+        moments = [value for key, value in self.facts if key.endswith("ed_at_s")]
         found |= {f"{datetime.fromtimestamp(each, UTC):%Y-%m-%d %H:%M:%S} UTC" for each in moments}
         return sorted(found, key=len, reverse=True)
 
@@ -223,7 +244,6 @@ def _numbers(value: Any, key: str = "") -> Iterable[tuple[str, float]]:
 
 
 def _is_quoted(text: str) -> bool:
-    """Whether it is more than a number, and has one."""
-    has_both = any(map(str.isdigit, text)) and any(map(str.isalpha, text))
-    has_both = has_both or text.count(".") > 1
-    return has_both and not re.fullmatch(r"p[\d.]+|[\d.]+ ?\w{1,3}", text)
+    """Whether it holds a number, and is more than that: names such as `io2` hold none."""
+    has_both = any(map(str.isalpha, text)) or text.count(".") > 1
+    return has_both and any(shown(text)) and not re.fullmatch(r"p[\d.]+|[\d.]+ ?\w{1,3}", text)

@@ -11,7 +11,7 @@ UNITS = {
     "MB/s": 1.0, "/s": 1.0, "/min": 1.0,
 }  # fmt: skip
 ONE = (
-    r"(?<![\w.⁄/-])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w|/\d)"
+    r"(?<![\w.⁄/])(?<![^\s(]-)(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\w|/\d)"
     r"(?:[ \N{NO-BREAK SPACE}](?:%|µs|ms|s|min|h|[KMGT]iB|B|MB/s)(?!\w)|/(?:s|min)(?!\w))?"
 )
 NUMBER = rf"{ONE}(?:(?<=min) \d+ s|(?<= h) \d+ min)?"
@@ -45,7 +45,13 @@ def shown(text: str) -> Iterator[Shown]:
         yield Shown(*found.span(), value, off)
 
 
+def is_at(text: str, one: Shown, value: float | None) -> bool:
+    """Whether a number of a cell is this value, or a bound below which it lies."""
+    below = text.lstrip("\\").startswith("<") and value is not None and value < one.value <= 0.001
+    return below or one.is_of(value)
+
+
 def is_shown_as(text: str, value: float) -> bool:
     """Whether a text is nothing but this number."""
     found = list(shown(text.strip()))
-    return len(found) == 1 and found[0].is_of(value) and found[0].end == len(text.strip())
+    return len(found) == 1 and is_at(text, found[0], value) and found[0].end == len(text.strip())

@@ -6,11 +6,13 @@ A run without these files, as a made-up one, has no rawer ones than its tables.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from recompute.files import Files, Row
-from recompute.tables import SHARES, Known
+from recompute.levels import SHARES
+from recompute.tables import Rows
 
 COUNTS = ("committed", "rolled_back", "errors", "retries")
 DISTRIBUTION = (
@@ -19,7 +21,7 @@ DISTRIBUTION = (
 )
 
 
-def sources(files: Files) -> Iterator[tuple[str, Known, str]]:
+def sources(files: Files) -> Iterator[tuple[str, Rows, str]]:
     """Name of a table, what it must hold, and a query for what it holds."""
     names = [p.parent.name for p in sorted(files.root.glob("windows/*/hammer.jsonl"))]
     if not names:
@@ -27,34 +29,33 @@ def sources(files: Files) -> Iterator[tuple[str, Known, str]]:
     whole = {name: _messages(files.root / "windows" / name / "hammer.jsonl") for name in names}
     summaries = {n: _of(m, "run-summary")[-1] for n, m in whole.items() if _of(m, "run-summary")}
     mine = f"window_id IN ({', '.join(map(repr, summaries))})"
-    yield (
-        "window",
-        Known(("window_id",), [_window(files, n, s) for n, s in summaries.items()]),
-        (f"SELECT * FROM window_rows WHERE {mine}"),
-    )
-    yield (
-        "transactions",
-        Known(("window_id", "transaction"), _transactions(files, summaries)),
-        (f"SELECT * FROM tx_rows WHERE {mine}"),
-    )
-    yield (
-        "seconds",
-        Known(("window_id", "second", "transaction"), _seconds(files, whole)),
-        (f"SELECT * FROM seconds WHERE {mine}"),
-    )
-    yield "histograms", Known(("window_id", "kind", "transaction", "lowest_s"), files.rows(
-        "SELECT window_id, kind, tag AS transaction, low_us / 1e6 AS lowest_s, high_us / 1e6 AS "
-        "highest_s, CASE WHEN low_us < 2048 THEN low_us ELSE ((floor(log2(low_us)) - 10) * 1024 + "
-        "floor(low_us / pow(2, floor(log2(low_us)) - 10))) END AS bucket, sum(count) AS count "
-        "FROM lat WHERE measured GROUP BY ALL"
-    )), f"SELECT * FROM read_parquet('{files.root}/windows/*/histograms.parquet')"  # fmt: skip
-    yield (
-        "drives",
-        Known(("window_id", "role", "operation"), _drives(files)),
-        ("SELECT * FROM drives WHERE latency_p50_s IS NOT NULL"),
-    )
-    yield "canary", Known(("one_rounds_per_s",), _canaries(files.root)), "SELECT * FROM canary"
-    yield "ledger", Known(("window_id", "deal"), list(_ledgers(files.root))), "SELECT * FROM ledger"
+    for table, keys, rows, query in (
+        ("window", "window_id", [_window(files, n, s) for n, s in summaries.items()],
+         f"SELECT * FROM window_rows WHERE {mine}"),
+        ("transactions", "window_id transaction", _transactions(files, summaries),
+         f"SELECT * FROM tx_rows WHERE {mine}"),
+        ("seconds", "window_id second transaction", _seconds(files, whole),
+         f"SELECT * FROM seconds WHERE {mine}"),
+        ("histograms", "window_id kind transaction lowest_s", files.rows(BUCKETS),
+         f"SELECT * FROM read_parquet('{files.root}/windows/*/histograms.parquet')"),
+        ("drives", "window_id role operation", _drives(files),
+         "SELECT * FROM drives WHERE latency_p50_s IS NOT NULL"),
+        ("canary", "one_rounds_per_s", _canaries(files.root), "SELECT * FROM canary"),
+        ("ledger", "window_id deal", list(_ledgers(files.root)), "SELECT * FROM ledger"),
+    ):  # fmt: skip
+        yield table, Rows(tuple(keys.split()), partial(_known, rows)), query
+
+
+def _known(rows: list[Row], files: Files) -> list[Row]:
+    return rows
+
+
+BUCKETS = (
+    "SELECT window_id, kind, tag AS transaction, low_us / 1e6 AS lowest_s, high_us / 1e6 AS "
+    "highest_s, CASE WHEN low_us < 2048 THEN low_us ELSE ((floor(log2(low_us)) - 10) * 1024 + "
+    "floor(low_us / pow(2, floor(log2(low_us)) - 10))) END AS bucket, sum(count) AS count "
+    "FROM lat WHERE measured GROUP BY ALL"
+)
 
 
 def _messages(path: Path) -> list[Row]:
@@ -80,6 +81,7 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "block": int(place[1]) if place else None, "attempt": int(bool(place and place[2])),
         "driver_rate_per_s_max": files.manifest["calibration"]["rate_per_s_max"],
         "driver_others_share": files.manifest["calibration"].get("others_share"),
+        "think_mean_s": files.manifest["load"].get("think_s"),
         "driver_users_max": files.manifest["calibration"]["users_max"],
         "memory_limit_bytes": files.manifest["memory"]["limit_bytes"],
     }  # fmt: skip
@@ -127,9 +129,9 @@ def _transactions(files: Files, summaries: Mapping[str, Row]) -> list[Row]:
     for name, summary in summaries.items():
         for each in summary["transactions"]:
             row = {"window_id": name, "transaction": each["name"], **{k: each[k] for k in COUNTS}}
-            for kind in ("response", "service"):
-                times = {k.removesuffix("_s"): v for k, v in each[kind].items()}
-                logged = by_type.get((name, kind, each["name"]), {})
+            for kind in ("response", "service", "pool_wait"):
+                times = {k.removesuffix("_s"): v for k, v in (each[kind] or {}).items()}
+                logged = by_type.get((name, kind.replace("_", "-"), each["name"]), {})
                 times |= {p: logged.get(p) for p in SHARES}
                 row |= {f"{kind}_{k}_s": v for k, v in times.items()}
             rows.append(row)
@@ -166,6 +168,7 @@ def _drives(files: Files) -> list[Row]:
     rows += [(window, role, "all", row) for (window, role), row in of_all.items()]
     return [
         {"window_id": window, "role": role, "operation": operation,
+         "logged": row["total"],
          **{f"latency_{k}_s": row[k] for k in ("mean", "min", *SHARES, "max")}}
         for window, role, operation, row in rows
     ]  # fmt: skip

@@ -8,104 +8,30 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
-from recompute import bounds, statistics, work
+from recompute import asked, bounds, stalls, statistics, steady, work
 from recompute.files import Files, Row
+from recompute.levels import by_block, level, logs_of, printed, told
 
 Expected = Mapping[str, Any]
 
-SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
-PACED = ("keyed", "think")
-
 
 @dataclass(frozen=True)
-class Query:
+class Rows:
     """All rows of a table, found by `keys`."""
 
     keys: tuple[str, ...]
-    sql: str
+    of: Callable[[Files], Sequence[Row]]
 
 
-@dataclass(frozen=True)
-class Known:
-    """All rows of a table, found by `keys`, as they must be."""
-
-    keys: tuple[str, ...]
-    rows: Sequence[Row]
+Source = Rows | Callable[[Files, Row], Expected | None]
 
 
-def query(keys: str, sql: str) -> Query:
-    """A query with its keys in one text."""
-    return Query(tuple(keys.split()), sql)
-
-
-# What a candidate did at a level
-
-
-def metric_of(label: str) -> tuple[str, str]:
-    """`NOPM` → nopm; `p99.9 of payment` → its column and type."""
-    name, _, of = label.partition(" of ")
-    name = name.lower().replace(".", "")
-    return (name, "all") if name in ("nopm", "tpm") else (f"response_{name}_s", of or "all")
-
-
-def needed(column: str) -> int:
-    """So many values a window must have for a percentile of it to be compared."""
-    share = SHARES.get(column.removeprefix("response_").removesuffix("_s"))
-    return round(100 / (1 - share)) if share else 0
-
-
-@cache
-def by_block(files: Files, name: str, users: int, label: str) -> dict[tuple[int, int], float]:
-    """The values of the valid windows, by block and attempt, on which a comparison may rest."""
-    column, kind = metric_of(label)
-    enough = f"transaction = '{kind}' AND committed + rolled_back >= {needed(column)}"
-    source = "win WHERE" if column in ("nopm", "tpm") else f"tx WHERE {enough} AND"
-    found = files.rows(
-        f"SELECT block, attempt, {column} AS value FROM {source} valid AND candidate = ? "
-        f"AND users = ? AND {column} IS NOT NULL ORDER BY block, attempt", (name, users),
-    )  # fmt: skip
-    return {(row["block"], row["attempt"]): row["value"] for row in found}
-
-
-def logs_of(files: Files, a: str, b: str, users: int, label: str) -> list[float]:
-    """Log ratios of b to a, over the blocks that have both."""
-    of_a, of_b = (by_block(files, name, users, label) for name in (a, b))
-    return [math.log(of_b[turn] / of_a[turn]) for turn in of_a if turn in of_b]
-
-
-@cache
-def level(files: Files, name: str, users: int, label: str) -> float | None:
-    """Mean of rates; percentile of the merged logs, or of a single window what its table has."""
-    column, kind = metric_of(label)
-    if column in ("nopm", "tpm"):
-        return files.number(
-            f"SELECT avg({column}) FROM win WHERE valid AND candidate = ? AND users = ?",
-            name, users,
-        )  # fmt: skip
-    windows = files.rows(
-        f"SELECT {column} AS value FROM tx WHERE valid AND transaction = ? AND candidate = ? "
-        f"AND users = ? AND {column} IS NOT NULL", (kind, name, users),
-    )  # fmt: skip
-    if len(windows) > 1 and files.has_logs:
-        of = "" if kind == "all" else f"AND tag = '{kind}'"
-        share = {"value": SHARES[column.removeprefix("response_").removesuffix("_s")]}
-        where = f"lat WHERE measured AND valid AND kind = 'response' {of} AND users = {users}"
-        found = {r["candidate"]: r["value"] for r in files.percentiles("candidate", where, share)}
-        return found.get(name)
-    return median([row["value"] for row in windows]) if windows else None
-
-
-def printed(files: Files, name: str, users: int, label: str) -> float | None:
-    """The same as it is printed: None where too few values lie beyond a percentile."""
-    column, kind = metric_of(label)
-    there = files.one(
-        "SELECT sum(committed + rolled_back) FROM tx WHERE valid AND candidate = ? AND users = ? "
-        "AND transaction = ?", name, users, kind,
-    )  # fmt: skip
-    return level(files, name, users, label) if (there or 0) >= needed(column) else None
+def query(keys: str, sql: str) -> Rows:
+    """The answer to a query, with its keys in one text."""
+    return Rows(tuple(keys.split()), lambda files: files.rows(sql))
 
 
 def compared(files: Files, row: Row) -> Expected:
@@ -147,8 +73,8 @@ def position(files: Files, row: Row) -> Expected:
 def certain(files: Files, row: Row) -> Expected:
     """The cross-checks beside a verdict."""
     logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
-    question = files.manifest["plan"]["question"] or {}
-    limit, margin = question.get("blocks_most") or 20, question.get("margin_share") or 0.02
+    plan = files.manifest["plan"]["question"] or {}
+    limit, margin = plan.get("blocks_most") or 20, plan.get("margin_share") or 0.02
     low, high = statistics.bootstrap(logs, files.manifest["seed"])
     decides = len(logs) >= min(statistics.CRITICAL)
     return {
@@ -159,12 +85,6 @@ def certain(files: Files, row: Row) -> Expected:
         "blocks_needed": None if _is_decided(files, row)
         else statistics.blocks_needed(logs, margin, limit),
     }  # fmt: skip
-
-
-@cache
-def told(files: Files, name: str) -> list[Row]:
-    """The rows of a table of the report: for names and words alone."""
-    return files.rows(f"SELECT * FROM read_parquet('{files.root}/report/tables/{name}.parquet')")
 
 
 def _is_decided(files: Files, row: Row) -> bool:
@@ -178,13 +98,13 @@ def _chance(files: Files, row: Row) -> float | None:
     rows = [r for r in told(files, "verdicts") if (r["a"], r["b"]) == (row["a"], row["b"])]
     mine = [r for r in rows if r["metric"] == row["metric"]]
     logs = {r["users"]: logs_of(files, r["a"], r["b"], r["users"], r["metric"]) for r in mine}
-    asked = [r["users"] for r in mine if "(the question)" in r["verdict"]]
-    if row["users"] in asked:
+    questions = [r["users"] for r in mine if "(the question)" in r["verdict"]]
+    if row["users"] in questions:
         count = len(files.candidates)
-        question = files.manifest["plan"]["question"] or {}
-        pairs = 1 if question.get("candidates") else count * (count - 1) // 2
+        plan = files.manifest["plan"]["question"] or {}
+        pairs = 1 if plan.get("candidates") else count * (count - 1) // 2
         return statistics.chance(logs[row["users"]], pairs)
-    others = {u: statistics.chance(each) for u, each in logs.items() if u not in asked}
+    others = {u: statistics.chance(each) for u, each in logs.items() if u not in questions}
     known = {u: each for u, each in others.items() if each is not None}
     return dict(zip(known, statistics.holm(list(known.values())), strict=True)).get(row["users"])
 
@@ -215,11 +135,11 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
     )
     facts = next(each for each in files.manifest["candidates"] if each["name"] == name)
     nopm, cost = level(files, name, users, "NOPM"), (facts["cost"] or {}).get("amount")
-    serves, not_at = within(files, name)
+    served = asked.bracket(files, name)
     return {
         "users": users, "windows": windows, "nopm": nopm,
         **{f"{p}_s": printed(files, name, users, p) for p in ("p95", "p99")},
-        "within_users": serves, "within_not_at": not_at,
+        "within_users": served.low, "within_not_at": served.high,
         **device(files, name, users, emulated=bool(facts["drives"])),
         "cost_amount": cost, "cost_per_nopm": cost / nopm if cost and nopm else None,
     }  # fmt: skip
@@ -253,7 +173,7 @@ def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
 def _drive(files: Files, name: str, users: int, operation: str) -> Row:
     """Of several drives the slowest; percentiles by their logs, or those of the median window."""
     rows = files.rows(
-        "SELECT role, median(latency_p99_s) AS p99, sum(answered) AS answers, min(answered) AS "
+        "SELECT role, median(latency_p99_s) AS p99, sum(answered) AS answers, min(logged) AS "
         "fewest, sum(answered * device_mean_s) FILTER (known) "
         "/ sum(answered) FILTER (known) AS mean, mean - sum(answered * added_mean_s) / "
         "sum(answered) FILTER (known) AS asked FROM (SELECT *, added_mean_s IS NOT NULL AS known "
@@ -279,58 +199,10 @@ def _drive(files: Files, name: str, users: int, operation: str) -> Row:
     )  # fmt: skip
     # Logs are merged where there are several windows; a table's is the median of its windows.
     merged = logged is not rows and windows > 1
-    few = any(each["answers" if merged else "fewest"] < 10_000 for each in rows)
+    few = any(each["total" if merged else "fewest"] < 10_000 for each in logged)
     p99 = None if few else max(each["p99"] for each in logged)
     told = {key: rows[0][key] for key in ("role", "mean", "asked")}
     return {**told, "p99": p99, "per": per_s}
-
-
-AGAIN = "Its block was measured once more"
-
-
-@cache
-def invalid(files: Files) -> tuple[set[str], set[str]]:
-    """Windows that are invalid by themselves, and all that are: by the words of the report."""
-    own, any_of = set[str](), set[str]()
-    for each in told(files, "reasons"):
-        names = {*each["window_ids"].split(", ")} if each["weight"] == "invalid" else set()
-        any_of |= names
-        own |= set() if each["sentence"].startswith(AGAIN) else names
-    return own, any_of
-
-
-@cache
-def obeying(files: Files, name: str) -> list[Row]:
-    """By level: windows that obey the limit, and windows that do not."""
-    plan = files.manifest["plan"]
-    limit = plan["limit"] or plan["search"]
-    if not limit:
-        return []
-    column = f"response_{limit['percentile'].replace('.', '')}_s"
-    return files.rows(
-        f"SELECT users, count(*) FILTER (valid AND {column} <= ?) AS obeyed, count(*) FILTER "
-        f"(valid AND {column} > ?) AS missed, count(*) - obeyed - missed AS silent FROM tx WHERE "
-        "candidate = ? AND transaction = ? AND (valid OR list_contains(?, window_id)) GROUP BY "
-        "users ORDER BY users",
-        (limit["limit_s"],) * 2 + (name, limit["transaction"] or "all", sorted(invalid(files)[0])),
-    )
-
-
-def within(files: Files, name: str) -> tuple[int | None, int | None]:
-    """The highest level whose windows all obey with none below it that does not; the next."""
-    serves = None
-    for row in obeying(files, name):
-        if row["missed"]:
-            return serves, row["users"]
-        serves = row["users"] if row["obeyed"] else serves
-    return serves, None
-
-
-def limit_of(row: Row) -> str:
-    """A study's limit as a metric is labelled."""
-    return (
-        f"{row['percentile']} of {row['transaction']}" if row["transaction"] else row["percentile"]
-    )
 
 
 def finding(files: Files, row: Row) -> Expected:
@@ -351,6 +223,8 @@ def finding(files: Files, row: Row) -> Expected:
             found["value"] = ends[number]
     elif row["kind"] == "limits":
         found |= _of_limits(files, number)
+    elif row["kind"] == "served":
+        found["value"] = asked.of_search(files, number)
     elif row["kind"] == "alone":
         users, name = max(files.levels), files.candidates[0]
         of = {
@@ -362,7 +236,7 @@ def finding(files: Files, row: Row) -> Expected:
     return found
 
 
-def asked(files: Files) -> Row:
+def question(files: Files) -> Row:
     """The comparison that answers the question: names, level and metric from the verdicts."""
     rows = told(files, "verdicts")
     ends = {"a": files.candidates[0], "b": files.candidates[-1]}
@@ -371,21 +245,21 @@ def asked(files: Files) -> Row:
 
 
 def _of_comparison(files: Files, first: bool, number: str) -> float | None:
-    row = dict(asked(files))
+    row = dict(question(files))
     if not first:
         row["metric"] = "p95" if row["metric"] in ("NOPM", "TPM") else "NOPM"
     seen = compared(files, row)
     logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
     if number.startswith("effect.logs."):
         return logs[int(number.removeprefix("effect.logs."))]
-    question = files.manifest["plan"]["question"] or {}
+    plan = files.manifest["plan"]["question"] or {}
     known = {
         "users": row["users"], "effect.ratio": seen["value"], "effect.low": seen["low"],
         "effect.high": seen["high"], "effect.pairs": len(logs), "verdict.blocks": len(logs),
-        "verdict.margin_share": question.get("margin_share") or 0.02,
+        "verdict.margin_share": plan.get("margin_share") or 0.02,
         "effect.difference.mean": seen["less"], "effect.difference.low": seen["less_low"],
         "effect.difference.high": seen["less_high"],
-        "instead_of": question.get("users") or max(files.levels),
+        "instead_of": plan.get("users") or max(files.levels),
         **{f"value_{x}": level(files, row[x], row["users"], row["metric"]) for x in "ab"},
     }  # fmt: skip
     return known.get(number)
@@ -409,7 +283,7 @@ def limited_most(files: Files, name: str, users: int) -> tuple[int, list[str], l
 
 def _of_limits(files: Files, number: str) -> Expected:
     """Windows are counted by what the report says of them; shares stand in `limits`."""
-    users = asked(files)["users"]
+    users = question(files)["users"]
     if number == "users":
         return {"value": users}
     name, _, what = number.removeprefix("of.").rpartition(".1.")
@@ -418,6 +292,8 @@ def _of_limits(files: Files, number: str) -> Expected:
     if what in counts:
         return {"value": counts[what]}
     seen = [bounds.of_windows(files)[each] for each in mine]
+    if what in ("samples", "storage_samples"):
+        return {"value": sum(each["samples"] for each in seen)}
     if what == "storage_share":
         known = [each["storage_share"] for each in seen if each["storage_share"] is not None]
         return {"value": fmean(known) if known else None}
@@ -482,16 +358,11 @@ def of_type(files: Files, row: Row) -> Expected:
     """A percentile of a transaction type: of each candidate where enough values lie beyond it."""
     label = f"{row['percentile']} of {row['transaction']}"
     seen = compared(files, {**row, "metric": label})
-    least = needed(metric_of(label)[0])
-    found: Row = {"users": files.told_level, "ratio": seen["value"]}
-    for x in "ab":
-        count = files.one(
-            "SELECT sum(committed + rolled_back) FROM tx WHERE valid AND candidate = ? AND users = "
-            "? AND transaction = ?", row[x], files.told_level, row["transaction"],
-        )  # fmt: skip
-        enough = (count or 0) >= least
-        found[f"{x}_s"] = level(files, row[x], files.told_level, label) if enough else None
-    return {**found, **{name: seen[name] for name in ("low", "high", "blocks")}}
+    return {
+        "users": files.told_level, "ratio": seen["value"],
+        **{f"{x}_s": printed(files, row[x], files.told_level, label) for x in "ab"},
+        **{name: seen[name] for name in ("low", "high", "blocks")},
+    }  # fmt: skip
 
 
 def counted(files: Files, row: Row) -> Expected:
@@ -506,7 +377,24 @@ def drive_facts(files: Files, row: Row) -> Expected:
     return next(each for each in of["drives"] if each["role"] == row["role"])
 
 
-Source = Query | Known | Callable[[Files, Row], Expected]
+WINDOWS = (
+    "SELECT w.window_id, w.users, w.block, w.attempt, w.nopm, w.tpm, t.committed + "
+    "t.rolled_back AS done, CASE WHEN done >= 200 THEN t.response_p50_s END AS response_p50_s, "
+    "CASE WHEN done >= 2000 THEN t.response_p95_s END AS response_p95_s, CASE WHEN done >= "
+    "10000 THEN t.response_p99_s END AS response_p99_s, CASE WHEN done >= 10000 THEN "
+    "t.pool_wait_p99_s END AS pool_wait_p99_s, missed_starts, unserved, w.errors, "
+    "w.retries, checkpoints_inside FROM win w LEFT JOIN tx t ON w.window_id = t.window_id "
+    "AND t.transaction = 'all'"
+)
+STEADY = ("range_share", "slope_share", "late_s", "late_share")
+
+
+def _windows(files: Files) -> list[Row]:
+    """What each window did, and how steady it was where that can be told."""
+    unknown = dict.fromkeys(STEADY)
+    known = steady.of_windows(files)
+    return [{**row, **known.get(row["window_id"], unknown)} for row in files.rows(WINDOWS)]
+
 
 TABLES: dict[str, Source] = {
     "summary": summary,
@@ -515,7 +403,10 @@ TABLES: dict[str, Source] = {
     "orders": position,
     "devices": device_of,
     "types": of_type,
+    "search": asked.searched,
+    "thresholds": asked.threshold,
     "work": work.of_level,
+    "stalls": stalls.row,
     "candidates": candidate,
     "findings": finding,
     "identities": identity,
@@ -526,16 +417,7 @@ TABLES: dict[str, Source] = {
     ),
     "limited": lambda files, row: bounds.of_windows(files)[row["window_id"]],
     "facts-drives": drive_facts,
-    "windows": query(
-        "window_id",
-        "SELECT w.window_id, w.users, w.block, w.attempt, w.nopm, w.tpm, t.committed + "
-        "t.rolled_back AS done, CASE WHEN done >= 200 THEN t.response_p50_s END AS response_p50_s, "
-        "CASE WHEN done >= 2000 THEN t.response_p95_s END AS response_p95_s, CASE WHEN done >= "
-        "10000 THEN t.response_p99_s END AS response_p99_s, CASE WHEN done >= 10000 THEN "
-        "t.pool_wait_p99_s END AS pool_wait_p99_s, missed_starts, unserved, w.errors, "
-        "w.retries, checkpoints_inside FROM win w LEFT JOIN tx t ON w.window_id = t.window_id "
-        "AND t.transaction = 'all'",
-    ),
+    "windows": Rows(("window_id",), _windows),
     "driver": query(
         "window_id",
         "SELECT window_id, lateness_p99_s, service_p50_s, driver_cpu_s, driver_run_queue_s, "
@@ -574,8 +456,8 @@ TABLES: dict[str, Source] = {
     ),
     "drives": query(
         "window_id role operation",
-        "SELECT * REPLACE (CASE WHEN answered >= 200 THEN latency_p50_s END AS latency_p50_s, CASE "
-        "WHEN answered >= 10000 THEN latency_p99_s END AS latency_p99_s), late_answers / "
+        "SELECT * REPLACE (CASE WHEN logged >= 200 THEN latency_p50_s END AS latency_p50_s, CASE "
+        "WHEN logged >= 10000 THEN latency_p99_s END AS latency_p99_s), late_answers / "
         "nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
     ),
     "canary": query(

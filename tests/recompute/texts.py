@@ -1,106 +1,63 @@
 """What the numbers of a report's sentences must be: by the words around them.
 
-A rule is a pattern in which each # stands for a number, and what these must be in their order: a
-value, or several of which any may be meant. A number that no rule knows is told as such.
+A number that no rule knows is told as such.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from statistics import fmean
 from typing import Any
 
-from recompute import bounds
+from recompute import asked, bounds, flaws, stalls, studies
 from recompute.files import Files, Row
+from recompute.levels import by_block, level, metric_of, told
 from recompute.printed import NUMBER, shown
-from recompute.tables import (
-    a_first,
-    asked,
-    by_block,
-    compared,
-    invalid,
-    level,
-    limited_most,
-    metric_of,
-    position,
-    shares_of_most,
-    told,
-    within,
-)
-
-Values = Sequence[float | None]
-Expected = Callable[[Files, Row, re.Match[str]], Sequence[Any]]
-"""Of the files, the row in which a text stands, and the match: what each # must be."""
+from recompute.rules import Expected, Match, Rules, fixed, once
+from recompute.studies import ends, limit_s
+from recompute.tables import a_first, compared, limited_most, position, question, shares_of_most
 
 
-def windows(sql: str) -> Callable[[Files, Row], list[Any]]:
-    """A value of each window that the row speaks of; of all where it names none."""
-
-    def values(files: Files, row: Row) -> list[Any]:
-        names = (row.get("window_ids") or row.get("window_id") or "").split(", ")
-        found = files.rows(sql)
-        mine = [each for each in found if each["window_id"] in names] or found
-        return [each["v"] for each in mine]
-
-    return values
-
-
-def of_windows(*queries: str) -> Expected:
-    """One number after the other, each of any of the windows."""
-    asks = [windows(each) for each in queries]
-    return lambda files, row, match: [ask(files, row) for ask in asks]
-
-
-def once(sql: str) -> Expected:
-    """The columns of a query of one row."""
-    return lambda files, row, match: list(files.rows(sql)[0].values())
-
-
-def fixed(*values: float) -> Expected:
-    """What the method says, whatever was measured."""
-    return lambda files, row, match: values
-
-
-def levels(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def levels(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """A level of the run: where the row has one, that."""
     return [[row["users"]] if row.get("users") else files.levels]
 
 
-def claim(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def claim(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The ratio of the second to the first."""
     return [compared(files, row)["value"]]
 
 
-def interval(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def interval(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The ratio with its bounds, and on how many blocks it rests."""
     return [compared(files, row)[each] for each in ("value", "low", "high", "blocks")]
 
 
-def difference(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def difference(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Of the pairs, with its bounds."""
     return [compared(files, row)[each] for each in ("less", "less_low", "less_high")]
 
 
-def _blocks(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _blocks(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [compared(files, row)["blocks"]]
 
 
-def _either(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _either(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The values of the candidates that stand beside them."""
     return [level(files, match[x].rstrip("."), row["users"], row["metric"]) for x in ("x", "y")]
 
 
-def _firsts(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _firsts(files: Files, row: Row, match: Match) -> Sequence[Any]:
     first = a_first(files, row)
     return [sum(first), len(first) - sum(first)]
 
 
-def _later(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _later(files: Files, row: Row, match: Match) -> Sequence[Any]:
     found = position(files, row)
     return [found["value"], 0.95, found["low"], found["high"]]
 
 
-def _too_few(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _too_few(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The values that a percentile needs, and those that a window has."""
     column, kind = metric_of(match["m"])
     share = float(column.removeprefix("response_p").removesuffix("_s"))
@@ -111,7 +68,7 @@ def _too_few(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [100 * 100 / (100 - share), [each["v"] for each in counts]]
 
 
-def _few_there(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _few_there(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The values that a percentile needs, and those that all windows of a candidate have."""
     counts = files.rows(
         "SELECT sum(committed + rolled_back) AS v FROM tx WHERE valid AND transaction = 'all' "
@@ -120,7 +77,7 @@ def _few_there(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [_too_few(files, row, match)[0], [each["v"] for each in counts]]
 
 
-def _assumed(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _assumed(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Of the numbers of a profile, without version and capacity: the assumed ones, and all."""
     drives = [d for each in files.manifest["candidates"] for d in each["drives"]]
     drive = next(each for each in drives if each["profile_name"] == match["c"])
@@ -134,21 +91,33 @@ def _assumed(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [sum(not {*way}.isdisjoint(drive["assumed"]) for way in deciding), len(deciding)]
 
 
-def _limit(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
-    plan = files.manifest["plan"]
-    return [(plan["limit"] or plan["search"])["limit_s"]]
-
-
-def _gone(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _gone(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [len(files.manifest["plan"]["windows"]) - files.one("SELECT count(*) FROM win"),
             len(files.manifest["plan"]["windows"])]  # fmt: skip
 
 
-def _within(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
-    return [within(files, match["c"] if "c" in match.re.groupindex else row["candidate"])[0]]
+def _within(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    return [asked.bracket(files, match["c"]).low]
 
 
-def _most(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _sampled(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    """The ends of the interval of a share of few samples: of a window, or of most of a level."""
+    every = bounds.of_windows(files)
+    named = [every[row["window_id"]]] if row.get("window_id") in every else list(every.values())
+    ends: list[list[Any]] = [[each[k] for each in named for k in each if k.endswith(end)]
+                             for end in ("_low", "_high")]  # fmt: skip
+    for name in files.candidates:
+        for users in files.levels:
+            _, _, mine = limited_most(files, name, users) or (0, [], [])
+            seen = [every[each] for each in mine]
+            samples = sum(each.get("samples", 0) for each in seen)
+            for share in shares_of_most(files, name, users) if samples else ():
+                for end, value in zip(ends, bounds.interval(min(1.0, share), samples), strict=True):
+                    end.append(value)
+    return [0.95, *ends]
+
+
+def _most(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """In how many windows what limited most of them did, and of how many."""
     of = match["c"] or row.get("candidate") or ""
     names = [of] if of in files.candidates else files.candidates
@@ -157,7 +126,7 @@ def _most(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [[each[0] for each in found if each], [len(each[1]) for each in found if each]]
 
 
-def _reached(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _reached(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """How much of a bound was reached: the mean of those windows that had the commonest limit."""
     of = match["c"] if "c" in match.re.groupindex else row.get("candidate")
     users = row.get("users") or files.told_level
@@ -167,7 +136,14 @@ def _reached(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [found]
 
 
-def _caps(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _number_of(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    """How much of a bound was reached by the windows of a level that had it."""
+    _, _, mine = limited_most(files, row["candidate"], row["users"]) or (0, [], [])
+    key = {"connections": "pool", "users": "users"}[match["b"]]
+    return [fmean(bounds.of_windows(files)[each][key] for each in mine) if mine else None]
+
+
+def _caps(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """The part of storage, and what a storage without any time would give; both rounded up."""
     shares = []
     for name in files.candidates:
@@ -178,12 +154,12 @@ def _caps(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
     return [_per_cent_up(shares), [*_per_cent_up(times), *(-(-x * 10 // 1) / 10 for x in times)]]
 
 
-def _alone(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _alone(files: Files, row: Row, match: Match) -> Sequence[Any]:
     windows = by_block(files, match["c"], row["users"], "NOPM")
     return [level(files, match["c"], row["users"], "NOPM"), len(windows)]
 
 
-def _damaged(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _damaged(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Files are named in the table of what is missing, beside figures and windows."""
     what = [each["what"] for each in told(files, "missing")]
     return [sum(not each.startswith(("figure: ", "window ")) for each in what)]
@@ -193,13 +169,13 @@ def _ids(row: Row) -> int:
     return len(row["window_ids"].split(", "))
 
 
-def _invalid(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _invalid(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Windows that are invalid by themselves, all, and those that only stand beside such a one."""
-    own, any_of = invalid(files)
+    own, any_of = asked.invalid(files)
     return [len(own), files.one("SELECT count(*) FROM win"), len(any_of - own)]
 
 
-def _growth(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _growth(files: Files, row: Row, match: Match) -> Sequence[Any]:
     low, high = (
         level(files, match["c"], u, "NOPM") for u in (min(files.levels), max(files.levels))
     )
@@ -209,7 +185,7 @@ def _growth(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
 def _seen(name: str) -> Expected:
     """What limited: of any window that the row speaks of."""
 
-    def values(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+    def values(files: Files, row: Row, match: Match) -> Sequence[Any]:
         found = bounds.of_windows(files)
         names = [row["window_id"]] if row.get("window_id") else list(found)
         return [[found[each].get(name) for each in names]]
@@ -218,8 +194,9 @@ def _seen(name: str) -> Expected:
 
 
 def _per_cent_up(values: Iterable[float | None]) -> list[float]:
-    """Rounded up, as what nothing was more than is said."""
-    return [-(-(each * 100 - 1e-9) // 1) / 100 for each in values if each is not None]
+    """Rounded up, as what nothing was more than is said; below one per cent by its tenths."""
+    known = [(each, 1000 if each < 0.01 else 100) for each in values if each is not None]
+    return [-(-(each * by - 1e-9) // 1) / by for each, by in known]
 
 
 def _at_most(name: str) -> Expected:
@@ -227,26 +204,12 @@ def _at_most(name: str) -> Expected:
     return lambda files, row, match: [_per_cent_up(plain(files, row, match)[0])]
 
 
-def _room(files: Files, row: Row, match: re.Match[str]) -> Sequence[Any]:
+def _room(files: Files, row: Row, match: Match) -> Sequence[Any]:
     facts = files.manifest["calibration"]
-    share = files.one("SELECT max(rate / driver_rate_per_s_max) FROM win")
-    return [[*_per_cent_up([share]), share], facts["rate_per_s_max"], facts["connections"]]
-
-
-ASKED = "(transactions + coalesce(unserved, 0)) / measured_s / driver_rate_per_s_max"
-AROUND = "SELECT window_id, {} AS v FROM surroundings"
-OF_WIN = "SELECT window_id, {} AS v FROM win"
-DRIVE = "SELECT window_id, {} AS v FROM drives WHERE operation = '{}'"
-CANARY = (
-    "SELECT w.window_id, abs(c.{0} / (SELECT median({0}) FROM canary) - 1) AS v FROM canary c "
-    "JOIN win w ON w.users = c.users AND w.block = c.block AND w.attempt = c.attempt"
-)
-
-
-def _of_drive(operation: str) -> Expected:
-    """What requests took on the block device, and what the profile gave them."""
-    asked_s = "device_mean_s - added_mean_s"
-    return of_windows(*(DRIVE.format(each, operation) for each in ("device_mean_s", asked_s)))
+    shares = [files.one(f"SELECT max({each}) FROM win") for each in (
+        flaws.ASKED, "users / driver_users_max")]  # fmt: skip
+    told = [[*_per_cent_up([each]), each] for each in shares if each is not None]
+    return [*told, facts["rate_per_s_max"], facts["connections"], facts["users_max"]]
 
 
 LEDGER = (
@@ -254,13 +217,15 @@ LEDGER = (
     "{} FROM ledger"
 )
 
-RULES: list[tuple[str, Expected]] = [
+RULES: Rules = [
+    *studies.RULES, *flaws.RULES,
     (r"[Aa]t # users?\b", levels),
     (r"(?:no window|it has no window) at #", levels),
     (r"^# users?:", levels),
     (r"[Ff]rom # to # users?", lambda f, r, m: [min(f.levels), max(f.levels)]),
-    (r"(?<! )(?:^|and | of |, )(?P<c>[\w.-]+) (?:grew|fell) to # times", _growth),
+    (r"(?P<c>[\w.-]+) (?:grew|fell) to # times", _growth),
     (r"# times as (?:many|long|much)", claim),
+    (r"# times (?:fewer|shorter|less)\b", lambda f, r, m: [1 / v for v in claim(f, r, m) if v]),
     (r"(?:was|came to) # on (?P<x>[\w.-]+) and # on (?P<y>[\w.-]+)", _either),
     (r"of (?P<x>[\w.-]+) and (?P<y>[\w.-]+) were # and #", _either),
     (r"a mean difference within blocks of [+−]#(?: \([+−]# to [+−]#\))?", difference),
@@ -272,15 +237,20 @@ RULES: list[tuple[str, Expected]] = [
     (r"came first in # of # valid blocks", lambda f, r, m: [_firsts(f, r, m)[0],
                                                             _blocks(f, r, m)[0]]),
     (r"to \(#(?=[,)])", fixed(0.95)), (r"conservative from # blocks on", fixed(4)),
-    (r"that takes # blocks of each order", fixed(2)),
+    (r"that takes # blocks of each order", fixed(2)), (r"interval holds (?:both )?#", fixed(1)),
     (r"was # times the earlier one \(# interval # to #\)", _later),
     (r"\(#(?= interval)", fixed(0.95)),
     (r"# blocks?, at least # are needed", lambda f, r, m: [_blocks(f, r, m)[0], 4]),
     (r"of # blocks no verdict is looked for, at least # are needed",
-     lambda f, r, m: [_blocks(f, asked(f), m)[0], 4]),
+     lambda f, r, m: [_blocks(f, question(f), m)[0], 4]),
     (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in a window, and one has #", _too_few),
     (r"(?P<m>p[\d.]+) \(needs # values, and there are #\)", _few_there),
-    (r"fewer than # answers", fixed(10_000)),
+    (r"fewer than # answers", fixed(10_000)), (r"fewer than # values lie", fixed(100)),
+    (r"window of block #(?:, the median of #)?", once(
+        "SELECT list(block), [count(DISTINCT block), max(block)] FROM win")),
+    (r"there (?:is|are) # baseline checks? with numbers, at least # are needed",
+     once("SELECT count(*), 4 FROM canary")),
+    (r"no window is valid \(# by", lambda f, r, m: [len(asked.invalid(f)[0])]),
     (r"(?:rates, |, | and )# of # of (?P<c>[\w-]+)(?=[^.]* assumed)", _assumed),
     (r"(?:the|this) #(?:th|rd|st) percentile", fixed()),
     (r"# of # windows? (?:is|are) invalid(?:, # more belong)?", _invalid),
@@ -294,12 +264,12 @@ RULES: list[tuple[str, Expected]] = [
     (r"Of # orders and # payments that the ledgers hold", once(LEDGER.format(""))),
     (r"missing; # (?:was|were) in doubt, # of them found",
      once("SELECT sum(in_doubt), sum(in_doubt_found) FROM ledger")),
-    (r"used at most # of the rate .*\(# transactions a second over # connections", _room),
-    (r"asked for # of the rate that .*\(# transactions a second over # connections?\)", _room),
+    (r"(?:used at most|asked for) # of the rate (?:and # of the users )?that .*\(# transactions a "
+     r"second over # connections?(?:, (?:at least )?# users who pause)?\)", _room),
     (r"more than half of it in # of # windows",
-     once(f"SELECT count(*) FILTER ({ASKED} > 0.5), count(*) FROM win")),
-    (r"# restores gave files identical", once("SELECT count(*) FROM restores")),
-    (r"In # of # windows something else ran",
+     once(f"SELECT count(*) FILTER ({flaws.ASKED} > 0.5), count(*) FROM win")),
+    (r"# restores? gave files identical", once("SELECT count(*) FROM restores")),
+    (r"In # of # windows other programs ran",
      lambda f, r, m: [f.one("SELECT sum(len(string_split(window_ids, ', '))) FROM (SELECT DISTINCT "
                             "window_ids FROM read_parquet(?) WHERE sentence LIKE 'Something else "
                             "ran%')", str(f.root / "report/tables/reasons.parquet")),
@@ -309,35 +279,12 @@ RULES: list[tuple[str, Expected]] = [
     (r"In # windows? the memory limit was not enforced",
      once("SELECT count(*) FROM win WHERE NOT memory_limit_enforced")),
     (r"# of # (?:planned|wanted) windows? (?:is|are|was|were) not", _gone),
-    (r"Unexpected errors: #", of_windows(OF_WIN.format("errors"))),
-    (r"asked for # of the # transactions a second",
-     of_windows(OF_WIN.format(ASKED), OF_WIN.format("driver_rate_per_s_max"))),
-    (r"other programs used # of # CPUs",
-     of_windows(AROUND.format("others_cpu_s / span_s"), AROUND.format("cpus"))),
-    (r"other programs moved up to # of # on the",
-     of_windows(AROUND.format("others_here_bytes"), AROUND.format("disks_bytes"))),
-    (r"begins one after # or # of log",
-     of_windows(AROUND.format("checkpoint_after_s"), AROUND.format("checkpoint_after_bytes"))),
-    (r"and it wrote # in #", of_windows(AROUND.format("log_bytes"), OF_WIN.format("measured_s"))),
-    (r"# for reads \(asked: #\)", _of_drive("read")),
-    (r"# for writes \(asked: #\)", _of_drive("write")),
-    (r"# for flushes \(asked: #\)", _of_drive("flush")),
-    (r"late with # of its answers, all of them by # on average",
-     of_windows(DRIVE.format("late_answers / answered", "all"),
-                DRIVE.format("late_mean_s", "all"))),
-    (r"one CPU did # (?:more|less)", of_windows(CANARY.format("one_rounds_per_s"))),
-    (r"all CPUs did # (?:more|less)", of_windows(CANARY.format("all_rounds_per_s"))),
-    (r"reads took # (?:longer|less)", of_windows(CANARY.format("read_p50_s"))),
-    (r"99th percentile #, allowed #",
-     of_windows(OF_WIN.format("lateness_p99_s"),
-                OF_WIN.format("greatest(0.001, 0.05 * service_p50_s)"))),
-    (r"Autovacuum ran # times", of_windows(OF_WIN.format("autovacuum_runs"))),
-    (r"on that of|# were read or written", of_windows(AROUND.format("idle_bytes"))),
     (r"(?P<c>\S+) completed # new orders per minute in (?:one window|# windows)", _alone),
     (r"Its p95 response time was #", lambda f, r, m: [level(f, r["a"], r["users"], "p95")]),
     (r"# files? of the results (?:is|are) missing or damaged", _damaged),
-    (r"limited (?P<c>\S+) \((?:busy |it was |waits for them took )?#(?: of|,|\))", _reached),
+    (r"limited (?P<c>\S+) \((?:busy |it was |waits for \w+ took )?#(?: of|,|\))", _reached),
     (r"(?:limited|and|,) (?P<c>\S+) \((?:[a-z' ]* )?# (?:of|in) ", _reached),
+    (r"^the number of (?P<b>connections|users) \(#", _number_of),
     (r"^the [^(]* \(#\)", _reached),
     (r"After conflicts # attempts were repeated, # for each # transactions",
      once("SELECT sum(retries), 1000 * sum(retries) / sum(transactions), 1000 FROM win")),
@@ -351,12 +298,17 @@ RULES: list[tuple[str, Expected]] = [
     (r"server's CPUs? (?:was|were) busy #", _seen("server-cpu")),
     (r"host's CPUs were busy [^,;]*, up to # with other", _at_most("host-others")),
     (r"server's CPUs? (?:was|were) busy [^,;]*, up to # with other", _at_most("server-others")),
-    (r"# looks? at sessions", _seen("looks")),
+    (r"# wait samples are", _seen("looks")),
     (r"driver was asked for # of what", _seen("driver")),
     (r"waits for storage of any kind took at most #", _at_most("storage_share")),
+    (r"\(#: # to #\)", _sampled),
+    (r"all users of (?P<c>[\w.-]+) stood still in # seconds? of #, # of their time",
+     lambda f, r, m: stalls.said(f, m["c"])),
+    *((rf"{words} #", lambda f, r, m: [stalls.shares(f)]) for words, _ in stalls.ORDER),
     (r"waits for the commit log took #", _seen("log")),
     (r"waits for data files took #", _seen("data")),
     (r"waits for locks took #", _seen("locks")),
+    (r"waits for a connection took #", _seen("pool")),
     (r"reads of the device took # of", _seen("reads")),
     (r"\w+ was in use # of the time", _seen("used")),
     (r"reached # of its profile's", _seen("device-rate")),
@@ -369,15 +321,22 @@ RULES: list[tuple[str, Expected]] = [
     (r"; # users did # times as much",
      lambda f, r, m: [[*f.levels], *_seen("growth")(f, r, m)]),
     (r"(?:(?P<c>\S+) \((?:[^()]*, )?)?in # of # windows?", _most),
-    (r"^at least #$|^not #$", lambda f, r, m: [within(f, r["candidate"])]),
+    (r"^(?:at least )?#(?:, not #)?$", ends("low", "high")), (r"^not #$", ends("high")),
     (r"at least # on (?P<c>[\w.-]+)", _within),
-    (r"within #", _limit), (r"≤ #", _limit),
+    (r"equivalent within #", lambda f, r, m: [
+        (f.manifest["plan"]["question"] or {}).get("margin_share") or 0.02]),
+    (r"within #", limit_s), (r"≤ #", limit_s),
     (r"shorter than # s?", fixed(15)), (r"shorter than #$", fixed(15)),
     (r"^# [A-Z]{3}$", lambda f, r, m: [
         [(each["cost"] or {}).get("amount") for each in f.manifest["candidates"]]]),
     (r"seed #", lambda f, r, m: [f.manifest["seed"]]),
     (r"# ramp-up, # measured",
      lambda f, r, m: [f.manifest["load"][each] for each in ("ramp_up_s", "duration_s")]),
+    (r"think #", lambda f, r, m: [f.manifest["load"]["think_s"]]),
+    (r"over # connections? ·|over # connections?,", lambda f, r, m: [
+        f.manifest["load"]["connections"]]),
+    (r"· # to # blocks a level", once(
+        "SELECT min(n), max(n) FROM (SELECT count(DISTINCT block) AS n FROM win GROUP BY users)")),
     (r"· # blocks?\b", once("SELECT count(DISTINCT block) FROM win")),
     (r"memory limit #", lambda f, r, m: [f.manifest["memory"]["limit_bytes"]]),
     (r"server on # of # CPUs", lambda f, r, m: [

@@ -10,17 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recompute import facts, markdown, stored, texts
+from recompute import between, facts, markdown, stored, texts
 from recompute.figures import source_of, title, title_pool
 from recompute.files import Files, Row
-from recompute.printed import shown
-from recompute.tables import TABLES, Expected, Known, Query, Source, asked
+from recompute.printed import is_at, shown
+from recompute.tables import TABLES, Expected, Rows, Source, question
 
 NEAR = 1e-6
 """A share by which two sums of the same numbers may differ; percentiles are equal."""
 
-
-OF_TABLES = {**TABLES, "titles": title}
 
 _UNIT = r"(µs|ms|s|%|[KMGT]?i?B)"
 RANGE = re.compile(rf"(\d[\d,.]*)(?: {_UNIT})? to (\d[\d,.]*) {_UNIT}(?!\w)")
@@ -101,9 +99,9 @@ def _high(match: re.Match[str]) -> str:
     return f"{match[3]} {match[4]}"
 
 
-def recompute(root: Path) -> Outcome:
-    """Every number of the report in `root`."""
-    files = Files(root)
+def recompute(root: Path, others: Sequence[Path] = ()) -> Outcome:
+    """Every number of the report in `root`, which holds the run against these others."""
+    files = Files(root, others)
     report = json.loads((root / "report.json").read_text())
     text = (root / "report.md").read_text()
     return of_tables(files) + of_json(files, report) + of_markdown(files, text)
@@ -117,51 +115,101 @@ def of_tables(files: Files) -> Outcome:
     for folder in ("tables", "figures"):
         for path in sorted((files.root / "report" / folder).glob("*.csv")):
             name = path.stem
-            source = OF_TABLES.get(name) if folder == "tables" else source_of(name)
             found = files.rows(f"SELECT * FROM read_parquet('{path.with_suffix('.parquet')}')")
-            Table(files, name, source).walk(outcome, f"{folder}/{name}.parquet", found)
+            place = f"{folder}/{name}.parquet"
+            Table(files, name, _source(name, folder)).walk(outcome, place, found)
             _csv(outcome, path, found)
     return outcome
 
 
+def _source(name: str, folder: str = "tables") -> Source | None:
+    of_tables = {**TABLES, "titles": title}.get(name)
+    return of_tables if folder == "tables" and of_tables else source_of(name)
+
+
 def of_json(files: Files, report: Row) -> Outcome:
-    """Those of the answer as JSON."""
+    """Those of the answer as JSON, or of some of its keys."""
     outcome = Outcome()
-    for key, found in report.items():
-        if isinstance(found, list) and found and isinstance(found[0], dict):
-            name = {"candidates_at_level": "candidates"}.get(key, key)
-            Table(files, name, TABLES.get(name)).check(outcome, f"report.json:{key}", found)
     # The first sentence tells of the question's metric, another of the other one.
-    first = dict(asked(files))
+    first = dict(question(files))
     other = {**first, "metric": "p95" if first["metric"] in ("NOPM", "TPM") else "NOPM"}
     rows = {"headline": first, "detail": first, "findings": other}
-    for name, said in report["answer"].items():
-        for text in [said] if isinstance(said, str) else said:
-            outcome.say(files, f"report.json:{name}", text, rows.get(name, {}))
-    for name in ("question", "label", "footer", "provenance"):
-        outcome.say(files, f"report.json:{name}", report[name] or "", {})
-    for name in ("seed", "started_at_s"):
-        outcome.compare(f"report.json:{name}", report[name], files.manifest[name])
-    for name in ("stithy_version", "comparability_key"):
-        outcome.checked["report.json"] += 1
-        if report[name] != files.manifest[name]:
-            outcome.disagreements.append(f"report.json:{name}: {report[name]}")
+    for key, found in report.items():
+        place = f"report.json:{key}"
+        if key == "runs":
+            for number, each in enumerate(found, start=1):
+                name = f"runs-{number}"
+                Table(files, name, _source(name)).check(outcome, place, each["rows"])
+                for fact in (*each["ignored"], *each["told"]):
+                    said = f"{fact['name']}: {fact['base']} and {fact['other']}"
+                    outcome.say(files, place, said, {}, facts.of_runs(files, said))
+        elif key == "answer":
+            for name, said in found.items():
+                for text in [said] if isinstance(said, str) else said:
+                    outcome.say(files, f"{place}.{name}", text, rows.get(name, {}))
+        elif key in ("seed", "started_at_s"):
+            outcome.compare(place, found, files.manifest[key])
+        elif key in ("stithy_version", "comparability_key"):
+            outcome.checked["report.json"] += 1
+            if found != files.manifest[key]:
+                outcome.disagreements.append(f"{place}: {found}")
+        elif isinstance(found, str):
+            outcome.say(files, place, found, {})
+        elif isinstance(found, list) and found and isinstance(found[0], dict):
+            name = {"candidates_at_level": "candidates"}.get(key, key)
+            Table(files, name, _source(name)).check(outcome, place, found)
     return outcome
 
 
 def of_markdown(files: Files, text: str) -> Outcome:
-    """Those of the report in Markdown."""
+    """Those of the report in Markdown, or of some of its paragraphs and tables."""
     outcome = Outcome()
 
     def say(place: str, line: str, row: Row) -> None:
-        outcome.say(files, f"report.md:{place}", line, row)
+        differs = line.startswith(("Ignored on request", "Differs, which"))
+        pool = facts.of_runs(files, line) if differs else ()
+        outcome.say(files, f"report.md:{place}", line, row, pool)
 
     def compare(place: str, cell: str, expected: Any) -> None:
         outcome.checked["report.md"] += 1
-        if not all(one.is_of(expected) for one in shown(cell)) or not any(shown(cell)):
+        values = expected if isinstance(expected, list) else [expected]
+        known = [any(is_at(cell, one, value) for value in values) for one in shown(cell)]
+        if not known or not all(known):
             outcome.disagreements.append(f"report.md:{place}: {cell}, the files give {expected}")
 
     markdown.walk(files, text, say, compare)
+    return outcome
+
+
+def of_comparison(files: Files, document: Row, text: str) -> Outcome:
+    """Those of `stithy compare` with the run after an earlier one: its JSON, and its lines."""
+    outcome, [pair] = Outcome(), document["comparisons"]
+    [base] = files.others
+    rows = between.changes(base, files, tuple(dict.fromkeys(e["metric"] for e in pair["rows"])))
+    for row, found in zip(rows, pair["rows"], strict=True):
+        change = {**found["change"], "windows_base": found["change"]["base"],
+                  "windows_other": found["change"]["other"], "base": found["value_base"],
+                  "other": found["value_other"], "users": found["users"]}  # fmt: skip
+        for name in row.keys() - {"metric", "candidate"}:
+            if not (row[name] is change[name] is None):
+                outcome.compare(f"compare:{row['metric']}:{name}", change[name], row[name])
+    for line in pair["machine"]:
+        outcome.say(files, "compare:machine", line, {})
+    lines = [re.split(r"\s{2,}", each.strip()) for each in text.splitlines()]
+    for row, cells in zip(rows, [each for each in lines if len(each) == 8][1:], strict=True):
+        apart = between.is_apart(row)
+        expected: list[list[float | None]] = [
+            [row["users"]], [row["base"]], [row["other"]],
+            [row["ratio"] - 1, row["ratio"]] if apart else [],
+            [x for end in (row["low"], row["high"]) if end for x in (end - 1, end)],
+            [row["windows_base"], row["windows_other"]],
+        ]  # fmt: skip
+        for cell, values in zip(cells[2:], expected, strict=True):
+            outcome.checked["compare"] += 1
+            numbers = shown("" if cell.startswith("none: ") else cell)
+            known = [any(one.is_of(value) for value in values) for one in numbers]
+            if not all(known) or bool(known) != bool(values):
+                outcome.disagreements.append(f"compare: {cell}, the files give {values}")
     return outcome
 
 
@@ -194,11 +242,9 @@ class Table:
         """Ask the files for all rows at once, where a query gives them."""
         self.files, self.name, self.source = files, name, source
         self.all: dict[tuple[Any, ...], Row] = {}
-        self.known: dict[str, Expected] = {}
-        if isinstance(source, Query | Known):
-            rows = source.rows if isinstance(source, Known) else files.rows(source.sql)
-            for row in rows:
-                self._add(self._key(row), row)
+        self.known: dict[str, Expected | None] = {}
+        for row in source.of(files) if isinstance(source, Rows) else ():
+            self._add(self._key(row), row)
 
     def _add(self, key: tuple[Any, ...], row: Row) -> None:
         """Of a block that was measured again there are two, of which either may be meant."""
@@ -220,7 +266,7 @@ class Table:
                 outcome.disagreements.append(f"{place}:{number}: the files have no such row: {row}")
                 continue
             for name, value in row.items():
-                if isinstance(value, str):
+                if isinstance(value, str) and name != "unit":
                     self._say(outcome, f"{place}:{number}:{name}", name, value, row)
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
@@ -239,23 +285,29 @@ class Table:
                     outcome.disagreements.append(f"{place}:{number}:{name}: {value} is missing")
 
     def _say(self, outcome: Outcome, place: str, name: str, text: str, row: Row) -> None:
-        pool: Sequence[float] = ()
+        pool: Sequence[Any] = ()
         row = {**row, "candidate": name[3:]} if name.startswith("by:") else row
         if self.name.startswith("facts-") or self.name in ("compared", "set-up"):
             pool = facts.pool(self.files, row)
-        elif self.name == "titles" and name == "title":
+        elif self.name == "titles" and name == "title" and not row["figure"].startswith("runs-"):
             pool = title_pool(self.files, row)
+        elif name in ("told_base", "told_other"):
+            pool = [(self._expected(row) or {}).get(name.removeprefix("told_"))]
+        elif self.name == "thresholds":
+            found = self._expected(row) or {}
+            pool = {"left_shown": [found["left"]], "right_shown": [found["right"]],
+                    "threshold": found["constants"]}.get(name, self.files.levels)  # fmt: skip
         outcome.say(self.files, place, text, row, pool)
 
     def walk(self, outcome: Outcome, place: str, found: list[Row]) -> None:
         """All its numbers, and that it has all rows that the files give."""
         self.check(outcome, place, found)
-        if isinstance(self.source, Query | Known):
+        if isinstance(self.source, Rows):
             for key in self.all.keys() - {self._key(row) for row in found}:
                 outcome.disagreements.append(f"{place}: the row {key} is missing")
 
     def _expected(self, row: Row) -> Expected | None:
-        if isinstance(self.source, Query | Known):
+        if isinstance(self.source, Rows):
             return self.all.get(self._key(row))
         if self.source is None:
             return None
@@ -265,5 +317,5 @@ class Table:
         return self.known[key]
 
     def _key(self, row: Row) -> tuple[Any, ...]:
-        assert isinstance(self.source, Query | Known)
+        assert isinstance(self.source, Rows)
         return tuple(row[name] for name in self.source.keys)

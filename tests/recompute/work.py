@@ -7,7 +7,8 @@ from recompute.files import Files, Row
 
 def of_level(files: Files, row: Row) -> Row:
     """Log, reads, CPU time and buffer hits of a candidate's transactions at a level."""
-    return _work(files).get((row["candidate"], row["users"]), {"windows": 0})
+    nothing = {"windows": 0, "users": row["users"] if row["users"] in files.levels else None}
+    return _work(files).get((row["candidate"], row["users"]), nothing)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Counters of an emulated drive, as its program tells them."""
 
-from stithy.wire.drive.facts import DriveCounters, OperationCounters
+from stithy.wire.drive.messages import DriveCounters, OperationCounters
 from stithy.wire.messages import Percentiles
 
 OPERATIONS = ("read", "write", "flush", "discard")

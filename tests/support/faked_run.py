@@ -1,6 +1,6 @@
 """A run of a small study in this process, with a fake engine and a fake hammer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,12 +10,11 @@ from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
 from stithy.hosts.runner import LocalRunner
 from stithy.registry import plugins
-from stithy.run.before.equip import Tools
 from stithy.run.context import Context
-from stithy.run.deciding.deciding import Judge
-from stithy.run.deciding.further import Adviser
+from stithy.run.deciding import Deciders, Judge, Scheduler
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
+from stithy.run.preparation.equip import Tools
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.start import start_run
 from stithy.run.stop import Stop
@@ -49,7 +48,7 @@ class FakedRun:
     events: list[Event] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
     on_event: Callable[[Event], None] = lambda event: None
-    advisers: tuple[Adviser, ...] = ()
+    schedulers: Sequence[Scheduler] = ()
 
     @property
     def out(self) -> Path:
@@ -68,6 +67,11 @@ class FakedRun:
         return start_run(study, self.out, self.stop, self._hear, self.tools, null=null)
 
     @property
+    def deciders(self) -> Deciders:
+        """Who decides what is measured."""
+        return Deciders(self.judge, self.schedulers)
+
+    @property
     def tools(self) -> Tools:
         """The fakes, where a run finds its tools."""
         return Tools(
@@ -82,15 +86,21 @@ class FakedRun:
 
     def run(self) -> Outcome:
         """The whole run."""
-        return execute(self.start(), judge=self.judge, advisers=self.advisers)
+        return execute(self.start(), self.deciders)
 
     def resume(self, *, force: bool = False, judge: Judge | None = None) -> Outcome:
         """The rest of a run that was cut off."""
+        deciders = Deciders(judge or self.judge, self.schedulers)
         resumed = resumed_run(
-            self.out, self.stop, self._hear, force=force, tools=self.tools, advisers=self.advisers
+            self.out,
+            self.stop,
+            self._hear,
+            force=force,
+            tools=self.tools,
+            deciders=deciders,
         )
         with resumed as context:
-            return execute(context, judge=judge or self.judge, advisers=self.advisers)
+            return execute(context, deciders)
 
     def _hear(self, event: Event) -> None:
         self.events.append(event)

@@ -3,7 +3,7 @@
 A program of its own: it forks, and so must have no threads when it does. The books are read by a
 clock, because each line of them is stamped. Prints what a kill left, as JSON: one entry a kill.
 
-Usage: killed_run.py DIRECTORY
+Usage: killed_run.py DIRECTORY STEP: 1 for every line, 3 for every third
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from fakes.clock import FakeClock
-from stithy.run.undoing.clean import clean
+from stithy.run.cleanup.handlers import clean
 from support.faked_run import FakedRun, load_plugins
 from support.running import left_by
 
@@ -44,11 +44,11 @@ def killed_at(root: Path, fatal: int) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
-def main(directory: Path) -> None:
+def main(directory: Path, step: int) -> None:
     """Kill earlier and later until a run comes to its end."""
     load_plugins()
     found = []
-    for fatal in range(1, 1000):
+    for fatal in range(1, 1000, step):
         root = directory / str(fatal)
         root.mkdir()
         os.environ["STITHY_STATE"] = str(root / "state")
@@ -65,4 +65,4 @@ def main(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -3,13 +3,22 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from support.browser import Look, Tab
 
-LOOKS = {
-    f"{width}-{'dark' if dark else 'light'}": Look(width=width, dark=dark)
+USUAL = {(390, True), (1280, False)}
+"""The widths and themes that each run of the tests looks at; the others are `long`."""
+
+LOOKS = [
+    pytest.param(
+        Look(width=width, dark=dark),
+        id=f"{width}-{'dark' if dark else 'light'}",
+        marks=() if (width, dark) in USUAL else pytest.mark.long,
+    )
     for width in (390, 1280, 1920)
     for dark in (False, True)
-}
+]
 
 
 def enliven(page: Tab, which: str = "figure.figure") -> None:

@@ -1,5 +1,7 @@
 """The measurement of a simulated drive, over the whole matrix and in no time."""
 
+from functools import cache
+
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive
 from stithy.drives.measure.fio import Fio, Place
@@ -8,6 +10,7 @@ from stithy.drives.measure.measuring import Plan, Watch, measure
 from stithy.drives.measure.points import Schedule, matrix
 
 
+@cache
 def measured(
     drive: SimulatedDrive, *, writing: bool = True, write_cache: str | None = None
 ) -> Measurement:

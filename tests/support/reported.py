@@ -5,14 +5,22 @@ from pathlib import Path
 
 import polars as pl
 
+from stithy.report.between import pairs
 from stithy.report.context import context_of
 from stithy.report.write import USUAL, write_report_of
 from stithy.results.read import Run, read_run
 
 
-def write_report(root: Path, formats: Iterable[str] = USUAL) -> tuple[Path, ...]:
-    """Write the report of the run in `root`, as `stithy report` does; returns its files."""
-    return write_report_of(context_of(read_run(root)), formats)
+def write_report(
+    root: Path, formats: Iterable[str] = USUAL, earlier: Iterable[Path] = ()
+) -> tuple[Path, ...]:
+    """Write the report of the run in `root`, as `stithy report` does; returns its files.
+
+    `earlier`: the runs that it is held against, as with `--compare`.
+    """
+    run, *others = (context_of(read_run(each)) for each in (root, *earlier))
+    held = pairs(run, others, earlier=True) if others else ()
+    return write_report_of(run, formats, held)
 
 
 def frames(run: Run) -> Mapping[str, pl.DataFrame]:

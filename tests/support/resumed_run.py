@@ -21,7 +21,7 @@ from typing import Any
 
 from fakes.clock import FakeClock
 from stithy.results.layout import RunDirectory
-from stithy.run.deciding.deciding import Standing
+from stithy.run.deciding import Status
 from stithy.run.journal import Entry, read_journal
 from support.faked_run import FakedRun, load_plugins
 from support.killed_run import DeadlyClock
@@ -61,13 +61,13 @@ class Resumed:
 def faked(root: Path, clock: FakeClock) -> FakedRun:
     """The run in `root`: two candidates at two levels, decided early, and two windows more."""
     return FakedRun(root, clock=clock, users=(1, 2), load=LOAD, primary=PRIMARY,
-                    judge=decided_after_a_block, advisers=(two_more,))  # fmt: skip
+                    judge=decided_after_a_block, schedulers=(two_more,))  # fmt: skip
 
 
-def decided_after_a_block(directory: RunDirectory) -> Standing:
+def decided_after_a_block(directory: RunDirectory) -> Status:
     """The question is decided by what there is: the other blocks are left out."""
     blocks = len(list(directory.windows.glob("w-*-u2-b*/window.parquet"))) // 2
-    return Standing(decided=blocks > 0, blocks=blocks, text="a judge of tests has decided")
+    return Status(decided=blocks > 0, blocks=blocks, text="a judge of tests has decided")
 
 
 class CountingClock(FakeClock):

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.database.engines.postgresql.shared_memory import is_gone
+from stithy.database.engines.postgresql.server import is_gone
 from stithy.drives.filesystems import is_mounted
 from stithy.drives.places import ENTRY
 from stithy.hosts.processes import pids_inside, pids_of_run
@@ -183,7 +183,7 @@ def left_by(out: Path) -> list[str]:
     """Everything that a run made, by its own journal, and that is still there."""
     [first] = entries(out, "run-started")
     left = [f"process {pid}" for pid in pids_of_run(first.facts["run_id"])]
-    for entry in entries(out, "making"):
+    for entry in entries(out, "creating"):
         kind, facts = entry.facts["kind"], entry.facts["facts"]
         if is_there(kind, facts):
             left.append(f"{kind} {facts}")

@@ -38,7 +38,7 @@ def _row(window_id: str, operation: str, answered: int, late_share: float) -> Ro
     merged = operation == "all"
     return {
         "window_id": window_id, "role": "data", "operation": operation, "answered": answered,
-        "moved_bytes": answered * 4096, "errors": 0,
+        "moved_bytes": answered * 4096, "errors": 0, "logged": answered,
         **{f"latency_{name}_s": middle * factor for name, factor in factors.items()},
         "late_answers": round(answered * late_share) if merged else None,
         "late_mean_s": 18e-6 if merged else None,

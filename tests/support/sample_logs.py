@@ -20,12 +20,13 @@ QUANTILES = {
 
 
 def write_logs(stem: Path, seconds: Sequence[Row], times: Sequence[Row], seed: str) -> None:
-    """`<stem>.response.hlog` and `.service.hlog`, a line a second and transaction type.
+    """`<stem>.response.hlog` and so on, a line a second and transaction type.
 
     `times`: the rows of `transactions`, whose percentiles the values follow.
     """
     answered = _answered(seconds, times)
-    for what in ("response", "service"):
+    pooled = ("pool-wait",) if times[0]["pool_wait_mean_s"] is not None else ()
+    for what in ("response", "service", *pooled):
         draw = random.Random(f"{seed}/{what}")
         curves = {row["transaction"]: _curve(row, what) for row in times}
         lines = []
@@ -55,7 +56,8 @@ def _answered(seconds: Sequence[Row], times: Sequence[Row]) -> dict[tuple[str, i
 
 def _curve(row: Row, what: str) -> list[tuple[float, float]]:
     """Shares and the logarithm of their value, microseconds."""
-    return [(share, math.log(row[f"{what}_{key}"] * 1e6)) for share, key in QUANTILES.items()]
+    return [(share, math.log(row[f"{what.replace('-', '_')}_{key}"] * 1e6))
+            for share, key in QUANTILES.items()]  # fmt: skip
 
 
 def _histogram(count: int, curve: list[tuple[float, float]], draw: random.Random) -> str:

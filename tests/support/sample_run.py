@@ -4,16 +4,23 @@ Two candidates by default: the first behaves like a disk that saturates, the sec
 Every number follows from the arguments, so two calls with equal arguments write equal tables.
 """
 
+import hashlib
 import json
 import math
+import os
 import random
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
+
+import polars as pl
 
 from stithy.registry import plugins
 from stithy.results import tables
+from stithy.results.comparability import comparability, comparability_key
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import (
     CalibrationFacts,
@@ -31,12 +38,10 @@ from stithy.results.manifest import (
     SearchFacts,
     SessionFacts,
     WorkloadFacts,
-    comparability,
-    comparability_key,
     sha256_of,
 )
 from stithy.results.read import WINDOW_TABLES
-from stithy.results.write import write_json, write_table
+from stithy.results.write import write_frame, write_json, write_table
 from stithy.thresholds import Threshold
 from support.sample_drives import drive_rows, sample_drive
 from support.sample_ledger import finding_rows, ledger_rows
@@ -64,6 +69,15 @@ CURVES = ("block", "cgroup", "cpu", "database", "pressure")
 """The collectors whose samples are made up with care; the others have a value each."""
 
 Row = dict[str, Any]
+
+_PREFIX = "stithy-made-runs-"
+_MADE = TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
+"""Made-up runs by a digest of their shape; removed when the program ends."""
+
+for _left in Path(gettempdir()).glob(f"{_PREFIX}*-*"):
+    # Of a program that was killed before it could remove them.
+    if not Path("/proc", _left.name.split("-")[3]).exists():
+        shutil.rmtree(_left, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -104,6 +118,8 @@ class Shape:
     skipped: frozenset[str] = frozenset()
     sessions: tuple[SessionFacts, ...] = ()
     again: frozenset[tuple[int, int]] = frozenset()
+    think_s: float = 0.0
+    pool: int | None = None
 
 
 def window_id(candidate: str, users: int, block: int, attempt: int = 0) -> str:
@@ -119,8 +135,29 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     orders its ledger misses. `shape.drives` maps a candidate on an emulated drive to the share of
     answers that were late. `shape.again` are the blocks, each a level and its number, that were
     measured once more. `shape.logs`: whether windows have latency logs, which take a while.
+    A run of one shape is made once a session; this is a copy of it, which may be changed.
+    `shape.pool`: so many connections are shared by all users, who pause for `shape.think_s`.
     """
-    shape = shape or Shape()
+    shutil.copytree(_made(shape or Shape()), directory, dirs_exist_ok=True)
+    return RunDirectory(directory)
+
+
+def rewrite(path: Path, frame: pl.DataFrame) -> None:
+    """Write a table of a run again with other rows, as Stithy would have written them."""
+    [table] = [each for each in tables.TABLES if each.name == path.stem]
+    write_frame(path, table, frame)
+
+
+def _made(shape: Shape) -> Path:
+    """The run of a shape, for reading only."""
+    name = hashlib.sha256(repr(shape).encode()).hexdigest()
+    if not (found := Path(_MADE.name, name)).exists():
+        _build(half := found.with_suffix(".part"), shape)
+        half.rename(found)
+    return found
+
+
+def _build(directory: Path, shape: Shape) -> None:
     run = RunDirectory(directory)
     directory.mkdir(parents=True, exist_ok=True)
     write_json(run.manifest, manifest(shape))
@@ -139,7 +176,6 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     _write(run.table("restores"), tables.RESTORES, restores)
     _write(run.table("canary"), tables.CANARY, canaries)
     _write(run.table("conditions"), tables.CONDITIONS, _full_checks(shape))
-    return run
 
 
 @dataclass(frozen=True)
@@ -157,10 +193,13 @@ class _Place:
 def _windows(shape: Shape) -> list[tuple[int, int, int, str]]:
     draw = random.Random(shape.seed)
     blocks = []
+    order: list[str] = []
     for users in shape.users:
         for block in range(shape.repeat):
-            order = list(shape.candidates)
-            draw.shuffle(order)
+            fresh = list(shape.candidates)
+            draw.shuffle(fresh)
+            # Reversed in each second block, as planned orders are.
+            order = order[::-1] if block % 2 else fresh
             for attempt in range(2 if (users, block) in shape.again else 1):
                 blocks += [(users, block, attempt, candidate) for candidate in order]
     return blocks
@@ -185,9 +224,10 @@ def manifest(shape: Shape) -> Manifest:
     """The manifest of the run, finished."""
     workload = WorkloadFacts(name="order-entry", warehouses=10)
     load = LoadFacts(
-        users=shape.users, pace="none", ramp_up_s=shape.ramp_up_s, duration_s=shape.duration_s,
-        repeat=shape.repeat, checkpoint=True, procedures=True, isolation="read-committed",
-        error_limit=100, ledger=shape.ledger,
+        users=shape.users, pace="think" if shape.think_s else "none",
+        think_s=shape.think_s or None, connections=shape.pool, ramp_up_s=shape.ramp_up_s,
+        duration_s=shape.duration_s, repeat=shape.repeat, checkpoint=True, procedures=True,
+        isolation="read-committed", error_limit=100, ledger=shape.ledger,
     ).model_copy(update=dict(shape.load))  # fmt: skip
     database = DatabaseFacts(
         engine="postgresql", settings={"shared_buffers": "384MB"}, server_version="15.13",
@@ -287,7 +327,10 @@ class _Load:
         noise = draw.gauss(1.0, 0.01)
         # Throughput of a closed loop: rises with the users, bends at the candidate's peak.
         self.rate = noise * peak * (1 - math.exp(-alone * place.users / peak))
-        self.response_s = place.users / self.rate
+        self.response_s = place.users / self.rate - shape.think_s
+        self.connections = shape.pool or place.users
+        served_s = self.connections / self.rate
+        self.service_share = 0.95 if shape.pool is None else min(0.95, served_s / self.response_s)
         self.busy = min(0.98, self.rate / peak)
         self.fast = index % 2 == 1
         self.started_at_s = START_S + place.order * 100.0
@@ -315,8 +358,9 @@ class _Load:
             "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
             "block": place.block, "tried": False, "attempt": place.attempt,
             "position": place.order % len(shape.candidates),
-            "pace": "none", "think_mean_s": None, "rate_per_s": None, "profile": "specification",
-            "missed_starts": 0, "unserved": 0, "connections_opened": place.users,
+            "pace": "think" if shape.think_s else "none", "think_mean_s": shape.think_s or None,
+            "rate_per_s": None, "profile": "specification",
+            "missed_starts": 0, "unserved": 0, "connections_opened": self.connections,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
             "warehouses_touched": 10, "warehouses_total": 10, "database_bytes": 11 * 10**8,
             "shared_buffers_bytes": 384 * 2**20, "driver_nice": -10,
@@ -336,7 +380,7 @@ class _Load:
             "order_numbers_before": 300_100, "order_numbers_after": 300_100 + orders,
             "new_orders_acknowledged": orders, "new_orders_in_doubt": 0,
             "new_orders_in_doubt_found": 0, "client_commits": whole, "client_rollbacks": 7,
-            "server_commits": whole + 14 + 2 * place.users, "server_rollbacks": 7,
+            "server_commits": whole + 14 + 2 * self.connections, "server_rollbacks": 7,
             "checkpoints_inside": 1, "autovacuum_runs": 0,
             "memory_limit_enforced": shape.memory_limit_enforced,
             "memory_limit_bytes": 2**30, "memory_limit_note": shape.memory_limit_note,
@@ -364,8 +408,9 @@ class _Load:
                 "window_id": self.place.window_id, "transaction": name, "committed": committed,
                 "rolled_back": back, "errors": 0, "retries": 0,
                 **{f"response_{key}": value for key, value in times.items()},
-                **{f"service_{key}": value * 0.95 for key, value in times.items()},
-                **dict.fromkeys((f"pool_wait_{key}" for key in times), None),
+                **{f"service_{key}": value * self.service_share for key, value in times.items()},
+                **{f"pool_wait_{key}": value * (1 - self.service_share) if self.shape.pool else None
+                   for key, value in times.items()},
             })  # fmt: skip
         return rows
 
@@ -436,7 +481,7 @@ class _Load:
 
     def _session_samples(self) -> list[tuple[str, str, str, str, float]]:
         """Active sessions: half of them wait for reads and the log's syncs, a fifth for the log."""
-        active = self.busy * self.place.users
+        active = self.busy * self.connections
         types = {"CPU": 0.3, "IO": 0.5, "LWLock": 0.2}
         events = {"CPU": 0.3, "IO:DataFileRead": 0.3, "IO:WALSync": 0.2, "LWLock:WALWrite": 0.2}
         return [

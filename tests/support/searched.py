@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.search.bracket import Trial
-from stithy.analysis.validity.flags import Flag
-from stithy.analysis.validity.reason import Reason
-from stithy.analysis.verdict.asked import Asked
-from stithy.search import Limit, Search
+from stithy.analysis.validity.reasons import Flag, Reason
+from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.search import ResponseTarget, Search
 
-LIMIT = Limit("p95", "new-order", 1.0)
+LIMIT = ResponseTarget("p95", "new-order", 1.0)
 SEARCH = Search(LIMIT, 1, 256)
 
 
@@ -60,7 +59,7 @@ def _window(
 
 
 def evidence(
-    windows: Iterable[Window], search: Search = SEARCH, asked: Asked | None = None
+    windows: Iterable[Window], search: Search = SEARCH, asked: PrimaryComparison | None = None
 ) -> Evidence:
     """The evidence of a run with these windows and this search."""
     known = tuple(windows)
@@ -68,6 +67,6 @@ def evidence(
         candidates=tuple(dict.fromkeys(each.candidate for each in known)),
         levels=tuple(sorted({each.users for each in known})),
         windows=known,
-        asked=asked or Asked(),
+        primary=asked or PrimaryComparison(),
         search=search,
     )

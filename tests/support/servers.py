@@ -8,9 +8,8 @@ from pathlib import Path
 from stithy.database.engine import Request, Start
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server
-from stithy.hosts.runner import LocalRunner
-from stithy.hosts.users import server_user
-from stithy.run.undoing.scratch import make_scratch
+from stithy.hosts.runner import LocalRunner, server_user
+from stithy.run.cleanup.register import make_scratch
 from stithy.secrets import generate_password
 from stithy.storage.volume import remove_tree
 

@@ -1,5 +1,6 @@
 """Small studies for tests, as text and as the checked model."""
 
+import re
 from pathlib import Path
 
 from stithy.study.load import StudyFile, parse_study, read_study
@@ -43,6 +44,12 @@ def problems(text: str | bytes) -> list[StudyProblem]:
     except StudyError as error:
         return list(error.problems)
     return []
+
+
+def refused(*changes: tuple[str, str]) -> list[str]:
+    """The keys at which the study of `study_text` is wrong; its words are golden files' matter."""
+    found = (re.search("`([^`]+)`", each.problem) for each in problems(study_text(*changes)))
+    return [each[1] if each else "" for each in found]
 
 
 def write_study(directory: Path, *changes: tuple[str, str]) -> StudyFile:

@@ -1,8 +1,8 @@
 """How finely a search looks, and how many levels it may take."""
 
-from stithy.search import Limit, Search, levels_within, next_tried, resolution
+from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
 
-LIMIT = Limit("p99.9", "new-order", 0.02)
+LIMIT = ResponseTarget("p99.9", "new-order", 0.02)
 
 
 def test_a_limit_names_its_column_and_is_written_as_in_a_study() -> None:
@@ -10,8 +10,8 @@ def test_a_limit_names_its_column_and_is_written_as_in_a_study() -> None:
     assert (LIMIT.column, LIMIT.name) == ("response_p999_s", "p99.9 of new-order")
     assert LIMIT.percent == 99.9
     assert str(LIMIT) == "max users with p99.9 of new-order ≤ 20 ms"
-    assert str(Limit("p50", "all", 2.5e-4)) == "max users with p50 of all ≤ 250 us"
-    assert str(Limit("p50", "all", 90.0)) == "max users with p50 of all ≤ 90 s"
+    assert str(ResponseTarget("p50", "all", 2.5e-4)) == "max users with p50 of all ≤ 250 us"
+    assert str(ResponseTarget("p50", "all", 90.0)) == "max users with p50 of all ≤ 90 s"
 
 
 def test_a_value_just_at_the_limit_obeys() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from stithy.metrics import Unit
-from stithy.thresholds import RELATIONS, Constant, Measured, Threshold, decimal
+from stithy.thresholds import RELATIONS, Constant, MeasuredValue, Threshold, decimal
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_number_is_written_without_an_exponent() -> None:
 
 def test_a_threshold_is_written_as_a_study_has_it() -> None:
     """Factor, candidate, transaction type, metric, level."""
-    value = Measured("log-on-nvme", "p95", 13, "payment", 1.2)
+    value = MeasuredValue("log-on-nvme", "p95", 13, "payment", 1.2)
     threshold = Threshold(Constant(0.005, "s"), ">=", value)
     assert str(threshold) == "5 ms >= 1.2 * log-on-nvme.payment.p95_at_13"
 

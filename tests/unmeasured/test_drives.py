@@ -28,21 +28,23 @@ pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
 PLAIN = "{drive: generic-nvme}"
 
 
-MOMENTS = ("drive", "mount", "tree", "window")
+MOMENTS = ("drive", "mount", "window")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_run_on_drives_that_is_killed_can_be_cleaned(
     stithy: Stithy, place: Path, moment: str
 ) -> None:
-    """While the drive comes up, while its file system does, while loading, and in a window."""
+    """While the drive comes up, while its file system does, and in a window."""
     study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,), duration="30 s")
     out = place / "out"
     running = stithy.start("run", study, "--out", out)
     if moment == "window":
         wait_for(lambda: measures(out), running)
     else:
-        wait_for(lambda: [e for e in entries(out, "making") if e.facts["kind"] == moment], running)
+        wait_for(
+            lambda: [e for e in entries(out, "creating") if e.facts["kind"] == moment], running
+        )
     os.kill(running.pid, signal.SIGKILL)
     running.communicate()
     cleaned = stithy.run("clean")
@@ -117,8 +119,8 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
 
 def cpus_of_drives(out: Path) -> set[int]:
     """Numbers of the CPUs that the programs of the run's drives may use."""
-    making = [entry.facts for entry in entries(out, "making")]
-    folders = [Path(each["facts"]["folder"]) for each in making if each["kind"] == "drive"]
+    resource = [entry.facts for entry in entries(out, "creating")]
+    folders = [Path(each["facts"]["folder"]) for each in resource if each["kind"] == "drive"]
     found = [program for folder in folders if (program := find(folder))]
     assert found
     return set().union(*(os.sched_getaffinity(each.pid) for each in found))

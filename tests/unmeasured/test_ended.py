@@ -60,7 +60,7 @@ def test_a_closed_terminal_ends_a_run_cleanly(stithy: Stithy, place: Path, hang_
 
 
 MOMENTS: dict[str, Callable[[Path], object]] = {
-    "while loading": lambda out: entries(out, "making", kind="shared-memory"),
+    "while loading": lambda out: entries(out, "creating", kind="shared-memory"),
     "while restoring": lambda out: entries(out, "step-started", kind="restore"),
     "in a window": lambda out: seconds_measured(out, "w-a-u1-b0") >= 1,
 }

@@ -14,7 +14,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next(stithy: Stithy, place: Pa
     """The next run cleans up first and uses the same directory."""
     study = write_study(place / "study.yaml", {"a": place / "a"}, users=[1], duration="1 s")
     process = stithy.start("run", study, "--out", place / "first")
-    wait_for(lambda: entries(place / "first", "making", kind="shared-memory"), process)
+    wait_for(lambda: entries(place / "first", "creating", kind="shared-memory"), process)
     process.kill()
     process.communicate()
     ended = stithy.run("run", study, "--out", place / "second")

@@ -14,7 +14,7 @@ use std::time::Duration;
 mod support;
 
 use serde_json::json;
-use stithy_drive::random::Rng;
+use stithy_measure::Rng;
 use stithy_wire::DriveFault;
 use support::checker::bench::{Bench, Shape, LANES};
 use support::checker::{Findings, Work};

@@ -1,8 +1,8 @@
 //! What the machine adds to every answer, measured on a drive of one's own before the first drive serves:
-//! the transport's own time, and how early sleeping must end to be on time.
+//! the transport's latency, and how early sleeping must end to be on time.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use stithy_wire::{DriveBacking, DriveSpec, DriveVolatile};
 use crate::device::{Device, Surroundings};
 use crate::error::DriveError;
 use crate::host::keep_only;
-use crate::own_time::{Line, OwnTime};
 use crate::request::Operation;
 use crate::serve::Timing;
 use crate::transport::BlockTimes;
+use crate::transport_latency::{Line, TransportLatency};
 use crate::wake::{wait, Alarm, Bell};
 use crate::wakefulness::Wakefulness;
 
@@ -130,7 +130,7 @@ fn spec() -> DriveSpec {
 }
 
 fn failed(cause: std::io::Error) -> DriveError {
-    let problem = format!("the transport's own time cannot be measured: {cause}");
+    let problem = format!("the transport's latency cannot be measured: {cause}");
     let remedy = "give transport_s and spin_s for each drive";
     DriveError::infrastructure("calibration-failed", problem, "calibration", remedy)
         .caused_by(cause)
@@ -149,23 +149,17 @@ fn late_alarms() -> std::io::Result<Vec<Duration>> {
     for _ in 0..ALARMS {
         let asked = Instant::now();
         let until = Moment::START + DUE;
-        wait(
-            other.as_raw_fd(),
-            &bell,
-            &mut alarm,
-            Moment::START,
-            Some(until),
-        )?;
+        wait(other.as_fd(), &bell, &mut alarm, Moment::START, Some(until))?;
         late.push(asked.elapsed().saturating_sub(DUE));
     }
     Ok(late)
 }
 
-/// The transport's own time, and what a client waits for beside what the kernel counts; None where it does
+/// The transport's latency, and what a client waits for beside what the kernel counts; None where it does
 /// not count.
 ///
 /// To be called on a thread of its own, which keeps no other file: see [`keep_only`].
-fn ask(device: &str, most: Line) -> std::io::Result<(OwnTime, Option<Duration>)> {
+fn ask(device: &str, most: Line) -> std::io::Result<(TransportLatency, Option<Duration>)> {
     // The device is opened afterwards: the program's other threads must not have it, or it stays held.
     keep_only(None)?;
     let file = OpenOptions::new()
@@ -173,11 +167,11 @@ fn ask(device: &str, most: Line) -> std::io::Result<(OwnTime, Option<Duration>)>
         .write(true)
         .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
         .open(device)?;
-    let own_time = own_time(&file, most)?;
-    Ok((own_time, beside(&file, device)))
+    let transport_latency = transport_latency(&file, most)?;
+    Ok((transport_latency, beside(&file, device)))
 }
 
-fn own_time(file: &File, most: Line) -> std::io::Result<OwnTime> {
+fn transport_latency(file: &File, most: Line) -> std::io::Result<TransportLatency> {
     let mut looks: [Vec<Duration>; 4] = Default::default();
     for _ in 0..LOOKS {
         for (looks, (operation, length)) in looks.iter_mut().zip(KINDS) {
@@ -186,7 +180,7 @@ fn own_time(file: &File, most: Line) -> std::io::Result<OwnTime> {
     }
     let [read, large_read, write, large_write] = looks.map(usual);
     let line = |small, large| Line::through(small, large, LARGE_BYTES as u64).at_most(most);
-    Ok(OwnTime {
+    Ok(TransportLatency {
         read: line(read, large_read),
         write: line(write, large_write),
     })

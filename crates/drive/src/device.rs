@@ -10,19 +10,18 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use stithy_measure::{priority, Clock, Moment, SystemClock};
+use stithy_measure::{priority, this_thread, Clock, Moment, SystemClock, ThreadTime};
 use stithy_wire::{DriveBacking, DriveCounters, DriveFault, DriveReady, DriveSpec, Warning};
 
 use crate::backing::{FileImage, Image, MemoryImage, Store};
 use crate::counters::{Counters, Tally};
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
+use crate::latency_compensation::LatencyCompensation;
 use crate::latency_log::LatencyLog;
 use crate::room;
 use crate::serve::{orders, serve, Command, Orders, Timing};
 use crate::spec::{resolve, Resolved};
-use crate::steering::Steering;
-use crate::thread_time::{this_thread, ThreadTime};
 use crate::trace::Trace;
 use crate::transport::fuse::{self, Mount};
 use crate::transport::{BlockTimes, LoopDevice};
@@ -129,17 +128,17 @@ impl Device {
             thread,
         };
         device.thread_number = device.ask(|_, _| this_thread())?;
-        device.steer()?;
+        device.compensate_by_counters()?;
         Ok(device)
     }
 
     /// Has the drive keep to its profile by what the kernel counts, where that is wanted and counted.
-    fn steer(&self) -> Result<(), DriveError> {
+    fn compensate_by_counters(&self) -> Result<(), DriveError> {
         let counted = BlockTimes::of(&self.ready.device).ok();
         match (self.timing.beside, counted) {
-            (Some(beside), Some(times)) => {
-                self.ask(move |drive, _| drive.steer(Steering::by(times, beside)))
-            }
+            (Some(beside), Some(times)) => self.ask(move |drive, _| {
+                drive.compensate_by_counters(LatencyCompensation::by(times, beside))
+            }),
             _ => Ok(()),
         }
     }
@@ -178,7 +177,7 @@ impl Device {
         }
     }
 
-    /// Breaks or mends the drive.
+    /// Breaks or repairs the drive.
     ///
     /// Before the power comes back everything that the machine still has of the drive is dropped, as its
     /// memory would be: written late, or read from a cache, it would hide what the cut took.

@@ -20,12 +20,12 @@ use self::recording::{Asked, Recording};
 use crate::backing::{Mark, Store, Write};
 use crate::counters::{Answered, Counters, State};
 use crate::fault::Faults;
+use crate::latency_compensation::LatencyCompensation;
 use crate::model::{Done, Model, Snapshot};
-use crate::own_time::OwnTime;
 use crate::request::{Operation, Request};
-use crate::steering::Steering;
 use crate::trace::Tracer;
 use crate::transport::{Incoming, Transport};
+use crate::transport_latency::TransportLatency;
 
 /// A request under way.
 struct UnderWay {
@@ -74,8 +74,8 @@ pub struct Drive {
     kept: Option<Snapshot>,
     faults: Faults,
     powered: bool,
-    own_time: OwnTime,
-    steering: Steering,
+    transport_latency: TransportLatency,
+    compensation: LatencyCompensation,
     /// The longest own time of the requests under way.
     ahead: Duration,
     under_way: HashMap<u64, UnderWay>,
@@ -103,8 +103,8 @@ impl Drive {
             kept: None,
             faults: Faults::none(seed),
             powered: true,
-            own_time: OwnTime::default(),
-            steering: Steering::default(),
+            transport_latency: TransportLatency::default(),
+            compensation: LatencyCompensation::default(),
             ahead: Duration::ZERO,
             under_way: HashMap::new(),
             not_kept: None,
@@ -115,20 +115,20 @@ impl Drive {
         }
     }
 
-    /// By how much answers are made earlier, to make up for the transport's own time.
-    pub fn compensate(&mut self, own_time: OwnTime) {
-        self.own_time = own_time;
+    /// By how much answers are made earlier, to make up for the transport's latency.
+    pub fn compensate(&mut self, transport_latency: TransportLatency) {
+        self.transport_latency = transport_latency;
     }
 
     /// By what to find how much more than that it is while the drive works.
-    pub fn steer(&mut self, steering: Steering) {
-        self.steering = steering;
+    pub fn compensate_by_counters(&mut self, compensation: LatencyCompensation) {
+        self.compensation = compensation;
     }
 
     /// By how much the answer to a request is made earlier.
     fn transport_time(&self, request: &Request) -> Duration {
-        let at_rest = self.own_time.of(request);
-        self.steering.adjusted(request.operation, at_rest)
+        let at_rest = self.transport_latency.of(request);
+        self.compensation.adjusted(request.operation, at_rest)
     }
 
     /// Takes a request that arrives `now`. What a write brings lies in the transport still: it is to be kept
@@ -210,7 +210,7 @@ impl Drive {
         }
         if answered {
             self.observe();
-            self.steering.look(now);
+            self.compensation.look(now);
         }
         Ok(())
     }
@@ -274,8 +274,8 @@ impl Drive {
         };
         self.recording.count(&asked, &answered, is_paced);
         match is_paced && self.powered && !self.faults.is_gone() {
-            true => self.steering.count(asked.request.operation, given),
-            false => self.steering.start_anew(),
+            true => self.compensation.count(asked.request.operation, given),
+            false => self.compensation.start_anew(),
         }
         transport.answer(&incoming, outcome)
     }

@@ -11,8 +11,8 @@ use crate::counters::{histogram, percentiles};
 use crate::error::DriveError;
 use crate::model::{of_profile, Done, Model};
 use crate::profile::Profile;
-use crate::random::Rng;
 use crate::request::{Operation, Request};
+use stithy_measure::Rng;
 
 /// The purpose of the places that are asked for, beside the model's own draws.
 const PURPOSE: u64 = 0xF1_60_7E;

@@ -7,9 +7,9 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::mpsc::Sender;
 
+use rustix::mm::{mlockall, MlockAllFlags};
+use rustix::process::configure_io_flusher_behavior;
 use stithy_measure::priority;
-
-const SET_IO_FLUSHER: libc::c_int = 57; // PR_SET_IO_FLUSHER of linux/prctl.h, Linux 5.6
 
 /// Before the hammer and the database: a drive that waits for a CPU is a slower drive.
 const NICE: i32 = -15;
@@ -19,23 +19,24 @@ const NICE: i32 = -15;
 pub fn prepare() -> Vec<String> {
     priority::raise(NICE);
     // Bytes never written must not take memory, so pages are locked when they are touched.
-    let lock = libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT;
-    // SAFETY: the call takes numbers only.
-    let locked = told(
-        "memory cannot be locked, a drive may be slow while it is short",
-        unsafe { libc::mlockall(lock) },
-    );
-    // SAFETY: the option takes numbers only; the unused arguments must be 0.
-    let flusher = unsafe { libc::prctl(SET_IO_FLUSHER, 1, 0, 0, 0) };
-    let flusher = told(
-        "the program cannot be an I/O flusher (CAP_SYS_RESOURCE), a drive may stand still while memory is short",
-        flusher,
-    );
-    [locked, flusher].into_iter().flatten().collect()
-}
-
-fn told(problem: &str, result: libc::c_int) -> Option<String> {
-    (result == -1).then(|| format!("{problem}: {}", io::Error::last_os_error()))
+    let lock = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    let warning = |problem: &str, cause| format!("{problem}: {}", io::Error::from(cause));
+    let locked = mlockall(lock).map_err(|e| {
+        warning(
+            "memory cannot be locked, a drive may be slow while it is short",
+            e,
+        )
+    });
+    let flusher = configure_io_flusher_behavior(true).map_err(|e| {
+        warning(
+            "the program cannot be an I/O flusher (CAP_SYS_RESOURCE), a drive may stand still while memory is short",
+            e,
+        )
+    });
+    [locked, flusher]
+        .into_iter()
+        .filter_map(Result::err)
+        .collect()
 }
 
 /// Gives the calling thread open files of its own: `kept` alone, besides the standard ones. What is closed then is

@@ -1,7 +1,6 @@
 //! Whether the machine has room for an image. An image takes space as it is written, so without this a
 //! drive that is too large would end in the middle of a run.
 
-use std::ffi::CString;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -100,16 +99,8 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 fn free_disk_bytes(path: &Path) -> io::Result<u64> {
-    let folder =
-        CString::new(folder_of(path).as_os_str().as_encoded_bytes()).map_err(io::Error::other)?;
-    // SAFETY: zeros are a valid statvfs, and both addresses outlive the call.
-    unsafe {
-        let mut told: libc::statvfs = std::mem::zeroed();
-        match libc::statvfs(folder.as_ptr(), &mut told) {
-            0 => Ok(told.f_bavail * told.f_frsize),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
+    let free = rustix::fs::statvfs(folder_of(path))?;
+    Ok(free.f_bavail * free.f_frsize)
 }
 
 #[cfg(test)]

@@ -10,15 +10,15 @@ use stithy_wire::DriveFault;
 
 use crate::drive::{Drive, FaultOutcome};
 use crate::error::DriveError;
-use crate::own_time::OwnTime;
-use crate::steering::Steering;
+use crate::latency_compensation::LatencyCompensation;
 use crate::transport::{Received, Transport};
+use crate::transport_latency::TransportLatency;
 use crate::wake::{wait, Alarm, Bell};
 use crate::wakefulness::Wakefulness;
 
 /// What another thread asks of the drive's.
 pub enum Command {
-    /// Break or mend the drive.
+    /// Break or repair the drive.
     Fault(DriveFault, SyncSender<Result<FaultOutcome, DriveError>>),
     /// Wait otherwise from now on.
     Timing(Timing),
@@ -36,9 +36,9 @@ const LINGER: Duration = Duration::from_micros(60);
 /// How a drive's thread waits for the moment an answer is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timing {
-    /// The transport's own time, by which answers are made earlier.
-    pub transport: OwnTime,
-    /// What a client waits for beside what the kernel counts on the block device; None: the drive is not steered
+    /// The transport's latency, by which answers are made earlier.
+    pub transport: TransportLatency,
+    /// What a client waits for beside what the kernel counts on the block device; None: the drive is not compensated
     /// by that.
     pub beside: Option<Duration>,
     /// How long before the moment sleeping becomes spinning.
@@ -154,7 +154,7 @@ fn obey(
                 *spin = timing.spin;
                 drive.compensate(timing.transport);
                 if timing.beside.is_none() {
-                    drive.steer(Steering::default());
+                    drive.compensate_by_counters(LatencyCompensation::default());
                 }
             }
             Command::Work(work) => work(drive, clock.now()),

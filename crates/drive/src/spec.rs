@@ -8,9 +8,9 @@ use stithy_wire::{DriveSpec, DriveVolatile};
 use crate::backing::Safety;
 use crate::error::DriveError;
 use crate::model::{of_profile, Immediate, Model};
-use crate::own_time::OwnTime;
 use crate::profile::Profile;
 use crate::serve::Timing;
+use crate::transport_latency::TransportLatency;
 
 /// What a [`DriveSpec`] comes to.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Timing {
     ) -> Result<Self, DriveError> {
         let told = duration("transport_s", transport_s)?;
         Ok(Timing {
-            transport: told.map_or(self.transport, OwnTime::constant),
+            transport: told.map_or(self.transport, TransportLatency::constant),
             // Whoever tells it wants that and no other.
             beside: self.beside.filter(|_| told.is_none()),
             spin: duration("spin_s", spin_s)?.unwrap_or(self.spin),

@@ -1,8 +1,15 @@
 //! Waking a thread that waits for the kernel, and waiting exactly.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::time::{
+    timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags,
+    Timespec,
+};
 use stithy_measure::Moment;
 
 /// A bell: another thread rings it, the waiting one wakes.
@@ -13,16 +20,14 @@ pub struct Bell {
 impl Bell {
     /// A bell that nobody has rung.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: the call takes numbers only; the result is checked before use.
-        let event = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
-        owned(event).map(|event| Bell { event })
+        let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Bell { event })
     }
 
     /// Wakes whoever waits, now or next.
     pub fn ring(&self) {
-        let one = 1_u64;
-        // SAFETY: eight bytes of a local are written; a full counter has woken the other already.
-        unsafe { libc::write(self.event.as_raw_fd(), (&raw const one).cast(), 8) };
+        // A full counter has woken the other already.
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
     }
 
     /// Makes the bell silent again.
@@ -31,9 +36,9 @@ impl Bell {
     }
 }
 
-impl AsRawFd for Bell {
-    fn as_raw_fd(&self) -> RawFd {
-        self.event.as_raw_fd()
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
     }
 }
 
@@ -50,10 +55,8 @@ pub struct Alarm {
 impl Alarm {
     /// An alarm that is not set.
     pub fn new() -> io::Result<Self> {
-        let flags = libc::TFD_NONBLOCK | libc::TFD_CLOEXEC;
-        // SAFETY: the call takes numbers only; the result is checked before use.
-        let timer = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) };
-        let timer = owned(timer)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Alarm {
             timer,
             set_to: None,
@@ -66,23 +69,15 @@ impl Alarm {
             return Ok(());
         }
         // A time of nothing would not set it but take it back.
-        let left = moment.since(now).max(std::time::Duration::from_nanos(1));
-        let once = libc::itimerspec {
-            it_interval: libc::timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            },
-            it_value: libc::timespec {
-                tv_sec: left.as_secs() as libc::time_t,
-                tv_nsec: libc::c_long::from(left.subsec_nanos()),
+        let left = moment.since(now).max(Duration::from_nanos(1));
+        let once = Itimerspec {
+            it_interval: Timespec::default(),
+            it_value: Timespec {
+                tv_sec: left.as_secs() as i64,
+                tv_nsec: left.subsec_nanos().into(),
             },
         };
-        let descriptor = self.timer.as_raw_fd();
-        // SAFETY: the time outlives the call; the former time is not asked for.
-        let set = unsafe { libc::timerfd_settime(descriptor, 0, &once, std::ptr::null_mut()) };
-        if set == -1 {
-            return Err(io::Error::last_os_error());
-        }
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
         self.set_to = Some(moment);
         Ok(())
     }
@@ -93,24 +88,15 @@ impl Alarm {
     }
 }
 
-fn owned(result: libc::c_int) -> io::Result<OwnedFd> {
-    match result {
-        -1 => Err(io::Error::last_os_error()),
-        // SAFETY: the system has just made this descriptor, and nobody else holds it.
-        descriptor => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
-    }
-}
-
 fn drain(counter: &OwnedFd) {
-    let mut count = 0_u64;
-    // SAFETY: eight bytes of a local are read; an empty counter is what is wanted.
-    unsafe { libc::read(counter.as_raw_fd(), (&raw mut count).cast(), 8) };
+    // An empty counter is what is wanted.
+    let _ = rustix::io::read(counter, &mut [0; 8]);
 }
 
 /// Waits until `readiness` is readable, the bell is rung or the alarm goes off, which is at `until` or before;
 /// None waits for ever.
 pub fn wait(
-    readiness: RawFd,
+    readiness: BorrowedFd<'_>,
     bell: &Bell,
     alarm: &mut Alarm,
     now: Moment,
@@ -119,29 +105,22 @@ pub fn wait(
     if let Some(until) = until {
         alarm.set(now, until)?;
     }
-    let watched = |fd| libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    };
     let mut watched = [
-        watched(readiness),
-        watched(bell.event.as_raw_fd()),
-        watched(alarm.timer.as_raw_fd()),
+        PollFd::from_borrowed_fd(readiness, PollFlags::IN),
+        PollFd::new(&bell.event, PollFlags::IN),
+        PollFd::new(&alarm.timer, PollFlags::IN),
     ];
-    // SAFETY: the array outlives the call, and its length is given.
-    match unsafe { libc::poll(watched.as_mut_ptr(), watched.len() as libc::nfds_t, -1) } {
-        -1 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted => {
-            return Err(io::Error::last_os_error());
-        }
-        _ => {}
+    match poll(&mut watched, None) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(e) => return Err(e.into()),
     }
+    let [_, rung, went_off] = watched.map(|each| !each.revents().is_empty());
     // The bell is silenced here and nowhere else: what it was rung for may have been done before it was heard, and
     // one that stays rung keeps its owner from ever sleeping again.
-    if watched[1].revents != 0 {
+    if rung {
         bell.silence();
     }
-    if watched[2].revents != 0 {
+    if went_off {
         alarm.went_off();
     }
     Ok(())
@@ -159,7 +138,7 @@ mod tests {
             Bell::new().expect("an event"),
         );
         let mut alarm = Alarm::new().expect("a timer");
-        let readiness = other.event.as_raw_fd();
+        let readiness = other.as_fd();
         bell.ring();
         wait(readiness, &bell, &mut alarm, Moment(0), None).expect("it is rung");
         let soon = Some(Moment(1_000_000));
@@ -176,8 +155,7 @@ mod tests {
         let far = Moment::of_second(3_600);
         alarm.set(Moment(0), far).expect("it is set");
         let mut wait_until = |until| {
-            wait(other.event.as_raw_fd(), &bell, &mut alarm, Moment(0), until)
-                .expect("it ends by itself");
+            wait(other.as_fd(), &bell, &mut alarm, Moment(0), until).expect("it ends by itself");
             alarm.set_to
         };
         assert_eq!(None, wait_until(Some(Moment(1_000))));

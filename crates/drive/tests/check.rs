@@ -8,12 +8,12 @@ use std::time::Duration;
 
 mod support;
 
-use stithy_drive::random::Rng;
+use stithy_measure::Rng;
 use stithy_wire::DriveFault;
 use support::checker::bench::{Bench, Shape};
 use support::checker::flawed::{Flaw, Flawed, FLAWS};
 use support::checker::lane::{Lane, Plan};
-use support::checker::wanderer::{wander, Sight};
+use support::checker::wanderer::{wander, LaneView};
 use support::checker::Findings;
 
 const LANE_BYTES: u64 = 2 << 20;
@@ -23,35 +23,45 @@ fn folder() -> PathBuf {
 }
 
 /// Without faults every reader sees the newest, while the drive works and afterwards, through the drive
-/// and past it, for a minute. An hour of it is a part of `make prove`.
-#[test]
-fn the_newest_write_is_read_everywhere() {
+/// and past it.
+fn the_newest_is_read_everywhere(seeds: impl IntoIterator<Item = u64>, each: Duration) {
     if !support::drives_are_possible() {
         return;
     }
-    for seed in [0, 3, 5, 8] {
+    for seed in seeds {
         let mut bench = Bench::new(&folder(), Shape::of_seed(seed, LANE_BYTES));
-        let (findings, work) = bench.check(Duration::from_secs(15));
+        let (findings, work) = bench.check(each);
         assert_eq!(Findings::default(), findings, "seed {seed}");
         assert!(work.reads > 0 && work.discards > 0 && work.flushes > 0);
         assert_eq!(Findings::default(), bench.down(), "seed {seed}, its image");
     }
 }
 
-/// After each of fourteen seeded power cuts under load, what was flushed is there and whole, and nothing
-/// appears that was never written. Two hundred of them are a part of `make prove`.
+/// Of each kind of cache, sector, image and drive one.
 #[test]
-fn power_cuts_take_nothing_that_was_flushed() {
+fn the_newest_write_is_read_everywhere() {
+    the_newest_is_read_everywhere([0, 3, 5, 8], Duration::from_secs(4));
+}
+
+/// Of every shape, three minutes in all. An hour of it is a part of `make prove`.
+#[test]
+#[ignore = "three minutes long: a part of make test-all"]
+fn the_newest_write_is_read_everywhere_for_long() {
+    the_newest_is_read_everywhere(0..12, Duration::from_secs(15));
+}
+
+/// After each of a number of seeded power cuts under load, what was flushed is there and whole, and
+/// nothing appears that was never written.
+fn cuts_take_nothing_flushed(groups: impl IntoIterator<Item = u64>, cuts: impl Fn(u64) -> u64) {
     if !support::drives_are_possible() {
         return;
     }
     let mut harmed = 0;
-    for group in [0, 3, 8, 12, 13] {
+    for group in groups {
         let shape = Shape::of_seed(group, LANE_BYTES);
         let mut bench = Bench::new(&folder(), shape);
         let mut rng = Rng::new(group, 2);
-        let cuts = if group > 8 { 4 } else { 2 };
-        for seed in 4 * group..4 * group + cuts {
+        for seed in 4 * group..4 * group + cuts(group) {
             let load = Duration::from_millis(50 + rng.below(150));
             let account = bench.cut(load, seed);
             assert_eq!(Findings::default(), account.findings, "cut {seed}");
@@ -64,6 +74,20 @@ fn power_cuts_take_nothing_that_was_flushed() {
         );
     }
     assert!(harmed > 0, "no cut harmed anything: they prove nothing");
+}
+
+/// Fourteen of them.
+#[test]
+fn power_cuts_take_nothing_that_was_flushed() {
+    let cuts = |group| if group > 8 { 4 } else { 2 };
+    cuts_take_nothing_flushed([0, 3, 8, 12, 13], cuts);
+}
+
+/// Sixty of them, with every shape. Two hundred are a part of `make prove`.
+#[test]
+#[ignore = "a minute long: a part of make test-all"]
+fn many_power_cuts_take_nothing_that_was_flushed() {
+    cuts_take_nothing_flushed(0..15, |_| 4);
 }
 
 /// With flushes that lie the same check finds losses: it can fail.
@@ -113,10 +137,10 @@ fn checked(flaw: Flaw, seed: u64) -> (Findings, Findings) {
         seed,
     };
     let mut lane = Lane::new(0, plan, Arc::default());
-    let sights = [Sight::of(&lane)];
+    let views = [LaneView::of(&lane)];
     let stop = AtomicBool::new(false);
     let before = std::thread::scope(|scope| {
-        let walk = scope.spawn(|| wander(&disk, &sights, 512, seed, &stop));
+        let walk = scope.spawn(|| wander(&disk, &views, 512, seed, &stop));
         for _ in 0..600 {
             lane.step(&disk).expect("it has power");
         }

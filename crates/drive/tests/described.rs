@@ -62,9 +62,9 @@ fn a_drive_makes_up_for_what_the_kernel_adds() {
     if !support::drives_are_possible() {
         return;
     }
-    let mut steered = spec("steered", 16 << 20);
-    steered.profile = Some(SLOW.replace("5_000", "500"));
-    (steered.transport_s, steered.spin_s) = (None, None);
+    let mut compensated = spec("compensated", 16 << 20);
+    compensated.profile = Some(SLOW.replace("5_000", "500"));
+    (compensated.transport_s, compensated.spin_s) = (None, None);
     let surroundings = Surroundings {
         timing: Timing {
             beside: Some(Duration::ZERO),
@@ -73,7 +73,8 @@ fn a_drive_makes_up_for_what_the_kernel_adds() {
         awake: Arc::new(Wakefulness::default()),
         ..Surroundings::default()
     };
-    let device = Device::up_beside(&steered, surroundings).expect("root, FUSE and a loop device");
+    let device =
+        Device::up_beside(&compensated, surroundings).expect("root, FUSE and a loop device");
     let file = open_direct(&device.ready().device);
     let mut page = Page::filled(0);
     for _ in 0..2_000 {

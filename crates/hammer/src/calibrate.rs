@@ -9,16 +9,17 @@ use stithy_measure::{percentiles, Moment, Outcome};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
 use crate::client::postgresql::{Session, SessionError, Statement, Target};
-use crate::climb::{Climb, HALVINGS};
 use crate::connections::{self, Opening, Statements};
-use crate::crew::{Crew, Pools, Timing};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
 use crate::pool::Pool;
-use crate::random::Rng;
-use crate::run::{drive, Plan, Window};
-use crate::script::Script;
+use crate::run::drive;
+use crate::saturation_search::{SaturationSearch, HALVINGS};
+use crate::transaction_script::TransactionScript;
+use crate::virtual_users::{Pools, Timing, VirtualUsers};
+use crate::window::{Plan, Window};
 use crate::workload::Context;
+use stithy_measure::Rng;
 
 /// The same users every time.
 const SEED: u64 = 1;
@@ -132,11 +133,11 @@ impl Bench<'_> {
         most: f64,
         asked: impl Fn(f64) -> Asked,
     ) -> Result<Option<f64>, HammerError> {
-        let mut climb = Climb::new(start, most);
-        while let Some(amount) = climb.next() {
-            climb.tried(self.tried(asked(amount)).await?);
+        let mut search = SaturationSearch::new(start, most);
+        while let Some(amount) = search.next() {
+            search.tried(self.tried(asked(amount)).await?);
         }
-        Ok(climb.found())
+        Ok(search.found())
     }
 
     async fn tried(&mut self, asked: Asked) -> Result<bool, HammerError> {
@@ -172,7 +173,7 @@ impl Bench<'_> {
     }
 
     async fn trial(&mut self, asked: Asked) -> Result<Window, HammerError> {
-        let crew = self.crew(asked).await?;
+        let users = self.virtual_users(asked).await?;
         let plan = Plan {
             names: &["nothing"],
             ramp_up: SETTLE,
@@ -187,10 +188,10 @@ impl Bench<'_> {
             sink: &mut silent,
             stop: self.context.stop.clone(),
         };
-        drive(crew, plan, inner).await
+        drive(users, plan, inner).await
     }
 
-    async fn crew(&self, asked: Asked) -> Result<Crew<Nothing>, HammerError> {
+    async fn virtual_users(&self, asked: Asked) -> Result<VirtualUsers<Nothing>, HammerError> {
         let opening = Opening {
             target: self.target.clone(),
             isolation: Isolation::ReadCommitted,
@@ -199,7 +200,7 @@ impl Bench<'_> {
         let connections = self.job.connections;
         let (sessions, nothing) = opening.all(connections).await?;
         let users = asked.users().unwrap_or(connections);
-        Ok(Crew {
+        Ok(VirtualUsers {
             scripts: vec![nothing; users as usize],
             timing: timing(asked),
             pools: Pools::Shared(Arc::new(Pool::new(sessions, opening.opener()))),
@@ -218,7 +219,7 @@ fn timing(asked: Asked) -> Timing {
                 think_mean_s: vec![think_s],
             });
             let pace = |user| {
-                let rng = Rng::new(SEED, PACE, user, 0);
+                let rng = Rng::of(SEED, PACE, user, 0);
                 Box::new(Waiting::new(waits.clone(), rng)) as Box<dyn Pace>
             };
             Timing::Closed {
@@ -274,7 +275,7 @@ impl Statements for PrepareNothing {
     }
 }
 
-impl Script for Nothing {
+impl TransactionScript for Nothing {
     fn draw(&mut self) -> usize {
         0
     }

@@ -15,7 +15,7 @@ use stithy_measure::{nanoseconds, percentiles_in};
 use stithy_wire::{CanaryJob, CanarySummary, Percentiles};
 
 use crate::error::HammerError;
-use crate::random::Rng;
+use stithy_measure::Rng;
 
 /// Each read, and the multiple that direct reads ask for on any device.
 pub const READ_BYTES: u64 = 4096;
@@ -109,7 +109,7 @@ fn made(job: &CanaryJob) -> io::Result<()> {
     }
     let mut file = File::create(&job.file)?;
     for page in 0..job.file_bytes / READ_BYTES {
-        let mut content = Rng::new(SEED, CONTENT, page, 0);
+        let mut content = Rng::of(SEED, CONTENT, page, 0);
         let words = (0..READ_BYTES / 8).flat_map(|_| content.bits().to_le_bytes());
         file.write_all(&words.collect::<Vec<u8>>())?;
     }
@@ -123,7 +123,7 @@ fn read(job: &CanaryJob) -> io::Result<Percentiles> {
         .custom_flags(libc::O_DIRECT)
         .open(&job.file)?;
     let pages = u32::try_from(job.file_bytes / READ_BYTES).unwrap_or(u32::MAX);
-    let mut places = Rng::new(SEED, PLACES, 0, 0);
+    let mut places = Rng::of(SEED, PLACES, 0, 0);
     let mut times = Histogram::new_with_bounds(1, READ_MOST_NS, 3).map_err(io::Error::other)?;
     let mut room = vec![0; 2 * READ_BYTES as usize];
     let from = room.as_ptr().align_offset(READ_BYTES as usize);

@@ -9,9 +9,7 @@ use tokio_postgres::Client;
 use crate::client::postgresql::{Session, SessionError, Setting, Target};
 use crate::error::HammerError;
 use crate::pool::Opener;
-
-/// Sessions being opened at once; the server forks for each.
-pub(crate) const OPENING_AT_ONCE: usize = 8;
+use crate::record::OPENING_AT_ONCE;
 
 /// Settings of every session: plans are made once, as those of an application's prepared statements,
 /// and no transaction is long enough for compiling.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::pool::Pool;
+use crate::queue::Queue;
 use crate::record::Record;
-use crate::script::Script;
 use crate::serve::{serve, Begun};
-use crate::shelf::Shelf;
+use crate::transaction_script::TransactionScript;
 
 /// A transaction that a user has left.
 pub(crate) struct Deferred<S> {
@@ -17,24 +17,24 @@ pub(crate) struct Deferred<S> {
 }
 
 /// The transactions that were left and not begun.
-pub(crate) struct Queue<S> {
+pub(crate) struct DeferredWork<S> {
     /// The type that is queued.
     pub(crate) kind: usize,
     /// In the order they came.
-    pub(crate) waiting: Shelf<Deferred<S>>,
+    pub(crate) waiting: Queue<Deferred<S>>,
 }
 
 /// One who does them, one after the other.
 pub(crate) struct Worker<S> {
     /// What to do.
-    pub(crate) queue: Arc<Queue<S>>,
+    pub(crate) queue: Arc<DeferredWork<S>>,
     /// Over which connections.
     pub(crate) pool: Arc<Pool>,
     /// Where it is recorded.
     pub(crate) record: Arc<Record>,
 }
 
-impl<S: Script> Worker<S> {
+impl<S: TransactionScript> Worker<S> {
     /// Works until the run finishes.
     pub(crate) async fn live(self) {
         while !self.record.finishing().requested() {

@@ -6,10 +6,10 @@ use stithy_measure::Moment;
 
 use crate::pace::Pace;
 use crate::pool::Pool;
+use crate::queue::Queue;
 use crate::record::Record;
-use crate::script::Script;
 use crate::serve::{serve, Begun};
-use crate::shelf::Shelf;
+use crate::transaction_script::TransactionScript;
 
 /// So many due transactions in a row are queued before others have a turn.
 const QUEUED_IN_A_ROW: u32 = 64;
@@ -22,7 +22,7 @@ pub(crate) struct Arrival {
 }
 
 /// The transactions that are due and that nobody has begun.
-pub(crate) type Arrived = Arc<Shelf<Arrival>>;
+pub(crate) type Arrived = Arc<Queue<Arrival>>;
 
 /// Queues each transaction when it is due, until the run finishes.
 pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Arc<Record>) {
@@ -61,7 +61,7 @@ pub(crate) struct Attendant<S> {
     pub(crate) record: Arc<Record>,
 }
 
-impl<S: Script> Attendant<S> {
+impl<S: TransactionScript> Attendant<S> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
         let mut free_since = Moment::START;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stithy_measure::Moment;
 
-use crate::random::Rng;
+use stithy_measure::Rng;
 
 /// Think times are cut at so many times their mean, as clause 5.2.5.4 of the specification allows.
 const THINK_MOST: f64 = 10.0;
@@ -100,7 +100,7 @@ impl Poisson {
 
 impl Pace for Poisson {
     fn due(&mut self, _done: Moment, _kind: usize) -> Moment {
-        self.next_s += -self.rng.share().ln() * self.mean_s;
+        self.next_s += -self.rng.positive_share().ln() * self.mean_s;
         Moment::START + Duration::from_secs_f64(self.next_s)
     }
 }
@@ -152,7 +152,7 @@ impl Waiting {
 
     /// From an answer of type `last` to the next transaction, of type `next`; seconds.
     fn wait_s(&mut self, last: usize, next: usize) -> f64 {
-        let exponential = (-self.rng.share().ln()).min(THINK_MOST);
+        let exponential = (-self.rng.positive_share().ln()).min(THINK_MOST);
         self.waits.keying_s[next] + self.waits.think_mean_s[last] * exponential
     }
 }
@@ -161,7 +161,7 @@ impl Pace for Waiting {
     fn due(&mut self, done: Moment, kind: usize) -> Moment {
         let wait_s = match self.last.replace(kind) {
             Some(last) => self.wait_s(last, kind),
-            None => self.waits.mean_s() * self.rng.share(),
+            None => self.waits.mean_s() * self.rng.positive_share(),
         };
         done + Duration::from_secs_f64(wait_s)
     }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn rng(user: u64) -> Rng {
-        Rng::new(7, 14_u64, user, 0)
+        Rng::of(7, 14_u64, user, 0)
     }
 
     fn seconds(moment: Moment) -> f64 {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use stithy_measure::Moment;
 
 use crate::client::postgresql::{Session, SessionError};
+use crate::queue::Queue;
 use crate::record::Record;
-use crate::shelf::Shelf;
 
 /// Between two attempts to open a connection again: from this, doubling, to that.
 const RETRY_FIRST: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub type Opener = Arc<dyn Fn() -> Reopening + Send + Sync>;
 /// Connections that users share.
 pub struct Pool {
     /// In boxes: a connection's buffers and state are hundreds of bytes and move twice a transaction.
-    free: Shelf<Box<Held>>,
+    free: Queue<Box<Held>>,
     size: u32,
     opener: Opener,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Held {
 impl Pool {
     /// A pool of open connections.
     pub fn new(sessions: impl IntoIterator<Item = Session>, opener: Opener) -> Self {
-        let (free, mut size) = (Shelf::default(), 0);
+        let (free, mut size) = (Queue::default(), 0);
         for session in sessions {
             size += 1;
             free.put_last(Box::new(Held {

@@ -10,9 +10,11 @@ use tokio::sync::Semaphore;
 
 use crate::alarm::Alarm;
 use crate::client::postgresql::SessionError;
-use crate::connections::OPENING_AT_ONCE;
 use crate::losses::Losses;
 use crate::stop::{stop_pair, Stop, Stopper};
+
+/// Sessions being opened at once; the server forks for each.
+pub(crate) const OPENING_AT_ONCE: usize = 8;
 
 /// What all users of a run share.
 pub struct Record {

@@ -8,7 +8,7 @@ use stithy_measure::{Moment, Outcome, Sample, Times};
 use crate::client::postgresql::{Session, SessionError};
 use crate::pool::{Held, Pool};
 use crate::record::Record;
-use crate::script::Script;
+use crate::transaction_script::TransactionScript;
 
 /// After so many conflicts a transaction is given up, as an error: at a warehouse that a hundred users
 /// share chance brings so many once in twenty thousand transactions.
@@ -63,7 +63,7 @@ struct Ended {
 /// Does the drawn transaction over a connection of the pool and records it; tells when it was done.
 ///
 /// None when the run finishes before there is a connection.
-pub(crate) async fn serve<S: Script>(
+pub(crate) async fn serve<S: TransactionScript>(
     script: &mut S,
     begun: Begun,
     pool: &Arc<Pool>,
@@ -112,7 +112,7 @@ fn return_connection(mut held: Box<Held>, ended: &Ended, pool: &Arc<Pool>, recor
 }
 
 /// Tries the drawn transaction until it ends in another way than by a conflict, or in too many of them.
-async fn act<S: Script>(
+async fn act<S: TransactionScript>(
     script: &mut S,
     session: &mut Session,
     record: &Record,

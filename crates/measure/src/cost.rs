@@ -1,4 +1,4 @@
-//! What this process costs: CPU time, and time its threads waited for a CPU.
+//! What this process and its threads cost: CPU time, and time waited for a CPU.
 
 use std::fs;
 use std::path::Path;
@@ -34,23 +34,57 @@ impl CpuUse {
 }
 
 fn from_schedstat(tasks: &Path) -> Option<CpuUse> {
-    let (mut cpu_ns, mut delay_ns) = (0, 0);
+    let (mut cpu, mut delay) = (Duration::ZERO, Duration::ZERO);
     for task in fs::read_dir(tasks).ok()? {
         let text = fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        let (cpu, delay) = parse_schedstat(&text)?;
-        cpu_ns += cpu;
-        delay_ns += delay;
+        let thread = parse_schedstat(&text)?;
+        cpu += thread.ran;
+        delay += thread.waited;
     }
     Some(CpuUse {
-        cpu: Duration::from_nanos(cpu_ns),
-        run_queue_delay: Some(Duration::from_nanos(delay_ns)),
+        cpu,
+        run_queue_delay: Some(delay),
     })
 }
 
-/// `303827 1200 17`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
-fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
-    let mut fields = text.split_whitespace().map(str::parse);
-    Some((fields.next()?.ok()?, fields.next()?.ok()?))
+/// Times of a thread since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ThreadTime {
+    /// On a CPU.
+    pub ran: Duration,
+    /// With something to do and no CPU to do it on.
+    pub waited: Duration,
+}
+
+impl ThreadTime {
+    /// Times of a thread by its number; None where the kernel does not tell.
+    pub fn of(thread: i32) -> Option<Self> {
+        let path = format!("/proc/self/task/{thread}/schedstat");
+        parse_schedstat(&fs::read_to_string(path).ok()?)
+    }
+
+    /// What was added since `earlier`.
+    pub fn since(self, earlier: ThreadTime) -> Self {
+        ThreadTime {
+            ran: self.ran.saturating_sub(earlier.ran),
+            waited: self.waited.saturating_sub(earlier.waited),
+        }
+    }
+}
+
+/// The first two numbers of `1384 54029 12`: nanoseconds on a CPU and waiting.
+///
+/// Source: Documentation/scheduler/sched-stats.rst of the kernel, `/proc/<pid>/schedstat`.
+fn parse_schedstat(text: &str) -> Option<ThreadTime> {
+    let mut numbers = text.split_ascii_whitespace().map(|each| each.parse().ok());
+    let ran = Duration::from_nanos(numbers.next()??);
+    let waited = Duration::from_nanos(numbers.next()??);
+    Some(ThreadTime { ran, waited })
+}
+
+/// The number of the calling thread.
+pub fn this_thread() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
 }
 
 fn from_stat() -> Option<CpuUse> {
@@ -74,11 +108,29 @@ fn parse_stat(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// The first two fields are CPU time and delay.
+    /// Both numbers are read; what is no such line gives nothing.
     #[test]
-    fn a_schedstat_line_is_read() {
-        assert_eq!(Some((303_827, 1_200)), parse_schedstat("303827 1200 17\n"));
-        assert_eq!(None, parse_schedstat("303827"));
+    fn both_times_are_read() {
+        let expected = ThreadTime {
+            ran: Duration::from_nanos(1384),
+            waited: Duration::from_nanos(54029),
+        };
+        assert_eq!(Some(expected), parse_schedstat("1384 54029 12\n"));
+        assert_eq!(None, parse_schedstat("1384\n"));
+        assert_eq!(None, parse_schedstat("a b c\n"));
+    }
+
+    /// A thread that works is seen to have worked.
+    #[test]
+    fn this_threads_time_grows() {
+        let Some(before) = ThreadTime::of(this_thread()) else {
+            return; // a kernel without scheduler statistics
+        };
+        let spun = (0..200_000_u64).fold(0, |sum, n| std::hint::black_box(sum ^ n));
+        assert_eq!(0, std::hint::black_box(spun) >> 63);
+        std::thread::yield_now();
+        let after = ThreadTime::of(this_thread()).expect("it was told before");
+        assert!(after.since(before).ran > Duration::ZERO);
     }
 
     /// A thread's name with blanks and parentheses does not shift the fields.

@@ -1,4 +1,4 @@
-//! What can go wrong in a native program, told in four parts: what failed, where, what would mend it,
+//! What can go wrong in a native program, told in four parts: what failed, where, how to fix it,
 //! and the exit code. The class says who can prevent it:
 //!
 //! | class | exit | who can prevent it | does a retry help |
@@ -53,7 +53,7 @@ pub struct ProgramError {
     pub problem: String,
     /// Where: the key of a job or profile, a device, a file, a host, a table.
     pub place: String,
-    /// What would mend it.
+    /// How to fix it.
     pub remedy: String,
     /// The cause, where the system or another library told one.
     #[source]

@@ -4,6 +4,8 @@
 
 use std::fs;
 
+use rustix::process::setpriority_process;
+
 /// What the hammer asks for: before ordinary processes, and after those the kernel cannot do without.
 pub const DRIVER_NICE: i32 = -10;
 
@@ -16,8 +18,7 @@ pub fn raise(nice: i32) {
     if self::nice().is_some_and(|now| now <= nice) {
         return;
     }
-    // SAFETY: the call takes numbers only, and 0 names the calling thread.
-    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+    let _ = setpriority_process(None, nice);
     raise_session(nice);
 }
 
@@ -27,11 +28,18 @@ pub fn raise(nice: i32) {
 ///
 /// Source: sched(7), "The autogroup feature".
 fn raise_session(nice: i32) {
-    // SAFETY: neither call takes more than a number or can fail for the caller itself.
-    let leads = unsafe { libc::getsid(0) == libc::getpid() };
-    if leads {
+    if leads_session() {
         let _ = fs::write("/proc/self/autogroup", nice.to_string());
     }
+}
+
+/// Why libc: in a container the session may have been started outside, and then its number is 0, which
+/// rustix holds to be impossible.
+///
+/// Source: getsid(2), pid_namespaces(7).
+fn leads_session() -> bool {
+    // SAFETY: both calls only read numbers of the calling process.
+    unsafe { libc::getsid(0) == libc::getpid() }
 }
 
 /// Asks that this thread, and all that it starts from now on, run as soon as they have something to do, before

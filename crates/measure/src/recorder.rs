@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use stithy_wire::Phase;
 
-use crate::missed::Unanswered;
+use crate::suppressed::Unanswered;
 use crate::{Counts, Interval, Moment, Sample};
 
 /// Transactions that are sorted into histograms at a time.

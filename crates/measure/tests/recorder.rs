@@ -4,23 +4,12 @@
 
 use std::time::Duration;
 
-use stithy_measure::{percentiles, Interval, Moment, Outcome, Phases, Recorder, Sample, Times};
+use stithy_measure::{
+    percentiles, Interval, Moment, Outcome, Phases, Recorder, Rng, Sample, Times,
+};
 use stithy_wire::Phase;
 
-/// A small generator, so that each case is the same every time.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
-
-fn sample(draws: &mut Draws) -> Sample {
+fn sample(draws: &mut Rng) -> Sample {
     let due = Moment(draws.below(5_000_000_000));
     let started = due + Duration::from_nanos(draws.below(2_000_000));
     let sent = started + Duration::from_nanos(draws.below(90_000_000_000));
@@ -71,7 +60,7 @@ fn phases(from_s: f64, to_s: f64) -> Phases {
 #[test]
 fn merged_parts_equal_the_whole_in_any_order() {
     for seed in 0..20 {
-        let mut draws = Draws(seed);
+        let mut draws = Rng::new(seed, 0);
         let mut whole = Interval::new(&[true; 3]);
         let mut parts = vec![Interval::new(&[true; 3]); 4];
         for _ in 0..500 {
@@ -199,7 +188,7 @@ fn a_measurement_that_is_cut_keeps_what_it_had() {
 /// The sum of the seconds equals the measurement where that begins and ends with a second.
 #[test]
 fn the_seconds_of_the_measurement_add_up_to_it() {
-    let mut draws = Draws(3);
+    let mut draws = Rng::new(3, 0);
     let mut recorder = Recorder::new(vec![true; 3], phases(20.0, 120.0));
     let mut samples: Vec<Sample> = (0..2000).map(|_| sample(&mut draws)).collect();
     samples.sort_by_key(|sample| sample.times.done);

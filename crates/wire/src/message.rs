@@ -128,7 +128,7 @@ pub struct Failure {
     /// Where: host, database, table.
     #[serde(rename = "where")]
     pub place: String,
-    /// What would mend it.
+    /// How to fix it.
     pub remedy: String,
     /// The exit code the program ends with.
     pub exit: u8,
@@ -342,9 +342,11 @@ pub struct RunSummary {
     /// Transactions that users would have begun at their usual pace while answers that took over ten
     /// times the median of their type held them up; null in an open loop, where all are begun, and
     /// where nothing was answered.
-    pub missed_starts: Option<u64>,
+    #[serde(rename = "missed_starts")]
+    pub suppressed_arrivals: Option<u64>,
     /// Transactions that were due in the measurement and not begun by its end.
-    pub unserved: u64,
+    #[serde(rename = "unserved")]
+    pub backlog_at_end: u64,
     /// Proof that orders were counted rightly.
     pub order_numbers: OrderNumbers,
     /// Unexpected errors over the whole job.

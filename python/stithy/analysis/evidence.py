@@ -12,13 +12,12 @@ from typing import Any
 
 from stithy.analysis.steady.steadiness import Steadiness
 from stithy.analysis.validity.canary import Canary
-from stithy.analysis.validity.flags import Flag
-from stithy.analysis.validity.identities import Identity
 from stithy.analysis.validity.judge import is_valid
-from stithy.analysis.validity.reason import Reason
-from stithy.analysis.values.latency import Merged
+from stithy.analysis.validity.reasons import Flag, Reason
+from stithy.analysis.validity.work import Identity
+from stithy.analysis.values.distribution import Merged
 from stithy.analysis.values.measures import Measure, Value, too_few
-from stithy.analysis.verdict.asked import Asked
+from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.analysis.verdict.effect import Effect, no_effect, paired_ratio
 from stithy.metrics import ALL, Quantity, enough, values_needed
 from stithy.search import Search
@@ -116,7 +115,7 @@ class Window:
         number = source.get(name)
         return None if number is None else float(number)
 
-    def told(self, name: str, transaction: str = ALL) -> float | None:
+    def printable(self, name: str, transaction: str = ALL) -> float | None:
         """The same as it may be printed: no percentile with too few values beyond it."""
         few = name not in self.row and not enough(name, self.completed(transaction))
         return None if few else self.value(name, transaction)
@@ -127,7 +126,7 @@ class Evidence:
     """All windows of a run; `candidates` and `levels` in the order of the study.
 
     `merged`: percentiles over several windows of a candidate and level, where they are known.
-    `asked`: the primary question. `canaries`: those before the blocks, in the order of their time.
+    `primary`: what is asked. `canaries`: those before the blocks, in the order of their time.
     `search`: for how many users within which limit was searched.
     `measures`: what is asked about and stands in no window's row.
     """
@@ -136,7 +135,7 @@ class Evidence:
     levels: tuple[int, ...]
     windows: tuple[Window, ...]
     merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
-    asked: Asked = Asked()
+    primary: PrimaryComparison = PrimaryComparison()
     canaries: tuple[Canary, ...] = ()
     search: Search | None = None
     measures: Mapping[Quantity, Measure] = field(default_factory=dict)
@@ -159,17 +158,11 @@ class Evidence:
         return tuple(users for users in self.levels if users in planned or users not in tried)
 
     def at(self, candidate: str, users: int) -> tuple[Window, ...]:
-        """All windows of a candidate at a level, by block.
-
-        Own: a look-up.
-        """
+        """All windows of a candidate at a level, by block."""
         return self._cells.get((candidate, users), ())
 
     def valid_at(self, candidate: str, users: int) -> tuple[Window, ...]:
-        """The valid windows of a candidate at a level, by block.
-
-        Own: a look-up.
-        """
+        """The valid windows of a candidate at a level, by block."""
         return tuple(window for window in self.at(candidate, users) if window.valid)
 
     def level_value(
@@ -191,16 +184,23 @@ class Evidence:
             return None
         return fmean(known) if name in ("nopm", "tpm") else float(median(known))
 
-    def level_told(
+    def printable_level(
         self, candidate: str, users: int, name: str, transaction: str = ALL
     ) -> float | None:
         """The same as it may be printed: no percentile with too few values beyond it.
 
-        Source: docs/explanation/verdicts.md, "By what".
+        Source: docs/explanation/verdicts.md, "The metric".
         """
         there = sum(each.completed(transaction) for each in self.valid_at(candidate, users))
         value = self.level_value(candidate, users, name, transaction)
         return value if enough(name, there) else None
+
+    def printable_level_of(self, candidate: str, users: int, quantity: Quantity) -> float | None:
+        """The same of a quantity of windows or transactions, for tables and figures.
+
+        Source: docs/explanation/verdicts.md, "The metric".
+        """
+        return self.printable_level(candidate, users, quantity.known.column, quantity.of or ALL)
 
     def level_of(self, candidate: str, users: int, quantity: Quantity) -> float | None:
         """A quantity of a candidate at a level: a mean, or a percentile of the merged windows.
@@ -224,11 +224,11 @@ class Evidence:
         """A quantity of a single window, as a verdict may rest on it, or why there is none.
 
         Edge cases: a percentile of too few values is missing; see `metrics.values_needed`.
-        Source: docs/explanation/verdicts.md, "By what".
+        Source: docs/explanation/verdicts.md, "The metric".
         """
         known = quantity.known
         if known.source in ("drives", "series"):
-            none = Value(None, f"nothing told {quantity} in a window")
+            none = Value(None, f"nothing measured {quantity} in a window")
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
         kind = quantity.of or ALL
         number = window.value(known.column, kind)
@@ -253,7 +253,7 @@ class Evidence:
                        for window in self.valid_at(name, users)} for name in (a, b))  # fmt: skip
         both = [(x, of_b[turn]) for turn, x in of_a.items() if turn in of_b]
         pairs = [
-            (x.number, y.number, y_of.position > x_of.position)
+            (x.number, y.number, y_of.position - x_of.position)
             for (x, x_of), (y, y_of) in both
             if x.number is not None and y.number is not None
         ]
@@ -262,7 +262,9 @@ class Evidence:
             why = next((each for each in missing if each is not None), None)
             return no_effect(why or self._why_unpaired(a, b, users))
         found = paired_ratio([x for x, _, _ in pairs], [y for _, y, _ in pairs])
-        return replace(found, b_later=tuple(later for _, _, later in pairs))
+        # Two windows in one place of a block: nobody recorded their order.
+        known = all(places for _, _, places in pairs)
+        return replace(found, b_later=tuple(places > 0 for _, _, places in pairs if known))
 
     def _why_unpaired(self, a: str, b: str, users: int) -> str:
         for candidate in (a, b):

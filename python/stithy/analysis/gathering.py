@@ -6,13 +6,12 @@ from types import MappingProxyType
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Row, Window
-from stithy.analysis.steady.windows import steadiness_of_windows
+from stithy.analysis.steady.steadiness import steadiness_of_windows
 from stithy.analysis.validity.canary import judged
-from stithy.analysis.validity.head_room import unless_refuted
-from stithy.analysis.validity.identities import check
-from stithy.analysis.validity.judge import judge
-from stithy.analysis.validity.surroundings import taken_share
-from stithy.analysis.validity.watching import Watched, watched, watched_of
+from stithy.analysis.validity.instruments import unless_refuted
+from stithy.analysis.validity.judge import WindowRecord, judge
+from stithy.analysis.validity.surroundings import Watched, taken_share, watched, watched_of
+from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
 from stithy.metrics import ALL
 from stithy.workload.workload import Workload
@@ -73,23 +72,23 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
     by_type = {each["transaction"]: each for each in tables.transactions.get(name, ())}
     laws = check(row, {k: v for k, v in by_type.items() if k != ALL}, workload)
     steady = tables.steady.get(name)
-    reasons = judge(
-        row,
-        tables.conditions.get(name, ()),
-        next(iter(tables.restores.get(name, ())), None),
-        tables.watched.get(name, Watched()) if name not in damaged else Watched(),
-        tables.ledgers.get(name, ()),
-        tables.findings.get(name, ()),
-        tables.drives.get(name, ()),
-        laws,
-        steady,
-        tables.before.get(_block_of(row)),
-        tables.around.get(name),
+    around, watched = tables.around.get(name), tables.watched.get(name, Watched())
+    record = WindowRecord(
+        window=row,
+        conditions=tables.conditions.get(name, ()),
+        restore=next(iter(tables.restores.get(name, ())), None),
+        watched=watched if name not in damaged else Watched(),
+        ledger=tables.ledgers.get(name, ()),
+        ledger_findings=tables.findings.get(name, ()),
+        drives=tables.drives.get(name, ()),
+        laws=laws,
+        steady=steady,
+        canary=tables.before.get(_block_of(row)),
+        around=around,
         measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
     )
-    around, watched = tables.around.get(name), tables.watched.get(name, Watched())
-    return Window(row, by_type, reasons, laws, steady, taken_share(around, watched))
+    return Window(row, by_type, judge(record), laws, steady, taken_share(around, watched))
 
 
 def _block_of(row: Row) -> tuple[int, ...]:

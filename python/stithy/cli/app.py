@@ -19,15 +19,15 @@ import stithy
 from stithy import cli
 from stithy.cli.commands import command_modules
 from stithy.cli.talk import failures
-from stithy.cli.talk.output import NobodyReads, told_output
+from stithy.cli.talk.failures import NobodyReads, told_output
 from stithy.errors import StithyError
 from stithy.exits import Exit
 
 EPILOGUE = (
-    "Exit codes: 0 done, 1 a bug, 2 a wrong study or command line, 3 the machine lacks something, "
-    "4 something failed while running, 5 measured but not valid, 99 a threshold was not met, "
+    "Exit codes: 0 done, 1 a bug, 2 a wrong study or command line, 3 this machine lacks something, "
+    "4 a failure during the run, 5 measured but not valid, 99 a threshold was not met, "
     "130 interrupted. "
-    "`--debug` with any command shows the traceback of a bug."
+    "`--debug` with any command prints the traceback of a bug."
 )
 
 

@@ -11,7 +11,7 @@ from stithy.errors import UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.run.undoing.clean import Cleaned, DriveCleaned
+    from stithy.run.cleanup.handlers import Cleaned, DriveCleaned
 
 
 def clean(
@@ -20,13 +20,15 @@ def clean(
     *,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Remove what a killed run left behind, or what `stithy run --keep` kept.
+    """Remove what a killed run left behind, or what `stithy run --keep` left running.
 
-    Ends their servers and removes their databases, directories, mounts, emulated drives, sockets
-    and memory groups: all that Stithy wrote down before it made it, and only that. Also removes
-    what emulated drives left whose program was killed. It removes no results, and leaves alone what
-    still runs, and drives that somebody brought up by hand. Works from anywhere; runs of other
-    users are theirs to clean.
+    Ends the servers of these runs. Removes their databases, directories, mounts, emulated drives,
+    sockets and memory groups. Stithy records each of these before it creates it, and removes
+    nothing that it did not record. Also removes what an emulated drive left whose program was
+    killed.
+
+    Keeps all results, runs that are still active, and drives that a person started. Works from any
+    directory. Each user can clean only their own runs.
 
     Examples:
 
@@ -36,12 +38,12 @@ def clean(
     Parameters
     ----------
     directory
-        Clean only the run with these results; default: all of this user's runs and drives.
+        Clean only the run with these results; default: all runs and drives of this user.
     json
         Print what was done as JSON.
     """
-    from stithy.run.undoing.clean import clean as clean_runs
-    from stithy.run.undoing.clean import clean_drives
+    from stithy.run.cleanup.handlers import clean as clean_runs
+    from stithy.run.cleanup.handlers import clean_drives
 
     cleaned = clean_runs(directory)
     if directory is not None and not cleaned and not directory.exists():
@@ -73,8 +75,8 @@ def _show(cleaned: Sequence["Cleaned"]) -> None:
             continue
         show(f"{each.run.directory}: removed all that was left")
         for left in each.left:
-            facts = ", ".join(f"{name} {value}" for name, value in left.making.facts.items())
-            say(f"not removed: {left.making.kind} ({facts}): {left.reason}")
+            facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
+            say(f"not removed: {left.resource.kind} ({facts}): {left.reason}")
 
 
 def _show_drives(drives: Sequence["DriveCleaned"]) -> None:
@@ -101,7 +103,7 @@ def _as_json(cleaned: "Cleaned") -> dict[str, object]:
         "running": cleaned.running,
         "removed": cleaned.removed,
         "left": [
-            {"kind": left.making.kind, "facts": dict(left.making.facts), "reason": left.reason}
+            {"kind": left.resource.kind, "facts": dict(left.resource.facts), "reason": left.reason}
             for left in cleaned.left
         ],
     }

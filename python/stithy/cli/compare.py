@@ -34,14 +34,16 @@ def compare(
     ignore: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Compare runs: what the same candidates did at the same levels, then and now.
+    """Compare runs: the same candidates at the same levels, now and before.
 
-    Runs are compared with the first one, and only if everything is the same that their numbers rest
-    on: workload, load, database, settings, versions, machine, storage
-    (docs/reference/comparability.md). Otherwise each fact that differs is named, and nothing is
-    compared. What the comparison is about is named with `--ignore` and printed above it. For every
-    candidate, level and metric there is the change with its interval; `~` where the windows do not
-    tell the runs apart. It reads the results alone and changes nothing.
+    Each run is compared with the first one. Runs are comparable only if workload, load, database,
+    settings, versions, machine and storage are the same. Otherwise the command names each fact that
+    differs, and compares nothing; docs/reference/comparability.md lists the facts. Name the facts
+    that you changed on purpose with `--ignore`; they are printed above the comparison.
+
+    For every candidate, level and metric the table shows the change and its interval. `~` means
+    that the windows do not distinguish the two runs. The command reads results only, and changes
+    nothing.
 
     Examples:
 
@@ -52,16 +54,16 @@ def compare(
     Parameters
     ----------
     base
-        The run that the others are compared with.
+        The run with which the others are compared.
     others
         The other runs.
     metric
-        What is compared instead of NOPM, p95 and p99, by the name that a study's question has for
-        it: `tpm`, `p99.9 of payment`, `block.write_latency_s`; may be given again.
+        A metric to compare instead of NOPM, p95 and p99, named as in `primary.metric` of a study:
+        `tpm`, `p99.9 of payment`, `block.write_latency_s`. Repeatable.
     ignore
-        A fact that may differ; may be given again.
+        A fact that may differ, such as kernel. Repeatable.
     json
-        Print facts that differ and all numbers as JSON.
+        Print the facts that differ, and all numbers, as JSON.
     """
     if not others:
         problem, remedy = "nothing to compare it with", "name a second run: `stithy compare A B`"

@@ -1,5 +1,8 @@
 """`stithy doctor`: what works on this machine, what is missing, and what mends it."""
 
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -10,17 +13,19 @@ from stithy.exits import Exit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stithy.needs import Need
+    from stithy.needs import Judgement, Need
+    from stithy.run.preparation.doctor import Examination, Needed, Part
 
 
 def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
-    """Say what works on this machine, what is missing for the rest, and what mends it.
+    """Show what works on this machine, what is missing, and how to fix it.
 
-    Looks at rights, the kernel, servers and other programs, memory and space, CPUs, the clock, and
-    what else runs just now, and judges by that every provider, engine, scenario and collector.
-    Nothing is installed, made or changed; with root's rights it sees what root would.
-    It takes a few seconds, one of them to watch the machine. The exit code is 0 if the demo
-    (`studies/demo.yaml`) could run here, else 3.
+    Checks rights, the kernel, server programs, memory, disk space, CPUs, the clock and the current
+    load. From these it decides which providers, engines, scenarios and collectors work. Nothing is
+    installed, created or changed. Run it as the user who will run studies: root may do more.
+
+    It takes a few seconds; one of them measures the load of the machine. The exit code is 0 if the
+    demo (`studies/demo.yaml`) can run here, else 3.
 
     For example:
 
@@ -32,9 +37,9 @@ def doctor(*, json: Annotated[bool, Parameter(negative=())] = False) -> Exit:
     json
         Print one JSON document.
     """
-    from stithy.cli.talk.diagnosis import as_json, as_text
+    from stithy.cli.doctor import as_json, as_text
     from stithy.hosts.here import LocalMachine
-    from stithy.run.before.doctor import examine
+    from stithy.run.preparation.doctor import examine
 
     found = examine(LocalMachine(), _needs_of_commands())
     if json:
@@ -58,3 +63,191 @@ def _needs_of_commands() -> "Mapping[str, tuple[Need, ...]]":
         for name, module in command_modules(package).items()
         if hasattr(module, "NEEDS")
     }
+
+
+WIDTH = 100
+INDENT = 18
+FAMILIES = ("provider", "engine", "scenario", "collector", "command")
+OWN_PREFIX = "stithy-"
+
+
+def as_json(found: "Examination") -> dict[str, object]:
+    """Every check and every need of every part."""
+    return {
+        "schema_version": 1,
+        "demo": {
+            "can_run": not found.demo_lacks,
+            "lacks": [asdict(each) for each in found.demo_lacks],
+        },
+        "checks": {
+            name: [asdict(each) for each in judged] for name, judged in found.checks.items()
+        },
+        "parts": [_part_as_json(each) for each in found.parts],
+    }
+
+
+def _part_as_json(part: "Part") -> dict[str, object]:
+    return {
+        "family": part.family,
+        "name": part.name,
+        "works": part.works,
+        "needs": [
+            {"why": each.why, "optional": each.optional, **asdict(each.judgement)}
+            for each in part.needs
+        ],
+    }
+
+
+def as_text(found: "Examination") -> str:
+    """One screen: the answer, what is missing, what may disturb, what there is."""
+    sections = [
+        _answer(found),
+        _section("Missing", _missing(found)),
+        _section("May change results", _disturbing(found)),
+        _section("There is", _there(found)),
+    ]
+    return "\n\n".join(each for each in sections if each)
+
+
+def _answer(found: "Examination") -> str:
+    if not found.demo_lacks:
+        return "The demo can run here: stithy run studies/demo.yaml"
+    names = ", ".join(dict.fromkeys(each.what for each in found.demo_lacks))
+    answer = textwrap.fill(
+        f"The demo cannot run here yet. It lacks: {names}.", WIDTH, break_on_hyphens=False
+    )
+    if _works(found, "provider", "path") and _works(found, "engine", None):
+        answer += "\nDirectories can be compared: `stithy new` writes a study of them."
+    return answer
+
+
+def _works(found: "Examination", family: str, name: str | None) -> bool:
+    return any(
+        part.works for part in found.parts if part.family == family and name in (None, part.name)
+    )
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    body = "\n".join(lines)
+    return f"{title}\n{body}" if body else ""
+
+
+def _entry(what: str, *texts: str) -> str:
+    """A name, and texts beside it, each beginning a line of its own."""
+    margin = " " * INDENT
+    lines = [
+        line
+        for text in texts
+        for line in textwrap.wrap(
+            text,
+            WIDTH - INDENT,
+            break_on_hyphens=False,
+            break_long_words=False,
+            subsequent_indent="  " if text.startswith("→") else "",
+        )
+    ]
+    head = f"  {what}".ljust(INDENT)
+    if len(head) > INDENT:
+        return "\n".join([head, *(margin + line for line in lines)])
+    return "\n".join([head + lines[0], *(margin + line for line in lines[1:])])
+
+
+def _missing(found: "Examination") -> Iterator[str]:
+    """What the demo lacks first, what can wait last; what one package brings in one row."""
+    wanted = _wanted(found)
+    rows: dict[tuple[str, str], list[Judgement]] = {}
+    for judged in dict.fromkeys([*found.demo_lacks, *wanted]):
+        rows.setdefault((judged.found, _remedy(judged)), []).append(judged)
+    for (seen, remedy), group in rows.items():
+        wishes = [wish for judged in group for wish in wanted.get(judged, ["the demo"])]
+        text = f"{seen}; for {', '.join(dict.fromkeys(wishes))}"
+        yield _entry(", ".join(judged.what for judged in group), text, remedy)
+
+
+def _wanted(found: "Examination") -> "dict[Judgement, list[str]]":
+    """What is missing, with who wants it and why; what a part cannot do without comes first."""
+    by_family = sorted(found.parts, key=lambda each: FAMILIES.index(each.family))
+    missing = [
+        (part, each)
+        for part in by_family
+        for each in part.needs
+        if each.judgement.state == "missing"
+    ]
+    wanted: dict[Judgement, list[str]] = {}
+    for part, each in sorted(missing, key=lambda pair: pair[1].optional):
+        wanted.setdefault(each.judgement, []).append(_wish(part, each))
+    return wanted
+
+
+def _wish(part: "Part", needed: "Needed") -> str:
+    """`drive (provider)`, or what a part does without: `drives with xfs`."""
+    if part.family == "command":
+        return f"`stithy {part.name}`"
+    return needed.why if needed.optional else f"the {part.family} {part.name}"
+
+
+def _remedy(judged: "Judgement") -> str:
+    return f"→ {judged.remedy}" if judged.remedy else "→ nothing known"
+
+
+def _disturbing(found: "Examination") -> Iterator[str]:
+    for judged in _checks(found):
+        if judged.state == "disturbing":
+            yield _entry(judged.what, judged.found, _remedy(judged))
+
+
+def _there(found: "Examination") -> Iterator[str]:
+    """What works, in a line or two for each kind of thing."""
+    for family in FAMILIES:
+        parts = [each for each in found.parts if each.family == family]
+        yield _entry(f"{family}s", ", ".join(_part(each) for each in parts))
+    yield _entry("programs", ", ".join(_programs(found)))
+    kernel = [each for each in found.checks.get("kernel", ()) if each.state == "there"]
+    yield _entry("kernel", ", ".join(_feature(each) for each in kernel) or "nothing of use")
+    if absent := [each.what for each in found.checks.get("kernel", ()) if each.state == "absent"]:
+        yield _entry("not here", f"{', '.join(absent)} (needed only where a line above says so)")
+    for name, judged in found.checks.items():
+        if name != "kernel":
+            for each in judged:
+                if each.state in ("there", "unknown"):
+                    yield _entry(
+                        each.what, each.found + (f": {each.remedy}" if each.remedy else "")
+                    )
+
+
+def _part(part: "Part") -> str:
+    """An engine with its version; what does not work here is marked so."""
+    if not part.works:
+        return f"{part.name} (not here)"
+    if part.family == "engine":
+        return f"{part.name} {part.needs[0].judgement.found}"
+    return part.name
+
+
+def _programs(found: "Examination") -> list[str]:
+    """Programs that are there, with their versions, Stithy's own first."""
+    seen = dict.fromkeys(
+        f"{each.judgement.what} {each.judgement.found}"
+        for part in found.parts
+        if part.family != "engine"
+        for each in part.needs
+        if each.judgement.state == "there" and _is_program(each.judgement)
+    )
+    return sorted(seen, key=lambda each: not each.startswith(OWN_PREFIX))
+
+
+def _is_program(judged: "Judgement") -> bool:
+    return judged.found[:1].isdigit() and " " not in judged.what
+
+
+def _feature(judged: "Judgement") -> str:
+    """Most are named and no more; JSON has the rest."""
+    if judged.what == "Linux":
+        return f"Linux {judged.found}"
+    if judged.what == "control groups":
+        return f"control groups of {judged.found.partition(':')[0]}"
+    return judged.what
+
+
+def _checks(found: "Examination") -> "list[Judgement]":
+    return [each for judged in found.checks.values() for each in judged]

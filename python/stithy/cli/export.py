@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.running.judging import require_writable
+from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say, show_pieces
 from stithy.errors import UserError
 from stithy.exits import Exit
@@ -27,11 +27,15 @@ def export(
 ) -> Exit:
     """Write the results of a run in a format that another program reads.
 
-    `openmetrics` is text for Prometheus with every second, `bencher` JSON for Bencher, `go-bench`
-    lines for Go's benchstat, `csv` one table of windows and transaction types. Works from the
-    results alone, changes none of them, and sends nothing anywhere. Windows that are not valid are
-    marked in openmetrics and csv, and left out of the others; standard error says how many. Where
-    that leaves none, nothing is written and the exit code is 5.
+    - `csv`: one table of windows and transaction types, for a spreadsheet.
+    - `openmetrics`: every window, second and sample, for Prometheus.
+    - `bencher`: JSON for Bencher.
+    - `go-bench`: lines for Go's benchstat.
+
+    Invalid windows are marked in `csv` and `openmetrics`. They are left out of `bencher` and
+    `go-bench`. Standard error says how many there are. If no valid window is left, these two write
+    nothing, and the exit code is 5. The command reads results only, and sends nothing over the
+    network.
 
     Examples:
 
@@ -41,7 +45,7 @@ def export(
     Parameters
     ----------
     directory
-        The directory that `stithy run` wrote.
+        The directory of the run, as `stithy run` wrote it.
     to
         The format: openmetrics, bencher, go-bench or csv.
     out

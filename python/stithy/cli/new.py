@@ -11,7 +11,7 @@ from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import PreconditionError, UserError, failures_of_the_machine
 
 if TYPE_CHECKING:
-    from stithy.run.before.draft import Drafted
+    from stithy.run.preparation.draft import Drafted
 
 STANDARD_OUTPUT = "-"
 
@@ -27,13 +27,15 @@ def new(
     short: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """Write a study for this machine, with every key explained, that can be run as it stands.
+    """Write a study for this machine, with every key explained, ready to run.
 
-    Its candidates are the file systems with room, and where there is only one, an emulated drive or
-    memory beside it; what else could be compared stands there as comments. The engine is one that
-    is here, and the database as large as fits into half of the memory and space that are free.
-    Everything that a run checks before it starts is checked. A file that is there is not
-    overwritten, and nothing else is made.
+    The candidates are the file systems with enough free space. If there is only one, an emulated
+    drive or memory is the second candidate. Comments in the file show what else this machine can
+    compare. The engine is one that is installed. The database takes at most half of the free memory
+    and space.
+
+    The command makes every check that `stithy run` makes before it starts. It does not overwrite an
+    existing file, and creates nothing else.
 
     Examples:
 
@@ -47,21 +49,21 @@ def new(
     file
         The study file to write; `-` is standard output.
     path
-        A directory as a candidate, missing or empty; may be given several times.
+        A directory as a candidate, missing or empty. Repeatable.
     drive
-        A drive profile, by name or file, as a candidate; may be given several times. With `path` or
-        `drive` these are the candidates, and no others.
+        A drive profile as a candidate, by name or file. Repeatable. With `path` or `drive` the
+        study has only these candidates.
     engine
-        The database engine; default: one that is here.
+        The database engine; default: one that is installed here.
     warehouses
-        Size of the database, about 100 MB each; default: what fits, 20 at most.
+        Size of the database, about 100 MB per warehouse; default: what fits, at most 20.
     short
         A small database and short windows: some minutes instead of an hour.
     json
-        Print one JSON document about what was written.
+        Print one JSON document about the file.
     """
     from stithy.hosts.here import LocalMachine
-    from stithy.run.before.draft import Wishes, draft
+    from stithy.run.preparation.draft import Wishes, draft
 
     if file != STANDARD_OUTPUT:
         _need_free(Path(file))
@@ -140,7 +142,7 @@ def _taken(file: Path) -> UserError:
 
 
 def _summary(file: str, drafted: "Drafted") -> str:
-    from stithy.cli.running.lines import expected_time
+    from stithy.cli.running.display import expected_time
     from stithy.plan.cost import certain, total_s
     from stithy.units import format_duration
 

@@ -16,24 +16,25 @@ def plan(
     *,
     out: Path | None = None,
     null: Annotated[bool, Parameter(negative=())] = False,
+    sensitivity: Annotated[bool, Parameter(negative=())] = False,
     steps: Annotated[bool, Parameter(negative=())] = False,
     json: bool = False,
 ) -> Exit:
-    """Print what a study would do, what it needs, and whether this machine can run it.
+    """Print what a study does, what it needs, and whether this machine can run it.
 
-    Makes every check that `stithy run` makes before it starts, and reports all problems at once;
-    the exit code is then the one that `stithy run` would end with. Nothing is started, made or
-    measured; the machine is watched for a second. Likely times are those of earlier runs on this
-    machine, and before the first of them estimates for a small one with an ordinary solid-state
-    drive. Space, memory and times at most are bounds.
+    Makes every check that `stithy run` makes before it starts, and reports all problems at once.
+    The exit code is the one that `stithy run` would end with. Nothing is started, created or
+    changed. The command only measures the load of the machine for one second.
 
-    How likely each answer is comes from a quick simulation, with the noise that earlier runs on
-    this machine had by the same metric, or an assumed one: a study should be able to end either
-    way.
+    Expected times come from earlier runs on this machine. Before the first run they are estimates
+    for a small machine with an ordinary SSD. Space, memory and maximum times are upper bounds.
 
-    Steps marked "if undecided" are left out as soon as the primary question is decided: the totals
-    show the time without and with them. A block with an invalid window is measured once more; the
-    time for that is shown beside the totals.
+    The command also simulates how likely each answer is. It takes the noise from earlier runs on
+    this machine with the same metric, or assumes a noise. In a good plan each answer is possible.
+
+    Steps marked "if undecided" are left out once the primary question is decided. The totals show
+    the time without and with these steps. A block with an invalid window is measured a second time;
+    the time for that is shown beside the totals.
 
     Examples:
 
@@ -48,11 +49,13 @@ def plan(
     study
         The study file.
     out
-        The directory that `stithy run --out` would get; it is checked, and not made.
+        Check this directory, as for `stithy run --out`. It is not created.
     null
-        The plan of `stithy run --null`: the first candidate against its like.
+        Plan `stithy run --null`: the first candidate against an identical copy of it.
+    sensitivity
+        Add the time of `stithy run --sensitivity`, and make its checks.
     steps
-        Print every step in a line of its own; default: a line for each level.
+        Print one line per step; default: one line per level.
     json
         Print one JSON document instead of tables.
     """
@@ -60,14 +63,19 @@ def plan(
     from stithy.cli.talk.planned import as_json, as_text, checks, known
     from stithy.cli.talk.prospects import outlook
     from stithy.metrics import parse_quantity
-    from stithy.plan.expand import expand
-    from stithy.plan.null import as_null
-    from stithy.plan.search import trial
+    from stithy.plan.additional import trial
+    from stithy.plan.expand import as_null, expand
+    from stithy.plan.sensitivity import representative
     from stithy.results.layout import RunDirectory
-    from stithy.run.before import preflight as before
-    from stithy.run.before.earlier import earlier_factors, earlier_noise
-    from stithy.run.before.equip import Tools
-    from stithy.run.before.forecast import Forecast, mended, mended_steps
+    from stithy.run.preparation import preflight as before
+    from stithy.run.preparation.equip import Tools
+    from stithy.run.preparation.forecast import (
+        Forecast,
+        earlier_factors,
+        earlier_noise,
+        mended,
+        mended_steps,
+    )
     from stithy.run.start import default_directory
     from stithy.study.load import read_study
 
@@ -81,10 +89,16 @@ def plan(
     expected = outlook(asked, len(file.study.candidates), noise, planned.seed)
     directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
     checked = before.preflight(file, directory, token_hex(6), tools, clean=False)
+    corner = None
+    if sensitivity:
+        known_before = len(checked.problems.found)
+        checked.problems.attempt(lambda: before.check_sensitivity(file))
+        if asked is not None and len(checked.problems.found) == known_before:
+            corner = mended(expand(representative(file, asked)), forecast)
     if json:
-        show_json(as_json(file.study, planned, tried, expected))
+        show_json(as_json(file.study, planned, tried, expected, corner))
     else:
-        page = as_text(file.study, planned, tried, expected, all_steps=steps)
+        page = as_text(file.study, planned, tried, expected, corner, all_steps=steps)
         show(f"{page}\n{known(planned, forecast)}\n\n{checks(checked)}")
     if (refusal := checked.problems.refusal(str(study))) is None:
         return Exit.OK

@@ -1,18 +1,21 @@
 """`stithy report`: make the report of a run again, from its results alone."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from stithy.cli.compare import quantity_asked
-from stithy.cli.running.judging import judge, require_writable
+from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import UserError
+from stithy.errors import PreconditionError, UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
+    from webbrowser import BackgroundBrowser
+
     from stithy.report.between import Pair
     from stithy.report.context import Context
 
@@ -29,12 +32,12 @@ def report(
     junit: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Write the report of a run, and every figure and table beside it.
+    """Write the report of a run, with all its figures and tables.
 
-    Works from the results alone and needs no database; run it as often as you like. A run that was
-    interrupted gives a report of what there is. It does not run or change any measurement.
-    Thresholds of the study are judged again, with the exit codes of `stithy run`: 99 where one was
-    not met, 5 where one cannot be judged.
+    Reads the results only, needs no database, and can be repeated at any time. The report of an
+    interrupted run shows its partial results. Measurements are neither made nor changed. The
+    study's thresholds are evaluated again: the exit code is 99 if one was not met, and 5 if one
+    cannot be judged.
 
     Examples:
 
@@ -46,27 +49,29 @@ def report(
     Parameters
     ----------
     directory
-        The directory that `stithy run` wrote.
+        The directory of the run, as `stithy run` wrote it.
     formats
-        What is written, separated by commas: `html`, the page; `pdf`, for print, tagged for screen
-        readers; `md`, a short summary for a pull request or a ticket; `json`, the answer for
-        programs. Each is a file `report.FORMAT`.
+        The formats, separated by commas. `html`: the page. `pdf`: for print, tagged for screen
+        readers. `md`: a short summary for a pull request or ticket. `json`: the answer for
+        programs. Each file is named `report.FORMAT`.
     compare
-        Earlier runs, with which this one is compared in a section of its own, under the rules of
-        `stithy compare`: a change is that of this run to the earlier one. Without them the next
-        report has no such section.
+        Add a section that compares this run with earlier runs, by the rules of `stithy compare`. A
+        change is this run relative to the earlier one. Without this option the report has no such
+        section.
     metric
-        What is compared then instead of NOPM, p95 and p99, as of `stithy compare`.
+        With `--compare`: a metric to compare instead of NOPM, p95 and p99, as in `stithy compare`.
+        Repeatable.
     ignore
-        A fact that may differ then, as of `stithy compare`.
+        With `--compare`: a fact that may differ, as in `stithy compare`. Repeatable.
     open_page
-        Show the first of them in the web browser. Where there is none it says so, and the report
-        is written all the same.
+        Open the first of the files in a web browser. Without a browser the report is still written,
+        and a message says so.
     junit
-        File for the study's thresholds as JUnit XML.
+        Write the study's thresholds to this file, as JUnit XML.
     json
         Print the paths, the main findings and the thresholds as JSON.
     """
+    from stithy.cli.running.conclude import judge
     from stithy.report.context import context_of
     from stithy.report.parts.answer import main_findings
     from stithy.report.write import formats_named, write_report_of
@@ -113,10 +118,46 @@ def _pairs(
 
 
 def _open(page: Path) -> None:
-    from stithy.cli.talk.browser import opened
+    from stithy.cli.report import opened
 
     if not opened(page):
         say(f"not opened, as no web browser here opens windows: {page}")
+
+
+IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})
+"""Browsers that would take the terminal over, which nobody has asked for."""
+
+PATIENCE_S = 5.0
+"""How long a program of the desktop may take to fail; one that runs on by then has opened it."""
+
+
+def opened(page: Path, patience_s: float = PATIENCE_S) -> bool:
+    """Whether a browser with windows took the page.
+
+    It is not waited for, but for a program in BROWSER that Python does not know: its exit code
+    tells whether it opened.
+    """
+    import webbrowser
+
+    with suppress(webbrowser.Error, PreconditionError):
+        browser = webbrowser.get()
+        if Path(getattr(browser, "name", "")).name in IN_TERMINAL:
+            return False
+        address = page.resolve().as_uri()
+        if isinstance(browser, webbrowser.BackgroundBrowser):
+            return _handed_over(browser, address, patience_s)
+        return browser.open(address)
+    return False
+
+
+def _handed_over(browser: "BackgroundBrowser", address: str, patience_s: float) -> bool:
+    from stithy.hosts.runner import Command, LocalRunner, ended_within
+
+    # Python takes such a program for failed once it has ended, as xdg-open does as soon as it has
+    # handed the address over; and it lets the program write into our output.
+    words = [browser.name, *(each.replace("%s", address) for each in browser.args)]
+    started = LocalRunner().start(Command(words, detached=True))
+    return ended_within(started, patience_s) in {0, None}
 
 
 COMMAND = report

@@ -1,11 +1,12 @@
 """`stithy resume`: go on with a run that was cut off."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.running.judging import require_writable
+from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say
 from stithy.exits import Exit
 
@@ -20,18 +21,24 @@ def resume(
     metrics: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Go on with a run that was killed, interrupted or failed, and write its report.
+    """Continue a run that was killed, interrupted or failed, and write its report.
 
-    Whatever ended it (Ctrl-C, a kill, a reboot, a full disk), the run ends with the same windows as
-    if nothing had happened. First what it left is removed, as `stithy clean` does; only a master
-    copy that is still there, and is proven to be as it was made, is used on. Otherwise the database
-    is loaded again, from the same seed. Windows that were measured are kept; the one that was cut
-    off, and those that are missing, are measured as planned. The report says when the run was
-    resumed. A window that came to its end is kept, valid or not; the block of an invalid one is
-    measured once more, as in any run.
+    The run may have ended by Ctrl-C, a kill, a reboot or a full disk. The resumed run measures the
+    same windows as an uninterrupted run:
 
-    Refused for a run that still goes on, for one that ended well, and where its study, what its
-    candidates lie on, the kernel, the CPUs, the memory or a program's version are not as they were.
+    - It removes what the run left, as `stithy clean` does.
+    - It uses the master copy of the database again if the copy is unchanged. Otherwise it loads the
+      database again, from the same seed.
+    - It keeps every window that was measured to its end, valid or not.
+    - It measures the missing windows, and the one that was cut off, as planned. A block with an
+      invalid window is measured a second time, as in every run.
+
+    It also continues what `stithy run --sensitivity` asked for. The report says when the run was
+    resumed.
+
+    The command refuses a run that is still active, and a run that ended well. It also refuses if
+    the study, a candidate's storage, the kernel, the CPUs, the memory or a program version has
+    changed.
 
     Examples:
 
@@ -40,39 +47,49 @@ def resume(
     Parameters
     ----------
     directory
-        The directory that `stithy run` wrote.
+        The directory of the run, as `stithy run` wrote it.
     force
-        Go on although machine or study have changed; the study stays the one that was begun, and
-        the report says what changed.
+        Continue although the machine or the study has changed. The original study is used, and the
+        report says what changed.
     keep
-        Leave the database instances running, and print how to reach them; `stithy clean` ends them.
+        Leave the database instances running, and print how to connect to them. `stithy clean` ends
+        them.
     junit
-        File for the study's thresholds as JUnit XML.
+        Write the study's thresholds to this file, as JUnit XML.
     metrics
-        Address on loopback, such as 127.0.0.1:9464, at which the run tells where it stands until it
-        ends, at /metrics, for Prometheus.
+        Publish the progress of the run for Prometheus, at /metrics of this loopback address, such
+        as 127.0.0.1:9464. It ends with the run.
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
-    from stithy.cli.running.advisers import advisers
     from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.display import display
-    from stithy.cli.running.looking import look
-    from stithy.cli.running.numbers import told_live
+    from stithy.cli.running.deciding import deciders
+    from stithy.cli.running.display import display, with_live_numbers
+    from stithy.cli.running.sensitivity import (
+        ended_before_its_corners,
+        refuse_kept,
+        with_corners,
+    )
+    from stithy.results.layout import RunDirectory
     from stithy.run.executor import execute
     from stithy.run.resuming.resume import resumed_run
     from stithy.run.stop import Stop
 
     require_writable(junit)
+    refuse_kept(keep=keep, sensitivity=RunDirectory(directory).sensitivity.is_dir())
     stop = Stop(say)
     with stop.installed():
-        asked = advisers()
+        asked = deciders()
         with (
             display() as shown,
-            told_live(metrics, shown.show) as tell,
-            resumed_run(directory, stop, tell, force=force, advisers=asked) as context,
+            with_live_numbers(metrics, shown.show) as tell,
+            ExitStack() as held,
         ):
-            outcome = execute(context, keep=keep, judge=look, advisers=asked)
+            if (outcome := ended_before_its_corners(directory, held)) is None:
+                resumed = resumed_run(directory, stop, tell, force=force, deciders=asked)
+                context = held.enter_context(resumed)
+                outcome = execute(context, asked, keep=keep)
+            outcome = with_corners(outcome, stop, tell, force=force)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

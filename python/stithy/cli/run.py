@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.running.judging import require_writable
+from stithy.cli.talk.options import require_writable
 from stithy.cli.talk.render import say
 from stithy.exits import Exit
 
@@ -17,29 +17,33 @@ def run(
     out: Path | None = None,
     keep: Annotated[bool, Parameter(negative=())] = False,
     null: Annotated[bool, Parameter(negative=())] = False,
+    sensitivity: Annotated[bool, Parameter(negative=())] = False,
     junit: Path | None = None,
     metrics: str | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> Exit:
-    """Run a study: make the candidates, load the database, measure, and write the report.
+    """Run a study: create the candidates, load the database, measure, and write the report.
 
-    Everything that can be checked is checked before anything starts: the study, the candidates'
-    directories and their space, the server programs and their settings. Afterwards everything that
-    was made is removed again; results stay. Ctrl-C stops the run cleanly: the report then tells
-    what there is. A second Ctrl-C ends at once, and still cleans up. Nothing is installed,
-    and no directory is touched that is neither empty nor Stithy's own. Where the study has
-    thresholds, each is told with the values of both sides; the exit code is 99 where one was not
-    met, and 5 where one cannot be judged because no window that it needs is valid.
+    Before anything starts, the command checks the study, the directories and their free space, the
+    server programs and their settings. At the end it removes everything that it created, and keeps
+    the results. Nothing is installed. It uses a directory only if it is empty or Stithy's own.
 
-    Blocks at the level of the study's primary question go on until it is decided, and no longer.
-    If no block answers it, the exit code is 5. A block with an invalid window is measured once
-    more, at any level; the report shows both.
+    Ctrl-C stops the run cleanly, and the report shows the partial results. A second Ctrl-C stops at
+    once, and still cleans up.
+
+    Blocks at the level of the primary question are measured until the question is decided. If no
+    block answers it, the exit code is 5. A block with an invalid window is measured a second time,
+    at every level; the report shows both attempts.
+
+    If the study has thresholds, each is shown with the values of both sides. The exit code is 99 if
+    one was not met, and 5 if one cannot be judged because a window that it needs is invalid.
 
     Examples:
 
         stithy run studies/demo.yaml
         stithy run studies/demo.yaml --out results/first --keep
         stithy run studies/demo.yaml --null
+        stithy run studies/demo.yaml --sensitivity
         stithy run ours.yaml --junit thresholds.xml
 
     Parameters
@@ -49,34 +53,41 @@ def run(
     out
         Directory for the results, missing or empty; default: runs/STUDY-TIME.
     keep
-        Leave the database instances running, and print how to reach them; `stithy clean` ends them.
+        Leave the database instances running, and print how to connect to them. `stithy clean` ends
+        them.
     null
-        Measure the study's first candidate against its like, each on a volume of its own. The
-        answer must be "equivalent" or "undecided"; a difference is the instrument's own, and the
-        exit code is then 5.
+        Measure the study's first candidate against an identical copy of it, each on its own volume.
+        The answer must be "equivalent" or "undecided". A difference is an error of the instrument,
+        and the exit code is then 5.
+    sensitivity
+        Measure the primary question again after it is answered, with other drive profiles. Every
+        assumed number is then 25 % worse for the better candidate, and 25 % better for the other.
+        If no candidate is better, both directions are measured. The report says whether the verdict
+        changes. Only for emulated drives whose profiles have assumed numbers.
     junit
-        File for the study's thresholds as JUnit XML.
+        Write the study's thresholds to this file, as JUnit XML.
     metrics
-        Address on loopback, such as 127.0.0.1:9464, at which the run tells where it stands until it
-        ends, at /metrics, for Prometheus.
+        Publish the progress of the run for Prometheus, at /metrics of this loopback address, such
+        as 127.0.0.1:9464. It ends with the run.
     json
         Print one JSON document at the end: results, report, findings, thresholds, instances kept.
     """
-    from stithy.cli.running.advisers import advisers
     from stithy.cli.running.conclude import conclude
-    from stithy.cli.running.display import display
-    from stithy.cli.running.looking import look
-    from stithy.cli.running.numbers import told_live
+    from stithy.cli.running.deciding import deciders
+    from stithy.cli.running.display import display, with_live_numbers
+    from stithy.cli.running.sensitivity import refuse_kept, with_corners
     from stithy.run.executor import execute
     from stithy.run.start import start_run
     from stithy.run.stop import Stop
 
     require_writable(junit)
+    refuse_kept(keep=keep, sensitivity=sensitivity)
     stop = Stop(say)
     with stop.installed():
-        with display() as shown, told_live(metrics, shown.show) as tell:
-            context = start_run(study, out, stop, tell, null=null)
-            outcome = execute(context, keep=keep, judge=look, advisers=advisers())
+        with display() as shown, with_live_numbers(metrics, shown.show) as tell:
+            context = start_run(study, out, stop, tell, null=null, sensitivity=sensitivity)
+            outcome = execute(context, deciders(), keep=keep)
+            outcome = with_corners(outcome, stop, tell)
         with stop.shield():
             return conclude(outcome, junit, json=json)
 

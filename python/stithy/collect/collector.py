@@ -10,16 +10,14 @@ and not the kernel: `BLOCKS`, it may take long; `UNDER_TEST`, what it asks is wh
 it raises InfrastructureError where that does not answer.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from stithy.clock import Clock, SystemClock
-from stithy.metrics import Better, OfSeveral
 from stithy.secrets import Secret
-
-MetricUnit = Literal["s", "1/s", "B", "B/s", ""]
 
 
 class Unavailable(Exception):
@@ -27,28 +25,6 @@ class Unavailable(Exception):
 
     Its text is the reason; the sampler records it and goes on without the collector.
     """
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric: its name (units last), unit (`""` for none) and meaning in a sentence.
-
-    The rest is for who compares candidates by it. `better`: which direction is good, None where
-    neither is. `weight`: the metric by which seconds are weighted in its mean, None for a plain
-    one. `of_several`: how its subjects make one value; None where one of `subjects` must be named.
-    `compared`: False for moments and totals, of which a ratio says nothing. `noun`: what it is
-    called in a sentence, where its name and `SAMPLES` do not say it.
-    """
-
-    name: str
-    unit: MetricUnit
-    meaning: str
-    better: Better | None = None
-    weight: str | None = None
-    of_several: OfSeveral | None = "largest"
-    subjects: tuple[str, ...] = ()
-    compared: bool = True
-    noun: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,3 +78,21 @@ class Collector(Protocol):
     def close(self) -> None:
         """Give up connections and files."""
         ...
+
+
+class KernelFile:
+    """One file, kept open; each `read` gives its present content."""
+
+    def __init__(self, path: Path, size_bytes: int = 16384) -> None:
+        """Open `path`; `size_bytes` is more than is ever needed of it. Raises OSError."""
+        self.path = path
+        self._size_bytes = size_bytes
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> bytes:
+        """Its first `size_bytes` bytes. Raises OSError."""
+        return os.pread(self._descriptor, self._size_bytes, 0)
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._descriptor)

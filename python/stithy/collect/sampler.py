@@ -1,40 +1,32 @@
-"""Samples every collector once a second, on the second, and keeps what they say.
+"""Samples every collector once per second, on the second, and stores the values.
 
-Collectors that only read the kernel's files share one thread. One that asks a server (`BLOCKS`)
-has a thread of its own, so that a stalled database does not silence the others. The sampler
-records its own lateness and cost as readings of collector `sampler`. A collector that dies leaves a
-null with the reason for each of its series, and is not asked again.
+Collectors that only read files of the kernel share one thread. A collector that asks a server
+(`BLOCKS`) has its own thread, so that a stalled database does not silence the others. The sampler
+records its own lateness and cost as collector `sampler`. A collector that dies leaves a null with
+the reason in each of its series, and is not asked again.
 
-Cost, measured over 60 s beside a PostgreSQL 15 under load: 0.12 % of a core here, 0.04 % in the
-server; every run records it anew.
+Cost, measured over 60 s with a PostgreSQL 15 under load: 0.12 % of a core here, 0.04 % in the
+server. Every run records it again.
 """
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 from stithy.clock import thread_cpu_s
 from stithy.collect.collector import (
     Collector,
-    Metric,
     Reading,
     Sample,
     Scope,
     Unavailable,
 )
 from stithy.errors import InfrastructureError
+from stithy.metrics import SAMPLER, SAMPLER_METRICS, CollectedMetric
 from stithy.registry import plugins
 from stithy.results.tables import STOPPED, UNANSWERED
-
-NAME = "sampler"
-SAMPLES = "Stithy's sampling"
-
-METRICS = (
-    Metric("lateness_s", "s", "how long after its second the sampler began", "lower"),
-    Metric("duration_s", "s", "how long all collectors of a thread took", "lower"),
-    Metric("cpu_s", "s", "CPU time that they took", "lower", noun=f"CPU time of {SAMPLES}"),
-)
 
 LEAVE_PATIENCE_S = 5.0
 """How long `stop` waits for a collector that asks a server which no longer answers."""
@@ -113,8 +105,8 @@ class _Rounds(threading.Thread):
             self._readings += each.read(at_s)
         own = (at_s - due_s, self._clock.monotonic_s() - begin_s, thread_cpu_s() - cpu_s)
         self._readings += [
-            Reading(at_s, NAME, metric.unit, Sample(self._subject, metric.name, value))
-            for metric, value in zip(METRICS, own, strict=True)
+            Reading(at_s, SAMPLER, metric.unit, Sample(self._subject, metric.name, value))
+            for metric, value in zip(SAMPLER_METRICS, own, strict=True)
         ]
 
 
@@ -183,3 +175,92 @@ class _Watched:
 
 def _text(error: Exception) -> str:
     return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
+def series_rows(
+    window_id: str, readings: Iterable[Reading], started_at_s: float | None
+) -> list[dict[str, Any]]:
+    """Rows of SERIES; `second` counts from `started_at_s`, and is null where that is not known."""
+    return [
+        {
+            "window_id": window_id,
+            "at_s": each.at_s,
+            "second": None if started_at_s is None else each.at_s - started_at_s,
+            "collector": each.collector,
+            "subject": each.sample.subject,
+            "metric": each.sample.metric,
+            "unit": each.unit,
+            "value": each.sample.value,
+            "missing_because": each.sample.missing_because,
+        }
+        for each in readings
+    ]
+
+
+def checkpoints_inside(readings: Iterable[Reading], from_s: float, to_s: float) -> int | None:
+    """How many checkpoints began and ended between two moments of Unix time.
+
+    The server tells, in whole seconds, when the last complete checkpoint began; one that began in
+    the first second of the span may be missed, none is counted that began before. None where the
+    collector of the database gave no reading in the span.
+    """
+    seen = [
+        each.sample.value
+        for each in readings
+        if each.collector == "database"
+        and each.sample.metric == "last_checkpoint_at_s"
+        and each.sample.value is not None
+        and from_s <= each.at_s <= to_s
+    ]
+    return len({began_s for began_s in seen if began_s >= from_s}) if seen else None
+
+
+_PAGE_HEAD = """\
+# The collectors
+
+Written from `python/stithy/collect/collectors/`; do not edit. Each collector samples once per
+second, on the second, while a window runs. The values are in the table `series` of each window
+(`results.md`). A value that cannot be read is null, with the reason. A share is between 0 and 1.
+
+A study may compare candidates by any of these metrics (`primary.metric`, `thresholds`). Its name is
+that of the collector and of the metric: `block.read_latency_s`. The value of a window is the mean
+over its measurement. Latencies are weighted by the requests of each second.
+
+A series has a subject, such as a device. A study may name it: `block.read_latency_s of sda`.
+Without a name the value is that of the whole machine if there is one. Otherwise it is the largest
+value, because devices are stacked, or the sum where the table says so.
+
+The column "better" says which direction is good. If it is empty, neither is, and a verdict says
+"higher" or "lower".
+"""
+
+
+def collectors_page() -> str:
+    """The page, as Markdown."""
+    sections = [
+        _section(name, module.__doc__ or "", module.METRICS)
+        for name, module in plugins("collector").items()
+    ]
+    own = _section(SAMPLER, __doc__ or "", SAMPLER_METRICS)
+    return "\n".join([_PAGE_HEAD, *sections, own])
+
+
+def _section(name: str, doc: str, metrics: Iterable[CollectedMetric]) -> str:
+    head = ["| metric | unit | better | meaning |", "| --- | --- | --- | --- |"]
+    rows = [
+        f"| `{each.name}` | {each.unit} | {each.better or ''} | {_told(each)} |" for each in metrics
+    ]
+    return "\n".join([f"## {name}", "", doc.strip(), "", *head, *rows, ""])
+
+
+def _told(metric: CollectedMetric) -> str:
+    """The meaning, and how its subjects make one value where that is not as usual."""
+    if not metric.compared:
+        return f"{metric.meaning}; not compared"
+    if metric.of_several is None:
+        return f"{metric.meaning}; `of {'`, `of '.join(metric.subjects)}`"
+    return (
+        f"{metric.meaning}; the sum of several subjects"
+        if metric.of_several == "sum"
+        else metric.meaning
+    )

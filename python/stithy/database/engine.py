@@ -5,7 +5,7 @@ An engine is one package in `engines/` whose `__init__` defines `NAME`, `OWNED_S
 imports nothing heavy, and has a module `engine` that offers `create(request)`, which gives an
 `Engine`, and `forget(facts)`, which removes from memory what a killed server left there. What the
 interface calls a data directory is whatever files make up the database; they can be copied as they
-are while no server runs on them.
+are while no server runs on them. What an `Instance` counts is in words that hold for every engine.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,109 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from stithy.database.instance import Instance
-from stithy.hosts.runner import Runner
-from stithy.hosts.users import ServerUser
+from stithy.clock import Clock
+from stithy.hosts.runner import Runner, ServerUser
 from stithy.secrets import Secret
+
+
+@dataclass(frozen=True)
+class CommitCounters:
+    """Transactions of the database under test since its statistics were reset.
+
+    `settled`: all of the hammer's connections had ended and the counters no longer moved.
+    """
+
+    commits: int
+    rollbacks: int
+    settled: bool
+
+
+@dataclass(frozen=True)
+class MaintenanceCounters:
+    """What the server did besides the users' work, since its statistics were reset.
+
+    `wal_position_bytes` is the insert position of the write-ahead log; `last_checkpoint_at_s` the
+    Unix time at which the last complete checkpoint began, in whole seconds.
+    """
+
+    checkpoints_timed: int
+    checkpoints_requested: int
+    last_checkpoint_at_s: float
+    autovacuum_runs: int
+    wal_position_bytes: int
+
+
+@dataclass(frozen=True)
+class CheckpointRule:
+    """When a checkpoint begins by itself: after so long or so much log, whichever is first."""
+
+    after_s: float
+    after_bytes: int
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """The server's version and its settings in force, as SHOW writes them."""
+
+    version: str
+    settings: dict[str, str]
+
+
+class Instance(Protocol):
+    """A seam: one running server."""
+
+    @property
+    def url(self) -> Secret:
+        """How to reach its database, password included."""
+        ...
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        ...
+
+    def shared_memory(self) -> Mapping[str, str]:
+        """What stays in the machine's memory if the server is killed, for the engine's `forget`."""
+        ...
+
+    def last_words(self) -> str:
+        """The end of its log, as one line, for messages."""
+        ...
+
+    def ended_by(self) -> str | None:
+        """How the server ended by itself, in words; None while it runs."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Write all that is dirty to the volume now."""
+        ...
+
+    def finish_loading(self, log_bytes: int) -> None:
+        """Leave the database as a long-running one would be, before its master copy is made.
+
+        `log_bytes` of log files are left to be overwritten, so that no window has to create one.
+        """
+        ...
+
+    def commits(self, clock: Clock) -> CommitCounters:
+        """Commits and rollbacks of the database under test, once they stand still."""
+        ...
+
+    def maintenance(self) -> MaintenanceCounters:
+        """What the server did besides the users' work."""
+        ...
+
+    def checkpoint_rule(self) -> CheckpointRule:
+        """When it begins a checkpoint by itself."""
+        ...
+
+    def facts(self) -> ServerFacts:
+        """Version and settings in force."""
+        ...
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """End the server; `at_once` leaves files that need recovery. Idempotent."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError
 from stithy.wire.drive import control as wire
-from stithy.wire.drive.facts import DriveCounters, DriveFacts
-from stithy.wire.drive.faults import AnyFault
+from stithy.wire.drive.jobs import AnyFault
+from stithy.wire.drive.messages import DriveCounters, DriveFacts
 from stithy.wire.messages import Failure
 from stithy.wire.program import failure_error
 
@@ -109,8 +109,7 @@ class Control:
             raise InfrastructureError(
                 f"the drive program did not answer within {self._patience_s:g} s",
                 where=str(self.path),
-                remedy="look whether it is held by a signal or a debugger; `stithy drive down` "
-                "ends it",
+                remedy="check whether a signal or a debugger holds it; `stithy drive down` ends it",
             ) from error
         except OSError as error:
             raise self._ended() from error

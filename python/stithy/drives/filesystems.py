@@ -128,9 +128,9 @@ def kind_on(device: str, *, runner: Runner | None = None) -> str | None:
     if finished.code == NOTHING_FOUND:
         return None
     raise InfrastructureError(
-        f"what is on it cannot be told: {_last_words(finished)}",
+        f"its content cannot be identified: {_last_words(finished)}",
         where=device,
-        remedy="look in the kernel's log (dmesg)",
+        remedy="check the kernel log (dmesg)",
     )
 
 
@@ -149,7 +149,7 @@ def mount(
         raise InfrastructureError(
             f"{kind} on {device} could not be mounted: {_last_words(finished)}",
             where=str(folder),
-            remedy=f"look in the kernel's log (dmesg); the kernel must know {kind}",
+            remedy=f"check the kernel log (dmesg); the kernel must support {kind}",
         )
 
 

@@ -89,10 +89,10 @@ def make(folder: Path, entry: Entry) -> None:
             raise UserError(
                 "a drive of this name is up already, or was killed",
                 where=folder.name,
-                remedy="give another name, or take it down with `stithy drive down`",
+                remedy="give another name, or remove it with `stithy drive down`",
             ) from error
         raise PreconditionError(
-            f"drives cannot be written down here: {error.strerror}",
+            f"the register of drives cannot be written: {error.strerror}",
             where=str(folder),
             remedy="make it writable, or name another directory in STITHY_STATE",
         ) from error

@@ -23,8 +23,8 @@ from stithy.drives.filesystems import Checked
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import kill
 from stithy.hosts.runner import Runner
-from stithy.wire.drive import faults
-from stithy.wire.drive.facts import DriveCounters
+from stithy.wire.drive import jobs
+from stithy.wire.drive.messages import DriveCounters
 
 SILENCE_S = 60.0
 """How long the drives are mute at most: killing takes moments, and nothing may hang for ever."""
@@ -89,12 +89,12 @@ def cut_power(
     time = clock or SystemClock()
     try:
         for each in drives:
-            each.control.fault(each.name, faults.Stall(duration_s=SILENCE_S))
+            each.control.fault(each.name, jobs.Stall(duration_s=SILENCE_S))
         stops = [_cut(each, rule) for each in drives]
         _kill(pids)
     finally:
         for each in drives:
-            each.control.fault(each.name, faults.Stall(duration_s=0.0))
+            each.control.fault(each.name, jobs.Stall(duration_s=0.0))
     _wait_for_the_end(pids, time)
     shut = [_leave(each, time) for each in drives]
     return tuple(
@@ -106,7 +106,7 @@ def cut_power(
 def restore_power(drives: Sequence[MountedDrive], *, runner: Runner | None = None) -> None:
     """Bring the drives back, then their file systems, whose logs are replayed by mounting."""
     for each in drives:
-        each.control.fault(each.name, faults.PowerOn())
+        each.control.fault(each.name, jobs.PowerOn())
     for each in drives:
         filesystems.mount(each.device, each.folder, each.kind, runner=runner)
 
@@ -132,7 +132,7 @@ class _Stop:
 def _cut(drive: MountedDrive, rule: CutRule) -> _Stop:
     cut = drive.control.fault(
         drive.name,
-        faults.PowerCut(
+        jobs.PowerCut(
             seed=rule.seed,
             lost_share=rule.lost_share,
             torn_share=rule.torn_share,
@@ -159,7 +159,7 @@ def _wait_for_the_end(pids: Pids, time: Clock) -> None:
             raise InfrastructureError(
                 f"killed processes did not end within {END_PATIENCE_S:g} s",
                 where=", ".join(str(pid) for pid in left[:5]),
-                remedy="look in /proc/PID/stack for what holds them",
+                remedy="check /proc/PID/stack for what holds them",
             )
         time.sleep_s(PAUSE_S)
 
@@ -184,7 +184,7 @@ def _witness(drive: MountedDrive, stop: _Stop, was_shut: bool) -> DriveCut:
             f"requests reached the drive after its power was cut: {_succeeded(stop.counters)} had "
             f"succeeded at the stop, {_succeeded(now)} in the end",
             where=f"drive {drive.name}",
-            remedy="nothing that was seen after this cut proves anything; report it as a fault",
+            remedy="discard the results of this power cut, and report it as a bug",
         )
     before = {each.name: each.errors for each in stop.counters.operations}
     refused = {each.name: each.errors - before[each.name] for each in now.operations}

@@ -28,9 +28,8 @@ from stithy.wire.drive.messages import (
     ShippedSchedule,
     parse_drive_message,
 )
-from stithy.wire.find import DRIVE, find_program
 from stithy.wire.messages import Failure
-from stithy.wire.program import failure_error
+from stithy.wire.program import DRIVE, failure_error, find_program
 
 PROFILE_BYTES_MAX = 2**20
 """What a person writes is far smaller; a disk image named by mistake is not read whole."""
@@ -86,7 +85,7 @@ class ProfileError(UserError):
         """`problems` has at least one entry."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__(
-            f"{count} in this drive profile", where=file, remedy="mend the file; nothing was done"
+            f"{count} in this drive profile", where=file, remedy="fix the file; nothing was done"
         )
         self.problems = tuple(problems)
 

@@ -1,22 +1,24 @@
-"""Which block devices lie under a directory, from its file system down to the last drive.
+"""Which block devices lie under a directory, and what the kernel counts of each.
 
-Read from mountinfo and /sys: partitions and their disks, loop devices and the devices under their
-files, device-mapper and md members, all devices of a btrfs, the layers of an overlay. Nothing is
-found for memory and network file systems.
+Devices are read from mountinfo and /sys, from the file system down to the last drive: partitions
+and their disks, loop devices and the devices under their files, device-mapper and md members, all
+devices of a btrfs, the layers of an overlay. Nothing is found for memory and network file systems.
+Counters are read from the text of /proc/diskstats.
 """
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Mount:
-    """One line of mountinfo; `number` is `major:minor` of the file system."""
+    """One line of mountinfo; `number` is `major:minor` of the file system, `root` what it shows."""
 
     number: str
+    root: str
     point: Path
     kind: str
     source: str
@@ -35,10 +37,10 @@ def parse_mount(line: str) -> Mount:
     Blanks in names are written as `\040`. Source: proc_pid_mountinfo(5).
     """
     before, after = line.split(" - ", 1)
-    _id, _parent, number, _root, point, options = before.split()[:6]
+    _id, _parent, number, root, point, options = before.split()[:6]
     kind, source, more = (after.split(" ") + ["", ""])[:3]
     both = dict.fromkeys(f"{options},{more}".rstrip(",").split(","))
-    return Mount(number, Path(_plain(point)), kind, _plain(source), ",".join(both))
+    return Mount(number, _plain(root), Path(_plain(point)), kind, _plain(source), ",".join(both))
 
 
 def _plain(text: str) -> str:
@@ -132,3 +134,75 @@ def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
 
 def _children(directory: Path) -> list[str]:
     return sorted(each.name for each in directory.iterdir()) if directory.is_dir() else []
+
+
+SECTOR_BYTES = 512
+MS_PER_S = 1000
+
+JUDGED = ("read", "write", "flush")
+"""What a device's times are told of."""
+
+
+@dataclass(frozen=True)
+class DiskCounters:
+    """One line of /proc/diskstats; by kind: requests, bytes, milliseconds. Absent: not counted."""
+
+    requests: dict[str, int]
+    bytes: dict[str, int]
+    ms: dict[str, int]
+    busy_ms: int
+    weighted_ms: int
+
+
+def parse_diskstats(text: bytes, names: Sequence[bytes] | None = None) -> dict[str, DiskCounters]:
+    """Counters of the named devices; without names of all.
+
+    After major, minor, name: reads, merged, sectors, ms; writes, merged, sectors, ms; in flight,
+    busy ms, weighted ms; since 4.18 discards, merged, sectors, ms; since 5.5 flushes, ms.
+    Source: Documentation/admin-guide/iostats.rst of Linux.
+    """
+    found = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) >= 14 and (names is None or fields[2] in names):
+            found[fields[2].decode()] = _counters([int(each) for each in fields[3:]])
+    return found
+
+
+def counter_growth(before: int, after: int) -> int:
+    """Growth of a counter; one that was reset (a device made anew) has grown by nothing known."""
+    return max(0, after - before)
+
+
+def mean_times_s(before: DiskCounters, after: DiskCounters, writes: int) -> dict[str, float | None]:
+    """Mean time of reads, writes and flushes that ended between two readings, queue included.
+
+    A flush that carries no data is counted twice: as the flush, and as a write of no sectors that
+    takes at least as long. `writes` is how many writes the device itself served; what the kernel
+    counts beyond, up to the number of flushes, is taken out of the writes with its time. None
+    where there were none.
+    Source: block/blk-flush.c and blk_account_io_done of Linux.
+    """
+    counts, ms = {}, {}
+    for kind in JUDGED:
+        if kind in before.requests and kind in after.requests:
+            counts[kind] = counter_growth(before.requests[kind], after.requests[kind])
+            ms[kind] = float(counter_growth(before.ms[kind], after.ms[kind]))
+    flushes = counts.get("flush", 0)
+    empty = min(max(0, counts.get("write", 0) - writes), flushes)
+    if empty:
+        counts["write"] -= empty
+        ms["write"] = max(0.0, ms["write"] - empty * ms["flush"] / flushes)
+    return {kind: ms[kind] / MS_PER_S / n if n else None for kind, n in counts.items()}
+
+
+def _counters(field: list[int]) -> DiskCounters:
+    requests = {"read": field[0], "write": field[4]}
+    sectors = {"read": field[2], "write": field[6]}
+    ms = {"read": field[3], "write": field[7]}
+    if len(field) >= 15:
+        requests["discard"], sectors["discard"], ms["discard"] = field[11], field[13], field[14]
+    if len(field) >= 17:
+        requests["flush"], ms["flush"] = field[15], field[16]
+    size_bytes = {kind: count * SECTOR_BYTES for kind, count in sectors.items()}
+    return DiskCounters(requests, size_bytes, ms, busy_ms=field[9], weighted_ms=field[10])

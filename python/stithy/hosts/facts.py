@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stithy.hosts.devices import devices_under, mount_of
+from stithy.hosts.devices import devices_under, mount_of, mounts
 from stithy.results.manifest import Fact
 
 Value = str | int | float | bool | None | tuple[str | int | float | bool | None, ...]
@@ -115,7 +115,7 @@ def _fact(read: Callable[[], Value]) -> Fact:
     except _Missing as reason:
         return Fact(value=None, missing_because=str(reason))
     except FileNotFoundError:
-        return Fact(value=None, missing_because="the kernel does not tell it here")
+        return Fact(value=None, missing_because="the kernel does not report it here")
     except (OSError, ValueError) as error:
         return Fact(value=None, missing_because=str(error))
 
@@ -167,7 +167,7 @@ def _turbo(cpu: Path) -> bool:
 def _machine(dmi: Path) -> str:
     parts = [_read(dmi / name) for name in ("sys_vendor", "product_name") if (dmi / name).exists()]
     if not parts:
-        raise _Missing("the firmware does not tell it")
+        raise _Missing("the firmware does not report it")
     return " ".join(parts)
 
 
@@ -203,16 +203,16 @@ def _distribution() -> str:
 
 
 def _cgroup_version(proc: Path) -> str:
-    kinds = re.findall(r" - (cgroup2?) ", _read(proc / "self" / "mountinfo"))
+    kinds = {mount.kind for mount in mounts(proc)} & {"cgroup", "cgroup2"}
     if not kinds:
         raise _Missing("no control groups are mounted")
-    return {("cgroup",): "1", ("cgroup2",): "2"}.get(tuple(sorted(set(kinds))), "1 and 2")
+    return "1 and 2" if len(kinds) == 2 else "1" if "cgroup" in kinds else "2"
 
 
 def _mitigations(directory: Path) -> Iterator[tuple[str, Fact]]:
     """One fact a flaw of the CPU that applies: `mitigation.<flaw>`."""
     if not directory.is_dir():
-        yield "mitigation", Fact(value=None, missing_because="the kernel does not tell it")
+        yield "mitigation", Fact(value=None, missing_because="the kernel does not report it")
         return
     for file in sorted(directory.iterdir()):
         if (text := _text(file).strip()) and text != "Not affected":

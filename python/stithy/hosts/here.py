@@ -16,12 +16,12 @@ from stithy.clock import SystemClock
 from stithy.environment import search_path
 from stithy.errors import StithyError
 from stithy.hosts.activity import Activity, watch
-from stithy.hosts.cgroup import parents
+from stithy.hosts.resources import parents
 from stithy.hosts.runner import Command, LocalRunner, Runner
 
 if TYPE_CHECKING:
     from stithy.results.manifest import Fact
-    from stithy.storage.open_places import OpenPlace
+    from stithy.storage.volume import OpenPlace
 
 SYSTEM_FOLDERS = (Path("/usr/sbin"), Path("/sbin"))
 """Where administrators' programs are, also where a user's PATH does not name it."""
@@ -90,7 +90,7 @@ class LocalMachine:
 
     def program(self, name: str) -> str | None:
         """The full path of a program: Stithy's own where Stithy looks for them."""
-        from stithy.wire.find import default_places
+        from stithy.wire.program import default_places
 
         own = name.startswith(OWN_PREFIX)
         for folder in default_places() if own else (*search_path(), *SYSTEM_FOLDERS):
@@ -144,7 +144,7 @@ class LocalMachine:
 
     def places(self) -> "tuple[OpenPlace, ...]":
         """Where a candidate could stand."""
-        from stithy.storage.open_places import open_places
+        from stithy.storage.volume import open_places
 
         try:
             home = Path.home()

@@ -1,9 +1,12 @@
-"""Processes: the only place that starts one.
+"""Processes: the only place that starts one, and the users of this machine as whom they run.
 
 `Runner` is a seam: tests give a fake one. `LocalRunner` starts processes on this machine: in a
 session of their own, so that Ctrl-C reaches Stithy alone, which then ends them in its own order.
+Database servers refuse to run as root; when Stithy runs as root they get a user without rights.
 """
 
+import os
+import pwd
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -13,7 +16,45 @@ from typing import IO, Protocol
 
 from stithy.environment import for_processes
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.users import ServerUser, find_user
+
+UNPRIVILEGED = ("postgres", "nobody")
+"""Users that a server may run as, best first: `postgres` comes with the distribution's packages."""
+
+
+@dataclass(frozen=True)
+class ServerUser:
+    """A user of the password database."""
+
+    name: str
+    uid: int
+    gid: int
+
+
+def find_user(name: str) -> ServerUser:
+    """The user of this name; PreconditionError where there is none."""
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError as error:
+        raise PreconditionError(
+            "there is no such user", where=f"user {name}", remedy="create it, or name another"
+        ) from error
+    return ServerUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
+
+
+def server_user() -> ServerUser | None:
+    """As whom servers run: None means as the caller, who is not root."""
+    if os.geteuid() != 0:
+        return None
+    for name in UNPRIVILEGED:
+        try:
+            return find_user(name)
+        except PreconditionError:
+            continue
+    raise PreconditionError(
+        "a database server does not run as root, and there is no user without rights",
+        where=f"users {' and '.join(UNPRIVILEGED)}",
+        remedy="run Stithy as an ordinary user, or create one: useradd --system postgres",
+    )
 
 
 @dataclass(frozen=True)
@@ -104,7 +145,7 @@ class LocalRunner:
                 raise InfrastructureError(
                     f"it did not end within {timeout_s:g} s",
                     where=Path(command.argv[0]).name,
-                    remedy="look for what holds the machine up, then repeat the step",
+                    remedy="find what slows the machine down, then repeat the step",
                 ) from error
         return Finished(process.returncode, stdout, stderr)
 

@@ -14,11 +14,11 @@ from stithy.errors import InvalidMeasurement, StithyError, UserError
 from stithy.metrics import ALL, Quantity, parse_quantity, values_needed
 from stithy.plan.cost import paced_per_s_max
 from stithy.plan.expand import likely_memory_backed
-from stithy.plan.question import Question
+from stithy.plan.steps import Question
 from stithy.registry import plugins
 from stithy.study.model import Study
 from stithy.study.sections import drive_roles
-from stithy.thresholds import Measured
+from stithy.thresholds import MeasuredValue
 from stithy.units import format_duration
 from stithy.workload.workload import Workload
 
@@ -29,7 +29,7 @@ STEP_S = 5.0
 """Window lengths are recommended in multiples of it."""
 
 SPARE = 1.1
-"""Own: windows of a level differ in how much they do; a recommended one has a tenth more."""
+"""Windows of a level differ in how much they do; a recommended one has a tenth more."""
 
 STOP_SHARE = 0.9
 """Own: with fewer of the values that are needed no window of the level is likely to have all."""
@@ -101,7 +101,7 @@ def _asked(study: Study, question: Question | None) -> Iterator[Asked]:
         yield _of_question(study, question)
     for threshold in study.thresholds:
         for side in (threshold.left, threshold.right):
-            if isinstance(side, Measured):
+            if isinstance(side, MeasuredValue):
                 yield Asked(side.quantity, (side.candidate,), side.users, "thresholds", False)
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from stithy.plan.steps import Cost, Plan, Step
 from stithy.storage.provider import Role
+from stithy.study.load_keys import DURATION_S, RAMP_UP_S, Load
 from stithy.study.model import Study
 from stithy.study.sections import log_bytes
-from stithy.study.users import Load
+from stithy.units import format_duration
 from stithy.workload.workload import Workload
 
 COPY_BYTES_PER_S = 120 * 2**20
@@ -33,8 +34,8 @@ LEDGER_S = 2.0
 """Comparing the ledger of a short window; of a long one each million of orders takes seconds."""
 CALIBRATE_S = 20.0
 """Some twenty trials of a rate, a second each; where users pause, as many again of their number."""
-CANARY_S = 0.8
-CANARY_MOST_S = 10.0
+BASELINE_CHECK_S = 0.8
+BASELINE_CHECK_MOST_S = 10.0
 """Most of it is fixed; the first one makes its file, on whatever disk temporary files are."""
 SLOWER = 4.0
 """How much longer than likely a step that works on the database may take."""
@@ -138,9 +139,9 @@ def snapshot(size: Sizes) -> Cost:
     return _copying(size, size.database_bytes, memory=0)
 
 
-def canary() -> Cost:
+def baseline_check() -> Cost:
     """A moment of work that nobody is compared by."""
-    return Cost(CANARY_S, CANARY_MOST_S, space_bytes=0, memory_bytes=0)
+    return Cost(BASELINE_CHECK_S, BASELINE_CHECK_MOST_S, space_bytes=0, memory_bytes=0)
 
 
 def restore(size: Sizes, held: int, memory: int) -> Cost:
@@ -207,3 +208,20 @@ def _copying(size: Sizes, space_bytes: int, memory: int) -> Cost:
     likely_s = 1.0 + copied / COPY_BYTES_PER_S
     bound_s = 10.0 + copied / COPY_BYTES_PER_S_MIN
     return Cost(likely_s, bound_s, space_bytes, memory)
+
+
+def costs_of_short_windows(ramp_up_s: float, duration_s: float) -> tuple[str, ...]:
+    """A sentence for each part of the windows that is shorter than its default; in seconds."""
+    told = []
+    if ramp_up_s < RAMP_UP_S:
+        told.append(
+            f"A ramp-up of {format_duration(ramp_up_s)} instead of {format_duration(RAMP_UP_S)}: "
+            "caches, log and drive may still be settling while they are measured."
+        )
+    if duration_s < DURATION_S:
+        told.append(
+            f"Windows of {format_duration(duration_s)} instead of {format_duration(DURATION_S)}: "
+            "they scatter more, so that a verdict takes more blocks; a checkpoint or a stall falls "
+            "into few of them; high percentiles rest on few answers."
+        )
+    return tuple(told)

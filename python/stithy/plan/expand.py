@@ -1,14 +1,15 @@
 """From a study to its plan: decisions only, the machine is not asked."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from stithy.errors import UserError
 from stithy.plan import cost
-from stithy.plan.null import nulled
-from stithy.plan.question import question
 from stithy.plan.scenario import Scene
-from stithy.plan.steps import Plan, Step, WindowPlan
+from stithy.plan.steps import Plan, Step, WindowPlan, question
 from stithy.registry import plugins
 from stithy.storage.provider import ROLES, Role
+from stithy.study.load import StudyFile
 from stithy.study.model import Study
 from stithy.study.sections import Candidate, image_bytes
 from stithy.workload.workload import Workload
@@ -113,3 +114,44 @@ def _sizes(study: Study) -> cost.Sizes:
 def _workload(study: Study) -> Workload:
     workload: Workload = plugins("workload")[study.workload.name].WORKLOAD
     return workload
+
+
+AGAIN = "-again"
+
+
+def nulled(study: Study) -> Study:
+    """The study with its first candidate and its like; its question names no pair.
+
+    It demands nothing: thresholds ask for what a null study cannot say. Nor does it search: what a
+    search finds has no interval that could hold a difference; its limit stays, as one that is
+    drawn. A nulled study stays as it is. Raises UserError where nothing but a search is left.
+    """
+    if not study.load.users:
+        raise UserError(
+            "the study has no level at which a candidate could be compared with itself",
+            where="--null",
+            remedy="give `load.users` a level beside `load.find`",
+        )
+    kept = {"find": None, "find_within": None, "limit": study.load.response_limit}
+    load = study.load.model_copy(update=kept)
+    name, candidate = next(iter(study.candidates.items()))
+    primary = study.primary.model_copy(update={"candidates": None})
+    return study.model_copy(
+        update={
+            "candidates": {name: candidate, f"{name}{AGAIN}": _like(candidate)},
+            "primary": primary,
+            "thresholds": (),
+            "load": load,
+        }
+    )
+
+
+def as_null(file: StudyFile) -> StudyFile:
+    """The study file of a null study."""
+    return replace(file, study=nulled(file.study), null=True)
+
+
+def _like(candidate: Candidate) -> Candidate:
+    """Another candidate that differs in nothing, by its provider's `like`; the same without one."""
+    like = getattr(plugins("provider")[candidate.provider], "like", None)
+    return replace(candidate, spec=like(candidate.spec, AGAIN)) if like else candidate

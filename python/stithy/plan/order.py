@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from stithy.plan.ids import derive_seed
+from stithy.plan.steps import derive_seed
 
 Rows = tuple[tuple[int, ...], ...]
 Item = TypeVar("Item", str, int)

@@ -8,7 +8,7 @@ decides; it neither asks the machine nor changes it.
 from dataclasses import dataclass
 
 from stithy.plan.cost import Sizes, held_bytes
-from stithy.plan.question import Question
+from stithy.plan.steps import Question
 from stithy.workload.workload import Workload
 
 

@@ -1,23 +1,104 @@
-"""The steps a study consists of, as plain values: what is done, to whom, at what expected cost.
+"""The steps a study consists of, and its question, as plain values.
 
-A step says nothing about how it is done; that is `run`'s. Its id is stable: the same study and seed
-give the same ids, so that a journal can be matched to a plan.
+A step says what is done, to whom, at what expected cost; nothing about how it is done, that is
+`run`'s. Ids and seeds are stable: the same study and seed give the same ones, so that a journal can
+be matched to a plan.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from stithy.money import Money
-from stithy.plan.question import Question
-from stithy.search import Limit, Search
+from stithy.metrics import NOPM, P95
+from stithy.search import ResponseTarget, Search
+from stithy.study.model import BLOCKS_LEAST, Study
+from stithy.units import Money
+
+
+def window_id(candidate: str, users: int, block: int, *, attempt: int = 0) -> str:
+    """The id of a window, also the name of its directory: `w-disk-u4-b0`.
+
+    That of its block's second attempt is `w-disk-u4-b0-again`.
+    """
+    return f"w-{candidate}-u{users}-b{block}{'-again' if attempt else ''}"
+
+
+def step_id(kind: str, subject: str | None = None) -> str:
+    """The id of a step that is not a window: its kind, then whom it concerns."""
+    return kind if subject is None else f"{kind}-{subject}"
+
+
+def derive_seed(seed: int, *purpose: str | int) -> int:
+    """A seed for one purpose, 0 to 2^63 - 1: different purposes draw independently of each other.
+
+    Own: SHA-256 over the purpose in words. Python's `random` promises no stable sequence over
+    versions, and adding to a seed gives neighbours the same draws.
+    """
+    text = "/".join(str(each) for each in (seed, *purpose))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which of two candidates is better at a level, by a metric, beyond a margin.
+
+    `metric` is written as a study has it.
+
+    `candidates`: the pair; None for the slowest and the fastest of more than two. `blocks_least`
+    are measured in any case, `blocks_most` if it stays undecided; they are equal where the study
+    fixes their number. `derived`: the keys that the study does not declare.
+    """
+
+    users: int
+    metric: str
+    margin_share: float
+    candidates: tuple[str, str] | None
+    blocks_least: int
+    blocks_most: int
+    derived: tuple[str, ...]
+
+    def may_spare(self, users: int, block: int) -> bool:
+        """Whether this block, counted from 0, is left out once the question is decided."""
+        return users == self.users and block >= self.blocks_least
+
+
+def question(study: Study, names: tuple[str, ...]) -> Question | None:
+    """The primary question about these candidates.
+
+    None where a single one compares with none, and where there is no level to ask about.
+    """
+    if len(names) < 2 or not study.load.users:
+        return None
+    primary, repeat = study.primary, study.load.repeat
+    asked = ("users", "metric", "margin_percent")
+    return Question(
+        users=primary.users or max(study.load.users),
+        metric=primary.metric or _metric(study),
+        margin_share=primary.margin_percent / 100,
+        candidates=_pair(primary.candidates or names),
+        blocks_least=repeat or min(BLOCKS_LEAST, primary.blocks),
+        blocks_most=repeat or primary.blocks,
+        derived=tuple(key for key in asked if key not in primary.model_fields_set),
+    )
+
+
+def _pair(names: tuple[str, ...]) -> tuple[str, str] | None:
+    return (names[0], names[1]) if len(names) == 2 else None
+
+
+def _metric(study: Study) -> str:
+    """Response time where the users themselves, and not the storage, say how much is done."""
+    paced = study.load.pauses or study.load.rate_per_s is not None
+    return str(P95 if paced else NOPM)
+
 
 StepKind = Literal[
     "provision",
     "prepare",
     "calibrate",
     "snapshot",
-    "canary",
+    "baseline-check",
     "restore",
     "window",
     "check",
@@ -46,7 +127,8 @@ class Step:
     """One thing to be done for one candidate, on whose volume it works.
 
     `candidate` is None for what concerns the whole study. `window` is set for `window`, for the
-    `restore` that belongs to one, and for a `canary`: the first of the block that it comes before.
+    `restore` that belongs to one, and for a `baseline-check`: the first of the
+    block that it comes before.
     A step with `if_undecided` is left out once the primary question is decided. A check with
     `at_end` looks at what the candidate's last window left.
     """
@@ -111,5 +193,5 @@ class Plan:
     question: Question | None = None
     null: bool = False
     search: Search | None = None
-    limit: Limit | None = None
+    limit: ResponseTarget | None = None
     costs: Mapping[str, Money] = field(default_factory=dict)

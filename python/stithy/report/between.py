@@ -8,13 +8,21 @@ stands in every difference, and nothing here says otherwise.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stithy.analysis.answers.between_runs import Change, Row, compare_runs, shared
-from stithy.analysis.answers.same_machine import Moved, Taken, moved, taken
+from stithy.analysis.answers.between_runs import (
+    Change,
+    Moved,
+    Row,
+    Taken,
+    compare_runs,
+    moved,
+    shared,
+    taken,
+)
 from stithy.errors import UserError
 from stithy.metrics import Quantity, check
 from stithy.report.context import Context, measures
-from stithy.report.parts.lost import files, left_out
-from stithy.report.words.letters import seen, shortened
+from stithy.report.parts.validity import left_out, lost_files
+from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import DASH, count, listing, measured, percent, times
 from stithy.results.comparability import (
     Difference,
@@ -88,7 +96,7 @@ def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:
 
 def _manifest(context: Context) -> Manifest:
     if context.manifest is None:
-        problem = "its manifest cannot be read, so nothing tells what it can be compared with"
+        problem = "its manifest cannot be read, so it is not known what it can be compared with"
         where = str(context.run.directory.root)
         raise UserError(problem, where=where, remedy="compare a run whose manifest is whole")
     return context.manifest
@@ -145,7 +153,7 @@ def _names(contexts: Sequence[Context]) -> list[str]:
 def flaws(context: Context, who: str) -> list[str]:
     """What must be known of a run before its numbers are; `who` is what it is called."""
     manifest = _manifest(context)
-    told, damaged = left_out(context.evidence.windows), files(context)
+    told, damaged = left_out(context.evidence.windows), lost_files(context)
     changed = [
         f"{who}: resumed although something had changed: {text}"
         for session in manifest.sessions
@@ -240,7 +248,7 @@ def interval(found: Change) -> str:
     if min(found.base, found.other) < 2:
         return "none: 2 windows of each are needed"
     if found.low is None or found.high is None:
-        return "none: no scatter to tell it from"
+        return "none: no scatter to compare it with"
     return f"{as_change(found.low)} to {as_change(found.high)}"
 
 

@@ -7,19 +7,20 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.findings import level_told
+from stithy.analysis.answers.findings import answer_level
+from stithy.analysis.bottlenecks.judge import Limited
+from stithy.analysis.bottlenecks.stalls import SIGNS, Stall, stalled_windows, stalls
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.gathering import gather
-from stithy.analysis.limits.judge import Limited
 from stithy.analysis.values.measures import Measure, of_series
 from stithy.analysis.values.series import Sampled, sampled
-from stithy.analysis.verdict.asked import Asked
+from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.registry import plugins
-from stithy.report import limits
+from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
 from stithy.report.latencies import drive_measure, merged_levels
-from stithy.report.words import drives, driving
+from stithy.report.words import loads
 from stithy.report.words.wording import duration, plural
 from stithy.results.manifest import (
     LimitFacts,
@@ -28,11 +29,11 @@ from stithy.results.manifest import (
     QuestionFacts,
     SearchFacts,
 )
-from stithy.results.read import Run
-from stithy.search import Limit, Search
+from stithy.results.read import Run, read_manifest, read_run
+from stithy.search import ResponseTarget, Search
 from stithy.study import durability
 from stithy.study.durability import GivenUp
-from stithy.thresholds import Measured
+from stithy.thresholds import MeasuredValue
 from stithy.units import format_size
 from stithy.workload.words import NULL
 
@@ -60,6 +61,16 @@ class Context:
         """Colour, marker and dash of each candidate."""
         return styles(self.evidence.candidates)
 
+    @cached_property
+    def corners(self) -> "dict[str, Context | None]":
+        """The runs of `--sensitivity` by the candidate that they are against; None: not ended."""
+        found: dict[str, Context | None] = {}
+        for name, directory in self.run.directory.corners().items():
+            manifest = read_manifest(directory.manifest)
+            ended = manifest is not None and manifest.end == "finished"
+            found[name] = context_of(read_run(directory.root)) if ended else None
+        return found
+
     @property
     def means(self) -> pl.DataFrame:
         """Mean of every metric over each window's measurement."""
@@ -73,7 +84,7 @@ class Context:
     @cached_property
     def limited(self) -> dict[str, Limited]:
         """What limited each window that has numbers, by its id."""
-        return limits.limited(self.run, self.evidence, self.sampled)
+        return bottlenecks.limited(self.run, self.evidence, self.sampled)
 
     @cached_property
     def valid_means(self) -> pl.DataFrame:
@@ -84,15 +95,15 @@ class Context:
     @cached_property
     def footer(self) -> str:
         """What every figure says in its last line: drives, loop, window, the server's limits."""
-        parts = [driving.said(self.load), _window(self.load), _repeats(self.evidence)]
-        parts.insert(0, drives.footer(self.manifest))
+        parts = [loads.said(self.load), _window(self.load), _repeats(self.evidence)]
+        parts.insert(0, loads.footer(self.manifest))
         return " · ".join(part for part in [*parts, self.memory_brief, self.cpus_note] if part)
 
     @property
     def label(self) -> str | None:
         """What must stand beside every number of this run; None where nothing must."""
         labels = [
-            driving.label(self.load),
+            loads.label(self.load),
             NULL if self.is_null else None,
             durability.label(self.given_up),
         ]
@@ -146,12 +157,12 @@ class Context:
     @property
     def level_name(self) -> str:
         """What the levels are: users, or in an open loop connections."""
-        return driving.level_name(self.load)
+        return loads.level_name(self.load)
 
     @property
     def level_unit(self) -> str:
         """One of what a level counts: `user`, or in an open loop `connection`."""
-        return driving.level_unit(self.load)
+        return loads.level_unit(self.load)
 
     @property
     def level_plural(self) -> str:
@@ -163,21 +174,34 @@ class Context:
         return plural(number, self.level_unit)
 
     @property
-    def limit(self) -> Limit | None:
+    def limit(self) -> ResponseTarget | None:
         """The limit of response time that the study has, searched for or not; None without one."""
         plan = self.manifest.plan if self.manifest else None
         facts = (plan.limit or plan.search) if plan else None
         return _limit(facts) if facts else None
 
     @cached_property
-    def level_told(self) -> int | None:
+    def answer_level(self) -> int | None:
         """The level at which candidates are told of side by side: that of the question, mostly."""
-        return level_told(self.evidence)
+        return answer_level(self.evidence)
+
+    @cached_property
+    def stalls(self) -> tuple[Stall, ...]:
+        """The seconds in which users stood still, of windows whose samples are read for it."""
+        run, stalled = self.run, stalled_windows(self.run.seconds)
+        names = {name for name, lost in stalled.items() if lost}
+        samples = [run.samples.of(each, signs, names) for each, signs in SIGNS.items()]
+        pooled = {
+            each.id: each.users
+            for each in self.evidence.windows
+            if not self.is_open and (each.row["connections_opened"] or each.users) < each.users
+        }
+        return stalls(run.seconds, self.sampled.checkpoints, pl.concat(samples), pooled)
 
     @cached_property
     def reach(self) -> str | None:
         """What users reached of the data, and what could keep it in memory."""
-        return driving.reached([each.row for each in self.evidence.windows if each.measured])
+        return loads.reached([each.row for each in self.evidence.windows if each.measured])
 
     @property
     def repeated(self) -> bool:
@@ -238,7 +262,7 @@ def context_of(run: Run) -> Context:
     if plan and plan.search and plan.search.alone:
         asked = replace(asked, by_search=True)
     measured = measures(run, evidence, samples, {asked.metric, *_demanded(run.manifest)})
-    whole = replace(evidence, merged=merged, asked=asked, search=search, measures=measured)
+    whole = replace(evidence, merged=merged, primary=asked, search=search, measures=measured)
     return Context(run, whole, samples)
 
 
@@ -262,8 +286,8 @@ def _search(facts: SearchFacts | None) -> Search | None:
     return Search(_limit(facts), facts.users_least, facts.users_most, facts.listed)
 
 
-def _limit(facts: LimitFacts) -> Limit:
-    return Limit(facts.percentile, facts.transaction, facts.limit_s)
+def _limit(facts: LimitFacts) -> ResponseTarget:
+    return ResponseTarget(facts.percentile, facts.transaction, facts.limit_s)
 
 
 def measures(
@@ -283,14 +307,14 @@ def _demanded(manifest: Manifest | None) -> set[Quantity]:
     """What thresholds ask for."""
     thresholds = manifest.thresholds if manifest else ()
     sides = (side for each in thresholds for side in (each.left, each.right))
-    return {side.quantity for side in sides if isinstance(side, Measured)}
+    return {side.quantity for side in sides if isinstance(side, MeasuredValue)}
 
 
-def _asked(question: QuestionFacts | None) -> Asked:
+def _asked(question: QuestionFacts | None) -> PrimaryComparison:
     """The primary question; of a run that had none, by what is usual."""
     if question is None:
-        return Asked()
-    return Asked(
+        return PrimaryComparison()
+    return PrimaryComparison(
         metric=parse_quantity(question.metric),
         users=question.users,
         pair=question.candidates,

@@ -13,7 +13,8 @@ from stithy.report.tables import PageTable
 
 SECTIONS = {
     "answer": "The answer",
-    "compared": "What was compared",
+    "certainty": "How sure this is",
+    "compared": "How it was set up",
     "throughput": "Throughput",
     "response": "Response time",
     "limits": "What limited the throughput",
@@ -21,8 +22,9 @@ SECTIONS = {
     "storage": "The storage devices",
     "database": "Inside the database",
     "seconds": "Second by second",
-    "certainty": "How sure this is",
+    "canaries": "Whether the machine stayed the same",
 }
+"""Of the first two the figures stand in the report itself, those of the others in its appendix."""
 
 
 @dataclass(frozen=True)

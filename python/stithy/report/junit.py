@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 from stithy.analysis.answers.thresholds import Judgement, Outcome
 from stithy.analysis.evidence import Window
 from stithy.report.context import Context
-from stithy.report.parts.thresholds import said
-from stithy.report.words import drives
+from stithy.report.parts.answer import said
+from stithy.report.words import loads
 
 SUITE = "stithy.thresholds"
 
@@ -66,7 +66,7 @@ def _properties(suite: ElementTree.Element, context: Context) -> None:
         _below(properties, "property", name="question", value=manifest.question)
         _below(properties, "property", name="end", value=manifest.end)
         _below(properties, "property", name="seed", value=str(manifest.seed))
-    if notes := [each for each in (context.label, drives.footer(context.manifest)) if each]:
+    if notes := [each for each in (context.label, loads.footer(context.manifest)) if each]:
         _below(properties, "property", name="note", value="; ".join(notes))
     for window in context.evidence.windows:
         name = f"window.{window.id}"

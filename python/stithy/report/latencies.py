@@ -13,22 +13,19 @@ from statistics import median
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.values.latency import Merged, merged_percentiles
+from stithy.analysis.values.distribution import Merged, merged_percentiles
 from stithy.analysis.values.measures import Measure, Times, of_drives
 from stithy.metrics import ALL, Quantity, values_needed
+from stithy.results.convert import read_histograms
 from stithy.results.drives import LOG_SUFFIX, read_log
-from stithy.results.histograms import read_histograms
-from stithy.results.hlog import Histogram, Interval, merge, read_hlog
+from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, merge, read_hlog
 from stithy.results.layout import RunDirectory
-from stithy.results.table_files import Problem
+from stithy.results.pieces import Problem
 from stithy.results.tables import HISTOGRAMS
 
 NOT_WHOLE = "missing, or not whole, and so is the table of its histograms"
 
 POOL_WAIT = "pool-wait"
-
-JOIN_TOLERANCE_S = 0.001
-"""Time stamps of the logs have milliseconds; those of the windows are finer."""
 
 
 def merged_levels(
@@ -232,12 +229,11 @@ def _delivered(rows: pl.DataFrame) -> dict[str, float]:
 
 
 def _by_table(rows: pl.DataFrame) -> DriveTimes:
-    means = list(rows.select("latency_mean_s", "answered").iter_rows())
-    weighted = sum(mean_s * answered for mean_s, answered in means)
-    answers = sum(answered for _, answered in means)
-    few = min(answered for _, answered in means) < values_needed(99)
+    means = list(rows.select("latency_mean_s", "logged").iter_rows())
+    weighted = sum(mean_s * logged for mean_s, logged in means)
+    few = min(logged for _, logged in means) < values_needed(99)
     p99_s = None if few else float(median(rows["latency_p99_s"].to_list()))
-    return DriveTimes(weighted / answers, p99_s)
+    return DriveTimes(weighted / sum(logged for _, logged in means), p99_s)
 
 
 def _merged_drives(

@@ -6,7 +6,7 @@ Pure: `write` reads the results before and writes afterwards. The same results g
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,43 +17,32 @@ from markupsafe import Markup
 
 from stithy.analysis.answers.comparisons import pairs_of
 from stithy.analysis.answers.findings import MAIN, findings
-from stithy.analysis.validity.proof import commit_rule
+from stithy.analysis.validity.work import commit_rule
 from stithy.plan.order import williams
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.context import Context
-from stithy.report.drawing import draw, many, palette
-from stithy.report.drawing.slim import slim
+from stithy.report.drawing import compose, draw, palette
+from stithy.report.drawing.compact import slim
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
 from stithy.report.parts import (
     answer,
-    by_type,
-    canaries,
+    bottlenecks,
     candidates,
+    certainty,
     compared,
-    facts,
-    guide,
-    head_room,
-    ledgers,
-    limit_tables,
-    looks,
-    lost,
-    orders,
+    machine,
     other_runs,
     page_tables,
-    reasons,
+    proof,
     searches,
-    specified,
-    thresholds,
-    verdicts,
-    work,
+    transactions,
+    validity,
 )
 from stithy.report.tables import PageTable
-from stithy.report.words import drives, driving
-from stithy.report.words.binding import bound
-from stithy.report.words.letters import seen
-from stithy.report.words.provenance import provenance
-from stithy.report.words.wording import listing
+from stithy.report.words import loads
+from stithy.report.words.escape import bound, seen
+from stithy.report.words.loads import provenance
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "template"
@@ -72,14 +61,23 @@ class Section:
     heading: str
     drawn: tuple[Drawn, ...]
 
+    @property
+    def footer(self) -> str | None:
+        """What must be read with all its figures, where that is the same; it then stands once."""
+        footers = {each.footer for each in self.drawn if isinstance(each, Figure)}
+        return footers.pop() if len(footers) == 1 else None
+
 
 Sections = tuple[Section, ...]
 
 FACTS_MOST = 24
 """Own: a longer table of facts is folded, and stands at the end, after all results."""
 
-CERTAINTY = "certainty"
-"""The section of figures that stand between the tables of verdicts, after all results."""
+DECISIVE = "decisive"
+"""The section of the figures that bear the answer, beside the comparisons on top."""
+
+MAIN_SECTIONS = ("answer", DECISIVE, "runs", "certainty")
+"""What a report has before its appendix."""
 
 
 @dataclass(frozen=True)
@@ -104,32 +102,20 @@ class Page:
         return tuple(each.name for each in other_runs.tables(self.pairs))
 
     @property
-    def facts_early(self) -> tuple[PageTable, ...]:
-        """The short tables of facts on what was compared, which stand before the results."""
-        return tuple(each for each in self.facts if _is_early(each))
+    def main(self) -> Mapping[str, Section]:
+        """The sections of figures before the appendix, by key."""
+        return {each.key: each for each in self.sections if each.key in MAIN_SECTIONS}
 
     @property
-    def facts_late(self) -> tuple[PageTable, ...]:
-        """All other tables of facts, which stand at the end."""
-        return tuple(each for each in self.facts if not _is_early(each))
+    def appendix(self) -> Sections:
+        """The sections of figures in the appendix, but for the baseline checks of the machine."""
+        return tuple(each for each in self.sections if each.key not in (*MAIN_SECTIONS, "canaries"))
 
     @property
-    def facts_moved(self) -> str:
-        """Where the long ones on what was compared stand; empty where there are none."""
-        moved = [f"“{e.caption}”" for e in self.facts_late if e.name in compared.GLANCE]
-        if not moved:
-            return ""
-        return f"All facts of {listing(moved)} stand at the end, under Environment."
-
-    @property
-    def results(self) -> Sections:
-        """The sections between the answer and how sure it is."""
-        return tuple(each for each in self.sections if each.key not in ("answer", CERTAINTY))
-
-    @property
-    def certainty(self) -> Mapping[str, Drawn]:
-        """What is drawn of how sure the answer is, by name."""
-        return {each.name: each for s in self.sections if s.key == CERTAINTY for each in s.drawn}
+    def canaries(self) -> Drawn | None:
+        """What is drawn of the baseline checks; None where nothing is."""
+        drawn = (each for s in self.sections if s.key == "canaries" for each in s.drawn)
+        return next(drawn, None)
 
     @property
     def figures(self) -> list[Figure]:
@@ -141,16 +127,13 @@ class Page:
         return " · ".join(each for each in (self.context.label, figure.footer) if each)
 
 
-def _is_early(table: PageTable) -> bool:
-    return table.name in compared.GLANCE and table.frame.height <= FACTS_MOST
-
-
 def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
     """The page's content from a run's evidence; `pairs` hold it against other runs."""
     sections = _sections(context)
     if pairs:
         of_runs = tuple(_told(each, context) for each in other_runs.drawn(pairs))
-        sections = _before_certainty(sections, of_runs)
+        runs = Section("runs", "Compared with other runs", of_runs)
+        sections = _in_order((*sections, runs))
     found = findings(context.evidence, context.limited)
     absent = [
         (f"figure: {each.would_show}", each.because)
@@ -162,25 +145,27 @@ def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
     figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
     tables = (
         page_tables.titles(figures), told, candidates.devices(context, told),
-        by_type.table(context), page_tables.summary(context),
-        page_tables.windows(context), compared.table(context), searches.table(context),
-        *verdicts.tables(context), orders.table(context), canaries.table(context),
-        work.table(context),
-        reasons.reasons(context), reasons.gathered(context), page_tables.driver(context),
+        transactions.types_table(context), page_tables.summary(context),
+        page_tables.windows(context), compared.compared_table(context), searches.table(context),
+        *certainty.verdict_tables(context), certainty.order_table(context),
+        machine.canary_table(context),
+        transactions.work_table(context), bottlenecks.stalls_table(context),
+        validity.reasons_table(context), validity.gathered_table(context),
+        page_tables.driver(context),
         page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
         page_tables.broken_conditions(context), page_tables.restores(context),
-        drives.table(context.run.drives, context.run.window["window_id"].to_list()),
-        ledgers.counted(context), ledgers.written(context), ledgers.gone(context),
-        page_tables.missing(absent, context), answer.table(found),
-        thresholds.table(thresholds.judged(context)), limit_tables.windows(context),
-        limit_tables.levels(context), *other_runs.tables(pairs),
+        loads.table(context.run.drives, context.run.window["window_id"].to_list()),
+        proof.counted(context), proof.written(context), proof.gone(context),
+        page_tables.missing(absent, context), answer.findings_table(found),
+        answer.thresholds_table(answer.judged(context)), bottlenecks.bottleneck_windows(context),
+        bottlenecks.bottleneck_levels(context), *other_runs.tables(pairs),
     )  # fmt: skip
     return Page(
         context,
         answer.answer(context, found[:MAIN]),
         sections,
         {table.name: table for table in tables},
-        tuple(facts.tables(context.manifest)) if context.manifest else (),
+        tuple(compared.facts_tables(context.manifest)) if context.manifest else (),
         tuple(pairs),
     )
 
@@ -208,29 +193,29 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         library=Markup(library),
         policy=_policy(library, script),
         provenance=provenance(page.context.manifest),
-        moment=facts.moment,
+        moment=compared.moment,
         facts_most=FACTS_MOST,
-        guide=guide.words(page.context),
+        guide=compared.guide_words(page.context),
         words=page_tables.WORDS,
-        types_note=by_type.NOTE,
-        work_note=work.note(page.tables["work"]),
+        types_note=transactions.TYPES_NOTE,
+        work_note=transactions.work_note(page.tables["work"]),
         commit_rule=commit_rule(),
-        **verdicts.rule(page.context),
-        asked=looks.asked(page.context),
+        **certainty.verdict_rule(page.context),
+        asked=certainty.question_sentence(page.context),
         candidates_note=candidates.note(page.context, page.tables["candidates"]),
         searched=searches.asked(page.context),
-        lost=lost.pattern(page.context),
-        order=orders.sentence(page.context),
-        short=driving.short_windows(page.context.load),
-        loop=driving.paragraph(page.context.load),
-        specified=" ".join(specified.sentences(page.context)),
-        head_room=head_room.sentence(page.context),
-        machine=canaries.sentence(page.context),
-        canary_floors=canaries.floors(),
+        lost=validity.lost_pattern(page.context),
+        order=certainty.order_sentence(page.context),
+        short=loads.short_windows(page.context.load),
+        loop=loads.paragraph(page.context.load),
+        specified=" ".join(proof.specified_sentences(page.context)),
+        headroom=machine.headroom_sentence(page.context),
+        machine=machine.machine_sentence(page.context),
+        canary_floors=machine.floors(),
         pairs=pairs_of(page.context.evidence),
         square=len(williams(max(1, len(page.context.evidence.candidates)))),
-        ledgers_proven=ledgers.proven(page.context),
-        emulated=drives.profiles(page.context.manifest),
+        ledgers_proven=proof.ledgers_proven(page.context),
+        emulated=loads.profiles(page.context.manifest),
     )
 
 
@@ -239,16 +224,32 @@ def _sections(context: Context) -> Sections:
     drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
     for family in families:
         drawn[family.SECTION] += [_told(each, context) for each in family.draw(context)]
-    return tuple(
-        Section(key, heading, tuple(drawn[key])) for key, heading in SECTIONS.items() if drawn[key]
+    names = _decisive(context)
+    decisive = [each for part in drawn.values() for each in part if each.name in names]
+    decisive = [each for each in decisive if isinstance(each, Figure)]
+    headings = {DECISIVE: "What decides it", **SECTIONS}
+    parts = {
+        key: [each for each in part if not any(each is one for one in decisive)]
+        for key, part in drawn.items()
+    }
+    return _in_order(
+        Section(key, headings[key], tuple(part))
+        for key, part in {**parts, DECISIVE: decisive}.items()
+        if part
     )
 
 
-def _before_certainty(sections: Sections, drawn: tuple[Drawn, ...]) -> Sections:
-    """With the section of other runs after all results: figures are numbered as they stand."""
-    results = (each for each in sections if each.key != CERTAINTY)
-    certainty = (each for each in sections if each.key == CERTAINTY)
-    return (*results, Section("runs", "Compared with other runs", drawn), *certainty)
+def _decisive(context: Context) -> tuple[str, ...]:
+    """The figures that bear the answer: what is asked about against users, and what limited it."""
+    known = context.evidence.primary.metric.known
+    asked = {"window": "nopm-by-users", "transactions": "response-by-users"}
+    return asked.get(known.source, "device-latency"), "limits"
+
+
+def _in_order(sections: Iterable[Section]) -> Sections:
+    """As they stand on the page, by which figures are numbered."""
+    order = (*MAIN_SECTIONS, *SECTIONS)
+    return tuple(sorted(sections, key=lambda each: order.index(each.key)))
 
 
 def _told(drawn: Drawn, context: Context) -> Drawn:
@@ -256,9 +257,9 @@ def _told(drawn: Drawn, context: Context) -> Drawn:
     if isinstance(drawn, Absent):
         return drawn
     drawn = drawn.with_names(context.names_drawn)
-    if drawn.spec.get("usermeta") != many.MARK:
+    if drawn.spec.get("usermeta") != compose.MARK:
         return drawn
-    return replace(drawn, caption=f"{drawn.caption} {many.CAPTION.format(name=drawn.name)}")
+    return replace(drawn, caption=f"{drawn.caption} {compose.CAPTION.format(name=drawn.name)}")
 
 
 def _json(value: Any) -> Markup:

@@ -17,7 +17,7 @@ import typst
 
 from stithy.report.drawing.draw import FONTS
 from stithy.report.reading import Block, Heading, Picture
-from stithy.report.words.letters import is_seen, numbered
+from stithy.report.words.escape import is_seen, numbered
 
 ASSETS = Path(__file__).parent / "assets"
 STANDARD: Any = "ua-1"

@@ -12,12 +12,12 @@ from stithy.errors import InfrastructureError, UserError
 from stithy.registry import plugins
 from stithy.report.between import Pair
 from stithy.report.context import Context
-from stithy.report.drawing import draw, standalone
-from stithy.report.drawing.standalone import Words
+from stithy.report.drawing import draw
+from stithy.report.drawing.draw import Words
 from stithy.report.figure import Figure
 from stithy.report.page import Page, build
 from stithy.report.typeset import png
-from stithy.report.words.binding import bound
+from stithy.report.words.escape import bound
 from stithy.results.files import alone, replaced, write_durably
 from stithy.results.layout import RunDirectory
 from stithy.suggest import closest
@@ -72,7 +72,7 @@ def write_report_of(
 
 @contextmanager
 def _told(folder: Path) -> Iterator[None]:
-    """What the file system refuses, told with what would mend it."""
+    """What the file system refuses, told with what would fix it."""
     try:
         yield
     except (OSError, InfrastructureError) as error:
@@ -102,8 +102,8 @@ def _write_figure(folder: Path, page: Page, figure: Figure, drawing: str) -> Non
     """The figure as SVG, PNG and Vega-Lite, each with all that must be read with it."""
     footer = bound(page.footer(figure))
     words = Words(figure.title, f"{figure.description} {figure.caption}", footer)
-    (folder / f"{figure.name}.svg").write_text(standalone.svg(figure.name, drawing, words))
+    (folder / f"{figure.name}.svg").write_text(draw.standalone_svg(figure.name, drawing, words))
     (folder / f"{figure.name}.png").write_bytes(png(figure.title, drawing, footer))
-    document = standalone.vega_lite(draw.themed(figure.spec), drawing, words)
+    document = draw.vega_lite(draw.themed(figure.spec), drawing, words)
     text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / f"{figure.name}.vl.json").write_text(text + "\n")

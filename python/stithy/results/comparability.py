@@ -5,16 +5,30 @@ is *needed* where the numbers rest on it: runs that differ in one are not compar
 person says that this is what the comparison is about. The others are only told.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from stithy.errors import StithyError, UserError
-from stithy.results.manifest import CandidateFacts, Fact, Manifest, sha256_of
+from stithy.results.manifest import (
+    CandidateFacts,
+    Compared,
+    DatabaseFacts,
+    Fact,
+    LoadFacts,
+    Manifest,
+    MemoryFacts,
+    Scalar,
+    WorkloadFacts,
+    sha256_of,
+)
 from stithy.suggest import closest
 
 MEMORY_SHARE = 0.01
-"""Own: firmware and kernel keep a little more or less of it for themselves at each boot."""
+"""Firmware and kernel keep a little more or less of it for themselves at each boot."""
 
 NOT_KNOWN = "not known"
 
@@ -32,40 +46,34 @@ def _group(group: str, texts: Mapping[str, str], *, needed: bool = True) -> dict
     return {name: Meaning(group, text, needed) for name, text in texts.items()}
 
 
+def _of_fields(group: str, facts: type[BaseModel], *, needed: bool = True) -> dict[str, Meaning]:
+    """The facts whose fields say what they mean for a comparison."""
+    return {
+        name: Meaning(group, each.text, each.needed)
+        for name, each in _compared(facts)
+        if each.needed == needed
+    }
+
+
+def _compared(facts: type[BaseModel]) -> Iterator[tuple[str, Compared]]:
+    for name, info in facts.model_fields.items():
+        yield from ((name, each) for each in info.metadata if isinstance(each, Compared))
+
+
 MEANINGS: Mapping[str, Meaning] = {
-    **_group("workload", {
-        "workload": "what the users do",
-        "warehouses": "size of the data",
-        "data_compressible_percent": "how well the generated text compresses",
-        "data_duplicate_percent": "how much of it repeats",
-        "profile": "mix and keys that users draw",
-    }),
-    **_group("load", {
-        "pace": "when users act",
-        "think_s": "mean think time",
-        "rate_per_s": "transactions due in a second of an open loop",
-        "arrivals": "how these are spread",
-        "connections": "connections that users share",
-        "delivery": "whether users waited for deliveries",
-        "users_per_warehouse": "users at home in a warehouse",
-        "touch_percent": "share of the warehouses that users reach",
-        "procedures": "whether transactions are procedures in the server",
-        "isolation": "isolation of transactions",
-        "ledger": "whether acknowledgements were kept",
-        "ramp_up_s": "time before the measurement",
-        "duration_s": "time of the measurement",
-        "checkpoint": "whether one was forced before each window",
-    }),
+    "workload": Meaning("workload", "what the users do"),
+    **_of_fields("workload", WorkloadFacts),
+    **_of_fields("load", LoadFacts),
     **_group("database", {
         "engine": "database product",
         "server_version": "its version",
-        "settings.*": "settings in force, or those of the study where these are not known",
+        "settings.*": "effective settings, or those of the study if these are unknown",
         "server_cpus": "number of CPUs that the server may use",
         "memory_limit_bytes": "memory of server and page cache",
-        "memory_limit_enforced": "whether that limit held",
+        "memory_limit_enforced": "whether that limit was enforced",
     }),
     **_group("stithy", {
-        "driver_generation": "version of the load driver, as far as it can change what is measured",
+        "driver_generation": "version of the load driver, as far as it can change results",
     }),
     **_group("machine", {
         "architecture": "kind of CPU",
@@ -74,41 +82,39 @@ MEANINGS: Mapping[str, Meaning] = {
         "cpus": "number of CPUs",
         "cpu_cores": "number of cores",
         "cpu_smt": "whether cores run two threads",
-        "cpu_governor": "who chooses the frequency",
-        "cpu_turbo": "whether it may rise",
+        "cpu_governor": "frequency governor",
+        "cpu_turbo": "whether turbo frequencies are allowed",
         "cpu_virtual": "whether the machine is virtual",
-        "numa_nodes": "number of memory nodes",
+        "numa_nodes": "number of NUMA nodes",
         "machine": "maker and model",
         "memory_bytes": "memory, equal within 1 %",
-        "transparent_huge_pages": "when memory comes in large pages",
-        "swappiness": "how readily memory is swapped",
-        "dirty_background_ratio": "when the kernel begins to write back",
-        "dirty_ratio": "when writers must wait for that",
+        "transparent_huge_pages": "when the kernel uses large pages",
+        "swappiness": "tendency of the kernel to swap",
+        "dirty_background_ratio": "when the kernel begins write-back",
+        "dirty_ratio": "when writers must wait for write-back",
         "kernel": "version of the kernel",
-        "kernel_arguments": "its arguments that bear on speed",
+        "kernel_arguments": "kernel arguments that affect speed",
         "cgroup_version": "version of the control groups",
-        "clock_source": "what the kernel takes the time from",
+        "clock_source": "clock source of the kernel",
         "distribution": "distribution",
-        "mitigation.*": "what the kernel does about each flaw of the CPU",
+        "mitigation.*": "mitigation of each CPU vulnerability",
     }),
     **_group("candidate", {
-        "provider": "how its storage came to be",
+        "provider": "the plug-in that created its storage",
         "filesystem": "file system",
         "mount_options": "its mount options",
-        "memory_backed": "whether it lies in memory",
+        "memory_backed": "whether it is in memory",
         "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
-        "drive.*": "emulated drives by role: profile, scale, size, file system, where bytes lie",
+        "drive.*": "emulated drives by role: profile, scale, size, file system, backing",
     }),
     **_group("told", {
         "swap_bytes": "swap of the machine",
-        "python": "version of Python, which is on no path that is measured",
+        "python": "version of Python, which is on no measured path",
         "stithy_version": "version of Stithy",
         "hammer_version": "version of the load driver",
-        "seed": "seed of data, draws and order: other seeds must give the same answer",
-        "users": "levels; those of both runs are compared",
-        "repeat": "windows of the same kind",
-        "error_limit": "errors that end a window",
+        "seed": "seed of data, random choices and order; other seeds must give the same answer",
     }, needed=False),
+    **_of_fields("told", LoadFacts, needed=False),
 }  # fmt: skip
 """Every fact by its name; a star stands for any name that follows."""
 
@@ -163,6 +169,47 @@ class NotComparable(UserError):
     def parts(self) -> tuple[StithyError, ...]:
         """One error a fact, and how to ignore it."""
         return self.facts
+
+
+def comparability(
+    workload: WorkloadFacts,
+    load: LoadFacts,
+    database: DatabaseFacts,
+    memory: MemoryFacts,
+    stithy_version: str,
+) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
+    """What must be equal for the numbers of two runs to be comparable, storage apart.
+
+    Source: docs/explanation/method.md.
+    """
+    return {
+        "workload": workload.name,
+        **_needed(workload),
+        **_needed(load),
+        "delivery": "deferred" if load.deferred_delivery else "awaited",
+        "engine": database.engine,
+        "server_version": database.server_version,
+        "settings": database.settings,
+        "cpus": None if database.cpus is None else len(database.cpus),
+        "memory_limit_bytes": memory.limit_bytes,
+        "memory_limit_enforced": memory.enforced,
+        "driver": _driver_generation(stithy_version),
+    }
+
+
+def _needed(facts: BaseModel) -> dict[str, Any]:
+    return {name: getattr(facts, name) for name, each in _compared(type(facts)) if each.needed}
+
+
+def _driver_generation(version: str) -> str:
+    """`2` of 2.3.1; before 1.0 any second number may change what is measured: `0.4` of 0.4.1."""
+    major, minor = version.split(".")[:2]
+    return major if major != "0" else f"0.{minor}"
+
+
+def comparability_key(parts: Mapping[str, object]) -> str:
+    """Sixteen hexadecimal digits that differ where `parts` differ."""
+    return sha256_of(json.dumps(parts, sort_keys=True, default=str))[:16]
 
 
 def meaning(name: str) -> Meaning:
@@ -244,14 +291,12 @@ def _of_machine(manifest: Manifest) -> Iterator[tuple[str, Any]]:
 
 
 def _told_only(manifest: Manifest) -> dict[str, Any]:
-    load = manifest.load
+    load = {name: getattr(manifest.load, name) for name in _of_fields("", LoadFacts, needed=False)}
     return {
         "stithy_version": manifest.stithy_version,
         "hammer_version": manifest.hammer_version,
         "seed": manifest.seed,
-        "users": load.users,
-        "repeat": load.repeat,
-        "error_limit": load.error_limit,
+        **load,
     }
 
 

@@ -1,16 +1,19 @@
-"""From the hammer's messages to rows of the tables: pure, but for reading the latency logs.
+"""From messages and latency logs of the hammer to rows of the tables, and histograms back.
 
 The row of `all` types is merged from the latency logs, because percentiles cannot be added up from
-the types' own; without logs its latencies are null.
+the types' own; without logs its latencies are null. The logs hold a histogram for each second and
+type, which takes long to decode: a table beside them holds the merged ones.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from stithy.metrics import ALL
-from stithy.results.hlog import Histogram, Interval, merge, read_hlog
+from stithy.results.files import is_as_written
+from stithy.results.hlog import JOIN_TOLERANCE_S, Histogram, Interval, merge, read_hlog
+from stithy.results.tables import Row
 from stithy.wire.messages import (
     Condition,
     ConnectionCounts,
@@ -25,12 +28,11 @@ from stithy.wire.messages import (
     TransactionTotal,
 )
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from stithy.wire.messages import RunSummary
 
 _PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _COUNTS = ("committed", "rolled_back", "errors", "retries")
-_JOIN_TOLERANCE_S = 0.002
-"""Logs write time stamps with three decimals."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ def _measured(intervals: Iterable[Interval], summary: RunSummary) -> Histogram |
 
 def measured_intervals(intervals: Iterable[Interval], summary: RunSummary) -> Iterator[Interval]:
     """Those of the measurement: an interval belongs to the second in which it began."""
-    since = summary.measure_from_s - _JOIN_TOLERANCE_S
-    until = summary.measure_to_s - _JOIN_TOLERANCE_S
+    since = summary.measure_from_s - JOIN_TOLERANCE_S
+    until = summary.measure_to_s - JOIN_TOLERANCE_S
     return (each for each in intervals if since <= each.started_at_s < until)
 
 
@@ -275,3 +277,69 @@ def condition_rows(
     """Rows of CONDITIONS; `moment` is `load`, `window` or `end`."""
     place = {"candidate": candidate, "window_id": window_id, "moment": moment}
     return [{**place, **each.model_dump(exclude={"message"})} for each in conditions]
+
+
+SHAPE = (10, 0)
+"""Of all histograms of the hammer, which have 3 digits from 1 µs up: log2 of half their sub-buckets
+and of their unit."""
+
+
+def histogram_rows(window_id: str, summary: "RunSummary", latencies: Latencies) -> list[Row]:
+    """Rows of HISTOGRAMS: the measurement by kind, transaction type and time."""
+    kinds = {
+        "response": latencies.response,
+        "service": latencies.service,
+        "pool-wait": latencies.pool_wait,
+    }
+    return [
+        row
+        for kind, intervals in kinds.items()
+        for row in bucket_rows(window_id, kind, measured_intervals(intervals, summary))
+    ]
+
+
+def bucket_rows(window_id: str, kind: str, measured: Iterable[Interval]) -> Iterator[Row]:
+    """Rows of a kind, of the lines of a log that belong to the measurement."""
+    for transaction, whole in _by_type(measured).items():
+        for each in whole.buckets():
+            yield {
+                "window_id": window_id, "kind": kind, "transaction": transaction,
+                "bucket": each.index, "lowest_s": each.lowest_s, "highest_s": each.highest_s,
+                "count": each.count,
+            }  # fmt: skip
+
+
+def _by_type(intervals: Iterable[Interval]) -> dict[str, Histogram]:
+    parts: dict[str, list[Histogram]] = {}
+    for each in intervals:
+        parts.setdefault(each.tag, []).append(each.histogram)
+    merged = {name: merge(each) for name, each in parts.items()}
+    return {name: each for name, each in merged.items() if each is not None}
+
+
+def read_histograms(paths: Sequence[Path], kind: str) -> dict[str, Histogram]:
+    """The histograms of a kind by transaction type, those of all these tables added up.
+
+    Raises OSError where one is missing, ValueError where one is damaged.
+    """
+    import polars as pl
+
+    for path in paths:
+        if not is_as_written(path, path.read_bytes()):
+            raise ValueError(f"not a table of histograms: {path} is not what was written")
+    try:
+        rows = (
+            pl.scan_parquet(list(paths), glob=False)
+            .filter(pl.col("kind") == kind)
+            .group_by("transaction", "bucket")
+            .agg(pl.col("count").sum())
+            .sort("transaction", "bucket")
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise ValueError(f"not a table of histograms: {error}") from error
+    found: dict[str, Histogram] = {}
+    for (name,), part in rows.partition_by("transaction", as_dict=True).items():
+        counts = dict(zip(part["bucket"].to_list(), part["count"].to_list(), strict=True))
+        found[str(name)] = Histogram(counts, *SHAPE)
+    return found

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from stithy.metrics import ALL
 from stithy.results.convert import distribution
-from stithy.results.hlog import Interval, merge, read_hlog
-from stithy.wire.drive.facts import DriveCounters, OperationCounters
+from stithy.results.hlog import Histogram, Interval, merge, read_hlog
+from stithy.results.tables import Row
+from stithy.wire.drive.messages import DriveCounters, OperationCounters
 from stithy.wire.messages import Percentiles
-
-Row = dict[str, Any]
 
 LOG_SUFFIX = ".latency.hlog"
 
@@ -18,7 +16,7 @@ PLURALS = {"read": "reads", "write": "writes", "flush": "flushes", "discard": "d
 
 TOLERANCE_SHARE = 0.05
 TOLERANCE_S = 10e-6
-"""Own: of the mean time that the profile asks for, the larger of the two. What differs by less is
+"""Of the mean time that the profile asks for, the larger of the two. What differs by less is
 within what two copies of one drive differ by."""
 
 
@@ -58,7 +56,7 @@ def drive_rows(
             **head,
             "operation": now.name,
             **_counts([(then, now)]),
-            **distribution("latency", merge(i.histogram for i in known if i.tag == now.name)),
+            **_latencies(i.histogram for i in known if i.tag == now.name),
             **_OF_ALL,
             **_held_against_device(then, now, device_mean_s.get(now.name)),
         }
@@ -68,7 +66,7 @@ def drive_rows(
         **head,
         "operation": ALL,
         **_counts(list(zip(before.operations, after.operations, strict=True))),
-        **distribution("latency", merge(each.histogram for each in known)),
+        **_latencies(each.histogram for each in known),
         **_OF_OPERATIONS,
         **_lateness(before, after),
     }
@@ -78,6 +76,12 @@ def drive_rows(
 _OF_ALL: Row = dict.fromkeys(("late_answers", "late_mean_s", "cpu_s", "cpu_wait_s"))
 _OF_OPERATIONS: Row = dict.fromkeys(("device_mean_s", "added_mean_s"))
 """Told of each operation alone: a mean over all of them would be that of the most frequent."""
+
+
+def _latencies(histograms: Iterable[Histogram]) -> Row:
+    """Their distribution, and how many values it rests on: fewer than were answered in all."""
+    merged = merge(histograms)
+    return {"logged": merged.count if merged else 0, **distribution("latency", merged)}
 
 
 def _counts(pairs: Sequence[tuple[OperationCounters, OperationCounters]]) -> Row:

@@ -1,10 +1,13 @@
-"""Files of a run directory reach the disk whole or not at all.
+"""Files of a run directory reach the disk whole or not at all, and changed ones are found out.
 
 A file is written beside its place, synced, renamed into it, and the directory synced: a crash
 leaves the old file or the new one, never a half. Folders are replaced whole in the same way.
+Each table, and the manifest, has its SHA-256 in the file `SHA256SUMS` of its folder, as
+`sha256sum --check` reads it: a number that may be wrong is not printed.
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +15,44 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stithy.errors import InfrastructureError
+
+CHECKSUMS = "SHA256SUMS"
+"""The file with the checksums of a folder: a line for each file, digest and name."""
+
+
+def write_with_checksum(path: Path, content: bytes) -> None:
+    """The same as `write_durably`, and note the file's checksum beside it.
+
+    The new checksum is added first and the old one removed last, so that a crash in between leaves
+    a file that is known, whichever of the two it is.
+    """
+    lines = _checksum_lines(path.parent)
+    line = f"{hashlib.sha256(content).hexdigest()}  {path.name}"
+    others = [each for each in lines if each.partition("  ")[2] != path.name]
+    if line not in lines:
+        _write_checksums(path.parent, [*lines, line])
+    write_durably(path, content)
+    if len(lines) > len(others) and lines != (kept := [*others, line]):
+        _write_checksums(path.parent, kept)
+
+
+def is_as_written(path: Path, content: bytes) -> bool | None:
+    """Whether the content has a checksum that was noted for the file; None where none was."""
+    known = [line.partition("  ") for line in _checksum_lines(path.parent)]
+    digests = {digest for digest, _, name in known if name == path.name}
+    return hashlib.sha256(content).hexdigest() in digests if digests else None
+
+
+def _checksum_lines(folder: Path) -> list[str]:
+    """The lines of a folder's checksums; none where they cannot be read."""
+    try:
+        return (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _write_checksums(folder: Path, lines: Iterable[str]) -> None:
+    write_durably(folder / CHECKSUMS, "".join(f"{line}\n" for line in lines).encode())
 
 
 def write_durably(path: Path, content: bytes) -> None:

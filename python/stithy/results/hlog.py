@@ -22,6 +22,8 @@ _WORD_SIZE_BITS = 0xF0
 
 _HEAD = struct.Struct(">iiiiqqd")
 US_PER_S = 1_000_000
+JOIN_TOLERANCE_S = 0.002
+"""How far the time stamp of a line, which has three decimals, may lie from that of its second."""
 
 
 @dataclass(frozen=True)

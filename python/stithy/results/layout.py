@@ -28,7 +28,12 @@
     server.log
   cut-off/<session>/<window id>/   what a session that was cut off wrote of a window measured again
   master-copy/                  the loaded database, while the run goes on
+  sensitivity/                  there where `stithy run --sensitivity` was asked for
+    against-<candidate>/        the primary question, every assumed number against the candidate
+      study.yaml  <candidate>.<role>.toml   what is run, and its varied drive profiles
+      run/                      a run of its own, with all of the above
   report.{html,pdf,md,json}     the report, in the formats that were asked for
+  SHA256SUMS                    checksum of the manifest; the same file beside each folder's tables
   report/                       figures and the tables behind them, regenerated at will
 """
 
@@ -37,6 +42,8 @@ from pathlib import Path
 
 WINDOWS = "windows"
 """The folder of all window directories."""
+
+AGAINST = "against-"
 
 
 @dataclass(frozen=True)
@@ -166,6 +173,23 @@ class RunDirectory:
     def cut_off(self, session: int, window_id: str) -> Path:
         """What session `session`, counted from 1, wrote of a window before it was cut off."""
         return self.root / "cut-off" / str(session) / window_id
+
+    @property
+    def sensitivity(self) -> Path:
+        """Runs with varied drive profiles; it is there where they were asked for."""
+        return self.root / "sensitivity"
+
+    def corner(self, candidate: str) -> Path:
+        """The folder of the run in which every assumed number is varied against a candidate."""
+        return self.sensitivity / f"{AGAINST}{candidate}"
+
+    def corners(self) -> "dict[str, RunDirectory]":
+        """Those of these runs that were prepared, by the candidate that they are against."""
+        studies = sorted(self.sensitivity.glob(f"{AGAINST}*/study.yaml"))
+        return {
+            path.parent.name.removeprefix(AGAINST): RunDirectory(path.parent / "run")
+            for path in studies
+        }
 
     @property
     def page(self) -> Path:

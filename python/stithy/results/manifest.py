@@ -6,38 +6,16 @@ reason.
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from stithy.results.bounds import (
-    Asked,
-    AtLeastOne,
-    Count,
-    Level,
-    Moment,
-    Percent,
-    Percentile,
-    Positive,
-    PositiveSpan,
-    Rate,
-    Seed,
-    Share,
-    Span,
-    beyond,
-    known_metric,
-)
-from stithy.thresholds import Measured, Threshold
+from stithy.metrics import PERCENTILES, find, parse_quantity
+from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 2
-"""Version of `manifest.json` and of the tables, told in each of them.
-
-1: the first form, to which tables, columns and keys were added without a new number.
-2: all of these; each file tells its version and its own SHA-256 (`seal`).
-Older ones are read through `migrate`; newer ones are refused.
-"""
+SCHEMA_VERSION = 3
+"""Version of `manifest.json` and of the tables, told in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
 
@@ -55,17 +33,18 @@ class Fact(_Facts):
     missing_because: str | None = None
 
 
-def _possible(environment: dict[str, Fact]) -> dict[str, Fact]:
-    wrong = beyond({name: fact.value for name, fact in environment.items()})
-    if wrong is not None:
-        raise ValueError(wrong)
-    return environment
-
-
-Fingerprint = Annotated[dict[str, Fact], AfterValidator(_possible)]
-
 Environment = Mapping[str, Fact]
 """The environment fingerprint by name of the fact; see hosts/facts.py."""
+
+
+class Compared(NamedTuple):
+    """On a field: what it says, and whether it must be equal for two runs to be comparable.
+
+    `stithy compare` and its reference page derive what makes runs comparable from these.
+    """
+
+    text: str
+    needed: bool = True
 
 
 class DriveFacts(_Facts):
@@ -82,22 +61,22 @@ class DriveFacts(_Facts):
     title: str
     profile: str
     assumed: tuple[str, ...]
-    scale: Positive
-    size_bytes: AtLeastOne
-    sector_bytes: AtLeastOne
+    scale: float
+    size_bytes: int
+    sector_bytes: int
     filesystem: str
     mount_options: str
     backing: str
-    seed: Seed
+    seed: int
     transport: str
-    transport_s: Span
-    spin_s: Span
+    transport_s: float
+    spin_s: float
 
 
 class CostFacts(_Facts):
     """What a candidate costs, as the study says it."""
 
-    amount: Positive
+    amount: float
     currency: str
 
 
@@ -115,7 +94,7 @@ class CandidateFacts(_Facts):
     memory_backed: bool | None = None
     master: bool = False
     drives: tuple[DriveFacts, ...] = ()
-    environment: Fingerprint = Field(default_factory=dict)
+    environment: dict[str, Fact] = Field(default_factory=dict)
 
 
 class DatabaseFacts(_Facts):
@@ -130,13 +109,13 @@ class DatabaseFacts(_Facts):
     server_version: str | None = None
     effective_settings: dict[str, str] | None = None
     missing_because: str | None = None
-    cpus: tuple[Count, ...] | None = None
+    cpus: tuple[int, ...] | None = None
 
 
 class MemoryFacts(_Facts):
     """The memory limit: what was asked, and whether the machine enforced it."""
 
-    limit_bytes: AtLeastOne
+    limit_bytes: int
     enforced: bool | None
     note: str | None = None
 
@@ -145,36 +124,45 @@ class WorkloadFacts(_Facts):
     """The workload and its size."""
 
     name: str
-    warehouses: AtLeastOne
-    data_compressible_percent: Percent | None = None
-    data_duplicate_percent: Percent = 0
+    warehouses: Annotated[int, Compared("size of the data")]
+    data_compressible_percent: Annotated[
+        int | None, Compared("how well the generated text compresses")
+    ] = None
+    data_duplicate_percent: Annotated[int, Compared("how much of it repeats")] = 0
 
 
 class LoadFacts(_Facts):
     """How the database was driven; `pace` is `none`, `keyed`, `think` or `rate`.
 
     `connections` None is one for each user, `users_per_warehouse` None binds nobody. `delivery` is
-    `awaited` or `deferred`; None, of an older run, is deferred with keyed pace.
+    `awaited` or `deferred`; None is deferred with keyed pace.
     """
 
-    users: tuple[Level, ...]
-    pace: str
-    think_s: Span | None = None
-    rate_per_s: Positive | None = None
-    arrivals: str | None = None
-    connections: Level | None = None
-    delivery: str | None = None
-    users_per_warehouse: Level | None = None
-    touch_percent: Percent = 100
-    profile: str = "specification"
-    ramp_up_s: Span
-    duration_s: PositiveSpan
-    repeat: AtLeastOne | None
-    checkpoint: bool
-    procedures: bool
-    isolation: str
-    error_limit: Count
-    ledger: bool = False
+    users: Annotated[
+        tuple[int, ...],
+        Compared("levels; the common levels of both runs are compared", needed=False),
+    ]
+    pace: Annotated[str, Compared("when users act")]
+    think_s: Annotated[float | None, Compared("mean think time")] = None
+    rate_per_s: Annotated[float | None, Compared("transactions due per second of an open loop")] = (
+        None
+    )
+    arrivals: Annotated[str | None, Compared("distribution of their intervals")] = None
+    connections: Annotated[int | None, Compared("connections that users share")] = None
+    delivery: Annotated[str | None, Compared("whether users waited for deliveries")] = None
+    users_per_warehouse: Annotated[int | None, Compared("users whose home is in a warehouse")] = (
+        None
+    )
+    touch_percent: Annotated[int, Compared("share of the warehouses that users touch")] = 100
+    profile: Annotated[str, Compared("input profile: mix and keys")] = "specification"
+    ramp_up_s: Annotated[float, Compared("load before the measurement")]
+    duration_s: Annotated[float, Compared("length of the measurement")]
+    repeat: Annotated[int | None, Compared("number of blocks", needed=False)]
+    checkpoint: Annotated[bool, Compared("whether a checkpoint was forced before each window")]
+    procedures: Annotated[bool, Compared("whether transactions are procedures in the server")]
+    isolation: Annotated[str, Compared("isolation of transactions")]
+    error_limit: Annotated[int, Compared("number of errors that ends a window", needed=False)]
+    ledger: Annotated[bool, Compared("whether a commit ledger was kept")] = False
 
     @property
     def deferred_delivery(self) -> bool:
@@ -190,13 +178,24 @@ class CalibrationFacts(_Facts):
     more of them were not tried. `others_share`: of all CPUs, what other programs used meanwhile.
     """
 
-    connections: Count | None = None
-    rate_per_s_max: Rate | None = None
-    think_s: Span | None = None
-    users_max: Count | None = None
+    connections: int | None = None
+    rate_per_s_max: float | None = None
+    think_s: float | None = None
+    users_max: int | None = None
     users_limit_reached: bool | None = None
-    others_share: Share | None = None
+    others_share: float | None = None
     missing_because: str | None = None
+
+
+def _asked(text: str) -> str:
+    parse_quantity(text)
+    return text
+
+
+def _percentile(name: str) -> str:
+    if name not in PERCENTILES:
+        raise ValueError(f"there is no percentile {name!r:.40}")
+    return name
 
 
 class QuestionFacts(_Facts):
@@ -207,21 +206,21 @@ class QuestionFacts(_Facts):
     study did not declare.
     """
 
-    users: Level
-    metric: Asked
-    margin_share: Share
+    users: int
+    metric: Annotated[str, AfterValidator(_asked)]
+    margin_share: float
     candidates: tuple[str, str] | None = None
-    blocks_least: AtLeastOne
-    blocks_most: AtLeastOne
+    blocks_least: int
+    blocks_most: int
     derived: tuple[str, ...] = ()
 
 
 class LimitFacts(_Facts):
     """A limit of response time: of a percentile of a transaction type (or of `all`)."""
 
-    percentile: Percentile
+    percentile: Annotated[str, AfterValidator(_percentile)]
     transaction: str
-    limit_s: PositiveSpan
+    limit_s: float
 
 
 class SearchFacts(LimitFacts):
@@ -231,9 +230,9 @@ class SearchFacts(LimitFacts):
     other levels, and which candidate serves more was the question.
     """
 
-    users_least: Level
-    users_most: Level
-    listed: tuple[Level, ...] = ()
+    users_least: int
+    users_most: int
+    listed: tuple[int, ...] = ()
     alone: bool = False
 
 
@@ -260,8 +259,8 @@ class PlanFacts(_Facts):
 def _judgeable(thresholds: tuple[Threshold, ...]) -> tuple[Threshold, ...]:
     for each in thresholds:
         for side in (each.left, each.right):
-            if isinstance(side, Measured):
-                known_metric(side.metric)
+            if isinstance(side, MeasuredValue) and find(side.metric) is None:
+                raise ValueError(f"there is no metric {side.metric!r:.40}")
     return thresholds
 
 
@@ -279,8 +278,8 @@ class SessionFacts(_Facts):
     `master_kept`: it used the master copy of an earlier session, which was proven to be as it was.
     """
 
-    started_at_s: Moment
-    ended_at_s: Moment | None = None
+    started_at_s: float
+    ended_at_s: float | None = None
     boot_id: str
     changed: tuple[str, ...] = ()
     master_kept: bool = False
@@ -291,13 +290,13 @@ class SessionFacts(_Facts):
 class Manifest(_Facts):
     """`manifest.json`."""
 
-    schema_version: Annotated[int, Field(ge=1)] = SCHEMA_VERSION
+    schema_version: int = SCHEMA_VERSION
     stithy_version: str
     hammer_version: str | None = None
     question: str
     study_file: str
     study_sha256: str
-    seed: Seed
+    seed: int
     comparability_key: str
     comparability: dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]
     workload: WorkloadFacts
@@ -308,10 +307,10 @@ class Manifest(_Facts):
     database: DatabaseFacts
     memory: MemoryFacts
     calibration: CalibrationFacts | None = None
-    environment: Fingerprint = Field(default_factory=dict)
+    environment: dict[str, Fact] = Field(default_factory=dict)
     sessions: tuple[SessionFacts, ...] = ()
-    started_at_s: Moment
-    ended_at_s: Moment | None = None
+    started_at_s: float
+    ended_at_s: float | None = None
     end: End = "running"
     end_because: str | None = None
 
@@ -319,55 +318,3 @@ class Manifest(_Facts):
 def sha256_of(text: str) -> str:
     """Hexadecimal SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def comparability(
-    workload: WorkloadFacts,
-    load: LoadFacts,
-    database: DatabaseFacts,
-    memory: MemoryFacts,
-    stithy_version: str,
-) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
-    """What must be equal for the numbers of two runs to be comparable, storage apart.
-
-    Source: docs/explanation/method.md.
-    """
-    return {
-        "workload": workload.name,
-        "warehouses": workload.warehouses,
-        "data_compressible_percent": workload.data_compressible_percent,
-        "data_duplicate_percent": workload.data_duplicate_percent,
-        "pace": load.pace,
-        "think_s": load.think_s,
-        "rate_per_s": load.rate_per_s,
-        "arrivals": load.arrivals,
-        "connections": load.connections,
-        "delivery": "deferred" if load.deferred_delivery else "awaited",
-        "users_per_warehouse": load.users_per_warehouse,
-        "touch_percent": load.touch_percent,
-        "profile": load.profile,
-        "procedures": load.procedures,
-        "isolation": load.isolation,
-        "ledger": load.ledger,
-        "ramp_up_s": load.ramp_up_s,
-        "duration_s": load.duration_s,
-        "checkpoint": load.checkpoint,
-        "engine": database.engine,
-        "server_version": database.server_version,
-        "settings": database.settings,
-        "cpus": None if database.cpus is None else len(database.cpus),
-        "memory_limit_bytes": memory.limit_bytes,
-        "memory_limit_enforced": memory.enforced,
-        "driver": _driver_generation(stithy_version),
-    }
-
-
-def _driver_generation(version: str) -> str:
-    """`2` of 2.3.1; before 1.0 any second number may change what is measured: `0.4` of 0.4.1."""
-    major, minor = version.split(".")[:2]
-    return major if major != "0" else f"0.{minor}"
-
-
-def comparability_key(parts: Mapping[str, object]) -> str:
-    """Sixteen hexadecimal digits that differ where `parts` differ."""
-    return sha256_of(json.dumps(parts, sort_keys=True, default=str))[:16]

@@ -1,32 +1,35 @@
-"""A single file of a run directory, held against what it must be: whole, known, and as declared.
+"""Reading tables and manifest back: whole, known and as declared, or `Damaged` with the reason.
 
-Whatever is wrong with it is `Damaged`, in words that a report can print; a file that a newer
-version of Stithy wrote is refused.
+One file, many files of a table at once, and the samples a few windows at a time: those are nearly
+all bytes of a run and would not fit into memory. Results of another schema version are refused.
 """
 
 import io
 import json
 import os
+import re
 import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from stithy.errors import UserError
-from stithy.results import migrate, seal
-from stithy.results.frames import schema
+from stithy.results.files import CHECKSUMS, is_as_written
 from stithy.results.layout import WINDOWS
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
-from stithy.results.tables import WINDOW, Table
+from stithy.results.tables import SERIES, WINDOW, Table, empty_frame, schema
 
 if TYPE_CHECKING:
     import polars as pl
 
-CHANGED = "its content is not what was written (SHA-256)"
+CHANGED = f"its content is not what was written ({CHECKSUMS})"
+UNKNOWN = f"{CHECKSUMS} beside it has no checksum of it"
 
 VERSION_KEY = "stithy.schema_version"
-"""In the metadata of a Parquet file; those of version 1 do not have it."""
+"""In the metadata of a Parquet file."""
 
 
 class Damaged(Exception):
@@ -55,23 +58,20 @@ def text_of(path: Path) -> str:
 
 
 def manifest_of(path: Path) -> Manifest:
-    """A manifest, of this version or an older one.
-
-    Raises Damaged, and UserError where a newer version of Stithy wrote it.
-    """
+    """A manifest. Raises Damaged, and UserError for results of another version."""
     text = text_of(path)
+    known = is_as_written(path, text.encode())
+    if known is False:
+        raise Damaged(CHANGED)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Damaged(_first_line(error)) from error
-    if not isinstance(document, dict):
-        raise Damaged("not a manifest")
-    version = _version(document.get("schema_version"), path)
-    digest = document.pop(seal.JSON_KEY, None)
-    if seal.is_whole(text.encode()) is False or (digest is None and version > 1):
-        raise Damaged(CHANGED)
+    _require_version(document.get("schema_version") if isinstance(document, dict) else None, path)
+    if known is None:
+        raise Damaged(UNKNOWN)
     try:
-        return Manifest.model_validate(migrate.manifest(document, version))
+        return Manifest.model_validate(document)
     except ValidationError as error:
         raise Damaged(_impossible_fact(error)) from error
 
@@ -81,58 +81,39 @@ def window_of(path: Path) -> str | None:
     return path.parent.name if path.parent.parent.name == WINDOWS else None
 
 
-def is_current(content: bytes) -> bool:
-    """Whether it is a table of the present version, and what was written."""
-    told = str(SCHEMA_VERSION).encode()
-    mark = VERSION_KEY.encode() + b"\x18" + bytes([len(told)]) + told
-    return content.rfind(mark) >= 0 and seal.is_whole(content) is True
-
-
-def version_of(path: Path) -> int | None:
-    """The schema version in which a table was written; None where it cannot be read."""
-    import polars as pl
-
-    try:
-        told = pl.read_parquet_metadata(io.BytesIO(content_of(path)))
-        return int(told.get(VERSION_KEY, 1))
-    except (Damaged, OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
-
-
 def table_of(path: Path, table: Table) -> "pl.DataFrame":
     """A table of the run or of a window, with exactly the declared columns.
 
-    Raises Damaged, and UserError where a newer version of Stithy wrote it.
+    Raises Damaged, and UserError for results of another version.
     """
     import polars as pl
 
     content = content_of(path)
+    known = is_as_written(path, content)
+    if known is False:
+        raise Damaged(CHANGED)
     try:
-        version = _version(pl.read_parquet_metadata(io.BytesIO(content)).get(VERSION_KEY, 1), path)
-        if seal.is_whole(content) is not (None if version == 1 else True):
-            raise Damaged(CHANGED)
-        frame = migrate.table(table.name, pl.read_parquet(content), version)
+        _require_version(pl.read_parquet_metadata(io.BytesIO(content)).get(VERSION_KEY), path)
+        if known is None:
+            raise Damaged(UNKNOWN)
+        frame = pl.read_parquet(content)
     # What a reader makes of bytes that are no Parquet is of any kind, a panic included.
     except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise Damaged(f"not Parquet: {_first_line(error)}") from error
     return _declared(frame, table, window_of(path))
 
 
-def _version(told: object, path: Path) -> int:
-    """A schema version that is known. Raises Damaged, and UserError for a newer one."""
-    try:
-        version = int(told) if isinstance(told, int | str) and not isinstance(told, bool) else 0
-    except ValueError:
-        version = 0
-    if version < migrate.OLDEST:
-        raise Damaged(f"no schema version that is known: {told!r:.40}")
-    if version > SCHEMA_VERSION:
+def _require_version(found: object, path: Path) -> None:
+    """That it is of the present schema. Raises Damaged without a version, UserError for another."""
+    if isinstance(found, bool) or not re.fullmatch(r"[0-9]{1,9}", str(found)):
+        raise Damaged("it has no schema version")
+    if int(str(found)) != SCHEMA_VERSION:
         raise UserError(
-            f"results of schema version {version}; this Stithy reads up to {SCHEMA_VERSION}",
+            f"these results are of another version: schema {found}, this Stithy reads "
+            f"{SCHEMA_VERSION}",
             where=str(path),
-            remedy="use the newer Stithy that wrote them",
+            remedy="read them with the Stithy that wrote them, or run the study again",
         )
-    return version
 
 
 def _declared(frame: "pl.DataFrame", table: Table, window_id: str | None) -> "pl.DataFrame":
@@ -184,3 +165,145 @@ def _impossible_fact(error: ValidationError) -> str:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+MISSING = "missing"
+
+FILES_TOGETHER = 256
+"""Files read at once: few enough for memory, many enough to take no longer."""
+
+_FILE = "stithy.file"
+"""A column for the path of each row; no table has one of this name."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A piece of a run directory that could not be read, and why."""
+
+    path: Path
+    text: str
+
+
+def read_tables(
+    table: Table, paths: Sequence[Path], problems: list[Problem], only: "pl.Expr | None" = None
+) -> "pl.DataFrame":
+    """The rows of all these files of a table, in their order; what cannot be read is told.
+
+    `only`: which rows are kept, None: all. Raises UserError for results of another version.
+    """
+    import polars as pl
+
+    there = [path for path in paths if os.path.lexists(path)]
+    problems += [Problem(path, MISSING) for path in paths if not os.path.lexists(path)]
+    frames = [empty_frame(table)]
+    for at in range(0, len(there), FILES_TOGETHER):
+        part = _part(table, there[at : at + FILES_TOGETHER], problems)
+        frames.append(part if only is None else part.filter(only))
+    return pl.concat(frames)
+
+
+def _part(table: Table, paths: Sequence[Path], problems: list[Problem]) -> "pl.DataFrame":
+    """The rows of some files: in one go, or where that cannot be one by one."""
+    import polars as pl
+
+    if (whole := _at_once(table, paths)) is not None:
+        return whole
+    frames = (read_table(table, path, problems) for path in paths)
+    return pl.concat([empty_frame(table), *(each for each in frames if each is not None)])
+
+
+def _at_once(table: Table, paths: Sequence[Path]) -> "pl.DataFrame | None":
+    """All files in one go, which takes a fraction of the time; None unless all are as they must be.
+
+    Whatever is wrong is found again by who reads them one by one.
+    """
+    import polars as pl
+
+    wanted = schema(table)
+    try:
+        if not all(_is_current(path) for path in paths):
+            return None
+        scan = pl.scan_parquet(list(paths), glob=False, include_file_paths=_FILE)
+        frame = scan.select(*wanted, _FILE).collect()
+    # Polars takes no path that is not UTF-8, and says so by a TypeError.
+    except (Damaged, OSError, TypeError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    whole = frame.drop(_FILE)
+    if whole.schema != wanted or impossible(whole, table) or _is_misplaced(frame, table, paths):
+        return None
+    return whole
+
+
+def _is_current(path: Path) -> bool:
+    """Whether it is what was written, in the present schema. Raises as the readers of files do."""
+    import polars as pl
+
+    content = content_of(path)
+    version = pl.read_parquet_metadata(io.BytesIO(content)).get(VERSION_KEY)
+    return version == str(SCHEMA_VERSION) and is_as_written(path, content) is True
+
+
+def _is_misplaced(frame: "pl.DataFrame", table: Table, paths: Sequence[Path]) -> bool:
+    """Whether a file has rows of another window than its folder, or a window not one row."""
+    if table is WINDOW and not frame.height == frame[_FILE].n_unique() == len(paths):
+        return True
+    owners = {str(path): window_of(path) for path in paths}
+    pairs = frame.select("window_id", _FILE).unique().iter_rows()
+    return any(owners[file] not in (None, window_id) for window_id, file in pairs)
+
+
+def read_table(table: Table, path: Path, problems: list[Problem]) -> "pl.DataFrame | None":
+    """One file of a table; None, and the problem told, where it cannot be read."""
+    try:
+        return table_of(path, table)
+    except Damaged as damage:
+        problems.append(Problem(path, str(damage)))
+        return None
+
+
+WINDOWS_TOGETHER = 8
+"""Windows whose samples are read at once: few enough for memory, enough for all CPUs to help."""
+
+
+class Samples:
+    """The table `series` of the windows of a run; files are read anew each time."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        """`files`: by the window's id, in the order in which they are read."""
+        self._files = files
+        self._problems: tuple[Problem, ...] | None = None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the files; all are read for it where that was not done yet."""
+        if self._problems is None:
+            for _ in self.parts():
+                pass
+        return self._problems or ()
+
+    def parts(self) -> Iterator["pl.DataFrame"]:
+        """Some windows at a time, with all columns; together they are all of them."""
+        problems: list[Problem] = []
+        paths = list(self._files.values())
+        for at in range(0, len(paths), WINDOWS_TOGETHER):
+            yield read_tables(SERIES, paths[at : at + WINDOWS_TOGETHER], problems)
+        self._problems = tuple(problems)
+
+    def whole(self) -> "pl.DataFrame":
+        """All of them; of a large study more than fits into memory."""
+        import polars as pl
+
+        return pl.concat([empty_frame(SERIES), *self.parts()])
+
+    def of(
+        self, collector: str, metrics: Collection[str], windows: Collection[str] | None = None
+    ) -> "pl.DataFrame":
+        """Those of some metrics that have a value, of these windows; None: of all."""
+        import polars as pl
+
+        wanted = pl.col("value").is_not_null() & pl.col("metric").is_in(list(metrics))
+        chosen = wanted & (pl.col("collector") == collector)
+        files = self._files.items()
+        known = {name: file for name, file in files if windows is None or name in windows}
+        parts = (each.filter(chosen) for each in Samples(known).parts())
+        return pl.concat([empty_frame(SERIES), *parts])

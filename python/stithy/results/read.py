@@ -5,7 +5,7 @@ interrupted run still gives a report. Files are never changed.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from stithy.errors import UserError
 from stithy.metrics import ALL
-from stithy.results import migrate
 from stithy.results.layout import RunDirectory
-from stithy.results.manifest import SCHEMA_VERSION, Manifest, sha256_of
-from stithy.results.pieces import Damaged, manifest_of, text_of, version_of, window_of
-from stithy.results.samples import Samples
-from stithy.results.table_files import MISSING, Problem, read_table, read_tables
+from stithy.results.manifest import Manifest, sha256_of
+from stithy.results.pieces import (
+    Damaged,
+    Problem,
+    Samples,
+    manifest_of,
+    read_table,
+    read_tables,
+    text_of,
+    window_of,
+)
 from stithy.results.tables import (
     CANARY,
     CONDITIONS,
@@ -44,8 +50,6 @@ WINDOW_TABLES = (
 """Those of each window, but for the samples, which are read when they are asked for."""
 
 RUN_TABLES = (CONDITIONS, RESTORES, CANARY)
-
-OWN_ROW = f"{WINDOW.name}.parquet"
 
 JUDGING = (TRANSACTIONS, CONDITIONS, SERIES, DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS)
 """The tables whose rows can make a window invalid."""
@@ -113,8 +117,8 @@ class Run:
 def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     """The run in directory `root`; of its windows those with these ids, None: all of them.
 
-    Raises UserError where there is no directory, or nothing of a run in it, or where it was
-    written by a newer version of Stithy.
+    Raises UserError where there is no directory, or nothing of a run in it, or results of another
+    version of Stithy.
     """
     directory = RunDirectory(root)
     _require_run(directory)
@@ -123,7 +127,6 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
     study = _study(directory.study, manifest, problems)
     names = _window_names(directory, windows, problems)
     frames = _frames(directory, names, problems)
-    known = _without_later(problems, directory, names, manifest)
     return Run(
         directory=directory,
         manifest=manifest,
@@ -139,14 +142,14 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         surroundings=frames["surroundings"],
         restores=frames["restores"],
         canary=frames["canary"].sort("at_s", "window_id"),
-        other_problems=tuple(known),
+        other_problems=tuple(problems),
     )
 
 
 def read_manifest(path: Path) -> Manifest | None:
     """A manifest; None where there is none that can be read.
 
-    Raises UserError for one that a newer version of Stithy wrote.
+    Raises UserError for one of another version.
     """
     try:
         return manifest_of(path)
@@ -194,32 +197,6 @@ def _study(path: Path, manifest: Manifest | None, problems: list[Problem]) -> st
         problems.append(Problem(path, str(damage)))
         return None
     return text
-
-
-def _without_later(
-    problems: Sequence[Problem],
-    directory: RunDirectory,
-    windows: Iterable[str],
-    manifest: Manifest | None,
-) -> Sequence[Problem]:
-    """The problems, without tables that there were not yet when run or windows were made.
-
-    Where any window of the same version has such a table, the others have lost it.
-    """
-    later = migrate.absent(migrate.OLDEST)
-    lacking = [each for each in problems if each.text == MISSING and each.path.stem in later]
-    if not lacking:
-        return problems
-    made: dict[int | None, set[Path]] = {}
-    for folder in (directory.window(each).root for each in windows):
-        made.setdefault(version_of(folder / OWN_ROW), set()).add(folder)
-    of_run = (manifest.schema_version if manifest else None, {directory.table("").parent})
-    never: set[Problem] = set()
-    for version, folders in (*made.items(), of_run):
-        for name in migrate.absent(version or SCHEMA_VERSION):
-            here = {e for e in lacking if e.path.stem == name and e.path.parent in folders}
-            never |= here if len(here) == len(folders) else set()
-    return [each for each in problems if each not in never]
 
 
 def _frames(

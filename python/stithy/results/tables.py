@@ -1,14 +1,20 @@
-"""Every table of the results: its columns, their types, units and meanings.
+"""Every table of the results: its columns, their types, units and meanings, as Polars schemas too.
 
 The one place where a column is declared; writers, readers and the reference page derive from it.
-Whoever adds, renames or removes one raises `manifest.SCHEMA_VERSION` and adds a step to `migrate`.
+Whoever adds, renames or removes one raises `manifest.SCHEMA_VERSION`.
 A missing value is null, and the table has a column that says why or a flag that implies it.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Kind = Literal["text", "integer", "real", "truth", "texts"]
+
+Row = dict[str, Any]
+"""One row of a table by the names of its columns."""
 
 
 @dataclass(frozen=True)
@@ -53,67 +59,67 @@ WINDOW = Table(
     (
         _t("window_id", "id of the window, as in the plan"),
         _t("candidate", "name of the candidate"),
-        _i("users", "", "virtual users; in an open loop without `connections` as many connections"),
+        _i("users", "", "virtual users; in an open loop without `connections` the number of connections"),
         _t("pace", "when users act: `none`, `keyed`, `think`, or `rate` for an open loop"),
         _r("think_mean_s", "s", "mean think time with the pace `think`", null=True),
-        _r("rate_per_s", "1/s", "transactions due in a second of an open loop", null=True),
-        _t("profile", "mix and keys: `specification` or `hammerdb`"),
+        _r("rate_per_s", "1/s", "transactions due per second of an open loop", null=True),
+        _t("profile", "input profile: `specification` or `hammerdb`"),
         _i("block", "", "block within the level, from 0"),
-        _b("tried", "a search for users chose the level"),
-        _i("attempt", "", "0; 1 where the block was measured once more, because a window of it was invalid: then that is what counts"),
-        _i("position", "", "place in the block's order, from 0"),
+        _b("tried", "the saturation search chose the level; the study did not list it"),
+        _i("attempt", "", "0; or 1 if the block was measured a second time after an invalid window; then attempt 1 counts"),
+        _i("position", "", "position in the order of the block, from 0"),
         _r("started_at_s", "s", "Unix time of the users' start", null=True),
         _r("measure_from_s", "s", "Unix time at which the measurement began", null=True),
         _r("measure_to_s", "s", "Unix time at which the measurement ended", null=True),
         _b("complete", "the hammer ran to its planned end"),
-        _t("missing_because", "why there are no numbers, where there are none", null=True),
+        _t("missing_because", "why the numbers are missing, if they are", null=True),
         _i("new_orders", "", "committed new orders in the measurement", null=True),
         _i("transactions", "", "all completed transactions in the measurement", null=True),
         _r("nopm", "1/min", "committed new orders per minute", null=True),
         _r("tpm", "1/min", "completed transactions (committed, and rolled back as specified) per minute", null=True),
         _i("errors", "", "unexpected errors in the whole job", null=True),
         _t("error_text", "the most frequent unexpected error", null=True),
-        _i("retries", "", "repeats after serialization failures and deadlocks, measurement", null=True),
+        _i("retries", "", "repeats after serialization failures and deadlocks in the measurement", null=True),
         _r("lateness_p99_s", "s", "99th percentile of the driver's own lateness", null=True),
         _r("service_p50_s", "s", "median service time over all transaction types", null=True),
-        _i("missed_starts", "", "transactions that users would have begun at their usual pace while answers over ten times the median of their type held them up; null in an open loop, and where nothing was answered", null=True),
-        _i("unserved", "", "transactions due in the measurement and not begun by its end", null=True),
+        _i("missed_starts", "", "suppressed arrivals: transactions that users would have begun at their usual pace during answers of over ten times the median of their type; null in an open loop, and if nothing was answered", null=True),
+        _i("unserved", "", "backlog at end: transactions that were due in the measurement and had not begun at its end", null=True),
         _i("connections_opened", "", "connections opened at the start", null=True),
-        _i("connections_lost", "", "connections lost on the way", null=True),
+        _i("connections_lost", "", "connections lost during the job", null=True),
         _i("connections_reopened", "", "connections opened again after a loss", null=True),
-        _r("first_success_s", "s", "from the first loss to the first transaction that ended over a connection opened after it; null where none was lost, or none came back", null=True),
-        _i("warehouses_touched", "", "warehouses that users reach", null=True),
+        _r("first_success_s", "s", "time from the first loss of a connection to the first completed transaction on a connection opened after it; null if none was lost, or none came back", null=True),
+        _i("warehouses_touched", "", "warehouses that users touch", null=True),
         _i("warehouses_total", "", "warehouses loaded", null=True),
         _i("database_bytes", "B", "size of the database at the start of the job", null=True),
         _i("shared_buffers_bytes", "B", "the server's shared buffers", null=True),
-        _i("driver_nice", "", "priority of the hammer, -20 is served first; null where the kernel does not tell", null=True),
+        _i("driver_nice", "", "nice value of the hammer; -20 is the highest priority; null if the kernel does not report it", null=True),
         _r("longest_response_s", "s", "longest response time of the whole job, ramp-up and drain included", null=True),
         _r("driver_cpu_s", "s", "CPU time of the hammer in the measurement", null=True),
         _r("driver_run_queue_s", "s", "time the hammer waited for a CPU in the measurement", null=True),
-        _r("driver_rate_per_s_max", "1/s", "highest rate at which the driver was shown to stay on time; null where it was not calibrated", null=True),
-        _i("driver_users_max", "", "most users with whom it was; null also for users without pauses", null=True),
-        _r("driver_others_share", "", "share of all CPUs that other programs used while that was found; null where nobody counted", null=True),
-        _i("order_numbers_before", "", "sum of D_NEXT_O_ID at quiet start", null=True),
-        _i("order_numbers_after", "", "sum of D_NEXT_O_ID at quiet end", null=True),
-        _i("new_orders_acknowledged", "", "new orders acknowledged from quiet start to quiet end", null=True),
-        _i("new_orders_in_doubt", "", "new orders whose answer never came", null=True),
+        _r("driver_rate_per_s_max", "1/s", "highest rate at which the driver was on time in the calibration; null without calibration", null=True),
+        _i("driver_users_max", "", "most users at which the driver was on time in the calibration; null also for users without pauses", null=True),
+        _r("driver_others_share", "", "share of all CPUs that other programs used during the calibration; null if it was not measured", null=True),
+        _i("order_numbers_before", "", "sum of D_NEXT_O_ID in the quiet state before the window", null=True),
+        _i("order_numbers_after", "", "sum of D_NEXT_O_ID in the quiet state after the window", null=True),
+        _i("new_orders_acknowledged", "", "new orders acknowledged between these quiet states", null=True),
+        _i("new_orders_in_doubt", "", "new orders without an answer", null=True),
         _i("new_orders_in_doubt_found", "", "of those, found in the database", null=True),
-        _i("ledger_acknowledged", "", "acknowledgements that are durable in the ledger; null where none was kept", null=True),
-        _r("ledger_sync_max_s", "s", "slowest sync of the ledger", null=True),
-        _t("ledger_problem", "why the ledger ended early, where it did", null=True),
-        _t("ledger_unverified_because", "why the ledger was not compared with the database, where it was not", null=True),
-        _t("ledger_shares", "what the ledger and the candidate's volume lie on both, where they share a device", null=True),
-        _i("client_commits", "", "commits the hammer counted over the whole job", null=True),
-        _i("client_rollbacks", "", "rollbacks the hammer counted over the whole job", null=True),
+        _i("ledger_acknowledged", "", "acknowledgements that are durable in the commit ledger; null without a ledger", null=True),
+        _r("ledger_sync_max_s", "s", "longest sync of the commit ledger", null=True),
+        _t("ledger_problem", "why the ledger ended early, if it did", null=True),
+        _t("ledger_unverified_because", "why the ledger was not compared with the database, if it was not", null=True),
+        _t("ledger_shares", "the device that the ledger and the candidate's volume share, if they do", null=True),
+        _i("client_commits", "", "commits that the hammer counted over the whole job", null=True),
+        _i("client_rollbacks", "", "rollbacks that the hammer counted over the whole job", null=True),
         _i("server_commits", "", "growth of the server's commit counter over the whole job", null=True),
         _i("server_rollbacks", "", "growth of the server's rollback counter over the whole job", null=True),
         _i("checkpoints_inside", "", "checkpoints that began and ended inside the measurement", null=True),
         _i("autovacuum_runs", "", "autovacuum and autoanalyze runs during the job", null=True),
         _b("memory_limit_enforced", "the memory limit of the study held during the window"),
-        _i("memory_limit_bytes", "B", "limit put on server and page cache", null=True),
+        _i("memory_limit_bytes", "B", "memory limit of server and page cache", null=True),
         _t("memory_limit_note", "why the limit was not enforced, or how it was widened", null=True),
-        _i("memory_peak_bytes", "B", "highest use within the limit", null=True),
-        _t("checkpoint_before", "`forced` when a checkpoint was done just before, else `none`"),
+        _i("memory_peak_bytes", "B", "peak use within the limit", null=True),
+        _t("checkpoint_before", "`forced` if Stithy forced a checkpoint just before, else `none`"),
         _r("restore_s", "s", "time of the restore before this window", null=True),
         _r("warm_up_s", "s", "time of the warm-up pass before this window", null=True),
     ),
@@ -121,13 +127,13 @@ WINDOW = Table(
 
 TRANSACTIONS = Table(
     "transactions",
-    "One row a transaction type: totals of one window's measurement. `all` is the merged row. The "
-    "pool wait is null where each user has a connection of its own, and nothing is deferred.",
+    "One row per transaction type: totals of one window's measurement. `all` is the merged row. The "
+    "pool wait is null if each user has its own connection and nothing is deferred.",
     (
         _t("window_id", "id of the window"),
         _t("transaction", "transaction type, or `all`"),
         _i("committed", "", "committed"),
-        _i("rolled_back", "", "rolled back as the specification wants it"),
+        _i("rolled_back", "", "rolled back as specified"),
         _i("errors", "", "failed"),
         _i("retries", "", "repeats after serialization failures and deadlocks"),
         *(
@@ -147,7 +153,7 @@ TRANSACTIONS = Table(
 
 SECONDS = Table(
     "seconds",
-    "One row a second and transaction type, from the hammer. `all` is the merged row.",
+    "One row per second and transaction type, from the hammer. `all` is the merged row.",
     (
         _t("window_id", "id of the window"),
         _i("second", "s", "seconds since the users started, from 0"),
@@ -155,10 +161,10 @@ SECONDS = Table(
         _t("phase", "`ramp-up`, `measure` or `drain`"),
         _t("transaction", "transaction type, or `all`"),
         _i("committed", "", "committed"),
-        _i("rolled_back", "", "rolled back as the specification wants it"),
+        _i("rolled_back", "", "rolled back as specified"),
         _i("errors", "", "failed"),
         _i("retries", "", "repeats"),
-        _i("waiting", "", "due and not begun when the second ended; told in the row of `all`", null=True),
+        _i("waiting", "", "due and not begun at the end of the second; only in the row of `all`", null=True),
         _r("response_p50_s", "s", "median response time", null=True),
         _r("response_p95_s", "s", "95th percentile of response time", null=True),
         _r("response_p99_s", "s", "99th percentile of response time", null=True),
@@ -167,15 +173,15 @@ SECONDS = Table(
 
 HISTOGRAMS = Table(
     "histograms",
-    "One row a bucket with values: the times of one window's measurement by transaction type, merged from the interval logs. Rows of several windows are merged by adding counts.",
+    "One row per bucket with values: the latencies of one window's measurement by transaction type, merged from the interval logs. Merge several windows by adding counts.",
     (
         _t("window_id", "id of the window"),
-        _t("kind", "`response`, `service`, or `pool-wait` where users share connections"),
+        _t("kind", "`response`, `service`, or `pool-wait` if users share connections"),
         _t("transaction", "transaction type"),
         _i("bucket", "", "index of the bucket in an HdrHistogram of 3 digits from 1 µs up"),
-        _r("lowest_s", "s", "the least time that falls into it"),
-        _r("highest_s", "s", "the largest time that does, which percentiles give"),
-        _i("count", "", "how many did"),
+        _r("lowest_s", "s", "the smallest latency of the bucket"),
+        _r("highest_s", "s", "the largest latency of the bucket; percentiles are these values"),
+        _i("count", "", "number of values in the bucket"),
     ),
 )  # fmt: skip
 
@@ -188,7 +194,7 @@ UNANSWERED = "no answer: "
 
 SERIES = Table(
     "series",
-    "One row a sample of a collector: long form, one metric a row.",
+    "One row per sample of a collector, in long form: one metric per row.",
     (
         _t("window_id", "id of the window"),
         _r("at_s", "s", "Unix time at which the sampled interval ended"),
@@ -204,10 +210,14 @@ SERIES = Table(
 
 CONDITIONS = Table(
     "conditions",
-    "One row a verified consistency condition.",
+    "One row per verified consistency condition.",
     (
         _t("candidate", "name of the candidate"),
-        _t("window_id", "id of the window it followed, null for load and end", null=True),
+        _t(
+            "window_id",
+            "id of the window after which it was verified; null after loading and at the end",
+            null=True,
+        ),
         _t("moment", "`load`, `window` or `end`"),
         _i("number", "", "number in the specification, 1 to 12"),
         _t("text", "what must hold"),
@@ -220,9 +230,9 @@ CONDITIONS = Table(
 
 RESTORES = Table(
     "restores",
-    "One row a restore of the database from the master copy.",
+    "One row per restore of the database from the master copy.",
     (
-        _t("window_id", "id of the window it came before"),
+        _t("window_id", "id of the window that followed"),
         _t("candidate", "name of the candidate"),
         _r("copy_s", "s", "time to copy"),
         _r("verify_s", "s", "time to hash every file and compare"),
@@ -231,40 +241,41 @@ RESTORES = Table(
         _i("size_bytes", "B", "bytes restored"),
         _b("identical", "every file's hash equals the master's"),
         _i("resident_bytes", "B", "bytes still in the page cache after eviction", null=True),
-        _t("resident_note", "why that is null or not 0 (tmpfs cannot evict)", null=True),
+        _t("resident_note", "why that is null or not 0; a tmpfs cannot evict", null=True),
     ),
 )
 
 DRIVES = Table(
     "drives",
-    "One row an emulated drive and operation; `all` is the merged row. Empty without such drives.",
+    "One row per emulated drive and operation. `all` is the merged row. Empty without emulated drives. The rows describe the users' work, ramp-up included; latencies only the measurement.",
     (
         _t("window_id", "id of the window"),
-        _t("role", "what of the database lies on it: `data`, `log`, `temp` or `backup`"),
+        _t("role", "the part of the database that it holds: `data`, `log`, `temp` or `backup`"),
         _t("operation", "`read`, `write`, `flush`, `discard`, or `all`"),
-        _i("answered", "", "requests answered while the users worked, ramp-up included"),
-        _i("moved_bytes", "B", "bytes that these moved"),
-        _i("errors", "", "of these, answered with an error"),
+        _i("answered", "", "requests answered during the users' work, ramp-up included"),
+        _i("moved_bytes", "B", "bytes that these requests moved"),
+        _i("errors", "", "those of them that were answered with an error"),
+        _i("logged", "", "answers in the drive's seconds inside the measurement: so many values does each latency rest on"),
         *(
-            _r(f"latency_{name}_s", "s", f"{text} of what profile and faults gave and the drive's lateness, in the drive's seconds that lie in the measurement", null=True)
+            _r(f"latency_{name}_s", "s", f"{text} of the drive's latency: the time of profile and faults plus the drive's lateness; from the drive's seconds inside the measurement", null=True)
             for name, text in (
                 ("mean", "mean"), ("min", "minimum"), ("p50", "median"), ("p90", "90th percentile"),
                 ("p95", "95th percentile"), ("p99", "99th percentile"),
                 ("p999", "99.9th percentile"), ("max", "maximum"),
             )
         ),
-        _i("late_answers", "", "answers late by more than 5 % of the time they were due to take, and by more than 50 µs, while the users worked; told in the row of `all`", null=True),
-        _r("late_mean_s", "s", "mean lateness of all answers then; told in the row of `all`", null=True),
-        _r("device_mean_s", "s", "mean time of these requests on the block device then, by the kernel's counters, writes without the flushes that the kernel counts among them; null in the row of `all`", null=True),
-        _r("added_mean_s", "s", "by how much that is longer than profile and faults give them, or shorter: lateness, the way through the kernel, and what was made up for; null in the row of `all`", null=True),
-        _r("cpu_s", "s", "CPU time of the drive's thread then; told in the row of `all`", null=True),
-        _r("cpu_wait_s", "s", "how long that thread waited for a CPU; told in the row of `all`", null=True),
+        _i("late_answers", "", "answers that were late by more than 5 % of their due time and by more than 50 µs, during the users' work; only in the row of `all`", null=True),
+        _r("late_mean_s", "s", "mean lateness of all answers in that time; only in the row of `all`", null=True),
+        _r("device_mean_s", "s", "mean time of these requests on the block device in that time, by the kernel's counters, without the flushes that the kernel counts as writes; null in the row of `all`", null=True),
+        _r("added_mean_s", "s", "difference between that time and the time of profile and faults: lateness plus transport latency minus latency compensation; null in the row of `all`", null=True),
+        _r("cpu_s", "s", "CPU time of the drive's thread in that time; only in the row of `all`", null=True),
+        _r("cpu_wait_s", "s", "time for which that thread waited for a CPU; only in the row of `all`", null=True),
     ),
 )  # fmt: skip
 
 LEDGER = Table(
     "ledger",
-    "One row a kind of transaction that the window's ledger keeps: what became of them. Empty without a ledger.",
+    "One row per kind of transaction in the window's commit ledger, with what became of them. Empty without a ledger.",
     (
         _t("window_id", "id of the window"),
         _t("deal", "`order` or `payment`"),
@@ -272,64 +283,64 @@ LEDGER = Table(
         _i("lost", "", "of those, not in the database"),
         _i("differing", "", "of those, in the database with another number, district or amount"),
         _i("refused", "", "certainly not committed"),
-        _i("returned", "", "of those, in the database all the same"),
-        _i("in_doubt", "", "sent and never answered"),
+        _i("returned", "", "of those, in the database anyway"),
+        _i("in_doubt", "", "sent, without an answer"),
         _i("in_doubt_found", "", "of those, in the database"),
-        _i("unknown", "", "in the database, dated within the ledger's time, and not in the ledger"),
+        _i("unknown", "", "in the database, dated within the ledger's time, but not in the ledger"),
     ),
 )  # fmt: skip
 
 LEDGER_FINDINGS = Table(
     "ledger_findings",
-    "One row a transaction of which ledger and database tell different things: the first of each kind.",
+    "One row per transaction in which commit ledger and database differ: the first ones of each kind.",
     (
         _t("window_id", "id of the window"),
         _t("deal", "`order` or `payment`"),
         _t("kind", "`lost`, `differs`, `returned`, `doubt-committed`, `doubt-absent` or `unknown`"),
-        _t("text", "which transaction, in words"),
+        _t("text", "the transaction, as a sentence"),
     ),
 )  # fmt: skip
 
 SURROUNDINGS = Table(
     "surroundings",
-    "One row: what was around a window from just before the users began until just after they ended. Empty where they never began.",
+    "One row: the surroundings of a window, from just before the users began until just after they ended. Empty if they never began.",
     (
         _t("window_id", "id of the window"),
-        _r("span_s", "s", "how long that was"),
+        _r("span_s", "s", "length of that time"),
         _i("cpus", "", "CPUs that Stithy may use"),
-        _r("others_cpu_s", "s", "CPU time of processes that are not of the run: neither Stithy nor server, hammer or emulated drives; threads of the kernel apart"),
-        _i("others_bytes", "B", "bytes that these read from storage and made to be written, as far as this user may see it"),
-        _i("others_here_bytes", "B", "how much of it may have been on disks under the candidate's volumes: what no other device accounts for, and no more than these disks moved"),
-        _t("others_names", "the programs that did most of both", null=True),
-        _i("disks_bytes", "B", "bytes that the disks under the candidate's volumes read and wrote; null where it lies on none", null=True),
-        _i("idle_bytes", "B", "bytes that devices read and wrote which belong to other candidates alone, such as emulated drives; null where there are none", null=True),
-        _t("idle_names", "the candidates whose devices these are, where there were any", null=True),
+        _r("others_cpu_s", "s", "CPU time of other programs: processes except Stithy, server, hammer, emulated drives and kernel threads"),
+        _i("others_bytes", "B", "bytes that these read from storage and caused to be written, as far as this user may see them"),
+        _i("others_here_bytes", "B", "the part that may have been on disks under the candidate's volumes: what no other device accounts for, at most what these disks moved"),
+        _t("others_names", "the programs with the largest share of both", null=True),
+        _i("disks_bytes", "B", "bytes that the disks under the candidate's volumes read and wrote; null if there are none", null=True),
+        _i("idle_bytes", "B", "bytes read and written on devices of other candidates alone, such as emulated drives; null if there are none", null=True),
+        _t("idle_names", "the candidates of these devices, if any", null=True),
         _i("log_bytes", "B", "growth of the server's write-ahead log", null=True),
-        _i("log_files_made", "", "files that the server created for its log, and did not recycle; null where its log is no directory", null=True),
-        _r("checkpoint_after_s", "s", "time after which the server begins a checkpoint by itself", null=True),
-        _i("checkpoint_after_bytes", "B", "growth of its log after which it does", null=True),
-        _t("memory_limit_lost", "why the memory limit no longer held at the end, where it had been put", null=True),
+        _i("log_files_made", "", "log files that the server created instead of recycling; null if its log is not a directory", null=True),
+        _r("checkpoint_after_s", "s", "time after which the server begins a checkpoint", null=True),
+        _i("checkpoint_after_bytes", "B", "growth of its log after which the server begins a checkpoint", null=True),
+        _t("memory_limit_lost", "why the memory limit no longer held at the end, if it had been set", null=True),
     ),
 )  # fmt: skip
 
 CANARY = Table(
     "canary",
-    "One row a canary: what the machine did of a fixed piece of work before a block. Nobody is compared by it.",
+    "One row per baseline check: fixed work of the machine before a block. It compares no candidates.",
     (
-        _t("window_id", "id of the block's first window, which it came before"),
+        _t("window_id", "id of the block's first window, which followed it"),
         _i("users", "", "level of the block"),
         _i("block", "", "block within the level, from 0"),
-        _i("attempt", "", "0; 1 where the block was measured once more"),
+        _i("attempt", "", "0; or 1 if the block was measured a second time"),
         _r("at_s", "s", "Unix time at which it began"),
-        _r("one_rounds_per_s", "1/s", "rounds of work of one thread alone, median of slices of 10 ms", null=True),
-        _r("all_rounds_per_s", "1/s", "the same of `threads` at once, summed up", null=True),
+        _r("one_rounds_per_s", "1/s", "iterations of one thread alone, median of slices of 10 ms", null=True),
+        _r("all_rounds_per_s", "1/s", "iterations of `threads` threads at once, in total", null=True),
         _i("threads", "", "CPUs that Stithy may use", null=True),
-        _i("reads", "", "direct reads of 4 KiB from a file that belongs to no candidate, one after the other", null=True),
+        _i("reads", "", "direct reads of 4 KiB from a file of no candidate, one at a time", null=True),
         *(
             _r(f"read_{name}_s", "s", f"{text} of their times", null=True)
             for name, text in (("mean", "mean"), ("p50", "median"), ("p99", "99th percentile"), ("max", "maximum"))
         ),
-        _t("missing_because", "why numbers are missing, where some are", null=True),
+        _t("missing_because", "why numbers are missing, if some are", null=True),
     ),
 )  # fmt: skip
 
@@ -337,3 +348,24 @@ TABLES = (
     WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
     SURROUNDINGS, CANARY, HISTOGRAMS,
 )  # fmt: skip
+
+
+def schema(table: Table) -> "pl.Schema":
+    """The Polars type of each column, in order."""
+    import polars as pl
+
+    types: dict[Kind, pl.DataType] = {
+        "text": pl.String(),
+        "integer": pl.Int64(),
+        "real": pl.Float64(),
+        "truth": pl.Boolean(),
+        "texts": pl.List(pl.String()),
+    }
+    return pl.Schema({column.name: types[column.kind] for column in table.columns})
+
+
+def empty_frame(table: Table) -> "pl.DataFrame":
+    """A frame of the table without rows."""
+    import polars as pl
+
+    return pl.DataFrame(schema=schema(table))

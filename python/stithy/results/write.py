@@ -1,45 +1,95 @@
-"""Writing results: tables as Parquet with exactly the declared columns, facts as JSON.
+"""Writing results: rows checked against the tables, written as Parquet; facts as JSON.
 
 A file is there whole or not at all (see `files`).
 """
 
 import io
 import json
-from collections.abc import Iterable
-from dataclasses import asdict
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from stithy.results import seal
-from stithy.results.files import write_durably
-from stithy.results.frames import frame_of
+from stithy.results.files import write_durably, write_with_checksum
 from stithy.results.manifest import SCHEMA_VERSION, Manifest
 from stithy.results.pieces import VERSION_KEY
-from stithy.results.tables import Table
+from stithy.results.tables import Column, Kind, Table, schema
 
 if TYPE_CHECKING:
     import polars as pl
+
+_ACCEPTS: dict[Kind, Callable[[object], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "real": lambda value: (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    ),
+    "truth": lambda value: isinstance(value, bool),
+    "texts": lambda value: (
+        isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    ),
+}
+
+
+def frame_of(table: Table, rows: Iterable[object]) -> "pl.DataFrame":
+    """A frame with exactly the declared columns; rows are mappings or dataclasses.
+
+    Raises ValueError, naming table, row and column, for a missing or unknown column, a value of
+    another kind, a NaN or infinity, and a null where none may be: each is a bug of the caller.
+    """
+    import polars as pl
+
+    plain = [_checked(table, number, _mapping(row)) for number, row in enumerate(rows)]
+    data = {each.name: [row[each.name] for row in plain] for each in table.columns}
+    return pl.DataFrame(data, schema=schema(table))
+
+
+def _mapping(row: object) -> Mapping[str, Any]:
+    if is_dataclass(row) and not isinstance(row, type):
+        return asdict(row)
+    if isinstance(row, Mapping):
+        return row
+    raise ValueError(f"a row is a mapping or a dataclass, not {type(row).__name__}")
+
+
+def _checked(table: Table, number: int, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    declared = {column.name for column in table.columns}
+    if declared != row.keys():
+        missing, unknown = sorted(declared - row.keys()), sorted(row.keys() - declared)
+        raise ValueError(f"{table.name}, row {number}: missing {missing}, unknown {unknown}")
+    for column in table.columns:
+        if problem := _problem(column, row[column.name]):
+            raise ValueError(f"{table.name}, row {number}, column {column.name}: {problem}")
+    return row
+
+
+def _problem(column: Column, value: object) -> str | None:
+    if value is None:
+        return None if column.nullable else "null where none may be"
+    if not _ACCEPTS[column.kind](value):
+        return f"{value!r} is not a value of kind {column.kind!r}"
+    return None
 
 
 def write_table(path: Path, table: Table, rows: Iterable[object]) -> None:
     """Write `rows` (mappings or dataclasses) as the Parquet file `path`, durably and at once.
 
-    The file's metadata hold the table's meaning and each column's unit and meaning, the schema
-    version, and the SHA-256 of the file (see `seal`).
-    Raises ValueError for rows that are not as declared (see `frames.frame_of`), and
+    The file's metadata hold the table's meaning, each column's unit and meaning, and the schema
+    version; its checksum is noted beside it.
+    Raises ValueError for rows that are not as declared (see `frame_of`), and
     InfrastructureError where the file system refuses.
     """
-    write_durably(path, table_bytes(table, frame_of(table, rows)))
+    write_frame(path, table, frame_of(table, rows))
 
 
-def table_bytes(table: Table, frame: "pl.DataFrame") -> bytes:
-    """The file of a table whose frame is as declared."""
+def write_frame(path: Path, table: Table, frame: "pl.DataFrame") -> None:
+    """The same of a frame that is as declared."""
     buffer = io.BytesIO()
-    told = {**describe(table), VERSION_KEY: str(SCHEMA_VERSION), seal.PARQUET_KEY: seal.BLANK}
-    frame.write_parquet(buffer, metadata=told)
-    return seal.sealed(buffer.getvalue())
+    frame.write_parquet(buffer, metadata={**describe(table), VERSION_KEY: str(SCHEMA_VERSION)})
+    write_with_checksum(path, buffer.getvalue())
 
 
 def describe(table: Table) -> dict[str, str]:
@@ -53,22 +103,13 @@ def describe(table: Table) -> dict[str, str]:
 
 
 def write_json(path: Path, document: BaseModel | dict[str, object]) -> None:
-    """Write a document as indented JSON, durably and at once; a manifest with its SHA-256."""
-    if isinstance(document, Manifest):
-        write_durably(path, manifest_bytes(document))
-        return
+    """Write a document as indented JSON, durably and at once; a manifest with its checksum."""
     if isinstance(document, BaseModel):
         text = document.model_dump_json(indent=2)
     else:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    write_durably(path, (text + "\n").encode())
-
-
-def manifest_bytes(manifest: Manifest) -> bytes:
-    """A manifest as it is written."""
-    document = {**json.loads(manifest.model_dump_json()), seal.JSON_KEY: seal.BLANK}
-    text = json.dumps(document, indent=2, ensure_ascii=False)
-    return seal.sealed(f"{text}\n".encode())
+    write = write_with_checksum if isinstance(document, Manifest) else write_durably
+    write(path, f"{text}\n".encode())
 
 
 def write_text(path: Path, text: str) -> None:

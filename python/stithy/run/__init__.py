@@ -1,1 +1,1 @@
-"""Executes steps: journal, do, journal; undo; stop."""
+"""Executes steps: journal, do, journal; clean up; stop."""

@@ -5,33 +5,29 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from stithy.clock import Clock
-from stithy.database.engine import Engine, Installation, Start
-from stithy.database.instance import Instance, ServerFacts
-from stithy.hosts.runner import Runner
-from stithy.hosts.users import ServerUser
-from stithy.plan.further import Further, steps_of
+from stithy.database.engine import Engine, Installation, Instance, ServerFacts, Start
+from stithy.hosts.runner import Runner, ServerUser
+from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
-from stithy.run.copies.parts import parts_of
+from stithy.results.tables import Row
+from stithy.run.cleanup.books import Books
 from stithy.run.events import Observer
-from stithy.run.journal import Journal
 from stithy.run.stop import Stop
-from stithy.run.undoing.register import Making, Register
-from stithy.run.undoing.undo import undo
 from stithy.secrets import Secret
+from stithy.storage.consent import DATA
 from stithy.storage.copy import Contents
-from stithy.storage.provider import Provider, Record, Volume
+from stithy.storage.provider import Provider, Role, Volume
 from stithy.study.load import StudyFile
 from stithy.wire.jobs import DataShape, WorkloadSize
 from stithy.workload.program import Program
 from stithy.workload.workload import Workload
 
 KEEPER = "master copy"
-"""Whose the directory of the master copy is, where makings name a candidate. No candidate's name
+"""Whose the directory of the master copy is, where resources name a candidate. No candidate's name
 has a space."""
 
 
@@ -50,35 +46,60 @@ class Before:
 
 
 @dataclass
-class State:
-    """What steps leave for later ones; filled in as the run goes on.
+class Tables:
+    """Rows of the tables of the whole run, which are written again with each one more."""
 
-    `master`: contents of the master copy, None before it is made. `calibration`: what the driver
-    keeps up with, None before it is known. `skipped`: ids of windows that were not needed, with the
-    reason. `trees`: what was made on which
-    volume. `limits`: whether each candidate's memory limit held, and the note. `kept`: URLs of
-    instances that go on after the run. `done`: ids of steps that earlier sessions of the run have
-    done for good. `before`: what those have left for this one, None in the first session.
-    `further`: windows that were decided while the run went on.
+    restores: list[Row] = field(default_factory=list)
+    canaries: list[Row] = field(default_factory=list)
+    conditions: list[Row] = field(default_factory=list)
+
+
+@dataclass
+class Known:
+    """What was found out, for the manifest; None or empty before.
+
+    `calibration`: what the driver keeps up with. `limits`: by candidate, whether its memory limit
+    held, and the note.
     """
 
-    volumes: dict[str, Volume] = field(default_factory=dict)
-    master: Contents | None = None
-    restore_s: dict[str, float] = field(default_factory=dict)
-    restores: list[dict[str, Any]] = field(default_factory=list)
-    canaries: list[dict[str, Any]] = field(default_factory=list)
-    conditions: list[dict[str, Any]] = field(default_factory=list)
     server_facts: ServerFacts | None = None
     hammer_version: str | None = None
     calibration: CalibrationFacts | None = None
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-    trees: set[tuple[str, str]] = field(default_factory=set)
-    starts: int = 0
-    kept: dict[str, Secret] = field(default_factory=dict)
+
+
+@dataclass
+class Progress:
+    """How far the run is.
+
+    `done`: ids of steps that earlier sessions of the run have done for good. `before`: what those
+    have left for this one, None in the first session. `skipped`: ids of windows that were not
+    needed, with the reason. `additional`: windows that were decided while the run went on.
+    """
+
     done: frozenset[str] = frozenset()
     before: Before | None = None
-    further: tuple[Further, ...] = ()
+    skipped: dict[str, str] = field(default_factory=dict)
+    additional: tuple[Additional, ...] = ()
+
+
+@dataclass
+class State:
+    """What steps leave for later ones; filled in as the run goes on.
+
+    `master`: contents of the master copy, None before it is made. `restore_s`: how long the last
+    restore of each candidate took. `trees`: directories that were made, by candidate and name.
+    `starts`: how many servers were given a memory limit.
+    """
+
+    tables: Tables = field(default_factory=Tables)
+    known: Known = field(default_factory=Known)
+    progress: Progress = field(default_factory=Progress)
+    volumes: dict[str, Volume] = field(default_factory=dict)
+    master: Contents | None = None
+    restore_s: dict[str, float] = field(default_factory=dict)
+    trees: set[tuple[str, str]] = field(default_factory=set)
+    starts: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,8 +115,7 @@ class Context:
     plan: Plan
     workload: Workload
     directory: RunDirectory
-    journal: Journal
-    register: Register
+    books: Books
     clock: Clock
     runner: Runner
     engine: Engine
@@ -111,12 +131,12 @@ class Context:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of this session: of the plan, and further ones as far as they are decided.
+        """The steps of this session: of the plan, and additional ones as far as they are decided.
 
         Without those that earlier sessions have done.
         """
-        steps = steps_of(self.file.study, self.plan, self.state.further)
-        return tuple(step for step in steps if step.id not in self.state.done)
+        steps = steps_of(self.file.study, self.plan, self.state.progress.additional)
+        return tuple(step for step in steps if step.id not in self.state.progress.done)
 
     @property
     def size(self) -> WorkloadSize:
@@ -137,37 +157,6 @@ class Context:
         """The volume of a candidate, which its provision step made."""
         return self.state.volumes[candidate]
 
-    def record(self, kind: str, facts: Mapping[str, str]) -> Making:
-        """Write down, durably and in both books, what is about to be made."""
-        self.journal.write("making", kind=kind, facts=dict(facts))
-        return Making(self.register.making(kind, facts), kind, facts)
-
-    def recorder(self, candidate: str) -> Record:
-        """`record` for what belongs to one candidate."""
-
-        def record(kind: str, facts: dict[str, str]) -> None:
-            self.record(kind, {**facts, "candidate": candidate})
-
-        return record
-
-    def unmake(self, making: Making) -> None:
-        """Undo one making now, and write that down."""
-
-        def unmade(number: int) -> None:
-            self.register.unmade(number)
-            self.journal.write("unmade", kind=making.kind, facts=dict(making.facts))
-
-        undo(self.run_id, [making], unmade, everything=False)
-
-    @contextmanager
-    def making(self, kind: str, facts: Mapping[str, str]) -> Iterator[None]:
-        """A thing that exists inside only; recorded before, undone after."""
-        made = self.record(kind, facts)
-        try:
-            yield
-        finally:
-            self.unmake(made)
-
     @contextmanager
     def server(
         self,
@@ -181,9 +170,9 @@ class Context:
         log.parent.mkdir(parents=True, exist_ok=True)
         start = self.start_of(candidate, log, memory_cgroup=memory_cgroup, loading=loading)
         facts = {"data": str(start.data), "program": self.engine.program, "candidate": candidate}
-        with self.making("server", facts):
+        with self.books.resource("server", facts):
             instance = self.engine.start(start)
-            with self.making("shared-memory", self.memory_facts(candidate, instance)):
+            with self.books.resource("shared-memory", self.memory_facts(candidate, instance)):
                 failed = True
                 try:
                     yield instance
@@ -229,3 +218,27 @@ def own(path: Path, user: ServerUser | None) -> None:
     """Give a fresh file or directory to the server's user."""
     if user is not None:
         os.chown(path, user.uid, user.gid)
+
+
+LOG = "log"
+TEMP = "temp"
+"""The directories that hold a part of a database on a volume of its own."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The directories of a database; `log` and `temp` are None where they lie in `data`."""
+
+    data: Path
+    log: Path | None
+    temp: Path | None
+
+
+def parts_of(volume: Volume) -> Parts:
+    """Where the parts of the database of the candidate with this volume lie, or are to be made."""
+    return Parts(volume.path / DATA, _own(volume, "log", LOG), _own(volume, "temp", TEMP))
+
+
+def _own(volume: Volume, role: Role, name: str) -> Path | None:
+    other = volume.others.get(role)
+    return None if other is None else other.path / name

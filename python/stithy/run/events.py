@@ -1,11 +1,18 @@
-"""What a run tells whoever watches it: typed events, rendered by the command line.
+"""What a run tells whoever watches it: typed events, shown by the command line and kept in a log.
 
-An observer must not fail and must not take long; the run does not wait for a person.
+An observer must not fail and must not take long; the run does not wait for a person. The log holds
+what a person may want to know later, one JSON object a line. It is not synced: what must be known
+to go on or to clean is in the journal.
 """
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
+from stithy.clock import Clock
 from stithy.plan.steps import Step, WindowPlan
 
 
@@ -56,8 +63,8 @@ class StepSkipped:
 
 
 @dataclass(frozen=True)
-class Looked:
-    """The primary question was looked at, after so many valid blocks; `text` says how it stands."""
+class InterimAnalysis:
+    """The stopping rule was evaluated after so many valid blocks; `text` says how it stands."""
 
     text: str
     blocks: int
@@ -108,10 +115,58 @@ Event = (
     | StepStarted
     | StepFinished
     | StepSkipped
-    | Looked
+    | InterimAnalysis
     | WindowsAdded
     | Progress
     | SecondPassed
     | Note
 )
 Observer = Callable[[Event], None]
+
+
+NAMES: dict[type[Event], str] = {
+    RunStarted: "run_started",
+    StepStarted: "step_started",
+    StepFinished: "step_finished",
+    StepSkipped: "step_skipped",
+    InterimAnalysis: "interim_analysis",
+    WindowsAdded: "windows_added",
+    Note: "noted",
+}
+"""What is logged; progress and seconds are in the hammer's raw output already."""
+
+
+def logging(path: Path, clock: Clock, observer: Observer) -> Observer:
+    """An observer that logs to `path` and hands every event on to `observer`."""
+
+    def observe(event: Event) -> None:
+        _write(path, clock, event)
+        observer(event)
+
+    return observe
+
+
+def _write(path: Path, clock: Clock, event: Event) -> None:
+    if (name := NAMES.get(type(event))) is not None:
+        line = {"at_s": clock.now_s(), "event": name, **KEYS[name](event)}
+        # A full disk ends the run where results are written, not here.
+        with suppress(OSError), path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
+
+
+def _step(event: Any) -> dict[str, Any]:
+    """A step by its id; its cost and window are in the plan."""
+    step = event.step
+    head = {"step_id": step.id, "kind": step.kind, "candidate": step.candidate}
+    return {**head, **{k: v for k, v in vars(event).items() if k != "step"}}
+
+
+KEYS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "run_started": asdict,
+    "step_started": _step,
+    "step_finished": _step,
+    "step_skipped": _step,
+    "interim_analysis": asdict,
+    "windows_added": asdict,
+    "noted": asdict,
+}

@@ -1,38 +1,41 @@
 """Doing the steps of a plan, one by one: journal, do, journal; and taking everything down again.
 
-However a run ends (well, by an error, by Ctrl-C, by a bug), what it made is unmade, the manifest
+However a run ends (well, by an error, by Ctrl-C, by a bug), what it made is removed, the manifest
 says how it ended, and the results so far are whole.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
-from stithy.plan.steps import Step, StepKind
+from stithy.plan.steps import Plan, Step, StepKind
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
-from stithy.run.before.earlier import earlier_factors, keep_learned
-from stithy.run.before.forecast import Forecast
-from stithy.run.context import Context
+from stithy.run.cleanup.handlers import Left, clean_up
+from stithy.run.cleanup.register import read_registered
+from stithy.run.context import Context, own
 from stithy.run.copies.drives import paced_for
 from stithy.run.copies.loading import check, prepare, snapshot
 from stithy.run.copies.restore import restore_step
-from stithy.run.deciding.course import Course
-from stithy.run.deciding.deciding import Judge, Question
-from stithy.run.deciding.further import Adviser
-from stithy.run.events import Note, RunStarted, StepFinished, StepSkipped, StepStarted
-from stithy.run.live.notes import notes_of
+from stithy.run.deciding import Deciders, Rates, Schedule
+from stithy.run.events import Note, RunStarted, StepFinished
 from stithy.run.manifest import ManifestFile
+from stithy.run.preparation.forecast import Forecast, earlier_factors, keep_learned
 from stithy.run.stop import interrupted
-from stithy.run.undoing.register import read_registered
-from stithy.run.undoing.undo import Left, undo
-from stithy.run.windows.calibrating import calibrate
-from stithy.run.windows.canary import canary
+from stithy.run.windows.baseline_check import check_baseline
+from stithy.run.windows.headroom import calibrate
 from stithy.run.windows.ledger import warn_of_sharing
 from stithy.run.windows.window import window_step
+from stithy.secrets import Secret
+from stithy.storage.consent import DATA
 from stithy.storage.provider import Volume
-from stithy.study.durability import given_up, sentences
+from stithy.study.durability import given_up, label, sentences
+from stithy.study.model import Study
+from stithy.study.sections import is_emulated
+from stithy.workload.words import EMULATED, HAMMERDB, NULL
 
 Action = Callable[[Context, Step], str]
 
@@ -51,28 +54,20 @@ class Outcome:
     kept: Mapping[str, str]
 
 
-def execute(
-    context: Context,
-    *,
-    keep: bool = False,
-    judge: Judge | None = None,
-    advisers: Sequence[Adviser] = (),
-) -> Outcome:
+def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = False) -> Outcome:
     """Do all steps of the plan; errors of the run are in the outcome, bugs are raised.
 
-    `judge` says when the primary question is decided; without one every block is measured.
-    `advisers` say which windows what was measured needs beside those of the plan.
+    `deciders` None: every block of the plan is measured, and nothing else.
     """
-    question = Question(context, judge)
-    manifest = ManifestFile(context)
     forecast = Forecast(earlier_factors())
+    schedule = Schedule(context, deciders or Deciders(), forecast, keep=keep)
+    manifest = ManifestFile(context)
     error: StithyError | None = None
     try:
         manifest.write()
-        context.tell(_started(context, question, forecast))
-        _tell_not_durable(context)
-        course = Course(context, advisers, forecast, keep=keep)
-        _do_steps(context, manifest, question, course, forecast)
+        context.tell(_started(context, schedule))
+        _say_not_durable(context)
+        _do_steps(context, manifest, schedule, forecast)
         kept = keep_running(context) if keep else {}
     except Interrupted:
         error, kept = interrupted(), {}
@@ -94,79 +89,44 @@ def _write_end(
     """Write down how the run ended; its error, or the one of writing where it had none."""
     end, because = _end_of(error), str(error) if error else None
     try:
-        context.journal.write("run-ended", end=end, because=because)
-        context.journal.close()
+        context.books.journal.write("run-ended", end=end, because=because)
+        context.books.journal.close()
         manifest.write(end, because)
     except StithyError as refused:
         return error or refused
     return error
 
 
-def _tell_not_durable(context: Context) -> None:
+def _say_not_durable(context: Context) -> None:
     """That the study asks for a database which may lose what it acknowledged."""
     database = context.file.study.database
     for text in sentences(given_up(database.engine, database.settings)):
         context.tell(Note(text))
 
 
-def _started(context: Context, question: Question, forecast: Forecast) -> RunStarted:
-    steps = context.steps
-    times = _both(forecast, question, steps)
+def _started(context: Context, schedule: Schedule) -> RunStarted:
+    times = schedule.expected_s(context.steps)
     notes = notes_of(context.file.study, context.plan)
-    return RunStarted(str(context.directory.root), len(steps), *times, notes=notes)
+    return RunStarted(str(context.directory.root), len(context.steps), *times, notes=notes)
 
 
 def _do_steps(
-    context: Context,
-    manifest: ManifestFile,
-    question: Question,
-    course: Course,
-    forecast: Forecast,
+    context: Context, manifest: ManifestFile, schedule: Schedule, forecast: Forecast
 ) -> None:
+    """Do each step that is needed; what was learned is kept, however that ends."""
+    rates = Rates(context)
     try:
-        _do_each(context, manifest, question, course, forecast)
-    finally:
-        keep_learned(forecast.learned, question.rates)
-    question.conclude()
-    context.stop.check()
-
-
-def _do_each(
-    context: Context,
-    manifest: ManifestFile,
-    question: Question,
-    course: Course,
-    forecast: Forecast,
-) -> None:
-    course.ask()
-    while course.left:
-        step = course.left[0]
-        context.stop.check()
-        if (because := question.spares(step)) is not None:
-            _skip(context, step, because)
-        else:
-            left_s = _both(forecast, question, course.left)
-            context.tell(StepStarted(step, course.number, course.count, *left_s))
-            forecast.learn(step, do_step(context, step))
+        schedule.begin()
+        while (started := schedule.next()) is not None:
+            context.tell(started)
+            forecast.learn(started.step, do_step(context, started.step))
             manifest.write()
-            question.learn(step)
-        course.is_over(step)
-
-
-def _both(
-    forecast: Forecast, question: Question, steps: Sequence[Step]
-) -> tuple[float, float | None]:
-    """The expected time of these steps, and of all of them where some may not be needed."""
-    certain = question.certain(steps)
-    whole_s = forecast.left_s(steps)
-    return forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
-
-
-def _skip(context: Context, step: Step, because: str) -> None:
-    context.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
-    if step.kind == "window":
-        context.state.skipped[step.id] = because
-    context.tell(StepSkipped(step, because))
+            rates.learn(started.step)
+            schedule.end(started.step)
+    finally:
+        keep_learned(forecast.learned, rates.known)
+    schedule.conclude()
+    context.stop.check()
 
 
 def do_step(context: Context, step: Step) -> float:
@@ -175,16 +135,18 @@ def do_step(context: Context, step: Step) -> float:
     Raises what the step raises, after it was written down.
     """
     began_s = context.clock.monotonic_s()
-    context.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
+    context.books.journal.write(
+        "step-started", id=step.id, kind=step.kind, candidate=step.candidate
+    )
     try:
         with failures_of_the_machine(f"step {step.id}"), paced_for(context, step):
             result = ACTIONS[step.kind](context, step)
     except StithyError as error:
         with suppress(StithyError):  # the first error explains the second
-            context.journal.write("step-failed", id=step.id, error=str(error))
+            context.books.journal.write("step-failed", id=step.id, error=str(error))
         raise
     duration_s = context.clock.monotonic_s() - began_s
-    context.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)
+    context.books.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)
     context.tell(StepFinished(step, duration_s, result))
     return duration_s
 
@@ -193,13 +155,13 @@ def provision(context: Context, step: Step) -> str:
     """Make a candidate's volume."""
     assert step.candidate is not None  # the plan gives every provision a candidate
     provider = context.providers[step.candidate]
-    volume = provider.provision(context.run_id, context.recorder(step.candidate))
+    volume = provider.provision(context.run_id, context.books.recorder(step.candidate))
     context.state.volumes[step.candidate] = volume
     warn_of_sharing(context, step.candidate)
-    return "; ".join(_told(part) for part in volume.parts)
+    return "; ".join(_in_words(part) for part in volume.parts)
 
 
-def _told(volume: Volume) -> str:
+def _in_words(volume: Volume) -> str:
     """A volume in words: where it is, on what."""
     drive = volume.drive
     under = f", {drive.role} on the emulated drive {drive.device}" if drive else ""
@@ -221,21 +183,14 @@ def check_step(context: Context, step: Step) -> str:
 
 def tear_down(context: Context, step: Step) -> str:
     """Remove what belongs to one candidate."""
-    left = _undo(context, candidate=step.candidate)
+    left = _clean_up(context, candidate=step.candidate)
     if left:
         raise InfrastructureError(
-            f"{left[0].making.kind} could not be removed: {left[0].reason}",
+            f"{left[0].resource.kind} could not be removed: {left[0].reason}",
             where=f"candidate {step.candidate}",
-            remedy="mend that, then run `stithy clean`",
+            remedy="fix that, then run `stithy clean`",
         )
     return "removed"
-
-
-def keep_running(context: Context) -> dict[str, str]:
-    """Start the instance of each candidate once more, to go on until `stithy clean`."""
-    from stithy.run.undoing.keep import keep_instances
-
-    return keep_instances(context)
 
 
 ACTIONS: Mapping[StepKind, Action] = {
@@ -244,7 +199,7 @@ ACTIONS: Mapping[StepKind, Action] = {
     "calibrate": calibrate,
     "snapshot": snapshot,
     "check": check_step,
-    "canary": canary,
+    "baseline-check": check_baseline,
     "restore": restore_step,
     "window": window_step,
     "tear-down": tear_down,
@@ -256,25 +211,82 @@ def _take_down(context: Context, *, keep: bool) -> tuple[Left, ...]:
     if keep:
         return ()
     with context.stop.shield():
-        left = _undo(context, candidate=None)
+        left = _clean_up(context, candidate=None)
         for provider in (*context.providers.values(), context.keeper):
             provider.release()
-        context.register.close(remove=not left)
+        context.books.register.close(remove=not left)
     return tuple(left)
 
 
-def _undo(context: Context, *, candidate: str | None) -> list[Left]:
+def _clean_up(context: Context, *, candidate: str | None) -> list[Left]:
     """Undo what the register holds of one candidate; None: of all."""
-    registered = read_registered(context.register.path)
-    makings = [
-        making
-        for making in (registered.makings if registered else ())
-        if candidate is None or making.facts.get("candidate") == candidate
+    registered = read_registered(context.books.register.path)
+    resources = [
+        resource
+        for resource in (registered.resources if registered else ())
+        if candidate is None or resource.facts.get("candidate") == candidate
     ]
-    return undo(context.run_id, makings, context.register.unmade, everything=candidate is None)
+    return clean_up(
+        context.run_id, resources, context.books.register.removed, everything=candidate is None
+    )
 
 
 def _end_of(error: StithyError | None) -> End:
     if error is None:
         return "finished"
     return "interrupted" if isinstance(error, Interrupted) else "failed"
+
+
+def keep_running(context: Context) -> dict[str, str]:
+    """Start a server on each candidate's database; returns URLs without passwords.
+
+    The password is in a file beside the sockets that only the owner may read, in libpq's form, and
+    the URL names that file.
+    """
+    urls = {}
+    for candidate, volume in context.state.volumes.items():
+        data = volume.path / DATA
+        if not data.exists():
+            continue
+        facts = {"data": str(data), "program": context.engine.program, "candidate": candidate}
+        context.books.record("server", facts)
+        log = context.directory.root / "kept" / f"{candidate}.server.log"
+        log.parent.mkdir(exist_ok=True)
+        instance = context.engine.start(context.start_of(candidate, log))
+        context.books.record("shared-memory", context.memory_facts(candidate, instance))
+        urls[candidate] = _url(context, candidate, instance.url)
+        context.providers[candidate].keep()
+    context.keeper.keep()
+    context.books.register.keep()
+    context.books.register.close(remove=False)
+    return urls
+
+
+def _url(context: Context, candidate: str, url: Secret) -> str:
+    """The URL with a file in place of the password."""
+    parts = urlsplit(url.reveal())
+    sockets = context.sockets(candidate)
+    file = _password_file(sockets, unquote(parts.password or ""))
+    return f"postgresql://{parts.username}@{parts.path}?host={sockets}&passfile={file}"
+
+
+def _password_file(sockets: Path, password: str) -> Path:
+    file = sockets / "pgpass"
+    file.touch(mode=0o600)
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    file.write_text(f"*:*:*:*:{escaped}\n")
+    own(file, None)
+    return file
+
+
+def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:
+    """By candidate, without those of which nothing must be said."""
+    whole = [HAMMERDB] if study.load.profile == "hammerdb" else []
+    whole += [NULL] if plan.null else []
+    not_durable = label(given_up(study.database.engine, study.database.settings))
+    whole += [not_durable] if not_durable else []
+    found = {
+        name: "; ".join([*whole, *([EMULATED] if is_emulated(candidate) else [])])
+        for name, candidate in study.candidates.items()
+    }
+    return {name: note for name, note in found.items() if note}

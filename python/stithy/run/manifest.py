@@ -6,6 +6,7 @@ from typing import Any
 import stithy
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.hosts.processes import boot_id
+from stithy.results.comparability import comparability, comparability_key
 from stithy.results.manifest import (
     CalibrationFacts,
     CandidateFacts,
@@ -23,8 +24,6 @@ from stithy.results.manifest import (
     SearchFacts,
     SessionFacts,
     WorkloadFacts,
-    comparability,
-    comparability_key,
 )
 from stithy.results.write import write_json
 from stithy.run.context import Context
@@ -64,7 +63,7 @@ class ManifestFile:
         parts = comparability(workload, load, database, memory, stithy.__version__)
         return Manifest(
             stithy_version=stithy.__version__,
-            hammer_version=context.state.hammer_version,
+            hammer_version=context.state.known.hammer_version,
             question=study.study,
             study_file=context.file.path.name,
             study_sha256=context.file.sha256,
@@ -91,7 +90,7 @@ class ManifestFile:
         self, end: End, because: str | None, ended_at_s: float | None
     ) -> tuple[SessionFacts, ...]:
         """Those before this one, and this one."""
-        before = self._context.state.before
+        before = self._context.state.progress.before
         now = SessionFacts(
             started_at_s=self._began_at_s,
             ended_at_s=ended_at_s,
@@ -106,12 +105,14 @@ class ManifestFile:
     def _plan(self) -> PlanFacts:
         plan = self._context.plan
         windows = tuple(step.id for step in plan.steps if step.kind == "window")
-        skipped = tuple(self._context.state.skipped)
+        skipped = tuple(self._context.state.progress.skipped)
         return PlanFacts(
             windows=windows,
             skipped=skipped,
             further=tuple(
-                window.id for each in self._context.state.further for window in each.windows
+                window.id
+                for each in self._context.state.progress.additional
+                for window in each.windows
             ),
             master_candidate=plan.master_candidate,
             question=None if plan.question is None else QuestionFacts(**asdict(plan.question)),
@@ -167,7 +168,7 @@ class ManifestFile:
 
     def _database(self) -> DatabaseFacts:
         database = self._context.file.study.database
-        facts = self._context.state.server_facts
+        facts = self._context.state.known.server_facts
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
@@ -179,7 +180,7 @@ class ManifestFile:
 
     def _memory(self) -> MemoryFacts:
         """The study's limit; enforced only if it was for every candidate so far."""
-        limits = self._context.state.limits
+        limits = self._context.state.known.limits
         notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
         return MemoryFacts(
             limit_bytes=self._context.file.study.database.memory_bytes,
@@ -190,7 +191,7 @@ class ManifestFile:
     def _calibration(self) -> CalibrationFacts:
         if not self._context.file.study.load.calibrate:
             return CalibrationFacts(missing_because="the study did not ask for it")
-        known = self._context.state.calibration
+        known = self._context.state.known.calibration
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
     def _candidate(self, name: str) -> CandidateFacts:
@@ -222,7 +223,7 @@ class ManifestFile:
 
     def _known_before(self, name: str) -> CandidateFacts | None:
         """A candidate that this session has not made: as an earlier one found it."""
-        before = self._context.state.before
+        before = self._context.state.progress.before
         manifest = before.manifest if before else None
         known = manifest.candidates if manifest else ()
         return next((each for each in known if each.name == name), None)

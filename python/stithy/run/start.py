@@ -9,16 +9,17 @@ from pathlib import Path
 
 from stithy.errors import PreconditionError, StithyError
 from stithy.hosts.processes import own_identity
-from stithy.plan.null import as_null
+from stithy.plan.expand import as_null
 from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
-from stithy.run.before.equip import Books, Equipped, Tools
-from stithy.run.before.preflight import preflight
+from stithy.run.cleanup.books import Books
+from stithy.run.cleanup.register import Register
 from stithy.run.context import Context, State
 from stithy.run.events import Note, Observer
 from stithy.run.journal import Journal
+from stithy.run.preparation.equip import Equipped, Tools
+from stithy.run.preparation.preflight import check_sensitivity, preflight
 from stithy.run.stop import Stop
-from stithy.run.undoing.register import Register
 from stithy.study.load import read_study
 
 
@@ -30,10 +31,12 @@ def start_run(
     tools: Tools | None = None,
     *,
     null: bool = False,
+    sensitivity: bool = False,
 ) -> Context:
     """Everything checked, the run directory made, the run registered; the steps can begin.
 
-    `null`: the study's first candidate is measured against itself.
+    `null`: the study's first candidate is measured against itself. `sensitivity`: the primary
+    question is asked again afterwards, with varied drives (`stithy.run.sensitivity`).
     Raises StudyError, UserError or PreconditionError, with all problems, and has made nothing then.
     """
     tools = tools or Tools()
@@ -41,12 +44,14 @@ def start_run(
     directory = RunDirectory(out or default_directory(study, tools.clock.now_s()))
     run_id = secrets.token_hex(6)
     checked = preflight(file, directory, run_id, tools, clean=True)
+    if sensitivity:
+        checked.problems.attempt(lambda: check_sensitivity(file))
     checked.problems.refuse(str(study))
     assert checked.equipped is not None  # else there was a problem
     for warning in checked.warnings:
         tell(Note(warning))
     found = checked.equipped
-    books = _enter(found)
+    books = _enter(found, sensitivity=sensitivity)
     try:
         return found.context(books, stop, tell, State())
     except StithyError:
@@ -60,7 +65,7 @@ def default_directory(study: Path, now_s: float) -> Path:
     return Path("runs") / f"{study.stem}-{at}"
 
 
-def _enter(found: Equipped) -> Books:
+def _enter(found: Equipped, *, sensitivity: bool) -> Books:
     """Register the run, make its directory, and write down that it begins, in that order."""
     directory = found.directory
     register = Register(found.run_id, directory.root.resolve(), found.clock)
@@ -69,9 +74,11 @@ def _enter(found: Equipped) -> Books:
         directory.root.mkdir(parents=True, exist_ok=True)
         # Before the journal: a run that its journal knows has its study, and can be resumed.
         write_durably(directory.study, found.file.content)
+        if sensitivity:
+            directory.sensitivity.mkdir()
         journal = Journal(directory.journal, found.clock)
         journal.write("run-started", **_beginning(found))
-        return Books(register, journal)
+        return Books(found.run_id, register, journal)
     except OSError as error:
         register.close(remove=True)
         raise PreconditionError(

@@ -1,16 +1,86 @@
-"""Which directories may be used and emptied: the only place that allows it.
+"""Which directories and devices may be used: the only module that allows it.
 
-Nothing of the user's is ever destroyed: a directory is used if it is missing, empty, or carries
-Stithy's mark and holds nothing that Stithy did not put there.
+Nothing of the user's is ever destroyed. A directory is used if it is missing, empty, or carries the
+mark of Stithy and holds nothing that Stithy did not put there; without a readable mark it is the
+user's, whatever it looks like. A device is overwritten only if the person names it by an id that
+stays with it, and nothing is on it: no mount, swap or partition, no array that uses it, no
+signature.
 """
 
+import json
 import os
 import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
 from stithy.errors import PreconditionError
-from stithy.storage.marks import MARK, read_mark
+from stithy.hosts.devices import mounts
+from stithy.hosts.processes import Identity, identity_from, is_alive
+from stithy.hosts.runner import Command, Runner
+
+MARK = ".stithy.json"
+VERSION = 1
+"""1: run, made_directory, owner, kept."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Which run a directory belongs to.
+
+    `made_directory`: Stithy made the directory, so it also removes it. `owner` is the process that
+    runs, None once the run ended and its instances were kept.
+    """
+
+    run_id: str
+    made_directory: bool
+    owner: Identity | None
+
+    @property
+    def in_use(self) -> bool:
+        """Whether the run goes on, or was kept until `stithy clean`."""
+        return self.owner is None or is_alive(self.owner)
+
+
+def read_mark(directory: Path) -> Mark | None:
+    """The mark of a directory; None where there is none that this version can read."""
+    try:
+        fields = json.loads((directory / MARK).read_text())
+        return _mark(fields) if fields["stithy_mark"] == VERSION else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_mark(directory: Path, mark: Mark) -> None:
+    """Put the mark into the directory, replacing an older one in one move."""
+    fields = {
+        "stithy_mark": VERSION,
+        "run_id": mark.run_id,
+        "made_directory": mark.made_directory,
+        "owner": mark.owner.facts() if mark.owner else None,
+    }
+    fresh = directory / f"{MARK}.new"
+    fresh.write_text(json.dumps(fields, indent=2) + "\n")
+    fresh.replace(directory / MARK)
+
+
+def remove_mark(directory: Path, run_id: str) -> None:
+    """Take the mark away if it is this run's. Idempotent."""
+    mark = read_mark(directory)
+    if mark is not None and mark.run_id == run_id:
+        (directory / MARK).unlink(missing_ok=True)
+        (directory / f"{MARK}.new").unlink(missing_ok=True)
+
+
+def _mark(fields: Mapping[str, object]) -> Mark:
+    owner = fields["owner"]
+    return Mark(
+        run_id=str(fields["run_id"]),
+        made_directory=fields["made_directory"] is True,
+        owner=identity_from(owner) if isinstance(owner, Mapping) else None,
+    )
+
 
 DATA = "data"
 MASTER = "master"
@@ -41,7 +111,7 @@ def may_use(path: Path, where: str) -> Use:
     if not path.is_absolute():
         raise _refuse(f"{path} is a relative path", where, f"write it in full: {Path.cwd() / path}")
     if path.is_symlink() and not path.exists():
-        raise _refuse(f"{path} points to nothing", where, "name a directory, or mend the link")
+        raise _refuse(f"{path} points to nothing", where, "name a directory, or correct the link")
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -137,3 +207,87 @@ def _another() -> str:
 
 def _refuse(problem: str, where: str, remedy: str) -> PreconditionError:
     return PreconditionError(problem, where=where, remedy=remedy)
+
+
+BY_ID = Path("/dev/disk/by-id")
+
+
+def may_erase(
+    device: Path,
+    named: str,
+    runner: Runner,
+    *,
+    by_id: Path = BY_ID,
+    proc: Path = Path("/proc"),
+    sys: Path = Path("/sys"),
+) -> None:
+    """Return where `device` may be overwritten; changes nothing.
+
+    `named` is the id by which the person named it. Raises PreconditionError for any reason against.
+    """
+    real = device.resolve()
+    known = stable_ids(real, by_id=by_id, sys=sys)
+    if named not in known:
+        told = f"its ids are {', '.join(known)}" if known else "it has none that would stay with it"
+        raise _refuse_device(f"{named!r} does not name this device", device, told)
+    for problem, remedy in _uses(real, runner, proc, sys):
+        raise _refuse_device(problem, device, remedy)
+
+
+def stable_ids(device: Path, *, by_id: Path = BY_ID, sys: Path = Path("/sys")) -> tuple[str, ...]:
+    """Names that stay with a device wherever it is: udev's, its serial number, its WWN."""
+    found = []
+    if by_id.is_dir():
+        found = sorted(link.name for link in by_id.iterdir() if link.resolve() == device)
+    place = sys / "class" / "block" / device.name
+    files = ("serial", "device/serial", "wwid", "device/wwid")
+    return tuple(dict.fromkeys([*found, *filter(None, (_text_of(place / each) for each in files))]))
+
+
+def _uses(device: Path, runner: Runner, proc: Path, sys: Path) -> Iterator[tuple[str, str]]:
+    """What speaks against overwriting, each with its remedy; the first is enough."""
+    place = (sys / "class" / "block" / device.name).resolve()
+    parts = sorted(each.parent.name for each in place.glob("*/partition"))
+    if parts:
+        yield f"it has partitions: {', '.join(parts)}", "remove them yourself, or name one of them"
+    number = _text_of(place / "dev")
+    for mount in mounts(proc):
+        if mount.number == number or os.path.realpath(mount.source) == str(device):
+            yield f"it is mounted at {mount.point}", "unmount it, if nothing on it is needed"
+    swaps = (_text_of(proc / "swaps") or "").splitlines()[1:]
+    if any(line.split()[0] == str(device) for line in swaps):
+        yield "it is swap space", "turn it off with swapoff, if the machine can do without"
+    holders = sorted(each.name for each in (place / "holders").glob("*"))
+    if holders:
+        yield f"it is used by {', '.join(holders)}", "take that apart first"
+    yield from _signatures(device, runner)
+    yield from _claims(device)
+
+
+def _signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
+    words = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", "--", str(device)]
+    looked = runner.run(Command(words), timeout_s=60.0)
+    if looked.code != 0:
+        yield f"it cannot be looked at: {looked.stderr.strip()}", "run as root, with sudo"
+    if kinds := looked.stdout.split():
+        remedy = f"if nothing on it is needed: wipefs --all {device}"
+        yield f"there is something on it: {', '.join(kinds)}", remedy
+
+
+def _claims(device: Path) -> Iterator[tuple[str, str]]:
+    """The kernel refuses an exclusive opening while anything in it uses the device."""
+    try:
+        os.close(os.open(device, os.O_RDWR | os.O_EXCL))
+    except OSError as error:
+        yield f"it cannot be had alone: {error.strerror}", "find what uses it: lsblk"
+
+
+def _text_of(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace").strip() or None
+    except OSError:
+        return None
+
+
+def _refuse_device(problem: str, device: Path, remedy: str) -> PreconditionError:
+    return PreconditionError(f"it is not written to: {problem}", where=str(device), remedy=remedy)

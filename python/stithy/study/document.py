@@ -13,10 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError, YAMLStreamError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from stithy.study.problems import StudyError, StudyProblem
-
-Loc = tuple[str | int, ...]
-"""The way to a value: keys and list indices from the top of the file."""
+from stithy.study.problems import Loc, StudyError, StudyProblem
 
 VALUES_MAX = 20_000
 """More values than any study needs; bounds what aliases of aliases can expand to."""
@@ -137,6 +134,17 @@ def _syntax_problem(document: Document, error: Exception) -> StudyProblem:
         said = str(error).splitlines()[0]
     remedy = next((remedy for part, remedy in _SYNTAX_REMEDIES if part in said), _SYNTAX_REMEDY)
     return document.problem(place, f"not YAML: {said}", remedy)
+
+
+def as_yaml(value: object) -> str:
+    """A value as one writes it in a study file, on one line."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {as_yaml(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(as_yaml(each) for each in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "nothing" if value is None else str(value)
 
 
 class _Builder:

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from stithy.study.document import Document, Loc, Place
-from stithy.study.fields import Key, all_keys, key_at, known_at, needed_at
-from stithy.study.problems import StudyProblem
+from stithy.study.document import Document, Place, as_yaml
+from stithy.study.keys import Key, all_keys, key_at, known_at, needed_at
+from stithy.study.problems import Loc, StudyProblem
 from stithy.suggest import closest
 
 LONGEST = 60
@@ -232,14 +232,3 @@ def first_sentence(text: str) -> str:
     """A description up to its first full stop, without it, as a part of a sentence."""
     sentence = text.split(". ")[0].rstrip(".")
     return sentence[:1].lower() + sentence[1:]
-
-
-def as_yaml(value: object) -> str:
-    """A value as one writes it in a study file, on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {as_yaml(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(as_yaml(each) for each in value) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "nothing" if value is None else str(value)

@@ -1,10 +1,10 @@
 """The study file as types: every key with its meaning, bounds and an example.
 
 Everything else is derived from here: the messages about a wrong file (`locate`), the JSON Schema
-for editors (`schema`) and the reference page (`reference`). Validation never looks at the machine.
+for editors and the reference page (`keys`). Validation never looks at the machine.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -21,8 +21,10 @@ from pydantic import (
     model_validator,
 )
 
-from stithy.metrics import check
-from stithy.study.primary import Primary
+from stithy.metrics import UnknownQuantity, check, parse_quantity
+from stithy.study.load_keys import Load
+from stithy.study.load_values import USERS_MAX, LoadOptions, conflicts
+from stithy.study.problems import Violation, refuse, rule_error, within
 from stithy.study.sections import (
     Candidate,
     WorkloadSpec,
@@ -34,18 +36,163 @@ from stithy.study.sections import (
     transactions_of,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
-from stithy.study.users import Load
-from stithy.study.users_rules import Asked, conflicts
-from stithy.study.wrong import Wrong, refuse, within, wrong
 from stithy.thresholds import Threshold
-from stithy.units import Bytes, format_size
+from stithy.units import Bytes, FinePercent, format_size
+
+BLOCKS_LEAST = 4
+"""Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
+BLOCKS_MOST = 20
+"""The last look."""
+MARGIN_PERCENT = 2
+
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_TEXT = WithJsonSchema({"type": "string"})
+_PAIR = {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}
+
+
+def _pair(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if names is not None and len(names) != 2:
+        raise rule_error("not a pair of candidates", "name two, or leave it out")
+    return names
+
+
+def _metric_name(text: str | None) -> str | None:
+    """A metric in its usual spelling."""
+    try:
+        return None if text is None else str(parse_quantity(text))
+    except UnknownQuantity as error:
+        what = error.problem.what.removesuffix(f" `{text}`")  # the value is told beside it
+        raise rule_error(what, error.problem.right) from error
+
+
+class Primary(BaseModel):
+    """The primary question: which of two candidates is better. It decides how long the study runs.
+
+    Every key is optional. With one candidate nothing is compared.
+    """
+
+    model_config = _STRICT
+
+    users: Annotated[
+        int | None, Field(ge=1, le=USERS_MAX),
+        WithJsonSchema({"type": "integer", "minimum": 1, "maximum": USERS_MAX}),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "the highest level"},
+        description="The level at which the candidates are compared, one of `load.users`.",
+        examples=[4],
+    )  # fmt: skip
+    metric: Annotated[str | None, AfterValidator(_metric_name), _TEXT] = Field(
+        default=None,
+        json_schema_extra={"default": "nopm; p95 if users pause or arrive at a rate"},
+        description=(
+            "The metric of the comparison: `nopm` or `tpm`, a percentile such as `p95` or `p99 "
+            "of payment`, or a collector's metric such as `block.read_latency_s`. Percentiles "
+            "of response time are `p50`, `p90`, `p95`, `p99` and `p99.9`, of all transactions "
+            "or of one type. `drive.read_p99` and the like are percentiles of an emulated "
+            "drive's `read`, `write` or `flush` latency. docs/reference/collectors.md lists the "
+            "collectors' metrics; some need a subject: `pressure.some_share of io`. If users "
+            "pause or arrive at a rate, the load fixes the throughput, so that only response "
+            "times can differ."
+        ),
+        examples=["p99 of payment"],
+    )
+    margin_percent: Annotated[FinePercent, within(0.1, 50, lambda value: f"{value:g}%")] = Field(
+        alias="margin",
+        default=MARGIN_PERCENT,
+        json_schema_extra={"default": f"{MARGIN_PERCENT}%"},
+        description="The equivalence margin: a difference within it does not matter.",
+        examples=["1.5%"],
+    )
+    candidates: Annotated[
+        tuple[str, ...] | None, Field(strict=False), AfterValidator(_pair), WithJsonSchema(_PAIR)
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "both; of more than two, the slowest and the fastest"},
+        description=(
+            "The two candidates to compare. If there are more than two, a named pair needs "
+            "fewer blocks than the slowest and the fastest, which are chosen after all were "
+            "measured."
+        ),
+        examples=[["sata", "nvme"]],
+    )
+    blocks: Annotated[int, Field(ge=BLOCKS_LEAST, le=BLOCKS_MOST)] = Field(
+        default=BLOCKS_MOST,
+        description=(
+            "Maximum number of blocks at this level. Interim analyses take place after 4, 6, 8, "
+            "10, 12, 16 and 20 blocks; once the question is decided, the remaining blocks are "
+            "left out. The other levels get one block. A block with an invalid window is "
+            "measured a second time. If that attempt is invalid, too, the block counts towards "
+            "this maximum but not towards the verdict."
+        ),
+        examples=[12],
+    )
+
+    def conflicts(
+        self,
+        users: Sequence[int],
+        candidates: Sequence[str],
+        transactions: Sequence[str],
+        repeat: int | None,
+    ) -> Iterator[Violation]:
+        """What of it does not fit the rest of the study, each at the key to change."""
+        if not users:
+            yield from self._without_levels()
+            return
+        if self.users is not None and self.users not in users:
+            levels = ", ".join(map(str, users))
+            yield Violation(
+                "a level that is not measured", f"one of {levels}", self.users, ("users",)
+            )
+        if repeat is not None and "blocks" in self.model_fields_set:
+            yield Violation(
+                "a limit of blocks beside a fixed number of them",
+                "keep one: `load.repeat` measures a fixed number of blocks",
+                self.blocks,
+                ("blocks",),
+            )
+        yield from self._wrong_metric(transactions)
+        yield from self._wrong_pair(candidates)
+
+    def _without_levels(self) -> Iterator[Violation]:
+        """A search alone asks who serves more users, whatever the question says."""
+        for name, info in type(self).model_fields.items():
+            if name in self.model_fields_set:
+                yield Violation(
+                    "a question without a level",
+                    (
+                        "add the level to `load.users`, or leave out `primary`: a search alone "
+                        "compares the most users"
+                    ),
+                    None,
+                    (info.alias or name,),
+                )
+
+    def _wrong_metric(self, transactions: Sequence[str]) -> Iterator[Violation]:
+        if self.metric is not None:
+            problem = check(parse_quantity(self.metric), transactions)
+            if problem is not None:
+                yield Violation(problem.what, problem.right, self.metric, ("metric",))
+
+    def _wrong_pair(self, candidates: Sequence[str]) -> Iterator[Violation]:
+        pair = self.candidates or ()
+        for place, name in enumerate(pair):
+            where = ("candidates", place)
+            if name not in candidates:
+                names = ", ".join(candidates)
+                yield Violation("a candidate that the study does not have", names, name, where)
+            elif name in pair[:place]:
+                yield Violation("a candidate compared with itself", "name another", name, where)
+
 
 MIB = 2**20
 
 
 def _question(text: str) -> str:
     if not text.strip():
-        raise wrong("an empty question", "say in a sentence what the study is to answer")
+        raise rule_error(
+            "an empty question", "write the question that the study answers, as a sentence"
+        )
     return " ".join(text.split())
 
 
@@ -54,19 +201,18 @@ def _setting(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if not isinstance(value, str | int | float):
-        raise wrong("not a setting's value", "a text, a number, true or false")
+        raise rule_error("not a setting's value", "a text, a number, true or false")
     if any(ord(each) < 32 for each in str(value)):
-        raise wrong("a setting's value with control characters", "one line of plain text")
+        raise rule_error("a setting's value with control characters", "one line of plain text")
     return str(value)
 
 
 CandidateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]
 SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Database(BaseModel):
-    """The database that each candidate carries, the same for all of them."""
+    """The database that each candidate carries; it is the same for all candidates."""
 
     model_config = _STRICT
 
@@ -76,28 +222,29 @@ class Database(BaseModel):
     memory_bytes: Annotated[Bytes, within(64 * MIB, 2**50, format_size)] = Field(
         alias="memory",
         description=(
-            "All the memory that the server may use, the page cache of its files included, at "
-            "least 64 MiB. Without this limit a small database never reaches its storage."
+            "Memory limit of the server, including the page cache of its files; at least 64 "
+            "MiB. Without the limit a small database stays in memory, and never reads its "
+            "storage."
         ),
         examples=["1 GiB"],
     )
     cpus: Annotated[int | None, Field(ge=1, le=4096)] = Field(
         default=None,
         json_schema_extra={
-            "default": "all; with emulated drives three quarters, all but one of fewer than eight"
+            "default": "all; with emulated drives three quarters, or all but one of fewer than 8"
         },
         description=(
-            "CPUs of this machine that the server may use. What drives users and emulates drives "
-            "gets the others, and only them: a server that takes all feels their delay as the "
-            "storage's."
+            "Number of CPUs that the server may use. The load driver and the emulated drives "
+            "get only the other CPUs. If the server used all CPUs, their delay would look like "
+            "a delay of the storage."
         ),
         examples=[4],
     )
     settings: Mapping[SettingName, Annotated[str, BeforeValidator(_setting)]] = Field(
         default={},
         description=(
-            "Settings of the engine, passed through as they are. Stithy chooses those itself that "
-            "say where files and sockets are."
+            "Settings of the database server, passed to it unchanged. Stithy itself sets those "
+            "that name files and sockets."
         ),
         examples=[{"shared_buffers": "384MB"}],
     )
@@ -109,12 +256,12 @@ class Database(BaseModel):
     ) -> Mapping[str, str]:
         owned = owned_settings(info.data.get("engine", ""))
         refuse(
-            Wrong("a setting given twice", "keep one; case makes no difference", name, (name,))
+            Violation("a setting given twice", "keep one; case makes no difference", name, (name,))
             for i, name in enumerate(settings)
             if name.lower() in [each.lower() for each in list(settings)[:i]]
         )
         refuse(
-            Wrong(
+            Violation(
                 "a setting that Stithy chooses itself",
                 f"leave it out: {owned[name.lower()]}",
                 name,
@@ -133,7 +280,7 @@ class Study(BaseModel):
 
     study: Annotated[str, AfterValidator(_question)] = Field(
         max_length=500,
-        description="The question that the study answers; the report starts with it.",
+        description="The question that the study answers; the report begins with it.",
         examples=["Does this database feel the difference between disk and memory?"],
     )
     candidates: Annotated[
@@ -142,8 +289,8 @@ class Study(BaseModel):
         AfterValidator(read_candidates),
     ] = Field(
         description=(
-            "The storage options under comparison, by name (small letters, digits, hyphens). The "
-            "first is the one that the others are compared with."
+            "The storage options to compare, by name (lower-case letters, digits, hyphens). The "
+            "first is the one with which the others are compared."
         ),
         examples=[{"disk": {"path": "/var/tmp/stithy"}}],
     )
@@ -152,11 +299,11 @@ class Study(BaseModel):
         description="What the virtual users do.",
         examples=[{"name": "order-entry", "warehouses": 10}],
     )
-    load: Load = Field(description="How many virtual users, for how long, how often.")
+    load: Load = Field(description="How many virtual users, how busy, and for how long.")
     primary: Primary = Field(
         default=Primary(),
         json_schema_extra={"default": "derived"},
-        description="The one question that the study decides; the report answers it first.",
+        description="The primary question, which the study decides; the report answers it first.",
         examples=[{"users": 4, "metric": "nopm", "margin": "2%"}],
     )
     seed: int = Field(
@@ -164,8 +311,8 @@ class Study(BaseModel):
         ge=0,
         lt=2**63,
         description=(
-            "Seed of the data, of every draw of the virtual users and of the order of windows. "
-            "The same study and seed give the same plan."
+            "Seed of the data, of all random choices of the virtual users, and of the order of "
+            "windows. The same study and seed give the same plan."
         ),
         examples=[1],
     )
@@ -176,8 +323,8 @@ class Study(BaseModel):
     ] = Field(
         default=(),
         description=(
-            "What must hold of the measured values, each as `candidate.metric_at_level`; if one "
-            "does not, `stithy run` ends with exit code 99. See docs/how-to/use-it-in-ci.md."
+            "Conditions on the measured values, each as `candidate.metric_at_level`; if one is "
+            "not met, `stithy run` ends with exit code 99. See docs/how-to/use-it-in-ci.md."
         ),
         examples=[[EXAMPLE, "nvme.p95_at_13 <= 5 ms"]],
     )
@@ -186,7 +333,7 @@ class Study(BaseModel):
     def _load_fits_the_workload(self) -> Self:
         load = self.load
         search = load.search(self.workload.warehouses)
-        asked = Asked(
+        asked = LoadOptions(
             users=load.users,
             given=frozenset(load.model_fields_set),
             connections=load.connections,
@@ -203,14 +350,14 @@ class Study(BaseModel):
         refuse(each._replace(loc=("load", *each.loc)) for each in found)
         return self
 
-    def _unknown_transaction(self) -> Iterator[Wrong]:
+    def _unknown_transaction(self) -> Iterator[Violation]:
         """A limit for a type of transaction that the workload does not have."""
         load, types = self.load, transactions_of(self.workload)
         for key, limit in (("find", load.find), ("limit", load.limit)):
             problem = check(limit.quantity, types) if limit else None
             if limit is not None and problem is not None:
                 text = str(limit) if key == "find" else limit.text
-                yield Wrong(problem.what, problem.right, text, (key,))
+                yield Violation(problem.what, problem.right, text, (key,))
 
     @model_validator(mode="after")
     def _question_fits_the_study(self) -> Self:

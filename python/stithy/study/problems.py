@@ -1,8 +1,19 @@
-"""What can be wrong with a study file: each problem with its place, all of them in one error."""
+"""What can be wrong with a study file: broken rules of the model, and problems with their places.
 
-from collections.abc import Sequence
+A rule of the model says what is wrong with `wrong` and `refuse`; `locate` adds the place. All
+problems of a file are carried by one error.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from pydantic import AfterValidator, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from stithy.errors import StithyError, UserError
+
+Loc = tuple[str | int, ...]
+"""The path to a value: keys and list indices from the top of the file."""
 
 
 class StudyProblem(UserError):
@@ -25,10 +36,54 @@ class StudyError(UserError):
         """`problems` has at least one entry."""
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__(
-            f"{count} in this study file", where=file, remedy="mend the file; nothing was done"
+            f"{count} in this study file", where=file, remedy="fix the file; nothing was done"
         )
         self.problems = tuple(problems)
 
     def parts(self) -> tuple[StithyError, ...]:
         """The problems."""
         return self.problems
+
+
+class Violation(NamedTuple):
+    """One broken rule: what is wrong, with which value, below the field that is checked.
+
+    `part`: from which character of a text to before which, where not all of it is wrong.
+    """
+
+    what: str
+    right: str
+    value: object = None
+    loc: Loc = ()
+    part: tuple[int, int] | None = None
+
+
+def rule_error(what: str, right: str, part: tuple[int, int] | None = None) -> PydanticCustomError:
+    """An error about the value that is being checked, or a part of it; to be raised."""
+    context = {"what": what, "right": right, "part": part}
+    return PydanticCustomError("rule", "{what}: {right}", context)
+
+
+def refuse(found: Iterable[Violation]) -> None:
+    """Raise all broken rules at once, if there are any, each at its own place."""
+    details = [
+        InitErrorDetails(
+            type=rule_error(each.what, each.right, each.part), loc=each.loc, input=each.value
+        )
+        for each in found
+    ]
+    if details:
+        raise ValidationError.from_exception_data("study", details)
+
+
+def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
+    """Bounds of a quantity, told in the units of people."""
+
+    def check(value: float) -> float:
+        if value < low:
+            raise rule_error("too small", f"at least {show(low)}")
+        if value > high:
+            raise rule_error("too large", f"at most {show(high)}")
+        return value
+
+    return AfterValidator(check)

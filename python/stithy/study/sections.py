@@ -2,15 +2,64 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cache
+from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+    create_model,
+)
 
-from stithy.money import Money
 from stithy.registry import plugins
-from stithy.study.candidate_keys import candidate_model
-from stithy.study.wrong import Wrong, refuse, wrong
+from stithy.study.problems import Violation, refuse, rule_error
 from stithy.suggest import closest, instead
+from stithy.units import MONEY_EXAMPLE, Money, parse_money
+
+
+def _cost(value: Any) -> Money | None:
+    if value is None or isinstance(value, Money):
+        return value
+    try:
+        return parse_money(value)
+    except ValueError as error:
+        raise rule_error("not a cost", str(error)) from error
+
+
+CostValue = Annotated[
+    Money | None,
+    PlainValidator(_cost),
+    PlainSerializer(lambda cost: None if cost is None else str(cost)),
+    WithJsonSchema({"type": "string"}),
+]
+"""A cost in a study file."""
+
+
+class CandidateKeys(BaseModel):
+    """The keys of every candidate."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cost: CostValue = Field(
+        default=None,
+        json_schema_extra={"default": "unknown"},
+        description=(
+            "Cost of the storage, in one currency and on one basis for all candidates: its "
+            "purchase, or one year of it. The report divides it by NOPM."
+        ),
+        examples=[MONEY_EXAMPLE],
+    )
+
+
+@cache
+def candidate_model(provider: str) -> type[BaseModel]:
+    """The `Spec` of a provider with the keys of every candidate."""
+    spec = plugins("provider")[provider].Spec
+    return create_model(spec.__name__, __base__=(CandidateKeys, spec), __doc__=spec.__doc__)
 
 
 class TextShape(Protocol):
@@ -69,22 +118,24 @@ def read_candidate(value: Any) -> Candidate:
     if isinstance(value, Candidate):
         return value
     if not isinstance(value, dict):
-        raise wrong("a candidate must be a mapping", f"it needs {listed}")
+        raise rule_error("a candidate must be a mapping", f"it needs {listed}")
     named = [key for key in value if key in known]
     if not named:
         _refuse_unknown_provider(value, list(known), listed)
     if len(named) > 1:
-        raise wrong(f"a candidate with two providers, {' and '.join(named)}", "keep one of them")
+        raise rule_error(
+            f"a candidate with two providers, {' and '.join(named)}", "keep one of them"
+        )
     return Candidate(named[0], candidate_model(named[0]).model_validate(value))
 
 
 def _refuse_unknown_provider(value: dict[str, Any], known: list[str], listed: str) -> None:
     unknown = [key for key in value if closest(key, known)]
     refuse(
-        Wrong("unknown key", f"did you mean `{closest(key, known)}`?", value[key], (key,))
+        Violation("unknown key", f"did you mean `{closest(key, known)}`?", value[key], (key,))
         for key in unknown
     )
-    raise wrong("a candidate without a provider", f"it needs {listed}")
+    raise rule_error("a candidate without a provider", f"it needs {listed}")
 
 
 def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
@@ -93,13 +144,13 @@ def read_candidates(candidates: dict[str, Candidate]) -> dict[str, Candidate]:
     return candidates
 
 
-def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Wrong]:
+def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
     """Costs that cannot be held against the first one that is given."""
     costs = [(name, each.cost) for name, each in candidates.items() if each.cost is not None]
     for name, cost in costs:
         first, known = costs[0]
         if cost.currency != known.currency:
-            yield Wrong(
+            yield Violation(
                 f"another currency than the cost of `{first}` has",
                 f"give all costs in one, such as {known.currency}: nothing is converted",
                 str(cost),
@@ -107,11 +158,11 @@ def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Wrong]:
             )
 
 
-def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Wrong]:
+def _shared(candidates: list[tuple[str, Candidate]]) -> Iterator[Violation]:
     for i, (name, candidate) in enumerate(candidates):
         same = [each for each, earlier in candidates[:i] if _overlap(candidate, earlier)]
         if same:
-            yield Wrong(
+            yield Violation(
                 f"candidates `{same[0]}` and `{name}` share the same storage",
                 "give each candidate a place of its own",
                 getattr(candidate.spec, candidate.provider, None),
@@ -142,11 +193,13 @@ def read_workload(value: Any) -> WorkloadSpec:
     """The workload section, read by the `Spec` of the workload that its `name` names."""
     known = plugins("workload")
     if not isinstance(value, dict):
-        raise wrong("the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}")
+        raise rule_error(
+            "the workload must be a mapping", f"such as {{name: {next(iter(known))}, …}}"
+        )
     if "name" not in value:
-        raise wrong("a workload without its name", f"add `name: {next(iter(known))}`")
+        raise rule_error("a workload without its name", f"add `name: {next(iter(known))}`")
     if not isinstance(name := value["name"], str) or name not in known:
-        refuse([Wrong("not a workload", instead(str(name), list(known)), name, ("name",))])
+        refuse([Violation("not a workload", instead(str(name), list(known)), name, ("name",))])
     spec: WorkloadSpec = known[name].Spec.model_validate(value)
     return spec
 
@@ -194,4 +247,4 @@ def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
 def _known(family: str, name: str, what: str) -> None:
     known = list(plugins(family))
     if name not in known:
-        raise wrong(f"not {what}", instead(name, known))
+        raise rule_error(f"not {what}", instead(name, known))

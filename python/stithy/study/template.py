@@ -10,9 +10,9 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from stithy.study.document import Loc
-from stithy.study.fields import Key, key_at, known_at
-from stithy.study.locate import as_yaml
+from stithy.study.document import as_yaml
+from stithy.study.keys import Key, key_at, known_at
+from stithy.study.problems import Loc
 from stithy.units import format_duration, format_size
 
 WIDTH = 100
@@ -92,7 +92,7 @@ def _candidates(draft: Draft) -> Iterator[str]:
     yield "candidates:"
     yield from (_option(each, "  ") for each in draft.candidates)
     if draft.others:
-        yield "  # Others that this machine could have:"
+        yield "  # Other candidates that this machine can have:"
         yield from (_option(each, "  # ") for each in draft.others)
 
 
@@ -122,7 +122,7 @@ def _others(above: Loc, names: list[str]) -> Iterator[str]:
     margin = "  " * len(above)
     keys = [(name, key) for name in names if (key := key_at((*above, name)))]
     if keys:
-        yield f"{margin}# May be said, too; without it the default holds:"
+        yield f"{margin}# Optional keys, each with an example and its default:"
     for name, key in keys:
         yield f"{margin}# {name}: {as_yaml(key.example)}"
         sentence = _description(key).split(". ")[0].rstrip(".")

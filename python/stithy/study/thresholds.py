@@ -19,11 +19,22 @@ from typing import Any, NamedTuple, NoReturn
 from pydantic import ValidationInfo
 
 from stithy.metrics import ALL, OWN, Quantity, check, find
-from stithy.study.constants import EXAMPLES, UNITS, Number, fitted, read_number
+from stithy.study.problems import Violation, refuse, rule_error
 from stithy.study.sections import transactions_of
-from stithy.study.wrong import Wrong, refuse, wrong
 from stithy.suggest import instead
-from stithy.thresholds import RELATIONS, Constant, Measured, Relation, Side, Threshold
+from stithy.thresholds import (
+    EXAMPLES,
+    RELATIONS,
+    UNITS,
+    Constant,
+    MeasuredValue,
+    Number,
+    Relation,
+    Side,
+    Threshold,
+    fitted,
+    read_number,
+)
 
 EXAMPLE = "nvme.nopm_at_13 >= 1.2 * sata.nopm_at_13"
 THRESHOLDS_MAX = 200
@@ -76,9 +87,9 @@ def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
     if isinstance(value, tuple) and all(isinstance(each, Threshold) for each in value):
         return value
     if not isinstance(value, list):
-        raise wrong("not a list", f"such as [{EXAMPLE}]")
+        raise rule_error("not a list", f"such as [{EXAMPLE}]")
     if len(value) > THRESHOLDS_MAX:
-        raise wrong("too long", f"at most {THRESHOLDS_MAX} thresholds")
+        raise rule_error("too long", f"at most {THRESHOLDS_MAX} thresholds")
     if not info.data.keys() >= {"candidates", "workload", "load"}:
         return ()
     names = _names(info)
@@ -104,15 +115,15 @@ def _read(text: object, names: Names) -> Threshold | tuple[Mistake, ...]:
 
 def _wrong(
     texts: Sequence[object], found: Sequence[Threshold | tuple[Mistake, ...]]
-) -> Iterator[Wrong]:
+) -> Iterator[Violation]:
     """Every mistake at its place, and every threshold that was there before."""
     for i, (text, each) in enumerate(zip(texts, found, strict=True)):
         if not isinstance(each, Threshold):
             for mistake in each:
                 part = (mistake.start, mistake.end)
-                yield Wrong(mistake.what, mistake.right, text, (i,), part)
+                yield Violation(mistake.what, mistake.right, text, (i,), part)
         elif each in found[:i]:
-            yield Wrong("a threshold given twice", "keep one of them", text, (i,))
+            yield Violation("a threshold given twice", "keep one of them", text, (i,))
 
 
 def parse_threshold(text: str, names: Names) -> Threshold:
@@ -125,21 +136,27 @@ def parse_threshold(text: str, names: Names) -> Threshold:
     first, last = (tokens[0].start, tokens[at - 1].end), (tokens[at + 1].start, tokens[-1].end)
     if isinstance(left, Number) and isinstance(right, Number):
         _fail("a threshold without a measured value", f"such as {EXAMPLE}", first[0], last[1])
-    if isinstance(left, Measured) and isinstance(right, Measured) and left.name == right.name:
+    if (
+        isinstance(left, MeasuredValue)
+        and isinstance(right, MeasuredValue)
+        and left.name == right.name
+    ):
         right_is = "name two candidates, levels or metrics"
-        _fail("a value held against itself", right_is, first[0], last[1])
+        _fail("a value compared with itself", right_is, first[0], last[1])
     relation: Relation = tokens[at].text  # type: ignore[assignment]  # `_relation` checks that it is one
     return Threshold(_fitted(left, right, first), relation, _fitted(right, left, last))
 
 
-def _fitted(side: Measured | Number, other: Measured | Number, where: tuple[int, int]) -> Side:
+def _fitted(
+    side: MeasuredValue | Number, other: MeasuredValue | Number, where: tuple[int, int]
+) -> Side:
     """A side in the unit of the other, with which it must be comparable."""
-    if isinstance(side, Measured):
-        if isinstance(other, Measured) and side.unit != other.unit:
+    if isinstance(side, MeasuredValue):
+        if isinstance(other, MeasuredValue) and side.unit != other.unit:
             what = f"a unit that does not fit `{other.metric}`"
             _fail(what, f"name a metric that is told in {UNITS[other.unit]}", *where)
         return side
-    assert isinstance(other, Measured)  # two numbers are refused before
+    assert isinstance(other, MeasuredValue)  # two numbers are refused before
     value = fitted(side, other.unit)
     if value is None:
         what = f"a unit that does not fit `{other.metric}`"
@@ -165,9 +182,9 @@ def _relation(tokens: Sequence[_Token], text: str) -> int:
 
 def _both(
     text: str, left: Sequence[_Token], relation: _Token, right: Sequence[_Token], names: Names
-) -> tuple[Measured | Number, Measured | Number]:
+) -> tuple[MeasuredValue | Number, MeasuredValue | Number]:
     """Both sides, or the mistakes of both."""
-    sides: list[Measured | Number] = []
+    sides: list[MeasuredValue | Number] = []
     mistakes: list[Mistake] = []
     for tokens, where in ((left, "before"), (right, "after")):
         try:
@@ -182,7 +199,7 @@ def _both(
     return sides[0], sides[1]
 
 
-def _side(text: str, tokens: Sequence[_Token], names: Names) -> Measured | Number:
+def _side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | Number:
     stars = [i for i, token in enumerate(tokens) if token.text == "*"]
     start, end = tokens[0].start, tokens[-1].end
     if not stars:
@@ -219,7 +236,7 @@ def _constant(text: str, start: int) -> Number:
         _fail(f"{what}, `{text}`", str(error), start, start + len(text))
 
 
-def _value(token: _Token, names: Names) -> Measured:
+def _value(token: _Token, names: Names) -> MeasuredValue:
     """A measured value, read from its end: level, metric, whose it is, candidate."""
     left, at, level = token.text.rpartition("_at_")
     if not at:
@@ -240,7 +257,7 @@ def _value(token: _Token, names: Names) -> Measured:
         raise NotAThreshold(*mistakes)
     candidate, of = found
     _check_whose(Quantity(metric, of), token, len(candidate), names)
-    return Measured(candidate, metric, int(level), of)
+    return MeasuredValue(candidate, metric, int(level), of)
 
 
 def _metric(text: str, names: Names) -> tuple[str, str]:

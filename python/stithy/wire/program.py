@@ -1,21 +1,26 @@
-"""Running a native program: hand it a job, read its messages, see to it that it ends.
+"""Running a native program: find it, hand it a job, read its messages, see to it that it ends.
 
 A program that cannot go on says so in a `failure` message, which becomes the right StithyError. One
 that dies without a summary, or writes what is no message, is an InfrastructureError that quotes
-its standard error. What a line means is left to whoever asked for it.
+its standard error. What a line means is left to whoever asked for it. A supervisor, a thread beside
+the reader, ends a program that a person stops, that is stuck or that is held by a signal.
 """
 
 import os
 import signal
+import sys
+import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from pydantic import ValidationError
 
+from stithy.environment import search_path
 from stithy.errors import (
     InfrastructureError,
     Interrupted,
@@ -24,6 +29,7 @@ from stithy.errors import (
     UserError,
 )
 from stithy.exits import Exit
+from stithy.hosts.processes import is_held
 from stithy.hosts.runner import Command, Runner, Running, ended_within
 from stithy.wire.jobs import AnyJob
 from stithy.wire.messages import (
@@ -32,7 +38,133 @@ from stithy.wire.messages import (
     Summary,
     parse_message,
 )
-from stithy.wire.watchman import Watchman, watched
+
+HAMMER = "stithy-hammer"
+DRIVE = "stithy-drive"
+
+
+def find_program(name: str, places: Sequence[Path] | None = None) -> Path:
+    """The program's file, from the first of `places` that has it (default: `default_places()`).
+
+    Raises PreconditionError, with how to get it, where none does.
+    """
+    searched = default_places() if places is None else places
+    for place in searched:
+        if _is_program(candidate := place / name):
+            return candidate
+    raise PreconditionError(
+        f"the program {name} was not found",
+        where=f"{len(searched)} directories, from {searched[0]}" if searched else "no directory",
+        remedy="install Stithy (`pip install .`), or build it with `cargo build --release`",
+    )
+
+
+def default_places() -> list[Path]:
+    """Directories to search, best first.
+
+    The installation that runs now wins over a checkout, so that an installed Stithy never picks up
+    a half-built program; a checkout wins over the PATH, so that one's own build is what is tested.
+    """
+    return list(dict.fromkeys([*_installed(), *_built(Path(__file__)), *search_path()]))
+
+
+def _installed() -> Iterable[Path]:
+    yield Path(sys.executable).parent
+    yield Path(sysconfig.get_path("scripts"))
+
+
+def _built(module: Path) -> Iterable[Path]:
+    """`target/` of the checkout that holds `module`, if it is in one."""
+    for parent in module.resolve().parents:
+        if (parent / "Cargo.toml").is_file() and (parent / "crates").is_dir():
+            yield parent / "target" / "release"
+            yield parent / "target" / "debug"
+            return
+
+
+def _is_program(path: Path) -> bool:
+    # A folder of the PATH may be closed to this user, at which Path.is_file would fail.
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+STOP_PATIENCE_S = 30.0
+"""How long a program may take to answer SIGINT before it is killed: a drain waits for the answers
+under way, and a stalled drive may hold those for many seconds."""
+
+HELD_PATIENCE_S = 20.0
+"""How long a program may be held by SIGSTOP or a debugger; what it measures is spoilt anyway."""
+
+POLL_S = 0.1
+
+
+class Supervisor(threading.Thread):
+    """Watches one program until told that it ended; `killed_because` says why it had to be killed,
+    as the verb of a sentence.
+    """
+
+    def __init__(
+        self, program: Running, stop: threading.Event | None, silence_s: float | None
+    ) -> None:
+        """`stop` is handed on as SIGINT; `silence_s` None: it may be silent for ever."""
+        super().__init__(name="supervisor", daemon=True)
+        self.killed_because: str | None = None
+        self._program = program
+        self._stop_asked = stop or threading.Event()
+        self._silence_s = silence_s
+        self._ended = threading.Event()
+        self._since_s: dict[str, float] = {}
+        self._heard_s = time.monotonic()
+
+    def heard(self) -> None:
+        """The program said something."""
+        self._heard_s = time.monotonic()
+
+    def run(self) -> None:
+        """Check it until it has ended."""
+        while not self._ended.wait(POLL_S) and self._program.poll() is None:
+            if self._stop_asked.is_set() and "stop" not in self._since_s:
+                self._program.send_signal(signal.SIGINT)
+            reason = self._reason(time.monotonic())
+            if reason is not None:
+                self.killed_because = f"{reason} and was killed"
+                self._program.send_signal(signal.SIGKILL)
+                return
+
+    def end(self) -> None:
+        """Watch no longer."""
+        self._ended.set()
+        self.join()
+
+    def _reason(self, now_s: float) -> str | None:
+        """Why it must be killed now; None: it need not."""
+        if self._lasts("stop", self._stop_asked.is_set(), now_s) > STOP_PATIENCE_S:
+            return f"did not end within {STOP_PATIENCE_S:g} s"
+        if self._lasts("held", is_held(self._program.pid), now_s) > HELD_PATIENCE_S:
+            return f"was held by a signal for {HELD_PATIENCE_S:g} s"
+        if self._silence_s is not None and now_s - self._heard_s > self._silence_s:
+            return f"said nothing for {self._silence_s:g} s"
+        return None
+
+    def _lasts(self, what: str, is_so: bool, now_s: float) -> float:
+        """For how long something has been so, seconds."""
+        if not is_so:
+            self._since_s.pop(what, None)
+            return 0.0
+        return now_s - self._since_s.setdefault(what, now_s)
+
+
+@contextmanager
+def supervised(
+    program: Running, stop: threading.Event | None, silence_s: float | None
+) -> Iterator[Supervisor]:
+    """Inside, the program is watched."""
+    supervisor = Supervisor(program, stop, silence_s)
+    supervisor.start()
+    try:
+        yield supervisor
+    finally:
+        supervisor.end()
+
 
 OnMessage = Callable[[AnyMessage], None]
 
@@ -57,7 +189,7 @@ def run_program(
 
     Every line is appended to `raw_output` as it comes, before it is parsed; `on_message` gets each
     message, the summary too. When `stop` is set the program gets SIGINT, and SIGKILL when that does
-    not help (see `watchman`). One that says nothing for `silence_s`, or that somebody holds
+    not help (see `Supervisor`). One that says nothing for `silence_s`, or that somebody holds
     (SIGSTOP), is killed, so that everything ends. `cpus` are the only ones it may use; None: any.
     Raises what a `failure` message says; InfrastructureError for a program that dies or babbles.
     """
@@ -67,7 +199,7 @@ def run_program(
         raw = stack.enter_context(_raw_file(raw_output))
         program = runner.start(Command(argv=argv, cpus=cpus), stderr=errors)
         stack.enter_context(_ended(program))
-        watch = stack.enter_context(watched(program, stop, silence_s))
+        watch = stack.enter_context(supervised(program, stop, silence_s))
         _feed(program, job)
         summary = _read(program, raw, watch, on_message or _ignore, errors)
         code = ended_within(program, EXIT_PATIENCE_S)
@@ -90,7 +222,11 @@ def _feed(program: Running, job: AnyJob) -> None:
 
 
 def _read(
-    program: Running, raw: IO[str] | None, watch: Watchman, on_message: OnMessage, errors: IO[bytes]
+    program: Running,
+    raw: IO[str] | None,
+    watch: Supervisor,
+    on_message: OnMessage,
+    errors: IO[bytes],
 ) -> Summary | None:
     """Read to the end of the output; the summary, or None where none came."""
     assert program.stdout is not None  # as in _feed

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from stithy.hosts.runner import Runner
 from stithy.secrets import Secret
-from stithy.wire.find import HAMMER, find_program
 from stithy.wire.jobs import (
     AnyJob,
     CalibrateJob,
@@ -39,7 +38,7 @@ from stithy.wire.messages import (
     WarmUpSummary,
     Warning,
 )
-from stithy.wire.program import run_program
+from stithy.wire.program import HAMMER, find_program, run_program
 from stithy.workload.program import (
     NOBODY,
     RANDOM_TEXT,
@@ -201,27 +200,13 @@ class Hammer:
 
 
 def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
-    """The job of one window."""
-    return RunJob(
-        url=url.reveal(),
-        workload=workload,
-        seed=request.seed,
-        users=request.users,
-        connections=request.connections,
-        pace=request.pace,
-        profile=request.profile,
-        users_per_warehouse=request.users_per_warehouse,
-        warehouses_touched=request.warehouses_touched,
-        deferred_delivery=request.deferred_delivery,
-        ramp_up_s=request.ramp_up_s,
-        duration_s=request.duration_s,
-        procedures=request.procedures,
-        isolation=request.isolation,
-        error_limit=request.error_limit,
-        # Absolute, because programs are started in another directory than the caller's.
-        hlog_stem=None if request.hlog_stem is None else str(request.hlog_stem.absolute()),
-        ledger=None if request.ledger is None else str(request.ledger.absolute()),
-    )
+    """The job of one window: a request names everything as the job does.
+
+    Paths are absolute, because programs are started in another directory than the caller's.
+    """
+    paths = {"hlog_stem": request.hlog_stem, "ledger": request.ledger}
+    told = {name: None if path is None else str(path.absolute()) for name, path in paths.items()}
+    return RunJob(url=url.reveal(), workload=workload, **{**vars(request), **told})
 
 
 def text_percent(sample: DataSample) -> tuple[float, float]:

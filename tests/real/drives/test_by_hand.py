@@ -13,11 +13,10 @@ import pytest
 
 from stithy.cli import app
 from stithy.drives import filesystems, places
-from stithy.drives.found import drive_named
-from stithy.drives.program import find, remove
+from stithy.drives.program import drive_named, find, remove
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import end
-from stithy.run.undoing.register import all_registered
+from stithy.run.cleanup.register import all_registered
 from stithy.storage.copy import sync_filesystem
 
 PYTHON = Path(__file__).resolve().parents[3] / "python"
@@ -187,18 +186,18 @@ from pathlib import Path
 from stithy.clock import SystemClock
 from stithy.drives import filesystems, places, program
 from stithy.drives.spec import DriveSpec
-from stithy.run.undoing.register import Register
+from stithy.run.cleanup.register import Register
 
 point = Path(sys.argv[1])
 register = Register("r1", point.parent, SystemClock())
 folder = places.folder_of("nvme", "r1")
-register.making("drive", {"folder": str(folder)})
+register.creating("drive", {"folder": str(folder)})
 up = program.start([DriveSpec("data", None, 64 * 2**20)], folder, run_id="r1")
 device = up.devices["data"]
-register.making("directory", {"path": str(point)})
+register.creating("directory", {"path": str(point)})
 point.mkdir()
 filesystems.make(device, "ext4")
-register.making("mount", {"path": str(point), "device": device})
+register.creating("mount", {"path": str(point), "device": device})
 filesystems.mount(device, point, "ext4")
 (point / "file").write_text("dirty")
 os.kill(os.getpid(), signal.SIGKILL)

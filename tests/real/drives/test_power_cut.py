@@ -29,7 +29,7 @@ from stithy.drives.power_cut import (
 from stithy.drives.spec import DriveSpec, File
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.storage.copy import sync_filesystem
-from stithy.wire.drive import faults
+from stithy.wire.drive import jobs
 from stithy.wire.drive.control import AnswerPowerCut
 from stithy.wire.drive.jobs import VolatileBytes
 
@@ -228,9 +228,9 @@ def _knows_btrfs_shutdown() -> bool:
 class Forgetful(Control):
     """A control that says that the power is cut, and cuts nothing: a mistake to be found."""
 
-    def fault(self, name: str, fault: faults.AnyFault) -> AnswerPowerCut | None:
+    def fault(self, name: str, fault: jobs.AnyFault) -> AnswerPowerCut | None:
         """Do all but the cut."""
-        if isinstance(fault, faults.PowerCut):
+        if isinstance(fault, jobs.PowerCut):
             return AnswerPowerCut(kept=0, torn=0, lost=0)
         return super().fault(name, fault)
 
@@ -261,7 +261,7 @@ def test_the_order_of_a_plain_crash_is_no_power_cut(disk_place: Path) -> None:
     with bench_of("ext4", disk_place) as bench:
         bench.write("unsynced", sync=False)
         filesystems.unmount(bench.mounted.folder)
-        cut = faults.PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=512)
+        cut = jobs.PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=512)
         bench.mounted.control.fault("disk", cut)
         restore_power([bench.mounted])
         assert bench.holds("unsynced")

@@ -37,7 +37,9 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Master]:
         yield loaded
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(
+    params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.long) for kind in KINDS[1:])]
+)
 def kind(request: pytest.FixtureRequest) -> str:
     """Each file system of which the programs are there."""
     try:

@@ -14,8 +14,8 @@ from stithy.drives.spec import DriveSpec, File
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import mounts
 from stithy.hosts.processes import end
-from stithy.wire.drive.facts import DriveCounters
-from stithy.wire.drive.faults import Errors, Gone, NoFault, PowerCut, PowerOn, Stall
+from stithy.wire.drive.jobs import Errors, Gone, NoFault, PowerCut, PowerOn, Stall
+from stithy.wire.drive.messages import DriveCounters
 
 pytestmark = pytest.mark.needs_drive
 
@@ -183,7 +183,7 @@ def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
     program_up.control.fault("data", Stall(duration_s=3600.0))
     if held:
         os.kill(program_up.identity.pid, signal.SIGSTOP)
-    program.mend(program_up.folder)
+    program.repair(program_up.folder)
     filesystems.unmount(point, device=program_up.drives[0].device)
     program_up.stop()
     assert not program_up.is_alive

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.counters import (
+    ActivityReader,
+    loaded_warehouses,
     read_commit_counters,
     read_maintenance_counters,
     read_server_facts,
 )
-from stithy.database.engines.postgresql.loaded import loaded_warehouses
 from stithy.database.engines.postgresql.server import Server
 from stithy.errors import InfrastructureError
 from support.servers import running_server

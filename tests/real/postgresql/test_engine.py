@@ -12,14 +12,12 @@ import pytest
 from stithy.database.engine import Request, Start
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.engine import PostgreSQL
-from stithy.database.engines.postgresql.server import Server
-from stithy.database.engines.postgresql.shared_memory import is_gone, remove_segment
+from stithy.database.engines.postgresql.server import Server, is_gone, remove_segment
 from stithy.errors import InfrastructureError, UserError
-from stithy.hosts.births import births, made_between
+from stithy.hosts.activity import births, made_between
 from stithy.hosts.processes import pids_inside
-from stithy.hosts.runner import LocalRunner
-from stithy.hosts.users import server_user
-from stithy.run.undoing.scratch import make_scratch
+from stithy.hosts.runner import LocalRunner, server_user
+from stithy.run.cleanup.register import make_scratch
 from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
 

@@ -8,19 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from stithy.analysis.validity.proof import commit_bounds
+from stithy.analysis.validity.work import commit_bounds
 from stithy.cli import app
 from stithy.collect.collector import Scope
-from stithy.collect.rows import series_rows
-from stithy.collect.sampler import Sampler
+from stithy.collect.sampler import Sampler, series_rows
 from stithy.database.engines.postgresql.connection import connect, parse_url
-from stithy.database.engines.postgresql.counters import read_commit_counters
-from stithy.database.engines.postgresql.loaded import loaded_warehouses
+from stithy.database.engines.postgresql.counters import loaded_warehouses, read_commit_counters
 from stithy.database.engines.postgresql.server import Server
 from stithy.hosts.runner import LocalRunner
 from stithy.results.convert import read_latencies, second_rows, transaction_rows, window_numbers
-from stithy.results.frames import frame_of
 from stithy.results.tables import SECONDS, SERIES, TRANSACTIONS
+from stithy.results.write import frame_of
 from stithy.wire.jobs import WorkloadSize
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.hammer import Hammer

@@ -22,13 +22,13 @@ FORBIDDEN: dict[str, set[str]] = {
     "run": AFTER_RUN,
     **{package: {"study", "plan", "run", *AFTER_RUN} for package in TOOLS_OF_RUN},
 }
-# The rooms of a package that has many, in their order: each may know those before it, and none
+# The layers of a package that has many, in their order: each may know those before it, and none
 # after it. What lies in the package itself is before them, or puts them together.
-ROOMS: dict[str, tuple[str, ...]] = {
-    "analysis": ("values", "steady", "validity", "verdict", "search", "limits", "answers"),
+LAYERS: dict[str, tuple[str, ...]] = {
+    "analysis": ("values", "steady", "validity", "verdict", "search", "bottlenecks", "answers"),
     "cli": ("talk", "running", "hammer", "drive"),
-    "run": ("undoing", "before", "copies", "windows", "deciding", "resuming", "live"),
-    "report": ("words", "drawing", "sentences", "parts", "figures", "formats", "exports"),
+    "run": ("cleanup", "preparation", "copies", "windows", "resuming"),
+    "report": ("words", "drawing", "parts", "figures", "formats", "exports"),
 }
 REMEDY = "give it what it needs as an argument, or move the code to where the arrow starts"
 
@@ -66,22 +66,22 @@ def arrows_go_forward(project: Project) -> Iterator[Finding]:
                 yield source.found(node, problem, REMEDY)
 
 
-def room_of(module: str) -> tuple[str, int] | None:
-    """The package of a module and the place of its room in the order; None outside of a room."""
-    _, package, room, *_ = [*module.split("."), "", "", ""]
-    rooms = ROOMS.get(package, ())
-    return (package, rooms.index(room)) if room in rooms else None
+def layer_of(module: str) -> tuple[str, int] | None:
+    """The package of a module and the place of its layer in the order; None outside of one."""
+    _, package, layer, *_ = [*module.split("."), "", "", ""]
+    layers = LAYERS.get(package, ())
+    return (package, layers.index(layer)) if layer in layers else None
 
 
-def rooms_keep_their_order(project: Project) -> Iterator[Finding]:
-    """No room of a package imports one that comes after it."""
+def layers_keep_their_order(project: Project) -> Iterator[Finding]:
+    """No layer of a package imports one that comes after it."""
     for source in project.package():
-        own = room_of(source.path.removeprefix("python/").removesuffix(".py").replace("/", "."))
+        own = layer_of(source.path.removeprefix("python/").removesuffix(".py").replace("/", "."))
         for node, module in imported_modules(source):
-            other = room_of(module)
+            other = layer_of(module)
             if own and other and own[0] == other[0] and own[1] < other[1]:
-                room, later = (ROOMS[own[0]][place] for _, place in (own, other))
-                yield source.found(node, f"{room} imports {module}, but {later} is later", REMEDY)
+                layer, later = (LAYERS[own[0]][place] for _, place in (own, other))
+                yield source.found(node, f"{layer} imports {module}, but {later} is later", REMEDY)
 
 
 RULES = (
@@ -101,8 +101,8 @@ RULES = (
         keeps={"python/stithy/cli/a.py": "from stithy.cli import render\n"},
     ),
     Rule(
-        "rooms keep their order",
-        rooms_keep_their_order,
+        "layers keep their order",
+        layers_keep_their_order,
         breaks={"python/stithy/report/words/a.py": "from stithy.report.figures import cpu\n"},
         keeps={
             "python/stithy/report/figures/a.py": "from stithy.report.words.wording import count\n",

@@ -73,17 +73,6 @@ def quantities_end_in_their_unit(project: Project) -> Iterator[Finding]:
                 yield source.found(kind, f"{name} does not tell its unit", remedy)
 
 
-def analyses_name_their_source(project: Project) -> Iterator[Finding]:
-    """A public function of `analysis` says where its method comes from, or that it is our own."""
-    for source in project.under("python/stithy/analysis/", suffix=".py"):
-        for node in source.tree.body:
-            if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
-                continue
-            if not re.search(r"\b(Source|Own): ", ast.get_docstring(node) or ""):
-                remedy = "say in its docstring `Source: …` or `Own: …`"
-                yield source.found(node, f"{node.name} does not tell its source", remedy)
-
-
 RULES = (
     Rule(
         "files are short",
@@ -114,13 +103,5 @@ RULES = (
         quantities_end_in_their_unit,
         breaks={"python/stithy/a.py": "class A:\n    cache_size: int | None\n"},
         keeps={"python/stithy/a.py": "class A:\n    size_bytes: int\n    time: str\n"},
-    ),
-    Rule(
-        "analyses name their source",
-        analyses_name_their_source,
-        breaks={"python/stithy/analysis/a.py": 'def mean():\n    """The mean."""\n'},
-        keeps={
-            "python/stithy/analysis/a.py": 'def mean():\n    """The mean.\n\n    Own: x.\n    """\n'
-        },
     ),
 )

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from tidy.project import Finding, Project, Rule, Source
 
 LIST = "docs/words.md"
-HEADING = "## Words that are not used"
+HEADING = "## Words that are not used\n"
+IN_TEXTS = "## Words that are not used in documents and help\n"
 ROW = re.compile(r"^\| `(?P<word>[^`]+)` \| (?P<instead>[^|]+?) \|")
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -18,13 +19,19 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 RUST_PROSE = re.compile(r'//[^\n]*|"(?:[^"\\]|\\.)*"')
 
 
-def words_not_used(project: Project) -> dict[str, str]:
-    """From the list: a word in small letters without separators, and what to use instead."""
+def words_below(project: Project, heading: str) -> dict[str, str]:
+    """From the list: a word as written, and what to use instead."""
     if LIST not in project.sources:
         return {}
-    table = project.sources[LIST].text.partition(HEADING)[2].partition("\n## ")[0]
+    table = project.sources[LIST].text.partition(heading)[2].partition("\n## ")[0]
     rows = [match for line in table.splitlines() if (match := ROW.match(line))]
-    return {re.sub(r"\W", "", row["word"]).lower(): row["instead"] for row in rows}
+    return {row["word"]: row["instead"] for row in rows}
+
+
+def words_not_used(project: Project) -> dict[str, str]:
+    """In small letters without separators."""
+    found = words_below(project, HEADING)
+    return {re.sub(r"\W", "", word).lower(): instead for word, instead in found.items()}
 
 
 def foreign_word(name: str, foreign: dict[str, str]) -> str | None:
@@ -62,6 +69,58 @@ def only_our_words(project: Project) -> Iterator[Finding]:
         for line, name in [*named, *identifiers(source)]:
             if word := foreign_word(name, foreign):
                 yield source.found(line, f"{name!r} uses {word!r}", f"say {foreign[word]}")
+
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/")
+HELP = ("python/stithy/cli/", "python/stithy/study/", "python/stithy/storage/")
+CODE_FONT = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+
+Text = tuple[Source, int, str]
+"""Where it is, the line at which it begins, and its words."""
+
+
+def documents(project: Project) -> Iterator[Text]:
+    """Every document but the list of words itself."""
+    for source in project.under(*DOCUMENTS, suffix=".md"):
+        if source.path != LIST:
+            yield source, 1, source.text
+
+
+def help_texts(project: Project) -> Iterator[Text]:
+    """The docstrings of commands, and what is said of options and of keys of a study."""
+    for source in project.under(*HELP, suffix=".py"):
+        for node in source.nodes:
+            match node:
+                case ast.FunctionDef() if "-----" in (text := ast.get_docstring(node, False) or ""):
+                    yield source, node.body[0].lineno, text
+                case ast.keyword(arg="help" | "description", value=ast.Constant(value=str(text))):
+                    yield source, node.value.lineno, text
+
+
+def private_words(project: Project, texts: Iterator[Text]) -> Iterator[Finding]:
+    """Places of a text with a private word that is no name in code font."""
+    private = words_below(project, IN_TEXTS)
+    if not private:
+        return
+    words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in private)
+    pattern = re.compile(rf"\b({words})(?:s|ed|ing)?\b", re.IGNORECASE)
+    for source, first, text in texts:
+        plain = CODE_FONT.sub(lambda code: "\n" * code[0].count("\n"), text)
+        for match in pattern.finditer(plain):
+            line = first + plain.count("\n", 0, match.start())
+            instead = private[" ".join(match[1].lower().split())]
+            yield source.found(line, f"{match[0]!r} is not a standard term", f"write {instead}")
+
+
+def standard_words_in_documents(project: Project) -> Iterator[Finding]:
+    """No document has a word that only this project would understand."""
+    return private_words(project, documents(project))
+
+
+def standard_words_in_help(project: Project) -> Iterator[Finding]:
+    """Nor has a text of help."""
+    return private_words(project, help_texts(project))
 
 
 # Written in two halves so that this file keeps its own rule.
@@ -124,7 +183,8 @@ def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
                 yield source.found(line, problem, f"write {example}")
 
 
-_WORDS = {LIST: f"{HEADING}\n\n| `TPC-C` | order-entry |\n"}
+_WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
+_PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
 
 RULES = (
     Rule(
@@ -138,6 +198,18 @@ RULES = (
         only_our_words,
         breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
         keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"},
+    ),
+    Rule(
+        "standard words in documents",
+        standard_words_in_documents,
+        breaks=_PRIVATE | {"docs/a.md": "Missed\nstarts count.\n"},
+        keeps=_PRIVATE | {"docs/a.md": "See `missed_starts` and `told`.\n"},
+    ),
+    Rule(
+        "standard words in help",
+        standard_words_in_help,
+        breaks=_PRIVATE | {"python/stithy/study/a.py": 'A = Parameter(help="It is told.")\n'},
+        keeps=_PRIVATE | {"python/stithy/study/a.py": '"""It is told."""\n'},
     ),
     Rule(
         "no promises",

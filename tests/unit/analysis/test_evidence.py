@@ -20,26 +20,8 @@ def _evidence(root: Path, shape: Shape) -> Evidence:
     return gather(frames(read_run(root)), shape.candidates, shape.users)
 
 
-def test_candidates_and_levels_keep_the_order_of_the_study(tmp_path: Path) -> None:
-    """The order of the study is the order of colours; windows come by level and block."""
-    evidence = _evidence(tmp_path, Shape(candidates=("zebra", "ant"), users=(13, 1, 4)))
-    assert evidence.candidates == ("zebra", "ant")
-    assert evidence.levels == (1, 4, 13)
-    assert [window.users for window in evidence.windows] == [1, 1, 4, 4, 13, 13]
-
-
-def test_rates_are_means_and_percentiles_those_of_the_median_window(tmp_path: Path) -> None:
-    """Rates may be averaged, percentiles never."""
-    evidence = _evidence(tmp_path, Shape(users=(4,), repeat=3))
-    windows = evidence.at("disk", 4)
-    nopm = [window.row["nopm"] for window in windows]
-    p95 = [window.transactions["all"]["response_p95_s"] for window in windows]
-    assert evidence.level_value("disk", 4, "nopm") == pytest.approx(sum(nopm) / 3)
-    assert evidence.level_value("disk", 4, "response_p95_s") == sorted(p95)[1]
-
-
 def test_invalid_windows_support_no_value_and_no_effect(tmp_path: Path) -> None:
-    """An invalid window stays in sight but out of every number."""
+    """An invalid window stays in observed but out of every number."""
     bad = window_id("disk", 4, 0)
     evidence = _evidence(tmp_path, Shape(users=(4,), changes={bad: {"errors": 9}}))
     assert [window.id for window in evidence.at("disk", 4)] == [bad]
@@ -64,13 +46,6 @@ def test_an_effect_pairs_only_blocks_with_both_windows(tmp_path: Path) -> None:
     b = evidence.at("memory", 4)[0].row["nopm"]
     assert effect.pairs == 1
     assert effect.ratio == pytest.approx(b / a)
-
-
-def test_a_candidate_without_windows_is_named(tmp_path: Path) -> None:
-    """The reason says which candidate is missing."""
-    shape = Shape(users=(4,), left_out=frozenset({window_id("memory", 4, 0)}))
-    effect = _evidence(tmp_path, shape).effect("disk", "memory", 4, NOPM)
-    assert effect.missing_because == "memory has no window"
 
 
 def test_no_block_with_both_is_a_reason_of_its_own(tmp_path: Path) -> None:
@@ -115,12 +90,6 @@ def test_a_collector_that_stopped_is_a_failure_and_one_that_never_spoke_is_not(
         "The instrument failed: samples are missing from cpu, which stopped."
     ]
     assert not window.valid
-
-
-def test_nothing_at_all_is_empty_evidence() -> None:
-    """A run that was stopped before its first window has evidence without windows."""
-    evidence = gather({}, ("disk",), (4,))
-    assert (evidence.candidates, evidence.levels, evidence.windows) == (("disk",), (4,), ())
 
 
 def test_a_block_that_was_measured_again_counts_by_its_second_attempt_alone(

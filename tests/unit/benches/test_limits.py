@@ -10,7 +10,7 @@ import limits
 from book import Done, Part
 from limit_cases import CASES, LIFTED, NO_CASE, Case, Drive
 from limits import LONG, faults, judged, lifted, lines, outcome, profile_path, study_of, told
-from stithy.analysis.limits.judge import rules
+from stithy.analysis.bottlenecks.rules import RULES
 from stithy.report.context import context_of
 from stithy.results.read import read_run
 from stithy.study.load import parse_study
@@ -49,7 +49,7 @@ def test_every_case_is_a_study_of_one_block(
 def test_every_rule_has_a_case() -> None:
     """A rule that nobody has seen hold on a real server is a guess, and is named as such."""
     seen = {limit for case in CASES for right in case.limits.values() for limit in right}
-    assert seen == set(rules()) - set(NO_CASE)
+    assert seen == set(RULES) - set(NO_CASE)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import null_studies
 from book import Done, Part
 from null_studies import DIRECTORY, PROOF, STUDIES, judged, storage, study_text, told
 from stithy.analysis.verdict.decide import DIFFERENT, Call
-from stithy.plan.null import nulled
+from stithy.plan.expand import nulled
 from stithy.study.load import parse_study
 from support.sample_run import Shape, build_run
 

@@ -12,7 +12,7 @@ from conftest import ROOT
 from fakes.machine import FakeMachine
 from stithy.cli import app
 from stithy.needs import Judgement
-from stithy.run.before import doctor
+from stithy.run.preparation import doctor
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_the_json_has_every_check_and_every_need(
         "found": "this user is not root",
         "remedy": "start it with sudo",
     }
-    assert {"kernel", "room", "load", "cpu", "clock"} <= read["checks"].keys()
+    assert {"kernel", "load", "cpu", "drives"} <= read["checks"].keys()
     assert {"drive profile", "drive compare"} <= {each["name"] for each in read["parts"]}
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from fakes.drives import done, facts, refused, serving
 from stithy.cli import app
-from stithy.cli.drive.faults import TAKES, FaultOptions, made
+from stithy.cli.drive.fault import TAKES, FaultOptions, made
 from stithy.cli.drive.stats import between
-from stithy.drives import found, places, program
+from stithy.drives import places, program
 from stithy.drives.places import Entry
 from stithy.errors import UserError
 from stithy.hosts.processes import Identity, own_identity
@@ -26,7 +26,7 @@ from stithy.wire.drive.control import (
     Trace,
     parse_answer,
 )
-from stithy.wire.drive.faults import (
+from stithy.wire.drive.jobs import (
     AnyFault,
     Corrupt,
     Errors,
@@ -61,7 +61,9 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AnyC
     """A register with one drive called `data`, whose program is up; the commands that it heard."""
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     places.make(places.folder_of("data"), Entry(None, ("data",), DEAD, ("/dev/loop99",)))
-    monkeypatch.setattr(found, "find", lambda folder: own_identity())
+    monkeypatch.setattr(program, "find", lambda folder: own_identity())
+    # Which is this very process: that it would be ended has tests of its own.
+    monkeypatch.setattr(program, "end", lambda pids, number: None)
     with serving(places.folder_of("data") / "control", answer) as commands:
         yield commands
 
@@ -230,7 +232,6 @@ def test_a_drive_in_use_stays(
     """What the program says is told, and nothing is removed."""
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     places.make(places.folder_of("data"), Entry(None, ("data",), DEAD))
-    monkeypatch.setattr(found, "find", lambda folder: own_identity())
     monkeypatch.setattr(program, "find", lambda folder: own_identity())
 
     def no(command: AnyCommand) -> AnyAnswer:

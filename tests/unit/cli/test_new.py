@@ -9,7 +9,7 @@ from fakes.machine import FakeMachine
 from stithy.cli import app
 from stithy.errors import PreconditionError
 from stithy.needs import Judgement
-from stithy.run.before import draft
+from stithy.run.preparation import draft
 from stithy.study.load import read_study
 
 

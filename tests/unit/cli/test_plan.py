@@ -7,7 +7,7 @@ import pytest
 
 from stithy.cli import app
 from stithy.errors import PreconditionError, Problems, StithyError, UserError
-from stithy.run.before import preflight
+from stithy.run.preparation import preflight
 from support.studies import write_study
 
 
@@ -87,3 +87,28 @@ def test_a_study_that_is_not_there_ends_with_2(
     """One clear message, no traceback."""
     assert app.run(["plan", str(tmp_path / "none.yaml")]) == 2
     assert "there is no such file" in capsys.readouterr().err
+
+
+def test_the_time_of_varied_drives_is_shown_beside_the_totals(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For people and for programs; without the option there is none."""
+    monkeypatch.setattr(preflight, "check_sensitivity", lambda file: None)  # asks the program
+    study = str(Path(__file__).resolve().parents[3] / "studies/demo.yaml")
+    assert app.run(["plan", study, "--sensitivity", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["sensitivity"]
+    assert 0 < told["time_s_least"] <= told["time_s"] <= told["time_s_max"]
+    assert (told["runs_least"], told["runs_most"]) == (1, 2)
+    assert app.run(["plan", study, "--sensitivity"]) == 0
+    assert "every assumed number of the drives 25%" in capsys.readouterr().out
+    assert app.run(["plan", study, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sensitivity"] is None
+
+
+def test_a_study_without_drives_has_none_to_vary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence, with what to do, and the exit code of a run."""
+    write_study(tmp_path)
+    assert app.run(["plan", str(tmp_path / "study.yaml"), "--sensitivity"]) == 2
+    assert "no candidate is an emulated drive" in capsys.readouterr().err

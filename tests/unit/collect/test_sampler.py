@@ -1,14 +1,17 @@
-"""The sampler keeps what collectors say and survives those that die."""
+"""Every collector is sampled once a second, its samples become rows, and one that dies says so."""
 
 import threading
 from types import ModuleType
 from typing import Any
 
 from fakes.clock import HurriedClock
-from stithy.collect.collector import Metric, Reading, Sample, Scope, Unavailable
-from stithy.collect.sampler import NAME, Sampler
+from stithy.collect.collector import Reading, Sample, Scope, Unavailable
+from stithy.collect.sampler import Sampler, checkpoints_inside, series_rows
 from stithy.errors import InfrastructureError
-from stithy.results.tables import STOPPED, UNANSWERED
+from stithy.metrics import SAMPLER as NAME
+from stithy.metrics import CollectedMetric
+from stithy.results.tables import SERIES, STOPPED, UNANSWERED
+from stithy.results.write import frame_of
 from stithy.secrets import Secret
 
 
@@ -41,7 +44,11 @@ def module(name: str, collector: Any, **more: Any) -> ModuleType:
         return collector
 
     made: Any = ModuleType(name)
-    made.NAME, made.METRICS, made.create = name, (Metric("level_bytes", "B", "a level"),), create
+    made.NAME, made.METRICS, made.create = (
+        name,
+        (CollectedMetric("level_bytes", "B", "a level"),),
+        create,
+    )
     for key, value in more.items():
         setattr(made, key, value)
     result: ModuleType = made
@@ -96,7 +103,9 @@ def test_a_collector_that_has_nothing_to_sample_gives_its_reason_once() -> None:
 def test_a_metric_that_was_not_declared_ends_its_collector() -> None:
     """A value without a unit is never recorded."""
     enough = threading.Event()
-    wrong = module("wrong", Steady(enough), METRICS=(Metric("other_bytes", "B", "another"),))
+    wrong = module(
+        "wrong", Steady(enough), METRICS=(CollectedMetric("other_bytes", "B", "another"),)
+    )
     readings = readings_of(wrong, module("steady", Steady(enough)), until=enough)
     assert [each.sample.value for each in of(readings, "wrong")] == [None]
 
@@ -163,3 +172,43 @@ def test_what_is_measured_and_does_not_answer_is_told_apart(monkeypatch: Any) ->
     }
     assert all(text.startswith(UNANSWERED) for text in why.values()), why
     assert (of(readings, "broken")[-1].sample.missing_because or "").startswith(STOPPED)
+
+
+def checkpoint(at_s: float, began_s: float | None) -> Reading:
+    """What the database's collector says at a moment about the last checkpoint."""
+    return Reading(at_s, "database", "s", Sample("", "last_checkpoint_at_s", began_s, None))
+
+
+def test_rows_are_as_the_table_declares_and_count_seconds_from_the_start() -> None:
+    """A sample before the users' start has a negative second."""
+    readings = [
+        Reading(99.0, "cpu", "", Sample("", "user_share", 0.5)),
+        Reading(101.5, "block", "s", Sample("vda", "read_latency_s", None, "no reads")),
+    ]
+    frame = frame_of(SERIES, series_rows("w-1", readings, started_at_s=100.0))
+    assert frame["second"].to_list() == [-1.0, 1.5]
+    assert frame["missing_because"].to_list() == [None, "no reads"]
+
+
+def test_without_a_start_the_second_is_null() -> None:
+    """A window whose users never started keeps its series by Unix time."""
+    readings = [Reading(99.0, "cpu", "", Sample("", "user_share", 0.5))]
+    assert series_rows("w-1", readings, None)[0]["second"] is None
+
+
+def test_checkpoints_count_when_they_begin_and_end_inside() -> None:
+    """One that began before does not count; one seen twice counts once."""
+    readings = [
+        checkpoint(101, 90),
+        checkpoint(105, 103),
+        checkpoint(106, 103),
+        checkpoint(109, 107),
+    ]
+    assert checkpoints_inside(readings, 100.0, 110.0) == 2
+    assert checkpoints_inside(readings, 104.0, 110.0) == 1
+    assert checkpoints_inside(readings, 100.0, 104.0) == 0
+
+
+def test_without_readings_the_number_of_checkpoints_is_not_known() -> None:
+    """Not 0: nobody looked."""
+    assert checkpoints_inside([checkpoint(101, None)], 100.0, 110.0) is None

@@ -16,13 +16,13 @@ from stithy.report.exports.openmetrics import export
 from stithy.results.read import read_run
 from stithy.run.events import (
     Event,
-    Looked,
+    InterimAnalysis,
     Progress,
     RunStarted,
     SecondPassed,
     StepStarted,
 )
-from stithy.run.live.numbers import NOW, RUN, LiveNumbers
+from stithy.run.live import NOW, RUN, LiveNumbers
 from support.openmetrics import read
 from support.sample_run import Shape, build_run
 
@@ -33,7 +33,11 @@ STEP = Step(WINDOW.id, "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
 NOTES = {"disk": "EMULATED drive"}
 BEGUN = (RunStarted("runs/x", 17, 250.0, notes=NOTES), StepStarted(STEP, 7, 17, 88.0, 200.0))
 MOMENTS: tuple[tuple[Event, ...], ...] = (
-    (*BEGUN, SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123), Looked("b", 4, decided=True)),
+    (
+        *BEGUN,
+        SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123),
+        InterimAnalysis("b", 4, decided=True),
+    ),
     (*BEGUN, Progress("loading", 1, 4)),
 )
 """Of a run: while a window is measured, and while something else goes on."""

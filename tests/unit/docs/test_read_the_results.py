@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from stithy.analysis.limits.judge import rules
+from stithy.analysis.bottlenecks.rules import RULES
 from support.captured import DATA
 from support.sample_run import Shape, build_run
 
@@ -45,5 +45,5 @@ def test_the_sql_example_tells_every_window(
 def test_every_limit_is_told_with_its_letter_and_its_words(root: Path) -> None:
     """As the strip and the table of the report have them."""
     page = (root / "docs" / "how-to" / "read-the-results.md").read_text()
-    missing = [rule for rule in rules().values() if f"| {rule.LETTER} | {rule.WORDS} |" not in page]
+    missing = [rule for rule in RULES.values() if f"| {rule.letter} | {rule.words} |" not in page]
     assert missing == []

@@ -10,7 +10,7 @@ import pytest
 
 from stithy.report.context import context_of
 from stithy.report.exports import csv
-from stithy.results.histograms import bucket_rows, read_histograms
+from stithy.results.convert import bucket_rows, read_histograms
 from stithy.results.hlog import read_hlog
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
@@ -26,10 +26,11 @@ SHAPE = Shape(
 Rows = list[tuple[object, ...]]
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     """A run where the page has it, with a window that is not valid, and its CSV."""
-    made = build_run(tmp_path / "runs" / "demo", SHAPE)
+    folder = tmp_path_factory.mktemp("tools")
+    made = build_run(folder / "runs" / "demo", SHAPE)
     read = read_run(made.root)
     for row in read.window.iter_rows(named=True):
         window = made.window(row["window_id"])
@@ -37,8 +38,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
         measured = read_hlog(log, row["measure_from_s"], row["measure_to_s"])
         rows = list(bucket_rows(row["window_id"], "response", measured))
         write_table(window.table("histograms"), HISTOGRAMS, rows)
-    (tmp_path / "demo.csv").write_text("".join(csv.export(context_of(read)).pieces))
-    monkeypatch.chdir(tmp_path)
+    (folder / "demo.csv").write_text("".join(csv.export(context_of(read)).pieces))
+    return made
+
+
+@pytest.fixture
+def run(made: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
+    """The same, in its place; nothing of it is changed."""
+    monkeypatch.chdir(made.root.parents[1])
     return made
 
 

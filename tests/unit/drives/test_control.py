@@ -22,7 +22,7 @@ from stithy.wire.drive.control import (
     Snapshot,
     Trace,
 )
-from stithy.wire.drive.faults import Gone, PowerCut
+from stithy.wire.drive.jobs import Gone, PowerCut
 
 CUT = PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
 

@@ -83,7 +83,9 @@ def test_what_lies_on_a_device_is_told(tools: Path) -> None:
     """An empty one has nothing; one that cannot be read is no empty one."""
     assert filesystems.kind_on("/dev/loop9", runner=TellingRunner(stdout="xfs\n")) == "xfs"
     assert filesystems.kind_on("/dev/loop9", runner=TellingRunner(2)) is None
-    with pytest.raises(InfrastructureError, match="cannot be told: blkid: input/output error"):
+    with pytest.raises(
+        InfrastructureError, match="cannot be identified: blkid: input/output error"
+    ):
         filesystems.kind_on("/dev/loop9", runner=TellingRunner(8, "blkid: input/output error\n"))
 
 

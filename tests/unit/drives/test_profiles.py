@@ -87,7 +87,7 @@ def test_all_problems_of_a_profile_are_told_at_once() -> None:
     """Each with file, line, key, value and remedy, and the line itself."""
     told = example("check-profile-summary.problems")
     text = "\n".join(f"line {number}" for number in range(1, 100))
-    with pytest.raises(ProfileError, match="in this drive profile: mend the file") as caught:
+    with pytest.raises(ProfileError, match="in this drive profile: fix the file") as caught:
         check_profile(text, "mine.toml", runner=JobRunner([told]))
     parts = caught.value.parts()
     assert len(parts) > 1

@@ -1,4 +1,4 @@
-"""The drive program as a process: what it is handed, what it tells, and that nothing stays."""
+"""The drive program as a process: started, told, found again; nothing of it stays."""
 
 import json
 from collections.abc import Sequence
@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from fakes.drives import facts
+from fakes.drives import facts, serving
 from fakes.program import AnsweringRunner
 from stithy.drives import places, program
-from stithy.drives.program import ERRORS, start
+from stithy.drives.places import Entry
+from stithy.drives.program import ERRORS, KILLED, all_drives, drive_named, start
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, UserError
-from stithy.hosts.processes import own_identity
+from stithy.hosts.processes import Identity, own_identity
 from stithy.wire.drive.messages import DriveReady, Serving
 from stithy.wire.messages import Failure, Started, Warning
 
@@ -89,7 +90,7 @@ def test_a_program_is_found_by_its_folder_alone(tmp_path: Path) -> None:
     """Where nobody works in it there is none, whatever lies there."""
     up, _ = started(tmp_path / "data", [READY, Serving()])
     assert program.find(up.folder) is None
-    program.mend(up.folder)
+    program.repair(up.folder)
 
 
 def test_the_program_of_a_device_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +106,65 @@ def test_a_user_without_rights_is_told_of_a_way(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(PreconditionError, match="candidates of `path`"):
         program.need_root()
+
+
+DEAD = Identity("another boot", 1, 1)
+
+
+@pytest.fixture
+def register(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A register of its own: a person's drive, and one of a run, both killed."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path))
+    places.make(places.folder_of("fast"), Entry(None, ("fast",), DEAD, ("/dev/loop98",)))
+    places.make(places.folder_of("nvme", "r1"), Entry("r1", ("data", "log"), DEAD))
+
+
+@pytest.mark.usefixtures("register")
+def test_killed_drives_are_known_by_what_was_written() -> None:
+    """A person's first; those of a run with their folder before them."""
+    drives = all_drives()
+    assert [each.full_name for each in drives] == ["fast", "r1.nvme/data", "r1.nvme/log"]
+    assert {each.problem for each in drives} == {KILLED}
+    assert [each.device for each in drives] == ["/dev/loop98", None, None]
+
+
+@pytest.mark.usefixtures("register")
+def test_a_drive_that_comes_up_is_not_called_killed() -> None:
+    """Its program is on its way."""
+    places.make(places.folder_of("new"), Entry(None, ("new",), own_identity()))
+    assert drive_named("new").problem == "it is not up yet"
+
+
+@pytest.mark.usefixtures("register")
+def test_a_drive_that_is_up_tells_its_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from its program."""
+    monkeypatch.setattr(program, "find", lambda folder: own_identity())
+    with serving(places.folder_of("fast") / "control"):
+        drive = all_drives()[0]
+    assert (drive.name, drive.device, drive.problem) == ("data", "/dev/loop99", None)
+    assert drive.facts is not None
+    assert drive.facts.profile == "generic-nvme"
+
+
+@pytest.mark.usefixtures("register")
+def test_a_name_is_enough_where_only_one_has_it() -> None:
+    """The full name always is."""
+    assert drive_named("log").full_name == "r1.nvme/log"
+    assert drive_named("r1.nvme/data").name == "data"
+    places.make(places.folder_of("sata", "r1"), Entry("r1", ("log",), DEAD))
+    with pytest.raises(UserError, match="several drives have this name: give one of r1.nvme/log,"):
+        drive_named("log")
+
+
+@pytest.mark.usefixtures("register")
+def test_an_unknown_drive_is_refused_with_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Or with all; or with how to bring one up."""
+    with pytest.raises(UserError, match="'fats': no drive of this name is up: did you mean fast?"):
+        drive_named("fats")
+    with pytest.raises(UserError, match="give one of fast, r1.nvme/data, r1.nvme/log"):
+        drive_named("zzzzzz")
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "empty"))
+    with pytest.raises(UserError, match="bring it up with `stithy drive up`; none is up"):
+        drive_named("fast")

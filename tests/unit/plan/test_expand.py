@@ -4,10 +4,19 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from stithy.plan.cost import certain, memory_bytes, space_by_candidate, total_s
-from stithy.plan.expand import expand, master_candidate
-from stithy.plan.steps import Plan
+from stithy.plan.cost import (
+    certain,
+    costs_of_short_windows,
+    memory_bytes,
+    space_by_candidate,
+    total_s,
+)
+from stithy.plan.expand import expand, master_candidate, nulled
+from stithy.plan.steps import Plan, derive_seed, window_id
+from stithy.search import ResponseTarget
 from support.studies import study
 
 
@@ -197,7 +206,7 @@ def test_the_level_of_the_question_gets_blocks_until_it_is_decided_and_comes_las
 def test_each_block_begins_with_a_canary() -> None:
     """It concerns no candidate, and is left out with its block."""
     plan = plan_of(("study:", "primary: {blocks: 6}\nstudy:"))
-    canaries = [step for step in plan.steps if step.kind == "canary"]
+    canaries = [step for step in plan.steps if step.kind == "baseline-check"]
     assert [(step.window.users, step.window.block) for step in canaries if step.window] == [
         (1, 0), *[(4, block) for block in range(6)],
     ]  # fmt: skip
@@ -228,7 +237,7 @@ def test_a_null_study_measures_two_volumes_that_are_alike() -> None:
     plan = expand(study(ONCE), null=True)
     names = {step.window.candidate for step in plan.steps if step.window}
     assert names == {"disk", "disk-again"}
-    assert {step.candidate for step in plan.steps if step.kind != "canary"} == names
+    assert {step.candidate for step in plan.steps if step.kind != "baseline-check"} == names
     assert [step.kind for step in plan.steps].count("provision") == 2
     assert plan.null
     assert plan.question is not None
@@ -241,3 +250,85 @@ def test_a_single_candidate_has_no_question() -> None:
     plan = plan_of(("  memory: {path: /dev/shm/stithy}\n", ""))
     assert plan.question is None
     assert sum(step.kind == "window" for step in plan.steps) == 2
+
+
+def test_the_first_candidate_stays_and_gets_its_like() -> None:
+    """The question names no pair any more: it would name a candidate that is gone."""
+    read = study(("study:", "primary: {candidates: [memory, disk], users: 1}\nstudy:"))
+    alone = nulled(read)
+    assert list(alone.candidates) == ["disk", "disk-again"]
+    first, second = (candidate.spec for candidate in alone.candidates.values())
+    assert second == first.model_copy(update={"path": Path("/var/tmp/stithy-again")})
+    assert nulled(alone) == alone
+    assert alone.primary.candidates is None
+    assert alone.primary.users == 1
+
+
+def test_an_emulated_drive_gets_another_of_the_same_profile() -> None:
+    """Whatever the lines say holds for both; a run seeds each by its name."""
+    alone = nulled(study(("{path: /var/tmp/stithy}", "{drive: generic-nvme, size: 4 GiB}")))
+    first, second = alone.candidates.values()
+    assert first == second
+    plan = expand(alone, null=True)
+    assert len(set(plan.image_bytes.values())) == 1 == len(plan.image_bytes) - 1
+
+
+def test_a_null_study_has_no_thresholds() -> None:
+    """They name candidates that it does not measure, and would be told as not judged."""
+    threshold = "thresholds: [memory.nopm_at_4 > 2 * disk.nopm_at_4]\nworkload:"
+    asked = study(("workload:", threshold))
+    assert asked.thresholds
+    assert nulled(asked).thresholds == ()
+
+
+def test_the_limit_of_a_search_stays_as_one_that_is_drawn() -> None:
+    """Nothing is searched for, and what was measured is held against it all the same."""
+    find = "  users: [1, 4]\n  find: max users with p95 of new-order ≤ 1 s\n"
+    alone = nulled(study(("  users: [1, 4]\n", find)))
+    assert alone.load.find is None
+    assert alone.load.limit == ResponseTarget("p95", "new-order", 1.0)
+
+
+NAME = st.from_regex(r"[a-z0-9][a-z0-9-]{0,12}", fullmatch=True)
+
+
+WINDOW = st.tuples(NAME, st.integers(1, 10**5), st.integers(0, 999))
+
+
+def test_an_id_says_what_the_window_is() -> None:
+    """It is also the name of the window's directory."""
+    assert window_id("disk", 4, 0) == "w-disk-u4-b0"
+
+
+@given(WINDOW, WINDOW)
+def test_different_windows_have_different_ids(
+    one: tuple[str, int, int], other: tuple[str, int, int]
+) -> None:
+    """Whatever the candidates are called."""
+    assert (one == other) == (window_id(*one) == window_id(*other))
+
+
+def test_a_seed_never_changes() -> None:
+    """Old studies give their old plans; a change here breaks that and must be on purpose."""
+    assert derive_seed(1, 4, 0) == 8962321159997215273
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(), st.text())
+def test_a_seed_fits_a_signed_64_bit_column(seed: int, number: int, text: str) -> None:
+    """Parquet, JSON and the hammer all hold it exactly."""
+    assert 0 <= derive_seed(seed, number, text) < 2**63
+
+
+def test_windows_of_the_usual_length_cost_nothing() -> None:
+    """Nor do longer ones."""
+    assert costs_of_short_windows(30.0, 60.0) == ()
+    assert costs_of_short_windows(60.0, 600.0) == ()
+
+
+def test_each_part_that_is_short_is_told_by_itself() -> None:
+    """Who shortens only one of them is not told of the other."""
+    [ramp_up] = costs_of_short_windows(5.0, 60.0)
+    assert "A ramp-up of 5 s instead of 30 s" in ramp_up
+    [duration] = costs_of_short_windows(30.0, 15.0)
+    assert "Windows of 15 s instead of 1 min" in duration
+    assert costs_of_short_windows(5.0, 15.0) == (ramp_up, duration)

@@ -6,7 +6,7 @@ import pytest
 
 from stithy.errors import UserError
 from stithy.metrics import Quantity
-from stithy.report.between import NAME_MOST, as_change, flaws, pairs
+from stithy.report.between import NAME_MOST, as_change, pairs
 from stithy.report.context import Context, context_of
 from stithy.results.comparability import NotComparable
 from stithy.results.read import read_run
@@ -46,13 +46,6 @@ def test_a_name_of_any_letters_and_length_fits_a_heading(tmp_path: Path) -> None
     assert second == "a[U+001B]b[U+DCFF]"
 
 
-def test_flaws_call_the_run_as_they_are_told(tmp_path: Path) -> None:
-    """A whole run has none."""
-    assert flaws(built(tmp_path / "whole"), "it") == []
-    short = built(tmp_path / "short", end="interrupted")
-    assert flaws(short, "it") == ["it: the run was not finished (interrupted)"]
-
-
 def test_a_run_is_not_compared_with_itself(tmp_path: Path) -> None:
     """By whatever path it is named: all rows would say that nothing changed."""
     one = built(tmp_path / "one")
@@ -74,16 +67,6 @@ def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(tmp_path: P
     assert [str(each) for each in pair.ignored] == ["duration_s: 2 and 3"]
     with pytest.raises(UserError, match="duration"):
         pairs(one, [two], ["duration"], NOPM)
-
-
-def test_a_run_without_its_manifest_is_compared_with_nothing(tmp_path: Path) -> None:
-    """Whichever of the two it is."""
-    whole, lost = built(tmp_path / "whole"), built(tmp_path / "lost")
-    (tmp_path / "lost" / "manifest.json").unlink()
-    lost = context_of(read_run(tmp_path / "lost"))
-    for base, other in ((whole, lost), (lost, whole)):
-        with pytest.raises(UserError, match="nothing tells what it can be compared with"):
-            pairs(base, [other], (), NOPM)
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.junit import junit_xml
 from stithy.report.page import build, render
-from stithy.report.parts.thresholds import judged
-from stithy.report.words.letters import seen
+from stithy.report.parts.answer import judged
+from stithy.report.words.escape import seen
 from stithy.results.read import read_run
 from stithy.results.tables import SERIES
 from stithy.results.write import write_table

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from stithy.report.context import context_of
 from stithy.report.junit import SUITE, junit_xml
-from stithy.report.parts.thresholds import judged
+from stithy.report.parts.answer import judged
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
 from support.sample_thresholds import thresholds
@@ -94,21 +94,6 @@ def test_the_document_has_the_shape_that_ci_systems_read(tmp_path: Path) -> None
     assert suite.get("timestamp") == "2027-01-15T08:00:00"
 
 
-def test_the_shape_holds_of_every_metric_and_of_a_run_that_did_not_end(tmp_path: Path) -> None:
-    """Names with dots, spaces in messages, units; and without an end there is no duration."""
-    texts = (
-        "disk.payment.p99.9_at_4 <= 200 ms", "disk.vda.block.writes_per_s_at_4 > 100/s",
-        "memory.block.read_latency_s_at_4 < 1 ms", "memory.io.pressure.some_share_at_1 < 12.5%",
-        "disk.cgroup.used_bytes_at_4 < 64 MiB", "disk.database.wal_bytes_per_s_at_4 < 64 MiB/s",
-    )  # fmt: skip
-    shape = Shape(users=(1, 4), duration_s=3, thresholds=thresholds(*texts), end="interrupted")
-    root = document(tmp_path, shape)
-    well_formed(root)
-    assert [case.get("name") for case in root.iter("testcase")] == [
-        text.replace("100/s", "100") for text in texts
-    ]
-
-
 def test_a_failure_tells_both_values(tmp_path: Path) -> None:
     """Short in the message, with all digits in the text."""
     (failure,) = document(tmp_path, shape_of("disk.p95_at_4 <= 5 ms")).findall(".//failure")
@@ -119,28 +104,12 @@ def test_a_failure_tells_both_values(tmp_path: Path) -> None:
     assert "5 ms = 0.005 s" in failure.text
 
 
-def test_properties_tell_the_validity_of_every_window(tmp_path: Path) -> None:
-    """With what makes a window invalid."""
-    root = document(tmp_path, shape_of(*TEXTS, changes={"w-disk-u1-b0": {"errors": 500}}))
-    told = {each.get("name"): each.get("value") for each in root.iter("property")}
-    assert told["window.w-memory-u1-b0"] == "valid"
-    assert (told["window.w-disk-u1-b0"] or "").startswith("invalid: ")
-    assert told["end"] == "finished"
-
-
 def test_no_name_breaks_the_document(tmp_path: Path) -> None:
     """Markup is escaped, and what XML cannot hold at all is replaced."""
     question = 'Is <b> "faster" & cheaper\uffff\x01 than ]]> \U0001f41c?'
     root = document(tmp_path, shape_of(*TEXTS, question=question))
     told = {each.get("name"): each.get("value") for each in root.iter("property")}
     assert told["question"] == 'Is <b> "faster" & cheaper\ufffd\ufffd than ]]> \U0001f41c?'
-
-
-def test_a_study_without_thresholds_is_an_empty_suite(tmp_path: Path) -> None:
-    """The file that a CI job expects is there."""
-    (suite,) = document(tmp_path, shape_of())
-    assert suite.get("tests") == "0"
-    assert not suite.findall("testcase")
 
 
 def test_what_was_emulated_is_told_beside_the_thresholds(tmp_path: Path) -> None:

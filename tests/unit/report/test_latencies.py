@@ -6,14 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stithy.metrics import parse_quantity
-from stithy.report.context import context_of, measures
+from stithy.report.context import context_of
 from stithy.report.latencies import drive_times
 from stithy.results.drives import LOG_SUFFIX
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
-from stithy.results.tables import HISTOGRAMS
-from stithy.results.write import write_table
 from support.hlog import encode, histogram, log
 from support.sample_run import Shape, build_run, window_id
 
@@ -43,20 +40,6 @@ def _write_logs(run: RunDirectory, *, blocks: int = 2) -> None:
         stem.with_name(f"{stem.name}.response.hlog").write_text(log(*lines))
 
 
-def test_a_level_of_two_windows_takes_its_percentiles_from_both(tmp_path: Path) -> None:
-    """About half the values take 1 ms, the others 2 ms; the ramp-up does not count."""
-    run = build_run(tmp_path, SHAPE)
-    _write_logs(run)
-    evidence = context_of(read_run(tmp_path)).evidence
-    quick, slow = (sum(_answered(run, window_id("disk", 4, block)).values()) for block in range(2))
-    median_s = 1e-3 if quick >= slow else 2e-3
-    assert evidence.level_value("disk", 4, "response_p50_s") == pytest.approx(median_s, rel=1e-3)
-    assert evidence.level_value("disk", 4, "response_p95_s") == pytest.approx(2e-3, rel=1e-3)
-    assert evidence.level_value("disk", 4, "response_p99_s", "payment") == pytest.approx(
-        2e-3, rel=1e-3
-    )
-
-
 @pytest.mark.parametrize("damage", ["missing", "cut", "short"])
 def test_without_a_whole_set_of_logs_the_median_window_answers(tmp_path: Path, damage: str) -> None:
     """Part of the windows would be a distribution of something else."""
@@ -72,47 +55,6 @@ def test_without_a_whole_set_of_logs_the_median_window_answers(tmp_path: Path, d
     assert context.evidence.merged == {}
     assert context.evidence.level_value("disk", 4, "response_p50_s") is not None
     assert [each.path for each in context.run.problems] == [path]
-
-
-def test_a_level_of_one_window_needs_no_log(tmp_path: Path) -> None:
-    """Its table has the percentiles."""
-    build_run(tmp_path, Shape(candidates=("disk",), users=(4,)))
-    context = context_of(read_run(tmp_path))
-    stored = read_run(tmp_path).transactions.to_dicts()[-1]
-    assert context.evidence.merged == {}
-    value = context.evidence.level_value("disk", 4, "response_p95_s")
-    assert value == stored["response_p95_s"]
-
-
-def test_a_percentile_of_drives_is_read_from_their_logs(tmp_path: Path) -> None:
-    """Of the measurement alone, of all sessions, and only where every drive has one."""
-    shape = Shape(candidates=("disk", "memory"), users=(4,), repeat=2, drives={"disk": 0.0})
-    run = build_run(tmp_path, shape)
-    windows = {row["window_id"]: row for row in read_run(run.root).window.to_dicts()}
-    folders = (run.drives, run.drives / "session-2")
-    for block, folder in enumerate(folders):
-        row = windows[window_id("disk", 4, block)]
-        folder.mkdir()
-        lines = [
-            f"Tag={tag},{at_s:.3f},1.000,1.0,{encode(histogram(*[value_us] * 300))}\n"
-            for tag, at_s, value_us in (
-                ("read", row["started_at_s"], 900_000),
-                ("read", row["measure_from_s"], (block + 1) * 1000),
-                ("write", row["measure_from_s"], 500_000),
-            )
-        ]
-        (folder / "disk.data.latency.hlog").write_text(log(*lines))
-    context = context_of(read_run(run.root))
-    quantity = parse_quantity("drive.read_p50")
-    found = measures(context.run, context.evidence, context.sampled, [quantity])[quantity]
-    first, second = (found.windows[window_id("disk", 4, block)].number for block in range(2))
-    assert first == pytest.approx(0.001, rel=1e-3)
-    assert second == pytest.approx(0.002, rel=1e-3)
-    assert found.levels == {("disk", 4): first}
-    (folders[1] / "disk.data.latency.hlog").write_text(log("Tag=x,1,1,1,####\n"))
-    damaged = measures(context.run, context.evidence, context.sampled, [quantity])[quantity]
-    assert damaged.windows[window_id("disk", 4, 1)].number is None
-    assert damaged.levels == {}
 
 
 def _drive_log(run: RunDirectory, seconds: list[tuple[float, str, list[int]]]) -> None:
@@ -151,23 +93,3 @@ def test_a_log_that_lacks_a_window_is_not_merged(tmp_path: Path) -> None:
     times = drive_times(run, context_of(read).evidence, read.drives, ("disk", 4))
     assert times["read"].mean_s == pytest.approx(120e-6 * 1.1)
     assert times["read"].p99_s == pytest.approx(120e-6 * 3.0)
-
-
-def test_tables_of_histograms_say_what_the_logs_say(tmp_path: Path) -> None:
-    """And are asked first: without their logs the level still has its percentiles."""
-    run = build_run(tmp_path, SHAPE)
-    _write_logs(run)
-    from_logs = context_of(read_run(tmp_path)).evidence.merged
-    for block in range(2):
-        window = run.window(window_id("disk", 4, block))
-        rows = [
-            {"window_id": window.root.name, "kind": "response", "transaction": kind,
-             "bucket": each.index, "lowest_s": each.lowest_s, "highest_s": each.highest_s,
-             "count": each.count}
-            for kind, count in _answered(run, window.root.name).items()
-            for each in histogram(*[(block + 1) * 1000] * count).buckets()
-        ]  # fmt: skip
-        write_table(window.table("histograms"), HISTOGRAMS, rows)
-        window.hlog_stem.with_name("hammer.response.hlog").unlink()
-    assert context_of(read_run(tmp_path)).evidence.merged == from_logs
-    assert from_logs["disk", 4].keys() == {*_answered(run, window_id("disk", 4, 0)), "all"}

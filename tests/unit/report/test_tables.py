@@ -1,7 +1,5 @@
 """Tables of the page and the files behind them."""
 
-from pathlib import Path
-
 import polars as pl
 
 from stithy.report.tables import SHOW, PageTable, Show
@@ -24,21 +22,6 @@ def test_cells_are_printed_with_the_number_behind_them() -> None:
     assert [cell.kind for cell in first] == ["text", "number", "truth"]
     assert second[1].text == "–"
     assert second[1].value is None
-
-
-def test_all_columns_go_to_the_files_even_those_not_printed(tmp_path: Path) -> None:
-    """Parquet and CSV hold the same frame."""
-    TABLE.write(tmp_path)
-    assert pl.read_parquet(tmp_path / "sample.parquet").equals(TABLE.frame)
-    assert pl.read_csv(tmp_path / "sample.csv").columns == TABLE.frame.columns
-
-
-def test_equal_tables_give_equal_bytes(tmp_path: Path) -> None:
-    """Writing twice changes nothing."""
-    TABLE.write(tmp_path)
-    first = (tmp_path / "sample.parquet").read_bytes()
-    TABLE.write(tmp_path)
-    assert (tmp_path / "sample.parquet").read_bytes() == first
 
 
 def test_a_correlation_that_rounds_to_nothing_has_no_sign() -> None:

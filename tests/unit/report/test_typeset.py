@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-from stithy.report.reading import Grid, Heading, Paragraph, Run
-from stithy.report.typeset import images, pdf, png, printable
+from stithy.report.reading import Grid, Heading
+from stithy.report.typeset import pdf, png, printable
 from support.pdf_text import text_of
 
 
@@ -17,12 +17,6 @@ def test_letters_with_a_font_stay() -> None:
     """Whatever the script; ends of lines are kept."""
     text = "Größe ≥ 2 µs \N{NO-BREAK SPACE}\N{HEBREW LETTER ALEF}\n"
     assert printable(text) == text
-
-
-def test_its_pages_can_be_had_as_images() -> None:
-    """For who looks after how they are set."""
-    sheets = images([Heading(0, "Which?"), Paragraph((Run("This."),), "answer")], {}, 30)
-    assert [sheet[:4] for sheet in sheets] == [b"\x89PNG"]
 
 
 def test_a_table_wider_than_a_page_is_set_in_parts_with_its_first_column() -> None:
@@ -48,12 +42,6 @@ def test_a_figure_alone_is_twice_its_drawing_with_a_margin_and_room_for_its_word
     heights = [int.from_bytes(image[20:24], "big") for image in (short, long)]
     assert 2 * 100 < heights[0] < heights[1]
     assert short == png("It grows", svg, "EMULATED ")
-
-
-def test_a_title_with_code_stays_a_title() -> None:
-    """Whatever it holds; what would be read or would end the making does neither."""
-    svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="10"></svg>'
-    assert png('#read("/etc/hostname") #panic() $x', svg, "*a* @b 😀").startswith(b"\x89PNG")
 
 
 def test_what_is_set_is_not_kept_in_memory() -> None:

@@ -14,11 +14,6 @@ from support.sample_run import Shape, build_run
 SHORT = Shape(users=(1,), duration_s=3, series=False)
 
 
-def test_formats_are_named_once_each_in_their_order() -> None:
-    """Spaces after commas are fine."""
-    assert formats_named("pdf, html,pdf") == ("pdf", "html")
-
-
 @pytest.mark.parametrize(("text", "meant"), [("pdff", "pdf"), ("html,mdd", "md")])
 def test_an_unknown_format_is_refused_with_what_there_is(text: str, meant: str) -> None:
     """And with the one that may be meant."""

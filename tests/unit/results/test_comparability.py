@@ -1,5 +1,6 @@
 """What makes runs comparable: every fact that differs is found, named, and may be ignored."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from stithy.hosts.facts import machine_facts
 from stithy.results.comparability import (
     MEANINGS,
     NotComparable,
+    comparability,
+    comparability_key,
     differences,
     ignored,
     meaning,
@@ -140,3 +143,35 @@ def test_every_part_of_the_key_and_every_fact_of_a_machine_has_a_meaning() -> No
     for name in machine_facts():
         assert name == "mitigation" or meaning(name), name
     assert all(each.text for each in MEANINGS.values())
+
+
+def key(made: Manifest) -> str:
+    """The comparability key from the manifest's own facts."""
+    parts = comparability(made.workload, made.load, made.database, made.memory, made.stithy_version)
+    return comparability_key(parts)
+
+
+def test_the_key_changes_with_what_changes_numbers_and_not_with_the_candidates() -> None:
+    """Two runs on different storage are what one wants to compare."""
+    shape = Shape()
+    usual = key(manifest(shape))
+    assert key(manifest(replace(shape, candidates=("a", "b")))) == usual
+    assert key(manifest(replace(shape, users=(2,)))) == usual
+    assert key(manifest(replace(shape, duration_s=21))) != usual
+    assert key(manifest(replace(shape, memory_limit_enforced=False))) != usual
+    made = manifest(shape)
+    ledger = made.load.model_copy(update={"ledger": True})
+    assert key(made.model_copy(update={"load": ledger})) != usual
+    workload = made.workload.model_copy(update={"data_compressible_percent": 50})
+    assert key(made.model_copy(update={"workload": workload})) != usual
+    assert comparability_key({"a": 1, "b": {"c": 2, "d": 3}}) == comparability_key(
+        {"b": {"d": 3, "c": 2}, "a": 1}
+    )
+
+
+@pytest.mark.parametrize(("version", "generation"), [("0.4.1", "0.4"), ("2.3.1", "2")])
+def test_the_generation_of_the_driver_is_part_of_the_key(version: str, generation: str) -> None:
+    """A later one may measure differently."""
+    made = manifest(Shape())
+    parts = comparability(made.workload, made.load, made.database, made.memory, version)
+    assert parts["driver"] == generation

@@ -8,7 +8,7 @@ import pytest
 from stithy.results import tables
 from stithy.results.drives import drive_rows, read_log
 from stithy.results.hlog import Interval
-from stithy.wire.drive.facts import DriveCounters
+from stithy.wire.drive.messages import DriveCounters
 from support.drive_counters import counters
 from support.hlog import encode, histogram, log
 
@@ -70,6 +70,7 @@ def test_latencies_are_those_of_the_operation_and_of_all_merged() -> None:
     assert found["read"]["latency_max_s"] == pytest.approx(100e-6, rel=0.01)
     assert found["all"]["latency_max_s"] == pytest.approx(900e-6, rel=0.01)
     assert found["flush"]["latency_p50_s"] is None
+    assert [found[name]["logged"] for name in ("read", "all", "flush")] == [3, 4, 0]
 
 
 def test_only_seconds_that_lie_in_the_span_are_read_from_the_log(tmp_path: Path) -> None:

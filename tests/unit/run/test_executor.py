@@ -16,12 +16,6 @@ from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
 
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs register in a directory of the test's own."""
-    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
-
-
 @pytest.fixture
 def faked(tmp_path: Path) -> FakedRun:
     """A run that works."""
@@ -227,5 +221,5 @@ def test_users_files_in_a_made_directory_are_not_removed(tmp_path: Path) -> None
     outcome = faked.run()
     assert isinstance(outcome.error, InfrastructureError)
     assert "directory could not be removed" in outcome.error.problem
-    assert [left.making.kind for left in outcome.left] == ["directory"]
+    assert [left.resource.kind for left in outcome.left] == ["directory"]
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["mine"]

@@ -1,6 +1,7 @@
-"""A native program gets its job, is listened to, and always ends."""
+"""A native program is found, gets its job, is listened to, and always ends."""
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from stithy.errors import (
     StithyError,
     UserError,
 )
-from stithy.hosts.runner import LocalRunner
+from stithy.hosts.runner import Command, LocalRunner
+from stithy.wire import program
 from stithy.wire.jobs import CheckJob, WorkloadSize
 from stithy.wire.messages import AnyMessage, CheckSummary, Failure
-from stithy.wire.program import failure_error, run_program
+from stithy.wire.program import default_places, failure_error, find_program, run_program, supervised
 
 JOB = CheckJob(
     url="postgresql://u:hush@/d",
@@ -115,15 +117,6 @@ def test_a_stop_reaches_the_program_as_an_interrupt() -> None:
     assert summary == CheckSummary(checked=4, broken=())
 
 
-def test_a_program_that_ignores_the_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a bounded time."""
-    monkeypatch.setattr("stithy.wire.watchman.STOP_PATIENCE_S", 0.1)
-    stop = threading.Event()
-    script = f"trap '' INT; cat >/dev/null; echo '{STARTED}'; exec sleep 600"
-    with pytest.raises(InfrastructureError, match="did not end within 0.1 s and was killed"):
-        run_program(LocalRunner(), shell(script), JOB, on_message=lambda _: stop.set(), stop=stop)
-
-
 def test_an_error_of_the_listener_ends_the_program() -> None:
     """Whatever happens, no program is left behind."""
 
@@ -133,3 +126,89 @@ def test_an_error_of_the_listener_ends_the_program() -> None:
     script = f"cat >/dev/null; echo '{STARTED}'; exec sleep 600"
     with pytest.raises(ZeroDivisionError):
         run_program(LocalRunner(), shell(script), JOB, on_message=fail)
+
+
+def ended_of(script: str, stop: threading.Event | None, silence_s: float | None) -> str | None:
+    """Why a shell script had to be killed; None where it ended by itself."""
+    running = LocalRunner().start(Command(["/bin/sh", "-c", script], detached=True))
+    with supervised(running, stop, silence_s) as watch:
+        running.wait(timeout=60)
+    return watch.killed_because
+
+
+def test_a_program_that_is_held_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGSTOP would else stop the whole run for ever."""
+    monkeypatch.setattr(program, "HELD_PATIENCE_S", 0.2)
+    assert ended_of("kill -STOP $$", None, None) == "was held by a signal for 0.2 s and was killed"
+
+
+def test_a_program_that_goes_on_in_time_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patience counts from the last time it was held."""
+    monkeypatch.setattr(program, "HELD_PATIENCE_S", 30.0)
+    assert ended_of("(sleep 0.3; kill -CONT $$) & kill -STOP $$", None, None) is None
+
+
+def test_a_silent_program_is_killed() -> None:
+    """Where silence means that it is stuck."""
+    why = ended_of("sleep 60", None, 0.2)
+    assert why == "said nothing for 0.2 s and was killed"
+
+
+def test_a_program_that_does_not_stop_when_asked_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SIGINT first, then SIGKILL."""
+    monkeypatch.setattr(program, "STOP_PATIENCE_S", 0.2)
+    stop = threading.Event()
+    stop.set()
+    why = ended_of("trap '' INT; while :; do sleep 1; done", stop, None)
+    assert why == "did not end within 0.2 s and was killed"
+
+
+def test_a_program_that_is_asked_hears_it_once(tmp_path: Path) -> None:
+    """A second SIGINT would end it at once, without its summary."""
+    stop = threading.Event()
+    stop.set()
+    script = f"trap 'echo INT >> {tmp_path}/heard' INT; while [ ! -s {tmp_path}/heard ]; do :; done"
+    assert ended_of(f"{script}; sleep 0.4", stop, None) is None
+    assert (tmp_path / "heard").read_text() == "INT\n"
+
+
+def test_a_program_without_a_wish_is_left_alone() -> None:
+    """Its code is its own."""
+    running = LocalRunner().start(Command(["/bin/sh", "-c", "sleep 0.3; exit 7"], detached=True))
+    with supervised(running, None, None) as watch:
+        watch.heard()
+        while running.poll() is None:
+            time.sleep(0.01)
+    assert (running.poll(), watch.killed_because) == (7, None)
+
+
+def program_file(folder: Path, mode: int = 0o755) -> Path:
+    """A file called `stithy-x` in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "stithy-x"
+    path.write_text("")
+    path.chmod(mode)
+    return path
+
+
+def test_the_first_place_that_has_it_wins(tmp_path: Path) -> None:
+    """Places are searched in their order; what cannot be executed is passed over."""
+    program_file(tmp_path / "a", 0o644)
+    wanted = program_file(tmp_path / "b")
+    program_file(tmp_path / "c")
+    assert find_program("stithy-x", [tmp_path / each for each in "abc"]) == wanted
+
+
+def test_a_missing_program_is_a_precondition_with_a_remedy(tmp_path: Path) -> None:
+    """The message says how to get it."""
+    with pytest.raises(PreconditionError, match="cargo build --release"):
+        find_program("stithy-x", [tmp_path])
+
+
+def test_a_checkout_is_searched_after_the_installation_and_before_the_path(root: Path) -> None:
+    """One's own release build comes before its debug build."""
+    places = default_places()
+    release, debug = (places.index(root / "target" / each) for each in ("release", "debug"))
+    assert 0 < release < debug

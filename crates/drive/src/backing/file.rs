@@ -3,12 +3,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::{
+    fallocate, fgetxattr_query, flock, fsetxattr, FallocateFlags, FlockOperation, XattrFlags,
+};
+use rustix::io::Errno;
+
 use super::image::{check, Image};
-use super::owned;
 
 /// Direct I/O wants addresses, offsets and lengths in multiples of this.
 const ALIGNMENT_BYTES: usize = 4096;
@@ -61,17 +64,17 @@ impl FileImage {
             .mode(0o600)
             .custom_flags(libc::O_DIRECT | libc::O_CLOEXEC)
             .open(path)?;
-        owned::lock(&file)?;
+        lock(&file)?;
         match file.metadata()?.len() {
             0 => {
-                owned::mark(&file);
+                mark(&file);
                 file.set_len(size_bytes)?;
             }
             other if other != size_bytes => {
                 let problem = format!("the file has {other} bytes, the drive {size_bytes}");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
             }
-            _ if !owned::is_marked(&file) => {
+            _ if !is_marked(&file) => {
                 let problem = "the file is there and is not the image of a drive";
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
             }
@@ -155,21 +158,42 @@ impl Image for FileImage {
         if length_bytes == 0 {
             return Ok(());
         }
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        let (offset, length) = (offset_bytes as i64, length_bytes as i64);
-        // SAFETY: the call takes numbers only, and the file is open.
-        match unsafe { libc::fallocate(self.file.as_raw_fd(), mode, offset, length) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(fallocate(&self.file, mode, offset_bytes, length_bytes)?)
     }
+}
+
+/// An extended attribute of every image; its value says nothing.
+const MARK: &str = "user.stithy.image";
+
+/// Takes a file for this drive, until it is closed.
+///
+/// Errors: `WouldBlock` where another drive has it.
+fn lock(file: &File) -> io::Result<()> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => {
+            let problem = "another drive that is up has the file";
+            Err(io::Error::new(io::ErrorKind::WouldBlock, problem))
+        }
+        locked => Ok(locked?),
+    }
+}
+
+/// Says of a new file that it is an image. Where the file system cannot keep that, the file serves once.
+fn mark(file: &File) {
+    let _ = fsetxattr(file, MARK, b"1", XattrFlags::empty());
+}
+
+/// Whether a file was made as an image.
+fn is_marked(file: &File) -> bool {
+    fgetxattr_query(file, MARK).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::backing::MemoryImage;
-    use crate::random::Rng;
+    use stithy_measure::Rng;
 
     /// The same writes, exchanges and clears give the same bytes in a file as in memory, and another
     /// opening finds them.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use super::image::Image;
-use crate::random::Rng;
+use stithy_measure::Rng;
 
 /// A position in the order of answered writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,6 @@ mod file;
 mod image;
 mod log;
 mod memory;
-mod owned;
 mod store;
 
 pub use file::FileImage;

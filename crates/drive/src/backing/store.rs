@@ -6,7 +6,7 @@ use std::io;
 
 use super::image::Image;
 use super::log::{CutReport, CutRule, Log, Mark};
-use crate::random::Rng;
+use stithy_measure::Rng;
 
 /// What a power cut may take from a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Breaking and mending a drive.
+//! Breaking and repairing a drive.
 
 use std::cmp::Reverse;
 use std::io;
@@ -15,7 +15,7 @@ use crate::request::Operation;
 use crate::transport::Transport;
 
 impl Drive {
-    /// Breaks or mends the drive.
+    /// Breaks or repairs the drive.
     pub fn fault(
         &mut self,
         now: Moment,
@@ -151,7 +151,7 @@ impl Drive {
                 .answer(&request.incoming, Err(libc::EIO))
                 .map_err(backing_failed)?;
         }
-        self.steering.start_anew();
+        self.compensation.start_anew();
         self.observe();
         Ok(())
     }

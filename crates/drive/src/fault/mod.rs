@@ -13,8 +13,8 @@ pub use self::reference::reference;
 pub use self::schedule::{Shipped, SCHEDULES};
 
 use crate::error::DriveError;
-use crate::random::Rng;
 use crate::request::{Operation, Request};
+use stithy_measure::Rng;
 
 /// Purposes of the random streams of a drive.
 const SLOW: u64 = 101;
@@ -75,7 +75,7 @@ impl Faults {
             self.schedule = Some(schedule::Running::new(now, phases));
         }
         match *fault {
-            DriveFault::None => self.mend(),
+            DriveFault::None => self.repair(),
             DriveFault::Stall { duration_s } => {
                 self.stalled_until = Some(now + Duration::from_secs_f64(duration_s));
             }
@@ -116,7 +116,7 @@ impl Faults {
         Ok(())
     }
 
-    fn mend(&mut self) {
+    fn repair(&mut self) {
         self.stalled_until = None;
         self.slow = None;
         self.schedule = None;

@@ -9,25 +9,27 @@ use super::schedule::{SCHEDULES, SOURCE};
 const HEAD: &str = "\
 # Faults of a drive
 
-Written from `crates/drive/src/fault/`; do not edit. A fault is set while a drive is up, with `stithy drive fault` or over the control
-socket (`wire/README.md`). Kinds add up; one of a kind replaces the one before. Each draw follows from the drive's seed.
+Written from `crates/drive/src/fault/`; do not edit.
+
+Set a fault on a running drive with `stithy drive fault`, or over the control socket (`wire/README.md`). Faults of different kinds add
+up. A fault replaces an earlier one of its kind. Each random choice follows from the drive's seed.
 
 | fault | until | what it does |
 | --- | --- | --- |
-| `stall` | its time is over | nothing is answered |
-| `slow` | `none` | on a share of the requests, time is multiplied and added to |
-| `schedule` | its last phase is over, or `none` | slow in phases, each on its shares of the reads and of the other requests; the phase of a request is that in which it arrives |
+| `stall` | its duration is over | no request is answered |
+| `slow` | `none` | a share of the requests takes a multiple of its time, plus an added time |
+| `schedule` | its last phase is over, or `none` | slow in phases; each phase has its shares of the reads and of the other requests; a request belongs to the phase in which it arrives |
 | `errors` | `none` | a share of the requests in a range fails |
-| `gone` | `none` | every request fails, those under way too |
-| `lying-flush` | `none` | flushes are answered at once and promise nothing; a protected cache protects nothing meanwhile |
-| `corrupt` | for ever | bits of the image flip, unknown to the drive |
+| `gone` | `none` | every request fails, including those in progress |
+| `lying-flush` | `none` | flushes are answered at once, and make nothing durable; meanwhile a protected cache protects nothing |
+| `corrupt` | permanent | bits of the image flip, without an error |
 | `power-cut` | `power-on` | each volatile write is kept, torn or lost; every request fails, nothing reaches the image |
 
-What a fault delays is not counted as late: `late_answers` are the emulation's own.
+Answers that a fault delays do not count as late: `late_answers` counts only errors of the emulation.
 
 ## Shipped schedules
 
-Each lasts 15 minutes. Where few requests are slow, judge by the highest percentiles and not by the mean.
+Each lasts 15 minutes. If few requests are slow, judge by the highest percentiles, not by the mean.
 
 ";
 

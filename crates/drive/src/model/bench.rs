@@ -4,8 +4,8 @@ use stithy_measure::Moment;
 
 use super::{Done, Model};
 use crate::profile::Profile;
-use crate::random::Rng;
 use crate::request::{Operation, Request};
+use stithy_measure::Rng;
 
 pub(super) const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;

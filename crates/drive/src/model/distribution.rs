@@ -2,9 +2,10 @@
 
 use std::f64::consts::TAU;
 
-use super::load::{row_mean_s, LoadTable};
+use super::load::LoadTable;
+use super::points::{between, mean_between, row_mean_s};
 use crate::profile::{Access, Latency, LoadRow};
-use crate::random::Rng;
+use stithy_measure::Rng;
 
 /// The 99th percentile of the standard normal distribution.
 const NORMAL_P99: f64 = 2.326_347_874_040_841;
@@ -96,25 +97,8 @@ pub fn rates_max(access: &Access, channels: u32) -> (f64, f64) {
     }
 }
 
-/// The mean of times that grow geometrically between points.
-pub(super) fn mean_between(points: &[(f64, f64)]) -> f64 {
-    points
-        .windows(2)
-        .map(|two| (two[1].0 - two[0].0) * mean_of_geometric(two[0].1, two[1].1))
-        .sum()
-}
-
 fn sigma(p50_s: f64, p99_s: f64) -> f64 {
     (p99_s / p50_s).ln() / NORMAL_P99
-}
-
-/// The mean of a time that grows geometrically from one to the other: the logarithmic mean.
-fn mean_of_geometric(from_s: f64, to_s: f64) -> f64 {
-    match (to_s / from_s).ln() {
-        // The quotient below is 0 / 0 there.
-        growth if growth.abs() < 1e-9 => from_s,
-        growth => (to_s - from_s) / growth,
-    }
 }
 
 /// A standard normal number.
@@ -124,12 +108,4 @@ fn normal(rng: &mut Rng) -> f64 {
     // 1 - share is never 0, so that the logarithm is finite.
     let radius = (-2.0 * (1.0 - rng.share()).ln()).sqrt();
     radius * (TAU * rng.share()).cos()
-}
-
-/// The value at a share, on straight lines between points that go from share 0 to share 1.
-pub(super) fn between(points: &[(f64, f64)], share: f64) -> f64 {
-    let after = points.partition_point(|(s, _)| *s <= share);
-    let after = after.clamp(1, points.len() - 1);
-    let ((from, low), (to, high)) = (points[after - 1], points[after]);
-    low + (high - low) * (share - from) / (to - from)
 }

@@ -1,8 +1,8 @@
 //! Times as they were measured under load: by the size of a request and by how many are under way.
 
-use super::distribution::{between, mean_between};
+use super::points::{between, interpolated};
 use crate::profile::LoadTimes;
-use crate::random::Rng;
+use stithy_measure::Rng;
 
 const NS_PER_S: f64 = 1e9;
 
@@ -72,36 +72,4 @@ impl Size {
         );
         at + (depth / last).max(1.0).ln()
     }
-}
-
-/// The value at a place between two of the rows, on a straight line over the logarithm of the place;
-/// outside of them that of the nearest.
-fn interpolated<T>(
-    rows: &[T],
-    place: impl Fn(&T) -> f64,
-    at: f64,
-    value: impl Fn(&T) -> f64,
-) -> f64 {
-    let after = rows.partition_point(|row| place(row) <= at);
-    match (after.checked_sub(1).map(|i| &rows[i]), rows.get(after)) {
-        (Some(low), Some(high)) if place(low) < at => {
-            let way = (at / place(low)).ln() / (place(high) / place(low)).ln();
-            let from = value(low);
-            from + way * (value(high) - from)
-        }
-        (Some(low), _) => value(low),
-        (None, Some(high)) => value(high),
-        // No profile has a table without rows.
-        (None, None) => 0.0,
-    }
-}
-
-/// The mean of a row's times, seconds.
-pub(super) fn row_mean_s(shares: &[f64], times_s: &[f64]) -> f64 {
-    let points: Vec<(f64, f64)> = shares
-        .iter()
-        .copied()
-        .zip(times_s.iter().copied())
-        .collect();
-    mean_between(&points)
 }

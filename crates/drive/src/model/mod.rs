@@ -6,17 +6,15 @@
 mod cache;
 mod disk;
 mod distribution;
-mod immediate;
 mod load;
 mod pacing;
+mod points;
 mod solid;
-mod state;
-mod sustained;
 
 pub use disk::SeekCurve;
 pub use distribution::{mean_s, p50_p99_s, rates_max};
-pub use immediate::Immediate;
-pub use state::Snapshot;
+use std::collections::VecDeque;
+
 use stithy_measure::Moment;
 
 use crate::profile::{Medium, Profile};
@@ -29,6 +27,17 @@ pub struct Done {
     pub id: u64,
     /// When it was finished: the moment at which its answer is due.
     pub at: Moment,
+}
+
+/// The state of a drive at a moment at which nothing is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Snapshot {
+    /// Bytes in the write cache, of a drive without moving parts.
+    pub cache_fill_bytes: u64,
+    /// Bytes that can still be written at the full rate; None where writing does not slow down.
+    pub fresh_bytes: Option<u64>,
+    /// Ranges (offset, length) in the write cache of a disk, in the order of their arrival.
+    pub cached_writes: Vec<(u64, u64)>,
 }
 
 /// The times of a drive. Moments of arrivals never go backwards. [`Model::take_done`] may look a little ahead, to make
@@ -68,6 +77,38 @@ pub fn of_profile(profile: &Profile, seed: u64) -> Box<dyn Model> {
     match &profile.medium {
         Medium::Solid(medium) => Box::new(solid::SolidModel::new(profile, medium, seed)),
         Medium::Disk(medium) => Box::new(disk::DiskModel::new(profile, medium)),
+    }
+}
+
+/// A drive that takes no time at all: each request is finished the moment it arrives, and what is left is
+/// the transport's own time.
+#[derive(Debug, Default)]
+pub struct Immediate {
+    waiting: VecDeque<Done>,
+}
+
+impl Model for Immediate {
+    fn submit(&mut self, now: Moment, id: u64, _request: &Request) {
+        self.waiting.push_back(Done { id, at: now });
+    }
+
+    fn next_done(&self) -> Option<Moment> {
+        self.waiting.front().map(|done| done.at)
+    }
+
+    fn take_done(&mut self, now: Moment, done: &mut Vec<Done>) {
+        while let Some(first) = self.waiting.front().filter(|first| first.at <= now) {
+            done.push(*first);
+            self.waiting.pop_front();
+        }
+    }
+
+    fn cache_fill_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn reset(&mut self, _now: Moment) {
+        self.waiting.clear();
     }
 }
 

@@ -8,14 +8,13 @@ use std::collections::BinaryHeap;
 
 use stithy_measure::Moment;
 
-use super::cache::FluidCache;
+use super::cache::{FluidCache, Freshness};
 use super::distribution::Times;
 use super::pacing::Pacing;
-use super::sustained::Freshness;
 use super::{Done, Model, Snapshot};
 use crate::profile::{Access, Profile, Solid};
-use crate::random::Rng;
 use crate::request::{Operation, Request};
+use stithy_measure::Rng;
 
 const NS_PER_S: f64 = 1e9;
 

@@ -4,8 +4,8 @@
 use super::bench::*;
 use super::{of_profile, Model};
 use crate::profile::{find, CATALOGUE};
-use crate::random::Rng;
 use crate::request::{Operation, Request};
+use stithy_measure::Rng;
 
 /// Random requests of one size, of which a share are reads.
 fn mix(read_share: f64, length_bytes: u64) -> impl FnMut() -> Request {

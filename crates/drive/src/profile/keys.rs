@@ -64,7 +64,7 @@ impl Need {
         match self {
             Need::Always => "yes",
             Need::InTable => "in its table",
-            Need::Solid => "unless there is `disk`",
+            Need::Solid => "unless `disk` is there",
             Need::Optional => "no",
         }
     }
@@ -106,13 +106,13 @@ use Need::{Always, InTable, Optional};
 
 const QUANTILES: &str =
     "pairs of a share of the requests and their time, from share 0 to share 1, \
-     instead of `p50_us` and `p99_us`; between two points the time grows geometrically";
-const LOAD_SHARES: &str = "the shares of the requests that the times of `load_us` are of, rising \
-     from 0 to 1";
+     instead of `p50_us` and `p99_us`; between two points the time is interpolated geometrically";
+const LOAD_SHARES: &str = "the shares of the requests to which the times of `load_us` belong, \
+     rising from 0 to 1";
 const LOAD: &str =
     "times measured under load, instead of the other distributions and of queueing for \
-     channels: rows of a size in bytes, how many requests are under way, and a time for each of \
-     `load_shares`; sorted by size and then by depth";
+     channels: rows of a size in bytes, a queue depth, and a time for each of `load_shares`; \
+     sorted by size and then by depth";
 const REQUEST_BANDWIDTH: &str = "bandwidth of one request beyond its first 4 KiB";
 
 /// Every key, in the order of the reference page.
@@ -131,34 +131,34 @@ pub(super) const KEYS: &[Key] = &[
         Always,
         "name in studies and in the catalogue",
     ),
-    key("title", Text, "", Always, "what the drive is, for people"),
+    key("title", Text, "", Always, "description of the drive"),
     key(
         "capacity_bytes",
         Whole(1.0),
         "B",
         Always,
-        "how many bytes it holds",
+        "capacity in bytes",
     ),
     key(
         "channels",
         Whole(1.0),
         "",
         Need::Solid,
-        "how many requests it serves at once",
+        "number of requests that it serves at once",
     ),
     key(
         "read.p50_us",
         Positive,
         "µs",
         Optional,
-        "half of the reads of 4 KiB of an idle drive take at most this",
+        "median time of reads of 4 KiB on an idle drive",
     ),
     key(
         "read.p99_us",
         Positive,
         "µs",
         Optional,
-        "99 of 100 reads take at most this; the distribution is log-normal",
+        "99th percentile of these times; the distribution is log-normal",
     ),
     key("read.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
     key("read.load_shares", Numbers, "1", Optional, LOAD_SHARES),
@@ -170,8 +170,8 @@ pub(super) const KEYS: &[Key] = &[
         Need::Solid,
         REQUEST_BANDWIDTH,
     ),
-    key("write.p50_us", Positive, "µs", Optional, "as of reads"),
-    key("write.p99_us", Positive, "µs", Optional, "as of reads"),
+    key("write.p50_us", Positive, "µs", Optional, "as for reads"),
+    key("write.p99_us", Positive, "µs", Optional, "as for reads"),
     key("write.quantiles_us", Pairs, "1, µs", Optional, QUANTILES),
     key("write.load_shares", Numbers, "1", Optional, LOAD_SHARES),
     key("write.load_us", Rows, "B, 1, µs", Optional, LOAD),
@@ -187,163 +187,162 @@ pub(super) const KEYS: &[Key] = &[
         Positive,
         "1/s",
         Optional,
-        "reads a second, evenly paced",
+        "reads per second, evenly paced",
     ),
     key(
         "cap.write_iops",
         Positive,
         "1/s",
         Optional,
-        "writes a second",
+        "writes per second",
     ),
     key(
         "cap.total_iops",
         Positive,
         "1/s",
         Optional,
-        "reads and writes a second",
+        "reads and writes per second",
     ),
     key(
         "cap.read_bytes_per_s",
         Positive,
         "B/s",
         Optional,
-        "bytes read a second",
+        "bytes read per second",
     ),
     key(
         "cap.write_bytes_per_s",
         Positive,
         "B/s",
         Optional,
-        "bytes written a second",
+        "bytes written per second",
     ),
     key(
         "cap.total_bytes_per_s",
         Positive,
         "B/s",
         Optional,
-        "bytes read and written a second",
+        "bytes read and written per second",
     ),
     key(
         "flush.cost_us",
         NotNegative,
         "µs",
         Always,
-        "time of a flush besides what it waits for; its mean, where there are quantiles",
+        "time of a flush in addition to its waits; the mean, if there are quantiles",
     ),
     key(
         "flush.quantiles_us",
         Pairs,
         "1, µs",
         Optional,
-        "how that time is distributed, as of reads; without it, it is always the same",
+        "distribution of that time, as for reads; without it the time is constant",
     ),
     key(
         "cache.size_bytes",
         Whole(1.0),
         "B",
         InTable,
-        "how much the write cache holds",
+        "size of the write cache",
     ),
     key(
         "cache.drain_bytes_per_s",
         Positive,
         "B/s",
         Need::Solid,
-        "how fast the cache reaches the medium; on a disk the arm decides",
+        "rate at which the cache drains to the medium; on a spinning disk the arm determines it",
     ),
     key(
         "cache.protected",
         Flag,
         "",
         InTable,
-        "whether the cache survives a power cut, so that a flush does not wait for it",
+        "whether the cache survives a power cut; a flush then does not wait for it",
     ),
     key(
         "sustained.after_bytes",
         Whole(1.0),
         "B",
         InTable,
-        "how much can be written at the full rate",
+        "amount that can be written at the full rate",
     ),
     key(
         "sustained.write_iops",
         Positive,
         "1/s",
         Optional,
-        "writes a second after that",
+        "writes per second after that",
     ),
     key(
         "sustained.write_bytes_per_s",
         Positive,
         "B/s",
         Optional,
-        "bytes written a second after that",
+        "bytes written per second after that",
     ),
     key(
         "sustained.recovery_bytes_per_s",
         NotNegative,
         "B/s",
         InTable,
-        "by how much it can again be written at the full rate, for each second in \
-         which nothing is written",
+        "growth of that amount for each second in which nothing is written",
     ),
     key(
         "disk.rpm",
         Positive,
         "1/min",
         InTable,
-        "turns of the platters",
+        "rotations of the platters per minute",
     ),
     key(
         "disk.seek_track_ms",
         Positive,
         "ms",
         InTable,
-        "time of the arm to the next track",
+        "seek time to the next track",
     ),
     key(
         "disk.seek_average_ms",
         Positive,
         "ms",
         InTable,
-        "mean time between two tracks chosen at random",
+        "mean seek time between two random tracks",
     ),
     key(
         "disk.seek_full_ms",
         Positive,
         "ms",
         InTable,
-        "time over all tracks",
+        "seek time over all tracks",
     ),
     key(
         "disk.write_settle_ms",
         NotNegative,
         "ms",
         InTable,
-        "by how much a seek is longer before a write",
+        "additional seek time before a write",
     ),
     key(
         "disk.overhead_us",
         NotNegative,
         "µs",
         InTable,
-        "what the electronics add to a request",
+        "time that the electronics add to a request",
     ),
     key(
         "disk.queue_depth",
         Whole(1.0),
         "",
         InTable,
-        "from how many waiting requests the nearest is chosen; 1 serves in the order \
-         of arrival",
+        "number of waiting requests among which the nearest is chosen; 1 serves in the \
+         order of arrival",
     ),
     key(
         "disk.read_ahead_bytes",
         Whole(0.0),
         "B",
         InTable,
-        "how far it reads on after a read",
+        "amount that it reads ahead after a read",
     ),
     key(
         "disk.zones",
@@ -358,15 +357,15 @@ pub(super) const KEYS: &[Key] = &[
         Texts,
         "",
         Optional,
-        "keys, or whole tables, whose values nobody has published or measured, or \
-         nobody has looked up",
+        "keys, or whole tables, whose values were neither published nor measured, or \
+         were not looked up",
     ),
     key(
         "provenance.note",
         Text,
         "",
         Optional,
-        "what a reader should know besides",
+        "further information for readers",
     ),
 ];
 

@@ -6,7 +6,6 @@
 mod catalogue;
 mod facts;
 mod keys;
-mod problem;
 mod reference;
 mod relations;
 mod resolve;
@@ -15,8 +14,9 @@ mod written;
 
 pub use catalogue::{find, Shipped, CATALOGUE};
 pub use facts::judge;
-pub use problem::Problem;
 pub use reference::reference;
+
+use std::fmt;
 
 use crate::error::DriveError;
 
@@ -215,7 +215,7 @@ impl Profile {
     ///
     /// Errors: everything that is wrong with it, at once.
     pub fn parse(file: &str, text: &str) -> Result<Self, DriveError> {
-        Self::check(text).map_err(|problems| problem::told(file, &problems))
+        Self::check(text).map_err(|problems| told(file, &problems))
     }
 
     /// As [`Profile::parse`], with the problems one by one.
@@ -228,6 +228,44 @@ impl Profile {
             _ => Err(problems),
         }
     }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, from 1.
+    pub line: usize,
+    /// The key, with its table.
+    pub key: String,
+    /// What was given; None where nothing was.
+    pub value: Option<String>,
+    /// What is wrong with it.
+    pub problem: String,
+    /// How to fix it.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.key)?;
+        if let Some(value) = &self.value {
+            write!(f, " = {value}")?;
+        }
+        write!(f, " {}; {}", self.problem, self.remedy)
+    }
+}
+
+/// All problems as one error of `file`.
+fn told(file: &str, problems: &[Problem]) -> DriveError {
+    if problems.is_empty() {
+        return DriveError::bug("a profile without a problem has no values", file);
+    }
+    let lines: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{file}:{problem}"))
+        .collect();
+    let remedy = "correct these keys; docs/reference/drive-profiles.md tells what each means";
+    DriveError::usage("profile-invalid", lines.join("\n"), file, remedy)
 }
 
 #[cfg(test)]

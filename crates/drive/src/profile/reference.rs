@@ -8,47 +8,45 @@ use super::{Medium, Profile, Rates, CATALOGUE};
 const HEAD: &str = "\
 # Drive profiles
 
-Written from `crates/drive/src/profile/keys.rs` and `crates/drive/profiles/`; do not edit. A drive
-profile is a TOML file that describes a drive: its service times, queues, caches and limits. Unknown keys are refused,
-and every number names its source or is marked as assumed.
+Written from `crates/drive/src/profile/keys.rs` and `crates/drive/profiles/`; do not edit.
+
+A drive profile is a TOML file that describes a drive: its service times, queues, caches and caps. Unknown keys are refused.
+Every number names its source, or is marked as assumed.
 
 ## Keys
 
-| key | value | unit | needed | meaning |
+| key | value | unit | required | meaning |
 | --- | --- | --- | --- | --- |
 ";
 
 const SOURCES: &str = "
-Besides these, each `[[provenance.source]]` has a `text`, the document or the measurement, and `keys`,
-the keys or the tables whose numbers it gives.
+In addition, each `[[provenance.source]]` has a `text` (the document or the measurement) and `keys` (the keys or tables whose
+numbers it gives).
 
 ## How a drive answers
 
-- A drive without moving parts serves as many requests at once as it has channels; others wait in the
-  order of their arrival. A request takes a time drawn from its distribution, and for each byte beyond
-  the first 4 KiB the time that its bandwidth gives.
-- Times that were measured under load (`load_us`) contain the waiting: such requests do not queue for
-  channels, and caps and a full cache hold them back during that time, not before it. Between measured sizes and depths
-  time grows geometrically, beyond the greatest depth with the depth, beyond the greatest size as its bandwidth gives.
-- Caps are paced evenly: after an idle time two requests may begin together, never more.
-- A write is answered when the write cache has it, and waits while the cache is full. A flush waits for
-  what is in a cache that is not protected. Without a write cache a write is answered when the medium
-  has it.
-- Sustained writing uses up the room that is ready; while there is none the slower rates hold. The room
-  becomes ready again while the drive is not written to.
-- A disk has one arm. It takes the waiting request that it can finish first, and after four queue
-  lengths the oldest. Reads that go on where the last ended come from what was read ahead; writes
-  without a cache lose a turn when they come late.
-- A drive may be smaller than its profile's capacity. A disk then uses its outermost tracks only, where
-  seeks are short and the bandwidth is highest; a profile with a smaller capacity spreads the drive over
-  all tracks.
-- `scale` divides capacity, IOPS and bandwidth, what the cache holds and what can be written before it slows
-  down, and keeps latencies. A disk cannot be scaled: its rates follow from its latencies.
+- **Channels.** A drive without moving parts serves as many requests at once as it has channels. Other requests wait in the
+  order of their arrival. A request takes a random time from its distribution. For each byte beyond the first 4 KiB it also
+  takes the time that its bandwidth gives.
+- **Times under load** (`load_us`) contain the waits. Such requests do not queue for channels. Caps and a full cache delay
+  them during that time, not before it. Between measured sizes and depths the time is interpolated geometrically. Beyond the
+  largest depth it grows with the depth; beyond the largest size it follows from the bandwidth.
+- **Caps** are paced evenly: after an idle time two requests may begin together, never more.
+- **Write cache.** A write is answered when the write cache has it, and waits while the cache is full. A flush waits for the
+  content of an unprotected cache. Without a write cache a write is answered when the medium has it.
+- **Sustained writing** uses up a reserve. Without a reserve the slower rates apply. The reserve recovers while nothing is
+  written.
+- **A spinning disk has one arm.** It takes the waiting request that it can finish first, and after four queue lengths the
+  oldest. Sequential reads come from the read-ahead. Without a cache, late writes lose a rotation.
+- **Size.** A drive may be smaller than its profile's capacity. A spinning disk then uses only its outermost tracks, where seeks are
+  short and the bandwidth is highest. A profile with a smaller capacity spreads the drive over all tracks.
+- **`scale`** divides capacity, IOPS, bandwidth, the size of the cache, and the amount that can be written before the drive slows
+  down. It keeps latencies. A spinning disk cannot be scaled: its rates follow from its latencies.
 
 ## Shipped profiles
 
-Rates are caps; a dash means that only the service times limit. The last column tells which keys are
-assumptions; the files name the source of every other number.
+Rates are caps. A dash means that only the service times limit the drive. The last column lists the assumed keys. The files
+name the source of every other number.
 
 | name | drive | capacity | IOPS: read, write, both | MB/s: read, write, both | assumed |
 | --- | --- | --- | --- | --- | --- |

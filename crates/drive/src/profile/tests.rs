@@ -126,7 +126,7 @@ fn all_problems_are_told_at_once() {
     let error = Profile::parse("wrong.toml", &changed).expect_err("it is wrong");
     assert_eq!("profile-invalid", error.code);
     let expected = "\
-wrong.toml:1: title is missing; give text: what the drive is, for people
+wrong.toml:1: title is missing; give text: description of the drive
 wrong.toml:5: channels = 0 is impossible; give a whole number of at least 1
 wrong.toml:6: chanels is not a key of a profile; perhaps channels is meant
 wrong.toml:9: read.p50_us = 80 is above read.p99_us = 60; give at most 60

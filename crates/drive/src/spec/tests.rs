@@ -113,7 +113,7 @@ fn impossible_values_are_refused_with_their_key() {
 #[test]
 fn timing_changes_where_it_is_given() {
     let timing = Timing {
-        transport: OwnTime::constant(Duration::from_micros(12)),
+        transport: TransportLatency::constant(Duration::from_micros(12)),
         beside: Some(Duration::from_micros(3)),
         spin: Duration::from_micros(20),
     };

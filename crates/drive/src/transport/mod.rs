@@ -5,16 +5,15 @@
 
 mod block_times;
 pub mod fuse;
+mod kernel_support;
 mod loop_device;
-mod nudge;
-mod ways;
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 pub use block_times::{BlockTimes, Ended};
+pub use kernel_support::{kernel_support, KernelSupport};
 pub use loop_device::LoopDevice;
-pub use ways::{ways, Way};
 
 use crate::request::Request;
 
@@ -43,7 +42,7 @@ pub enum Received {
 /// A way for requests and answers. A seam: tests put a script here.
 pub trait Transport {
     /// Becomes readable when there is something to receive.
-    fn readiness(&self) -> RawFd;
+    fn readiness(&self) -> BorrowedFd<'_>;
 
     /// Takes the next request without waiting.
     fn receive(&mut self) -> io::Result<Received>;

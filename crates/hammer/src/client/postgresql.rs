@@ -17,8 +17,9 @@ mod trust;
 mod url;
 
 pub use answer::{Answer, Row};
+pub use message::{ServerError, SessionError};
 pub use params::Params;
-pub use session::{ServerError, Session, SessionError, Statement};
+pub use session::{Session, Statement};
 pub use startup::Setting;
 
 use std::time::Duration;

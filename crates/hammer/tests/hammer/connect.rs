@@ -36,7 +36,7 @@ async fn a_socket_url_connects_and_names_the_hammer() {
     assert_eq!("stithy-hammer", row.get::<_, &str>(0));
 }
 
-/// A wrong password is the user's to mend: exit code 3.
+/// A wrong password is the user's to fix: exit code 3.
 #[tokio::test]
 async fn a_wrong_password_is_told_as_such() {
     let instance = support::shared();

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::support::{self, jobs, Instance};
-use stithy_hammer::stop::stop_pair;
 use stithy_hammer::workload::order_entry::ledger::format::{Deal, Stage};
 use stithy_hammer::workload::order_entry::ledger::read::{outcomes, read};
 use stithy_wire::{
-    Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary,
+    Job, LedgerFinding, LedgerFindingKind, LedgerSummary, Message, RunJob, RunSummary, Second,
 };
 
 /// A ledger's place that is removed with its file.
@@ -31,14 +30,8 @@ impl Drop for Place {
     }
 }
 
-async fn run(job: RunJob, seen: impl FnMut(&Message)) -> RunSummary {
-    let (_stopper, stop) = stop_pair();
-    let (mut messages, result) = jobs::outcome(&Job::Run(job), stop, seen).await;
-    result.unwrap();
-    match messages.pop() {
-        Some(Message::RunSummary(summary)) => *summary,
-        other => panic!("the last message is no run summary: {other:?}"),
-    }
+async fn run(job: RunJob, seen: impl FnMut(&Second)) -> RunSummary {
+    jobs::window(job, seen).await.1
 }
 
 async fn verified(url: &str, place: &Place) -> (Vec<LedgerFinding>, LedgerSummary) {
@@ -60,7 +53,7 @@ fn job(url: &str, place: &Place) -> RunJob {
     }
 }
 
-/// In both ways of doing transactions every acknowledgement is in the ledger with the number that
+/// In both execution modes every acknowledgement is in the ledger with the number that
 /// the database gave, and is found again.
 #[tokio::test]
 async fn what_was_acknowledged_is_in_ledger_and_database() {
@@ -172,8 +165,8 @@ async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
         duration_s: 60.0,
         ..job(&url, &place)
     };
-    let summary = run(run_job, |message| {
-        if matches!(message, Message::Second(second) if second.second == 2) {
+    let summary = run(run_job, |second| {
+        if second.second == 2 {
             instance.crash();
         }
     })

@@ -9,10 +9,10 @@
 mod calibrate;
 mod check;
 mod connect;
+mod execution_modes;
 mod ledger;
 mod pace;
 mod prepare;
 mod run;
 mod support;
 mod tls;
-mod ways;

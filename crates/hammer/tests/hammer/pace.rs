@@ -1,29 +1,9 @@
 //! Users who wait, share connections, or arrive whoever is answered.
 
+use crate::support::jobs::{assert_all_conditions_hold, window as run};
 use crate::support::{self, jobs, Instance};
 use stithy_hammer::stop::stop_pair;
-use stithy_wire::{Arrivals, Job, Message, Pace, Phase, Profile, RunJob, RunSummary, Second};
-
-/// Runs to the summary; `seen` is shown every second as it comes.
-async fn run(job: RunJob, mut seen: impl FnMut(&Second)) -> (Vec<Second>, RunSummary) {
-    let (_stopper, stop) = stop_pair();
-    let (messages, result) = jobs::outcome(&Job::Run(job), stop, |message| {
-        if let Message::Second(second) = message {
-            seen(second);
-        }
-    })
-    .await;
-    result.expect("a run ends in a summary");
-    let (mut seconds, mut summary) = (Vec::new(), None);
-    for message in messages {
-        match message {
-            Message::Second(second) => seconds.push(second),
-            Message::RunSummary(told) => summary = Some(*told),
-            _ => {}
-        }
-    }
-    (seconds, summary.expect("the last message is the summary"))
-}
+use stithy_wire::{Arrivals, Job, Message, Pace, Phase, Profile, RunJob, RunSummary};
 
 fn rate(per_s: f64) -> Pace {
     let arrivals = Arrivals::Constant;
@@ -33,11 +13,6 @@ fn rate(per_s: f64) -> Pace {
 fn done(summary: &RunSummary) -> u64 {
     let counts = summary.transactions.iter().map(|t| t.response.count);
     counts.sum()
-}
-
-async fn assert_all_conditions_hold(url: &str, warehouses: u32) {
-    let check = jobs::check(url, warehouses, false, false);
-    assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
 }
 
 /// Who stops a run whose server stands still need not wait for its answers, and is told once that they
@@ -75,7 +50,7 @@ async fn a_run_over_a_server_that_stands_still_can_be_stopped() {
         "the usual minute was not waited for"
     );
     assert_eq!(
-        192, summary.unserved,
+        192, summary.backlog_at_end,
         "all but those who had a connection wait"
     );
 }
@@ -132,12 +107,13 @@ async fn deferred_deliveries_are_done_behind_the_users() {
             transaction.name
         );
         assert!(transaction.committed > 0, "{}", transaction.name);
-        // Who leaves a delivery is answered at once, whatever its execution takes.
+        // Who leaves a delivery is answered at once, whatever its execution takes. The quickest of both
+        // tells, also on a machine that is busy with something else.
         let (response, service) = (&transaction.response, &transaction.service);
         assert_eq!(response.count, service.count, "{}", transaction.name);
         assert_eq!(
             deferred,
-            response.p50_s < service.p50_s,
+            response.min_s < service.min_s,
             "{}: {response:?}, {service:?}",
             transaction.name
         );
@@ -163,7 +139,7 @@ async fn what_is_due_and_not_begun_is_counted() {
         .map(|second| second.waiting)
         .collect();
     assert!(waiting.is_sorted() && waiting[0] > 0, "{waiting:?}");
-    assert!(summary.unserved >= waiting[1], "{summary:?}");
+    assert!(summary.backlog_at_end >= waiting[1], "{summary:?}");
     instance.drop_database(&url);
 }
 
@@ -171,8 +147,7 @@ async fn what_is_due_and_not_begun_is_counted() {
 #[tokio::test]
 async fn users_touch_only_the_warehouses_in_reach() {
     let instance = support::shared();
-    let url = instance.new_database();
-    jobs::done(&jobs::prepare(&url, 3, 2)).await;
+    let url = instance.loaded_database_of(3);
     let job = RunJob {
         warehouses_touched: Some(2),
         ..jobs::run(&url, 3, 4, 2.0)

@@ -1,30 +1,12 @@
 //! Running load on a real PostgreSQL: what was acknowledged is there, and nothing else.
 
+use crate::support::jobs::{assert_all_conditions_hold, split, window as run};
 use crate::support::{self, jobs};
 use stithy_hammer::error::HammerError;
 use stithy_hammer::stop::stop_pair;
 use stithy_wire::{
-    Arrivals, Isolation, Job, Message, OrderNumbers, Pace, Phase, RunJob, RunSummary, Second,
+    Arrivals, Isolation, Job, Message, OrderNumbers, Pace, Phase, RunJob, RunSummary,
 };
-
-/// Runs to the summary; `seen` is shown every message as it comes.
-async fn run(job: RunJob, seen: impl FnMut(&Message)) -> (Vec<Second>, RunSummary) {
-    let (_stopper, stop) = stop_pair();
-    let (messages, result) = jobs::outcome(&Job::Run(job), stop, seen).await;
-    result.expect("a run ends in a summary");
-    split(messages)
-}
-
-fn split(mut messages: Vec<Message>) -> (Vec<Second>, RunSummary) {
-    let Some(Message::RunSummary(summary)) = messages.pop() else {
-        panic!("the last message is no run summary");
-    };
-    let seconds = messages.into_iter().filter_map(|message| match message {
-        Message::Second(second) => Some(second),
-        _ => None,
-    });
-    (seconds.collect(), *summary)
-}
 
 /// Row locks are taken in one order, so that without snapshots nothing is ever tried again.
 fn assert_no_deadlock(summary: &RunSummary) {
@@ -40,27 +22,22 @@ fn assert_orders_agree(numbers: &OrderNumbers) {
     assert_eq!(accounted, growth, "{numbers:?}");
 }
 
-async fn assert_all_conditions_hold(url: &str, warehouses: u32) {
-    let check = jobs::check(url, warehouses, false, false);
-    assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
-}
-
 /// Every transaction type commits, every condition holds, and the orders in the database are those
 /// acknowledged: what was rolled back left nothing.
 #[tokio::test]
 async fn a_run_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
-    let url = instance.loaded_database_of(2);
-    let (_, summary) = run(jobs::run(&url, 2, 6, 3.0), |_| ()).await;
+    let url = instance.loaded_database_of(3);
+    let (_, summary) = run(jobs::run(&url, 3, 6, 3.0), |_| ()).await;
     assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
     for transaction in &summary.transactions {
         assert!(transaction.committed > 0, "{}", transaction.name);
     }
     assert_no_deadlock(&summary);
     assert_orders_agree(&summary.order_numbers);
-    let orders = instance.sql_at(&url, "SELECT count(*) - 60000 FROM orders");
+    let orders = instance.sql_at(&url, "SELECT count(*) - 90000 FROM orders");
     assert_eq!(summary.order_numbers.acknowledged.to_string(), orders);
-    assert_all_conditions_hold(&url, 2).await;
+    assert_all_conditions_hold(&url, 3).await;
     instance.drop_database(&url);
 }
 
@@ -69,16 +46,16 @@ async fn a_run_leaves_exactly_what_it_acknowledged() {
 #[tokio::test]
 async fn a_run_of_plain_sql_leaves_exactly_what_it_acknowledged() {
     let instance = support::shared();
-    let url = instance.loaded_database_of(2);
+    let url = instance.loaded_database_of(3);
     let job = RunJob {
         procedures: false,
-        ..jobs::run(&url, 2, 6, 3.0)
+        ..jobs::run(&url, 3, 6, 3.0)
     };
     let (_, summary) = run(job, |_| ()).await;
     assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
     assert_no_deadlock(&summary);
     assert_orders_agree(&summary.order_numbers);
-    assert_all_conditions_hold(&url, 2).await;
+    assert_all_conditions_hold(&url, 3).await;
     instance.drop_database(&url);
 }
 
@@ -101,7 +78,7 @@ async fn the_seconds_of_a_run_add_up_to_its_summary() {
     instance.drop_database(&url);
 }
 
-/// In an isolation as specified, users of one warehouse conflict, in both ways of doing transactions:
+/// In an isolation as specified, users of one warehouse conflict, in both execution modes:
 /// conflicts are retried and counted, no error is left, and the conditions hold.
 #[tokio::test]
 async fn conflicts_of_isolation_as_specified_are_retried_and_counted() {
@@ -158,8 +135,9 @@ async fn seconds_are_told_while_the_database_stands_still() {
     let instance = support::shared();
     let url = instance.loaded_database();
     let mut locking = None;
-    let (seconds, summary) = run(jobs::run(&url, 1, 4, 5.0), |message| {
-        if matches!(message, Message::Second(second) if second.second == 0) {
+    // Long enough that the wait ends within the run where a busy machine locks late.
+    let (seconds, summary) = run(jobs::run(&url, 1, 4, 9.0), |second| {
+        if second.second == 0 {
             let url = url.clone();
             let sql = "BEGIN; LOCK TABLE district; SELECT pg_sleep(2.5); COMMIT";
             locking = Some(std::thread::spawn(move || instance.sql_at(&url, sql)));
@@ -191,8 +169,8 @@ async fn a_server_that_dies_ends_the_run_with_an_incomplete_summary() {
         error_limit: 100,
         ..jobs::run(&url, 1, 4, 60.0)
     };
-    let (_, summary) = run(job, |message| {
-        if matches!(message, Message::Second(second) if second.second == 1) {
+    let (_, summary) = run(job, |second| {
+        if second.second == 1 {
             instance.crash();
         }
     })
@@ -227,8 +205,8 @@ async fn orders_in_doubt_are_found_or_proven_absent() {
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity \
          WHERE application_name = 'stithy-hammer' AND datname = current_database() \
          AND query LIKE '%new_order%' LIMIT 4) AS chosen";
-    let (_, summary) = run(job, |message| {
-        if matches!(message, Message::Second(second) if second.second == 1) {
+    let (_, summary) = run(job, |second| {
+        if second.second == 1 {
             instance.sql_at(&url, cut);
         }
     })

@@ -6,7 +6,7 @@ use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::OnceLock;
 
 use crate::support::{self, jobs, Instance};
 use stithy_hammer::client::postgresql::{Session, Target};
@@ -45,8 +45,10 @@ impl Server {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let [_, _, high, low] = std::process::id().to_be_bytes();
         let address = Ipv4Addr::new(127, high | 1, low, number);
-        let files = PathBuf::from(format!("/tmp/stithy-tls-{}-{number}", std::process::id()));
-        fs::create_dir_all(&files).expect("/tmp can be written to");
+        // It goes with the shared instance.
+        let files = support::shared().directory().join(format!("tls-{number}"));
+        fs::create_dir_all(&files).expect("the instance's directory can be written to");
+        give_to_server(&files);
         make_certificates(&files, made, address);
         let listen = format!("listen_addresses={address}");
         let certificate = format!("ssl_cert_file={}", files.join("server.crt").display());
@@ -55,7 +57,7 @@ impl Server {
             Made::Not => vec![listen.as_str()],
             _ => vec![listen.as_str(), "ssl=on", &certificate, &key],
         };
-        let instance = Instance::start(&settings);
+        let instance = Instance::start_empty(&settings);
         Server {
             instance,
             address,
@@ -78,22 +80,10 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.files);
-    }
-}
-
-static SIGNED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
-
-/// The server with a signed certificate, which tests share.
-fn signed() -> Arc<Server> {
-    let mut weak = SIGNED.lock().unwrap_or_else(PoisonError::into_inner);
-    weak.upgrade().unwrap_or_else(|| {
-        let server = Arc::new(Server::start(&Made::Signed));
-        *weak = Arc::downgrade(&server);
-        server
-    })
+/// The server with a signed certificate, which tests share. Its guard ends it with the program.
+fn signed() -> &'static Server {
+    static SIGNED: OnceLock<Server> = OnceLock::new();
+    SIGNED.get_or_init(|| Server::start(&Made::Signed))
 }
 
 fn make_certificates(files: &Path, made: &Made, address: Ipv4Addr) {
@@ -119,7 +109,9 @@ fn make_certificates(files: &Path, made: &Made, address: Ipv4Addr) {
         ),
         Made::Not => {}
     }
-    give_to_server(&files.join("server.key"));
+    let key = files.join("server.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    give_to_server(&key);
 }
 
 fn openssl(files: &Path, arguments: &str) {
@@ -132,11 +124,10 @@ fn openssl(files: &Path, arguments: &str) {
 }
 
 /// The server's user is that of a scratch instance's directory.
-fn give_to_server(key: &Path) {
-    fs::set_permissions(key, fs::Permissions::from_mode(0o600)).expect("it is ours");
+fn give_to_server(path: &Path) {
     let of = fs::metadata(support::shared().directory()).expect("the shared instance runs");
-    if fs::metadata(key).expect("it was made").uid() != of.uid() {
-        chown(key, Some(of.uid()), Some(of.gid())).expect("root may give a file away");
+    if fs::metadata(path).expect("it was made").uid() != of.uid() {
+        chown(path, Some(of.uid()), Some(of.gid())).expect("root may give a file away");
     }
 }
 

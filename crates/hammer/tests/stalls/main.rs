@@ -14,8 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use stithy_hammer::stop::stop_pair;
-use stithy_wire::{Arrivals, Job, Message, Pace, RunJob, RunSummary, Second};
+use stithy_wire::{Arrivals, Pace, RunJob, RunSummary, Second};
 use support::{jobs, Instance};
 
 /// While it lives no other test of this program runs.
@@ -32,20 +31,8 @@ fn alone() -> Alone {
     }
 }
 
-/// Runs to the summary; `seen` is shown every second as it comes.
-async fn run(job: RunJob, mut seen: impl FnMut(&Second)) -> RunSummary {
-    let (_stopper, stop) = stop_pair();
-    let (mut messages, result) = jobs::outcome(&Job::Run(job), stop, |message| {
-        if let Message::Second(second) = message {
-            seen(second);
-        }
-    })
-    .await;
-    result.expect("a run ends in a summary");
-    match messages.pop() {
-        Some(Message::RunSummary(summary)) => *summary,
-        other => panic!("the last message is no run summary: {other:?}"),
-    }
+async fn run(job: RunJob, seen: impl FnMut(&Second)) -> RunSummary {
+    jobs::window(job, seen).await.1
 }
 
 /// Lets a server stand still for two seconds, from the second measured second on; gives how long it did.
@@ -72,7 +59,7 @@ fn freeze_once(instance: &Instance, at: u64) -> impl FnMut(&Second) -> Option<Jo
 #[tokio::test]
 async fn a_stall_shows_in_full_in_an_open_loop() {
     let _alone = alone();
-    let instance = Instance::start(&[]);
+    let instance = support::shared();
     let url = instance.loaded_database();
     let folder = std::env::temp_dir().join(format!("stithy-stall-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -84,7 +71,7 @@ async fn a_stall_shows_in_full_in_an_open_loop() {
         hlog_stem: Some(folder.join("w").display().to_string()),
         ..jobs::run(&url, 1, 16, 6.0)
     };
-    let (mut freeze, mut frozen) = (freeze_once(&instance, 2), None);
+    let (mut freeze, mut frozen) = (freeze_once(instance, 2), None);
     let summary = run(job, |second| frozen = freeze(second).or(frozen.take())).await;
     let stall_s = frozen.unwrap().join().unwrap();
     let measured_s = summary.measure_to_s - summary.measure_from_s;
@@ -103,7 +90,7 @@ async fn a_stall_shows_in_full_in_an_open_loop() {
         "the driver was not late"
     );
     assert_eq!(
-        None, summary.missed_starts,
+        None, summary.suppressed_arrivals,
         "nothing is missed in an open loop"
     );
     std::fs::remove_dir_all(&folder).unwrap();
@@ -113,18 +100,18 @@ async fn a_stall_shows_in_full_in_an_open_loop() {
 #[tokio::test]
 async fn a_stall_of_a_closed_loop_tells_the_missed_starts() {
     let _alone = alone();
-    let instance = Instance::start(&[]);
+    let instance = support::shared();
     let url = instance.loaded_database();
     let job = RunJob {
         pace: Pace::Think { mean_s: 0.05 },
         ..jobs::run(&url, 1, 8, 6.0)
     };
-    let (mut freeze, mut frozen) = (freeze_once(&instance, 2), None);
+    let (mut freeze, mut frozen) = (freeze_once(instance, 2), None);
     let summary = run(job, |second| frozen = freeze(second).or(frozen.take())).await;
     let stall_s = frozen.unwrap().join().unwrap();
     // Each of 8 users would have gone on with one transaction in 50 ms and some milliseconds.
     let most = 8.0 * stall_s / 0.05;
-    let missed = summary.missed_starts.unwrap() as f64;
+    let missed = summary.suppressed_arrivals.unwrap() as f64;
     assert!(
         (0.7 * most..1.2 * most).contains(&missed),
         "{missed} starts missed, at most {most} expected; {summary:?}"
@@ -135,18 +122,18 @@ async fn a_stall_of_a_closed_loop_tells_the_missed_starts() {
 #[tokio::test]
 async fn a_stall_over_the_end_of_a_closed_loop_misses_starts() {
     let _alone = alone();
-    let instance = Instance::start(&[]);
+    let instance = support::shared();
     let url = instance.loaded_database();
     let job = RunJob {
         pace: Pace::Think { mean_s: 0.05 },
         ..jobs::run(&url, 1, 8, 3.5)
     };
     // From about 3 s to 5 s; the measurement ends at 4.5 s.
-    let (mut freeze, mut frozen) = (freeze_once(&instance, 2), None);
+    let (mut freeze, mut frozen) = (freeze_once(instance, 2), None);
     let summary = run(job, |second| frozen = freeze(second).or(frozen.take())).await;
     frozen.unwrap().join().unwrap();
     let most = 8.0 * 1.5 / 0.05;
-    let missed = summary.missed_starts.unwrap() as f64;
+    let missed = summary.suppressed_arrivals.unwrap() as f64;
     assert!(
         (0.3 * most..1.2 * most).contains(&missed),
         "{missed} starts missed, at most {most} expected; {summary:?}"

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use stithy_drive::error::DriveError;
 use stithy_drive::job;
 use stithy_drive::output::Output;
-use stithy_drive::transport::{ways, Way};
+use stithy_drive::transport::{kernel_support, KernelSupport};
 use stithy_wire::DriveMessage;
 
 const USAGE: &str = "\
@@ -36,11 +36,11 @@ fn main() -> ExitCode {
 
 /// One line a way: its name, whether it is used, what there is of it.
 fn transports() -> String {
-    let line = |way: Way| {
-        let used = if way.is_used { "used" } else { "not used" };
-        format!("{:<12}{:<10}{}\n", way.name, used, way.state)
+    let line = |each: KernelSupport| {
+        let used = if each.is_used { "used" } else { "not used" };
+        format!("{:<12}{:<10}{}\n", each.name, used, each.state)
     };
-    ways().into_iter().map(line).collect()
+    kernel_support().into_iter().map(line).collect()
 }
 
 fn run() -> ExitCode {

@@ -51,7 +51,7 @@ pub enum ControlRequest {
         /// Where to; null: no more.
         path: Option<String>,
     },
-    /// Break a drive, or mend it.
+    /// Break a drive, or repair it.
     Fault {
         /// The drive's name.
         drive: String,

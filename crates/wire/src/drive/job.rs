@@ -76,7 +76,7 @@ pub struct DriveSpec {
     pub scale: f64,
     /// Seed of every draw.
     pub seed: u64,
-    /// The transport's own time, by which answers are made earlier; null: as the program measures it, by size and
+    /// The transport's latency, by which answers are made earlier; null: as the program measures it, by size and
     /// operation.
     pub transport_s: Option<f64>,
     /// How long before an answer is due waiting becomes spinning; null: as the program finds good.

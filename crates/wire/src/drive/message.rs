@@ -59,7 +59,7 @@ pub struct DriveReady {
     pub volatile_bytes: Option<u64>,
     /// How requests reach it: `fuse`.
     pub transport: String,
-    /// The transport's own time, by which answers are made earlier: of a read of 4 KiB.
+    /// The transport's latency, by which answers are made earlier: of a read of 4 KiB.
     pub transport_s: f64,
     /// How long before an answer is due waiting becomes spinning.
     pub spin_s: f64,

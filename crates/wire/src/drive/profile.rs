@@ -55,7 +55,7 @@ pub struct ProfileProblem {
     pub value: Option<String>,
     /// What is wrong with it.
     pub problem: String,
-    /// What would mend it.
+    /// How to fix it.
     pub remedy: String,
 }
 

@@ -1,18 +1,28 @@
-"""Every comparison of a run with its verdict: one answers the question, the others describe.
+"""Every comparison of a run with its verdict, and what limited candidates beside it.
 
 The primary one is that which the first finding tells. Verdicts of the others are adjusted for how
-many levels were compared, because among many one differs by chance.
+many levels were compared, because among many one differs by chance. Findings of one report never
+contradict each other. What is shown better stands, in this order: what happened, such as a rate
+that was reached; a verdict over blocks; what limited a window, by samples of it; what was found
+before the first window.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from stithy.analysis.bottlenecks.judge import UNKNOWN, Cause, Limited, at_level, words
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.verdict.chance import holm, repeated_chance
-from stithy.analysis.verdict.decide import WRONG_SHARE, Verdict, decide, not_borne
+from stithy.analysis.verdict.decide import (
+    DIFFERENT,
+    WRONG_SHARE,
+    Verdict,
+    decide,
+    not_borne,
+    pairs_among,
+)
 from stithy.analysis.verdict.effect import Effect
-from stithy.analysis.verdict.pair import pairs_among
-from stithy.metrics import DESCRIBED, Quantity
+from stithy.analysis.verdict.statistics import holm, repeated_chance
+from stithy.metrics import DESCRIBED, NOPM, Quantity
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,7 @@ def pairs_of(evidence: Evidence) -> int:
 
     Source: Bonferroni's bound.
     """
-    return 1 if evidence.asked.pair else pairs_among(len(evidence.candidates))
+    return 1 if evidence.primary.pair else pairs_among(len(evidence.candidates))
 
 
 def primary(evidence: Evidence, a: str, b: str, users: int) -> Compared:
@@ -48,10 +58,12 @@ def primary(evidence: Evidence, a: str, b: str, users: int) -> Compared:
     measured, and a difference is claimed only if it is large enough for the largest of as many.
     Source: docs/explanation/verdicts.md, "One question"; Bonferroni's bound.
     """
-    asked, pairs = evidence.asked, pairs_of(evidence)
+    asked, pairs = evidence.primary, pairs_of(evidence)
     metric, margin = asked.metric, asked.margin_share
     effect = evidence.effect(a, b, users, metric)
-    verdict = decide(effect.logs, margin, better=metric.known.better, among=pairs)
+    verdict = decide(
+        effect.logs, margin, better=metric.known.better, among=pairs, b_later=effect.b_later
+    )
     chance = repeated_chance(effect.logs)
     chance = None if chance is None else min(1.0, chance * pairs)
     return Compared(metric, a, b, users, effect, verdict, chance, primary=True)
@@ -76,8 +88,8 @@ def descriptive(
 
 def _plain(evidence: Evidence, a: str, b: str, users: int, metric: Quantity) -> Compared:
     effect = evidence.effect(a, b, users, metric)
-    margin = evidence.asked.margin_share
-    verdict = decide(effect.logs, margin, better=metric.known.better)
+    margin = evidence.primary.margin_share
+    verdict = decide(effect.logs, margin, better=metric.known.better, b_later=effect.b_later)
     return Compared(metric, a, b, users, effect, verdict, repeated_chance(effect.logs))
 
 
@@ -96,7 +108,7 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
     """
     first, *others = evidence.candidates or ("",)
     found = [answer] if answer else []
-    for metric in dict.fromkeys((evidence.asked.metric, *DESCRIBED)):
+    for metric in dict.fromkeys((evidence.primary.metric, *DESCRIBED)):
         for name in others:
             told = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
             without = (answer.users,) if answer and told else ()
@@ -109,3 +121,84 @@ def _is_told(evidence: Evidence, each: Compared) -> bool:
     return each.effect.ratio is not None or all(
         evidence.level_of(name, each.users, each.metric) is not None for name in (each.a, each.b)
     )
+
+
+OWN = ("emulation",)
+"""Instruments of which each candidate has one of its own: with another a candidate may do more."""
+
+
+@dataclass(frozen=True)
+class Causes:
+    """What limited each candidate; `ahead` is the one that was shown to do more than another."""
+
+    of: tuple[tuple[str, Cause], ...]
+    ahead: str | None = None
+
+
+def causes(evidence: Evidence, limited: Mapping[str, Limited], users: int) -> Causes:
+    """What limited each candidate at a level by its valid windows, as far as no verdict refutes it.
+
+    A limit that all candidates share, such as the load driver, says that other storage would give
+    hardly more. That is refuted for a candidate where another one was shown to do so.
+    Own: the order of proof is that of this module.
+    """
+    found = []
+    for name in evidence.candidates:
+        windows = evidence.valid_at(name, users)
+        cause = at_level([limited[each.id] for each in windows if each.id in limited])
+        if cause is not None:
+            found.append((name, cause))
+    fast, gains = _gains(evidence, users)
+    told = tuple((name, _unless_refuted(cause, fast, gains.get(name))) for name, cause in found)
+    return Causes(told, fast if gains else None)
+
+
+def most_by_storage(cause: Cause) -> float | None:
+    """How many times as much other storage could give at most; None where it has no such bound.
+
+    Source: Amdahl's law, for the part of the users' time that storage took.
+    """
+    if not cause.is_cap or cause.limit in OWN:
+        return None
+    if cause.limit == "driver" or not cause.is_storage_result:
+        return 1.0
+    share = cause.storage_share if cause.limit == "users" else None
+    return None if share is None or share >= 1 else 1 / (1 - share)
+
+
+def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause:
+    most = most_by_storage(cause)
+    if gain is None or most is None or gain <= most:
+        return cause
+    says = f"{words(cause.limit)} seemed to, but {fast} did more under the same load"
+    return replace(
+        cause, limit=UNKNOWN, share=None, says=says, storage_share=None, is_storage_result=True
+    )
+
+
+def _gains(evidence: Evidence, users: int) -> tuple[str | None, dict[str, float]]:
+    """Who did most, and of all that were shown to do less how many times as much at least.
+
+    Own: by the verdict on throughput, adjusted as that on the question is.
+    """
+    asked = evidence.primary
+    metric = asked.metric if asked.metric.known.source == "window" else NOPM
+    values = {
+        name: value
+        for name in evidence.candidates
+        if (value := evidence.level_of(name, users, metric)) is not None
+    }
+    if len(values) < 2:
+        return None, {}
+    fast, among = max(values, key=values.__getitem__), pairs_of(evidence)
+    gains = {}
+    for name in values:
+        effect = evidence.effect(name, fast, users, metric)
+        if name == fast or effect.low is None or effect.low <= 1:
+            continue
+        verdict = decide(
+            effect.logs, asked.margin_share, better="higher", among=among, b_later=effect.b_later
+        )
+        if verdict.call in DIFFERENT:
+            gains[name] = effect.low
+    return fast, gains

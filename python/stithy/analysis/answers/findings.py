@@ -1,7 +1,7 @@
 """What a run says, as values: the comparison that answers the question, then what explains it.
 
-A finding holds numbers and names; its sentence is made in `report.sentences`, by the module whose
-`NAME` is the finding's `kind`. No finding rests on an invalid window.
+A finding holds numbers and names; `report.findings` has its sentence, by its `kind`. No finding
+rests on an invalid window.
 """
 
 from collections import Counter
@@ -9,15 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from stithy.analysis.answers.comparisons import Compared, descriptive, primary
-from stithy.analysis.answers.consistent import causes
+from stithy.analysis.answers.comparisons import Compared, causes, descriptive, pairs_of, primary
+from stithy.analysis.bottlenecks.judge import Cause, Limited
 from stithy.analysis.evidence import Evidence
-from stithy.analysis.limits.judge import Limited
-from stithy.analysis.limits.level import Cause
-from stithy.analysis.search.served import Served, served
-from stithy.analysis.verdict.decide import Verdict
+from stithy.analysis.search.capacity import CapacityFinding, capacity_finding
+from stithy.analysis.verdict.decide import (
+    Next,
+    Progress,
+    Verdict,
+    farthest_pair,
+    forecast,
+    next_step,
+)
 from stithy.analysis.verdict.effect import Effect
-from stithy.analysis.verdict.pair import farthest_pair
+from stithy.analysis.verdict.statistics import INTERIM_BLOCKS
 from stithy.metrics import NOPM, P95, Quantity
 
 MAIN = 3
@@ -117,7 +122,7 @@ class Nothing:
     because: str
 
 
-Finding = Comparison | Served | Alone | Growth | Limits | Nothing
+Finding = Comparison | CapacityFinding | Alone | Growth | Limits | Nothing
 
 
 def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Finding, ...]:
@@ -127,7 +132,7 @@ def findings(evidence: Evidence, limited: Mapping[str, Limited]) -> tuple[Findin
     Own: the primary question, how many users are served where that was searched for, the same pair
     by the other metric, what limited, how it grew.
     """
-    answer, found = _answer(evidence), served(evidence)
+    answer, found = _answer(evidence), capacity_finding(evidence)
     limits = limits_of(evidence, limited)
     answer = _with_limits(answer, limits)
     rest = [_other_metric(evidence, answer), limits, _growth(evidence)]
@@ -153,12 +158,12 @@ def _with_limits(answer: Finding, limits: Limits | None) -> Finding:
 def question(evidence: Evidence) -> Compared | None:
     """The comparison that answers the study's question; None where nothing can be compared.
 
-    None, too, where the question is who serves more users: brackets answer that (`search.served`).
+    None, too, where the question is who serves more users: brackets answer that.
 
     Own: the pair that was asked about, else the slowest and the fastest candidate, at the level
     that was asked about; where that has no valid block, at the highest of the others that has.
     """
-    if evidence.asked.by_search:
+    if evidence.primary.by_search:
         return None
     for users in sorted(evidence.levels, key=lambda level: (level == _level(evidence), level))[
         ::-1
@@ -168,7 +173,7 @@ def question(evidence: Evidence) -> Compared | None:
     return None
 
 
-def level_told(evidence: Evidence) -> int | None:
+def answer_level(evidence: Evidence) -> int | None:
     """The level at which candidates are told of side by side; None where no window is valid.
 
     Own: that of the question's answer; without one the level that was asked about or else the
@@ -182,12 +187,12 @@ def level_told(evidence: Evidence) -> int | None:
     }
     most = max(valid.values(), default=0)
     known = [users for users, candidates in valid.items() if candidates == most > 0]
-    return max(known, key=lambda users: (users == evidence.asked.users, users), default=None)
+    return max(known, key=lambda users: (users == evidence.primary.users, users), default=None)
 
 
 def _level(evidence: Evidence) -> int:
     """The level that is asked about."""
-    return evidence.asked.users or max(evidence.levels)
+    return evidence.primary.users or max(evidence.levels)
 
 
 def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
@@ -203,8 +208,8 @@ def _comparison(evidence: Evidence, compared: Compared) -> Comparison:
 def _answer(evidence: Evidence) -> Finding:
     if not evidence.windows:
         return Nothing("the run has no window yet")
-    is_compared = len(evidence.candidates) > 1 and not evidence.asked.by_search
-    if not is_compared and (found := served(evidence)) is not None:
+    is_compared = len(evidence.candidates) > 1 and not evidence.primary.by_search
+    if not is_compared and (found := capacity_finding(evidence)) is not None:
         return found
     if len(evidence.candidates) == 1:
         return _alone(evidence)
@@ -212,7 +217,7 @@ def _answer(evidence: Evidence) -> Finding:
         return _comparison(evidence, answered)
     if not any(window.valid for window in evidence.windows):
         return _none_valid(evidence)
-    pair = evidence.asked.pair or (evidence.candidates[0], evidence.candidates[-1])
+    pair = evidence.primary.pair or (evidence.candidates[0], evidence.candidates[-1])
     return _comparison(evidence, primary(evidence, *pair, _level(evidence)))
 
 
@@ -229,14 +234,14 @@ def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
 
     Own: in the order of the study, so that all metrics are told in one direction.
     """
-    metric = evidence.asked.metric
+    metric = evidence.primary.metric
     values = {
         name: value
         for name in evidence.candidates
         if (value := evidence.level_of(name, users, metric)) is not None
     }
-    pair = evidence.asked.pair or farthest_pair(values)
-    if pair is not None and evidence.asked.pair is None:
+    pair = evidence.primary.pair or farthest_pair(values)
+    if pair is not None and evidence.primary.pair is None:
         first, second = sorted(pair, key=evidence.candidates.index)
         pair = first, second
     known = pair is not None and evidence.effect(*pair, users, metric).ratio is not None
@@ -248,7 +253,7 @@ def _alone(evidence: Evidence) -> Finding:
     for users in reversed(evidence.levels):
         nopm = evidence.level_value(name, users, "nopm")
         if nopm is not None:
-            p95_s = evidence.level_told(name, users, "response_p95_s")
+            p95_s = evidence.printable_level(name, users, "response_p95_s")
             return Alone(name, users, nopm, p95_s, len(evidence.valid_at(name, users)))
     return _none_valid(evidence)
 
@@ -269,7 +274,7 @@ def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | No
 
     Own: by the valid windows, without what a verdict refutes; None where none was watched.
     """
-    if (users := level_told(evidence)) is None:
+    if (users := answer_level(evidence)) is None:
         return None
     found = causes(evidence, limited, users)
     if not found.of:
@@ -292,3 +297,53 @@ def _factor(evidence: Evidence, name: str, low: int, high: int) -> float | None:
     start = evidence.level_value(name, low, "nopm")
     end = evidence.level_value(name, high, "nopm")
     return None if not start or end is None else end / start
+
+
+@dataclass(frozen=True)
+class DecisionStatus:
+    """What to do next; `compared` None while no valid block answers the question.
+
+    `blocks_needed`: about how many blocks will decide; None where it is decided, where too few tell
+    anything, or where the limit will not be enough.
+    """
+
+    progress: Progress
+    compared: Compared | None
+    blocks_needed: int | None
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether a verdict is looked for after so many blocks, or would be but for invalid ones.
+
+        Own: the looks of `boundaries`, and the limit.
+        """
+        ended = self.progress.step is not Next.ANOTHER_BLOCK
+        return ended or self.blocks < INTERIM_BLOCKS[0] or self.blocks in INTERIM_BLOCKS
+
+    @property
+    def blocks(self) -> int:
+        """Valid blocks so far."""
+        return self.progress.verdict.blocks
+
+
+def decision_status(evidence: Evidence) -> DecisionStatus:
+    """How the question stands after the blocks so far, by what the report will say of them.
+
+    Edge cases: where the level that is asked about has no valid block yet, another is needed.
+    Own: `next_step` on the comparison of `findings.question`.
+    """
+    asked, compared = evidence.primary, question(evidence)
+    if compared is not None and asked.users not in (None, compared.users):
+        compared = None
+    logs = compared.effect.logs if compared else ()
+    progress = next_step(
+        logs,
+        asked.margin_share,
+        asked.blocks_most,
+        better=asked.metric.known.better,
+        among=pairs_of(evidence),
+        b_later=compared.effect.b_later if compared else (),
+    )
+    if progress.verdict.decided:
+        return DecisionStatus(progress, compared, None)
+    return DecisionStatus(progress, compared, forecast(logs, asked.margin_share, asked.blocks_most))

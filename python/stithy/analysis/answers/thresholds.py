@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.thresholds import Constant, Measured, Side, Threshold
+from stithy.thresholds import Constant, MeasuredValue, Side, Threshold
 
 
 class Outcome(Enum):
@@ -52,11 +52,8 @@ def judge_thresholds(thresholds: Sequence[Threshold], evidence: Evidence) -> tup
 
 
 def windows_of(threshold: Threshold, evidence: Evidence) -> tuple[Window, ...]:
-    """All windows on which a threshold rests, invalid ones too, each once.
-
-    Own: a look-up.
-    """
-    sides = (each for each in (threshold.left, threshold.right) if isinstance(each, Measured))
+    """All windows on which a threshold rests, invalid ones too, each once."""
+    sides = (each for each in (threshold.left, threshold.right) if isinstance(each, MeasuredValue))
     found = (window for side in sides for window in evidence.at(side.candidate, side.users))
     return tuple({window.id: window for window in found}.values())
 
@@ -78,11 +75,11 @@ def _value(side: Side, evidence: Evidence) -> float | str:
         return side.value
     valid = evidence.valid_at(side.candidate, side.users)
     if not valid:
-        place = f"of {side.candidate} at level {side.users}"
+        place = f"of {side.candidate} at level {side.users:,}"
         there = evidence.at(side.candidate, side.users)
         return f"no window {place} is valid" if there else f"there is no window {place}"
     value = evidence.level_of(side.candidate, side.users, side.quantity)
     if value is not None:
         return side.factor * value
     why = evidence.value_of(valid[0], side.quantity).missing_because
-    return f"{side.candidate} at level {side.users}: {why}"
+    return f"{side.candidate} at level {side.users:,}: {why}"

@@ -19,7 +19,7 @@ LEAST = 4
 """Own: of three or fewer nobody can say which one is odd."""
 
 DEVIATIONS = 3.0
-"""Source: docs/explanation/method.md, "The machine stays the same": so many median deviations."""
+"""Median deviations. Source: docs/explanation/method.md, "Baseline checks of the machine"."""
 
 CHANCE_SHARE = 0.05
 """Own: a trend is told if chance alone gives as clear a one in at most so many runs."""
@@ -106,7 +106,7 @@ def judged(rows: Sequence[Row]) -> tuple[Canary, ...]:
     """All canaries in the order of their time, each held against all of them.
 
     Edge cases: with fewer than `LEAST` of a figure nothing is off; what is not known is not judged.
-    Source: docs/explanation/method.md, "The machine stays the same".
+    Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
     ordered = sorted(rows, key=lambda row: row["at_s"])
     usual = {gauge.column: usual_of(ordered, gauge) for gauge in GAUGES}
@@ -158,7 +158,7 @@ def _inversions(n: int) -> tuple[int, ...]:
 def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
     """What is usual of a figure by all canaries; None where none of them has it.
 
-    Source: docs/explanation/method.md, "The machine stays the same".
+    Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
     values = [row[gauge.column] for row in rows if row[gauge.column] is not None]
     if not values or not (middle := median(values)):

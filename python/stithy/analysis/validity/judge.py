@@ -5,86 +5,89 @@ window invalid: it is drawn hollow and supports no claim. The others only annota
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from stithy.analysis.steady.steadiness import Steadiness
-from stithy.analysis.validity import drives as emulated
-from stithy.analysis.validity import driving, proof, steadiness, surroundings, watching
-from stithy.analysis.validity import ledger as kept
+from stithy.analysis.steady.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, Change, Steadiness
+from stithy.analysis.validity import instruments, surroundings, work
 from stithy.analysis.validity.canary import Canary
-from stithy.analysis.validity.flags import Flag
-from stithy.analysis.validity.identities import Identity
-from stithy.analysis.validity.reason import Reason, clause
-from stithy.analysis.validity.watching import Watched
+from stithy.analysis.validity.reasons import Flag, Reason, clause
+from stithy.analysis.validity.surroundings import Watched
+from stithy.analysis.validity.work import Identity
 
 Row = Mapping[str, Any]
 
-NOT_LOOKED_AT = Watched()
+
+@dataclass(frozen=True)
+class WindowRecord:
+    """All that was recorded of one window, as `judge` asks for it.
+
+    `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are its rows of the
+    tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
+    `laws` are the invariants that were checked; `steady` is None where nobody looked; `canary` is
+    the baseline check before the window's block; `measured_again`: whether the block was measured
+    once more; `damaged` are its files that cannot be read.
+    """
+
+    window: Row
+    conditions: Sequence[Row] = ()
+    restore: Row | None = None
+    watched: Watched = Watched()
+    ledger: Sequence[Row] = ()
+    ledger_findings: Sequence[Row] = ()
+    drives: Sequence[Row] = ()
+    laws: Sequence[Identity] = ()
+    steady: Steadiness | None = None
+    canary: Canary | None = None
+    around: Row | None = None
+    measured_again: bool = False
+    damaged: Sequence[str] = ()
 
 
-def judge(
-    window: Row,
-    conditions: Sequence[Row] = (),
-    restore: Row | None = None,
-    watched: Watched = NOT_LOOKED_AT,
-    ledger: Sequence[Row] = (),
-    ledger_findings: Sequence[Row] = (),
-    drives: Sequence[Row] = (),
-    laws: Iterable[Identity] = (),
-    steady: Steadiness | None = None,
-    canary: Canary | None = None,
-    around: Row | None = None,
-    *,
-    measured_again: bool = False,
-    damaged: Sequence[str] = (),
-) -> tuple[Reason, ...]:
+def judge(of: WindowRecord) -> tuple[Reason, ...]:
     """All reasons that hold for one window, those that invalidate first.
 
-    `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are the window's rows
-    of the tables of those names; `watched` is what the collectors gave; `laws` are the
-    identities that were tried; `steady` is None where nobody looked; `canary` is that before the
-    window's block; `around` its row of the table `surroundings`; `measured_again`: whether the
-    block was measured once more; `damaged` are its files that cannot be read.
     Source: docs/explanation/method.md, "Proof that the work was done" and "Four instants".
     """
+    window = of.window
     about_ledger = [
-        kept.gone(ledger, ledger_findings),
-        kept.unverified(window),
-        kept.cut(window),
-        kept.unknown(ledger),
-        kept.shares(window),
-        Reason(Flag.MEASURED_AGAIN) if measured_again else None,
+        work.gone(of.ledger, of.ledger_findings),
+        work.unverified(window),
+        work.cut(window),
+        work.unknown(of.ledger),
+        work.shares(window),
+        Reason(Flag.MEASURED_AGAIN) if of.measured_again else None,
     ]
     if window["missing_because"] is not None:
         # What was acknowledged must be there whatever became of the window.
         because = {"because": clause(window["missing_because"])}
         return _ordered([Reason(Flag.NO_NUMBERS, because), *about_ledger])
     found = [
-        driving.incomplete(window),
-        Reason(Flag.DAMAGED, {"files": " and ".join(damaged)}) if damaged else None,
-        driving.errors(window),
-        driving.driver_late(window),
-        emulated.late(drives),
-        emulated.delivered(drives),
-        driving.contradicts_itself(window, laws),
-        driving.rate_not_kept(window),
-        steadiness.not_steady(steady),
-        driving.head_room(window),
-        proof.order_numbers(window),
-        proof.commits(window),
-        proof.conditions(conditions),
-        proof.restore(restore),
-        surroundings.memory_limit(window, around),
-        surroundings.still_cached(restore),
-        surroundings.checkpoint(window, around),
-        watching.stopped(watched),
-        watching.unanswered(watched),
-        watching.silent(window, watched),
-        surroundings.interference(around, watched),
-        surroundings.not_quiet(around),
-        surroundings.log_files_made(around),
+        instruments.incomplete(window),
+        Reason(Flag.DAMAGED, {"files": " and ".join(of.damaged)}) if of.damaged else None,
+        instruments.errors(window),
+        instruments.driver_late(window),
+        instruments.late(of.drives),
+        instruments.delivered(of.drives),
+        instruments.contradicts_itself(window, of.laws),
+        instruments.rate_not_kept(window),
+        not_steady(of.steady),
+        instruments.little_headroom(window),
+        work.order_numbers(window),
+        work.commits(window),
+        work.conditions(of.conditions),
+        work.restore(of.restore),
+        surroundings.memory_limit(window, of.around),
+        surroundings.still_cached(of.restore),
+        surroundings.checkpoint(window, of.around),
+        surroundings.stopped(of.watched),
+        surroundings.unanswered(of.watched),
+        surroundings.silent(window, of.watched),
+        surroundings.interference(of.around, of.watched),
+        surroundings.not_quiet(of.around),
+        surroundings.log_files_made(of.around),
         surroundings.autovacuum(window),
-        surroundings.machine(canary),
+        surroundings.machine(of.canary),
     ]
     return _ordered([*found, *about_ledger])
 
@@ -101,3 +104,51 @@ def is_valid(reasons: Iterable[Reason]) -> bool:
     Own: one invalidating reason is enough.
     """
     return not any(reason.invalidates for reason in reasons)
+
+
+def not_steady(found: Steadiness | None) -> Reason | None:
+    """The fifths of the measurement differ by more than in a steady state.
+
+    A stall is the storage's own doing, so this never invalidates.
+    Source: docs/explanation/verdicts.md, "Steady state".
+    """
+    if found is None or found.steady is not False:
+        return None
+    seen = [_shares(found), *_late(found), *_changed(found.changes)]
+    return Reason(Flag.NOT_STEADY, {"seen": "; ".join(seen)})
+
+
+def _shares(found: Steadiness) -> str:
+    return (
+        f"the fifths of its measurement differ by {_share(found.range_share or 0.0)} of their mean "
+        f"(steady: {_share(RANGE_MOST_SHARE)}) with a slope of {_share(found.slope_share or 0.0)} "
+        f"(steady: {_share(SLOPE_MOST_SHARE)})"
+    )
+
+
+def _late(found: Steadiness) -> list[str]:
+    if not found.late_s or found.late_share is None:
+        return []
+    more = "higher" if found.late_share >= 0 else "lower"
+    return [
+        f"it settled {found.late_s} s into the measurement, without which its throughput is "
+        f"{_share(abs(found.late_share))} {more}"
+    ]
+
+
+def _changed(changes: tuple[Change, ...]) -> list[str]:
+    *firsts, last = [_place(each) for each in changes] or [""]
+    if not last:
+        return []
+    places = f"{', '.join(firsts)} and {last}" if firsts else last
+    return [f"its level changed at {places}"]
+
+
+def _place(change: Change) -> str:
+    if change.before <= 0:
+        return f"{change.index} s (from standstill)"
+    return f"{change.index} s ({_share(change.after / change.before - 1, '+')})"
+
+
+def _share(share: float, sign: str = "") -> str:
+    return f"{100 * share:{sign}.0f} %"

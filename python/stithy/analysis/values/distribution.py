@@ -1,13 +1,11 @@
-"""A histogram as curves and cells that can be drawn: by percentile, and second by second.
-
-No number is made here that the histogram does not have: every point is one of its values.
-"""
+"""Histograms of response times merged over windows, and the percentiles of the merged values."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stithy.results.hlog import Histogram
+from stithy.metrics import ALL, OWN
+from stithy.results.hlog import Histogram, merge
 
 BEYOND_DRAWN = 10
 """Own: a curve ends where fewer values lie beyond it; by chance alone ten vary by a third."""
@@ -99,7 +97,6 @@ def cells(
 
     A value counts where the middle of its bucket lies; what lies outside counts in the outermost
     row, so that the cells hold exactly as many values as the histograms.
-    Own: two nested loops and a search.
     """
     counts: dict[tuple[int, int], int] = {}
     for second, histogram in seconds:
@@ -115,3 +112,31 @@ def _row(value_s: float, edges_s: Sequence[float]) -> int:
     height = math.log(edges_s[-1] / edges_s[0]) / (len(edges_s) - 1)
     row = math.floor(math.log(max(value_s, edges_s[0]) / edges_s[0]) / height + 1e-9)
     return min(row, len(edges_s) - 2)
+
+
+PERCENTILES = {
+    each.column: each.percent
+    for each in OWN.values()
+    if each.source == "transactions" and each.percent is not None
+}
+"""The columns of `transactions` that a level may take from merged windows."""
+
+Merged = Mapping[str, Mapping[str, float]]
+"""By transaction type (`all` included), then by column of `PERCENTILES`, seconds."""
+
+
+def merged_percentiles(by_type: Mapping[str, Sequence[Histogram]]) -> Merged:
+    """Percentiles of each transaction type over all its histograms, and of `all` over all types.
+
+    Edge cases: a type without values has no entry; without any value the result is empty.
+    Raises ValueError for histograms of different precision.
+    Source: docs/explanation/method.md, "Four times of a transaction" and "Intervals".
+    """
+    whole = [histogram for histograms in by_type.values() for histogram in histograms]
+    found = {kind: merge(histograms) for kind, histograms in {**by_type, ALL: whole}.items()}
+    return {kind: _percentiles(each) for kind, each in found.items() if each and each.count}
+
+
+def _percentiles(histogram: Histogram) -> dict[str, float]:
+    values = {name: histogram.percentile_s(percent) for name, percent in PERCENTILES.items()}
+    return {name: value for name, value in values.items() if value is not None}

@@ -6,8 +6,7 @@ from itertools import chain
 
 import polars as pl
 
-from stithy.results.frames import empty_frame
-from stithy.results.tables import SERIES, STOPPED, UNANSWERED
+from stithy.results.tables import SERIES, STOPPED, UNANSWERED, empty_frame
 
 HALF_SAMPLE_S = 0.5
 """Own: a sample covers the second before its time stamp; it counts where its middle lies."""
@@ -45,7 +44,6 @@ def sampled(parts: Iterable[pl.DataFrame], windows: pl.DataFrame, weights: Weigh
 
     Shapes: each of `parts` has the columns of `series`, and all rows of its windows; `windows` has
     those of `window`.
-    Own: the same as of all parts at once.
     """
     nothing = empty_frame(SERIES)
     # One part after the other: all at once would be what is to be avoided.

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.analysis.verdict.decide import DIFFERENT, Call, Verdict, decide
-from stithy.analysis.verdict.interval import interval
-from stithy.analysis.verdict.progress import Next, next_step
+from stithy.analysis.verdict.decide import DIFFERENT, Call, Next, Verdict, decide, next_step
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST, interval
 
 STUDIES = 500
 """Own: a share of a half is then known to 4.4 points (95 %), in a few tenths of a second."""

@@ -5,7 +5,9 @@ import cyclopts
 from stithy.cli import drive
 from stithy.cli.commands import command_modules
 
-COMMAND = cyclopts.App(help="Emulated drives by hand: any drive, with its faults. Needs root.")
+COMMAND = cyclopts.App(
+    help="Start, break and measure emulated drives without a study. Most commands need root."
+)
 
 for _name, _module in command_modules(drive).items():
     COMMAND.command(_module.COMMAND, name=_name)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stithy.cli.talk.cells import time_text
-from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.cli.talk.render import Align, say, show, show_json, table, time_text
 
 if TYPE_CHECKING:
     from stithy.drives.profiles import Catalogue
@@ -16,12 +15,13 @@ if TYPE_CHECKING:
 def catalogue(
     name: str | None = None, /, *, json: Annotated[bool, Parameter(negative=())] = False
 ) -> None:
-    """List the drive profiles and schedules of faults that are shipped, or show one profile.
+    """List the shipped drive profiles and fault schedules, or show one profile.
 
-    IOPS and bandwidth are the caps of a drive, as reads, writes and both together; a dash means
-    that only its service times limit. What is assumed was published or measured by nobody; the
-    source of every other number is in the profile, which NAME shows as the TOML file that it is: a
-    copy of it is a profile of your own.
+    IOPS and bandwidth are the drive's caps, for reads, writes and both together. A dash means that
+    only the service times limit the drive. Assumed values have been neither published nor measured.
+    The profile names the source of every other value.
+
+    NAME prints the profile as a TOML file. Copy it to write a profile of your own.
 
     Examples:
 
@@ -31,7 +31,7 @@ def catalogue(
     Parameters
     ----------
     name
-        A profile, or the TOML file of one (with its folder), which is then checked.
+        The name of a profile, or the path of a TOML file, which is then checked.
     json
         Print one JSON document.
     """

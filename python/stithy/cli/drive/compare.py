@@ -1,4 +1,4 @@
-"""`stithy drive compare`: an emulated drive held against the drive that its profile was made of."""
+"""`stithy drive compare`: an emulated drive beside the drive that its profile was made of."""
 
 import os
 from dataclasses import asdict, dataclass
@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stithy.cli.drive.measured import comparison, steps
-from stithy.cli.talk.options import Json, read_measured, read_size
+from stithy.cli.talk.options import Json, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
-from stithy.cli.talk.until_interrupted import until_interrupted
-from stithy.drives.measure.needs import FIO
+from stithy.drives.measure import FIO
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -27,12 +26,12 @@ def compare(
     size: str | None = None,
     json: Json = False,
 ) -> Exit:
-    """Raise the emulated drive of a profile, measure it, and hold it against the real one.
+    """Start the emulated drive of a profile, measure it, and compare it with the real drive.
 
-    The measurement of the real drive lies beside the profile, where `stithy drive profile` puts it;
-    a profile without one is held against its own figures, simulated. IOPS and the median may differ
-    by a tenth, the 99th percentile by a fifth; the exit code is 99 where one differs by more. Where
-    the emulation itself takes longer than the real drive, no profile can make up for it.
+    The measurement of the real drive is the file beside the profile that `stithy drive profile`
+    wrote. A profile without a measurement is compared with its own figures, by simulation. IOPS and
+    the median latency may differ by 10 %, the 99th percentile by 20 %. The exit code is 99 if one
+    differs by more. No profile can correct an emulation that takes longer than the real drive.
 
     Examples:
 
@@ -46,12 +45,12 @@ def compare(
     profile
         The file of a profile, or the name of a shipped one.
     duration
-        Time for all of it.
+        Total time of the measurement.
     size
-        Size of the emulated drive, which lies in memory; default: what was measured of the real
-        one, at most 2 GiB.
+        Size of the emulated drive, which is kept in memory; default: the measured size of the real
+        drive, at most 2 GiB.
     """
-    from stithy.drives.measure import compare, emulated
+    from stithy.drives.measure import compare
     from stithy.drives.measure.measuring import Plan, busy
     from stithy.drives.measure.points import schedule
     from stithy.drives.profiles import find_profile
@@ -66,10 +65,10 @@ def compare(
     plan = Plan(points, schedule(duration_s, len(points), sustained=False), SEED)
     need_root()
     size_bytes = drive_bytes(size, min(against.span_bytes, found.facts.capacity_bytes))
-    spec = DriveSpec(emulated.name_of_process(), found.text, size_bytes, seed=SEED)
+    spec = DriveSpec(compare.name_of_process(), found.text, size_bytes, seed=SEED)
     other_work = busy(os.getloadavg()[0], os.cpu_count() or 1)
     with until_interrupted() as stop:
-        again = emulated.measure_emulated(spec, plan, runner, steps(stop))
+        again = compare.measure_emulated(spec, plan, runner, steps(stop))
     rows = compare.compared(against.figures, again)
     if json:
         show_json({"against": against.what, "other_work": other_work, **as_json(rows)})
@@ -81,7 +80,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Against:
-    """What an emulated drive is held against: its figures, over how much, in words."""
+    """What an emulated drive is compared with: its figures, over how much, in words."""
 
     figures: "Reference"
     span_bytes: int
@@ -90,14 +89,14 @@ class Against:
 
 def reference(profile: str, text: str) -> Against:
     """The measurement beside a profile's file; where there is none, the profile's own figures."""
-    from stithy.drives.measure import compare, kept
-    from stithy.drives.measure.emulated import SIZE_BYTES
+    from stithy.drives.measure import compare, measurement
+    from stithy.drives.measure.compare import SIZE_BYTES
     from stithy.drives.measure.points import matrix
     from stithy.drives.profiles import is_file_name, own_figures
     from stithy.wire.drive.jobs import LoadPoint
 
-    if is_file_name(profile) and (file := kept.beside(Path(profile))).exists():
-        real = kept.read(file)
+    if is_file_name(profile) and (file := measurement.beside_profile(Path(profile))).exists():
+        real = measurement.read_measurement(file)
         what = f"what was measured of {real.target.name} on {real.at[:10]}"
         return Against(compare.of_measurement(real), real.target.span_bytes, what)
     points = matrix(writing=True)
@@ -109,7 +108,7 @@ def reference(profile: str, text: str) -> Against:
 
 def drive_bytes(size: str | None, span_bytes: int) -> int:
     """How large the emulated drive is. Raises UserError."""
-    from stithy.drives.measure.emulated import SIZE_BYTES
+    from stithy.drives.measure.compare import SIZE_BYTES
 
     return min(span_bytes, SIZE_BYTES) if size is None else read_size(size, "--size")
 

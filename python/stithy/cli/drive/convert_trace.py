@@ -12,10 +12,11 @@ from stithy.errors import UserError
 def convert_trace(
     trace: Path, parquet: Path, /, *, json: Annotated[bool, Parameter(negative=())] = False
 ) -> None:
-    """Make a Parquet file of a drive's trace: one row a request, in the order of the answers.
+    """Convert a drive's trace to Parquet: one row per request, in the order of the answers.
 
-    Columns are arrived_s (since the beginning), operation, offset_bytes, length_bytes, latency_s,
-    depth, is_error, is_late and is_unpaced. Neither root nor the drive is needed.
+    The columns are arrived_s (since the start of the trace), operation, offset_bytes, length_bytes,
+    latency_s, depth, is_error, is_late and is_unpaced. The command needs neither root nor the
+    drive.
 
     Examples:
 
@@ -24,11 +25,11 @@ def convert_trace(
     Parameters
     ----------
     trace
-        What `stithy drive trace` wrote.
+        The file that `stithy drive trace` wrote.
     parquet
-        A new file.
+        The file to write; it must not exist.
     json
-        Print what the trace holds as JSON.
+        Print a summary of the trace as JSON.
     """
     from stithy.drives.trace import to_parquet
     from stithy.errors import failures_of_the_machine

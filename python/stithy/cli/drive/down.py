@@ -10,7 +10,7 @@ from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.drives.found import Found
+    from stithy.drives.program import Found
 
 
 def down(
@@ -20,11 +20,11 @@ def down(
     all_of_them: Annotated[bool, Parameter(name="--all")] = False,
     json: Json = False,
 ) -> Exit:
-    """Take an emulated drive down, or all that a person brought up; what is in memory is gone.
+    """Stop an emulated drive, or all drives that a person started. Data in memory are lost.
 
     A file system that `stithy drive up --mount` mounted is unmounted first. A drive that somebody
-    else mounted stays, and so does one that belongs to a run: it goes with its run, or with
-    `stithy clean`. A backing file is left. Also removes what a killed drive left.
+    else mounted is kept. A drive of a run is kept, too: it ends with its run, or with `stithy
+    clean`. A backing file is kept. The command also removes what a killed drive left.
 
     Examples:
 
@@ -34,11 +34,11 @@ def down(
     Parameters
     ----------
     name
-        The drive, by the name that `stithy drive list` shows.
+        The drive, by its name in `stithy drive list`.
     all_of_them
-        All drives but those of runs.
+        Stop all drives except those of runs.
     """
-    from stithy.drives.found import all_drives, drive_named
+    from stithy.drives.program import all_drives, drive_named
 
     if (name is None) == (not all_of_them):
         raise UserError(

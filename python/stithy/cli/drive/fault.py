@@ -1,13 +1,254 @@
-"""`stithy drive fault`: break an emulated drive, or mend it, while it runs."""
+"""`stithy drive fault`: break an emulated drive, or repair it, while it runs."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from stithy.cli.drive.faults import FaultOptions, made
-from stithy.cli.talk.options import Json
+from cyclopts import Parameter
+
+from stithy.cli.drive import options
+from stithy.cli.talk.options import Json, read_seconds, read_size
 from stithy.cli.talk.render import say, show_json
+from stithy.errors import UserError
 
 if TYPE_CHECKING:
     from stithy.wire.drive.control import AnswerPowerCut
+    from stithy.wire.drive.jobs import AnyFault
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class FaultOptions:
+    """What a fault may be told; None: not given."""
+
+    duration: Annotated[str | None, Parameter(help="Length of a stall, such as 6s.")] = None
+    factor: Annotated[
+        float | None,
+        Parameter(help="Factor on the time of slow requests, at least 1."),
+    ] = None
+    added: Annotated[str | None, Parameter(help="Time added to slow requests, such as 5ms.")] = None
+    share: Annotated[
+        str | None,
+        Parameter(help="Share of the requests that is affected, such as 5%; default: all."),
+    ] = None
+    schedule: Annotated[
+        str | None, Parameter(help="A shipped schedule, by its name in `stithy drive catalogue`.")
+    ] = None
+    only: Annotated[
+        Literal["reads", "writes"] | None, Parameter(help="Which requests fail; default: all.")
+    ] = None
+    offset: Annotated[
+        str | None, Parameter(help="Start of the range, such as 1GiB; default: 0B.")
+    ] = None
+    length: Annotated[str | None, Parameter(help="Length of the range; default: to the end.")] = (
+        None
+    )
+    bits: Annotated[int | None, Parameter(help="Number of bits that flip; default: 1.")] = None
+    lost: Annotated[
+        str | None, Parameter(help="Share of the volatile writes that are lost; default: 30%.")
+    ] = None
+    torn: Annotated[
+        str | None, Parameter(help="Share of the volatile writes that are torn; default: 40%.")
+    ] = None
+    unit: Annotated[
+        int | None,
+        Parameter(help="Bytes that are written whole or not at all: 512 or 4096; default: 512."),
+    ] = None
+    seed: Annotated[int | None, Parameter(help="Seed of the random choice; default: 0.")] = None
+
+
+TAKES: Mapping[str, frozenset[str]] = {
+    "none": frozenset(),
+    "stall": frozenset({"duration"}),
+    "slow": frozenset({"factor", "added", "share"}),
+    "schedule": frozenset({"schedule"}),
+    "errors": frozenset({"only", "offset", "length", "share"}),
+    "gone": frozenset(),
+    "corrupt": frozenset({"offset", "length", "bits", "seed"}),
+    "lying-flush": frozenset(),
+    "power-cut": frozenset({"lost", "torn", "unit", "seed"}),
+    "power-on": frozenset(),
+}
+"""Which options each kind takes."""
+
+BITS_MAX = 1_000_000
+"""As many as the drive program flips at once."""
+
+STALL = "10s"
+LOST, TORN = "30%", "40%"
+UNIT_BYTES = 512
+
+
+def made(kind: str, how: FaultOptions) -> "AnyFault":
+    """The fault that these words mean. Raises UserError for what is wrong or of another kind."""
+    _refuse_foreign(kind, how)
+    _within("bits", how.bits, 1, BITS_MAX)
+    _within("seed", how.seed, 0, 2**64 - 1)
+    return _MADE[kind](how)
+
+
+def _refuse_foreign(kind: str, how: FaultOptions) -> None:
+    for option in fields(how):
+        if getattr(how, option.name) is not None and option.name not in TAKES[kind]:
+            takes = ", ".join(f"--{name}" for name in sorted(TAKES[kind]))
+            raise UserError(
+                f"this is no option of {kind!r}",
+                where=f"--{option.name}",
+                remedy=f"leave it out; it takes {takes}" if takes else "leave it out",
+            )
+
+
+def _within(name: str, number: int | None, least: int, greatest: int) -> None:
+    if number is not None and not least <= number <= greatest:
+        raise UserError(
+            f"{number} is too {'small' if number < least else 'large'}",
+            where=f"--{name}",
+            remedy=f"give {least} to {greatest}",
+        )
+
+
+def _share(text: str | None, option: str, default: str = "100%") -> float:
+    return options.share(text or default, option)
+
+
+def _none(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import NoFault
+
+    return NoFault()
+
+
+def _stall(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import Stall
+
+    return Stall(duration_s=read_seconds(how.duration or STALL, "--duration"))
+
+
+def _slow(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import Slow
+
+    if how.factor is None and how.added is None:
+        raise UserError(
+            "it would be as fast as before",
+            where="stithy drive fault",
+            remedy="give --factor, such as 10, or --added, such as 5ms",
+        )
+    factor = 1.0 if how.factor is None else how.factor
+    if not 1 <= factor <= 1e9:
+        raise UserError(
+            f"{factor:g} is no factor of a slow drive",
+            where="--factor",
+            remedy="give 1 to 1e9; 10 takes ten times as long",
+        )
+    return Slow(
+        factor=factor,
+        added_s=read_seconds(how.added, "--added") if how.added else 0.0,
+        share=_share(how.share, "--share"),
+    )
+
+
+def _schedule(how: FaultOptions) -> "AnyFault":
+    from stithy.drives.profiles import catalogue
+    from stithy.wire.drive.jobs import Schedule, Shipped
+
+    shipped = catalogue()
+    if how.schedule is None:
+        raise UserError(
+            "which schedule is not told",
+            where="--schedule",
+            remedy=f"give one of {', '.join(each.name for each in shipped.schedules)}",
+        )
+    return Schedule(schedule=Shipped(name=shipped.schedule(how.schedule).name))
+
+
+def _errors(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import Errors
+
+    return Errors(
+        reads=how.only != "writes",
+        writes=how.only != "reads",
+        offset_bytes=_offset(how),
+        length_bytes=read_size(how.length, "--length") if how.length else None,
+        share=_share(how.share, "--share"),
+    )
+
+
+def _gone(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import Gone
+
+    return Gone()
+
+
+def _corrupt(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import Corrupt
+
+    if how.length is None:
+        raise UserError(
+            "where bits are to flip is not told",
+            where="--length",
+            remedy="give how long the range is, such as 1MiB, and --offset for where it begins",
+        )
+    return Corrupt(
+        offset_bytes=_offset(how),
+        length_bytes=read_size(how.length, "--length"),
+        bits=1 if how.bits is None else how.bits,
+        seed=how.seed or 0,
+    )
+
+
+def _lying_flush(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import LyingFlush
+
+    return LyingFlush()
+
+
+def _power_cut(how: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import PowerCut
+
+    lost, torn = _share(how.lost, "--lost", LOST), _share(how.torn, "--torn", TORN)
+    if lost + torn > 1:
+        raise UserError(
+            "more than all writes would be lost or torn",
+            where="--lost and --torn",
+            remedy="give shares that are at most 100% together",
+        )
+    return PowerCut(
+        seed=how.seed or 0,
+        lost_share=lost,
+        torn_share=torn,
+        unit_bytes=UNIT_BYTES if how.unit is None else _unit(how.unit),
+    )
+
+
+def _power_on(_: FaultOptions) -> "AnyFault":
+    from stithy.wire.drive.jobs import PowerOn
+
+    return PowerOn()
+
+
+def _offset(how: FaultOptions) -> int:
+    return read_size(how.offset, "--offset") if how.offset else 0
+
+
+def _unit(unit_bytes: int) -> int:
+    if unit_bytes not in (512, 4096):
+        raise UserError(
+            f"{unit_bytes} bytes are no unit of a drive", where="--unit", remedy="give 512 or 4096"
+        )
+    return unit_bytes
+
+
+_MADE: Mapping[str, Callable[[FaultOptions], "AnyFault"]] = {
+    "none": _none,
+    "stall": _stall,
+    "slow": _slow,
+    "schedule": _schedule,
+    "errors": _errors,
+    "gone": _gone,
+    "corrupt": _corrupt,
+    "lying-flush": _lying_flush,
+    "power-cut": _power_cut,
+    "power-on": _power_on,
+}
 
 
 def fault(
@@ -26,24 +267,25 @@ def fault(
     ],
     /,
     *,
-    how: FaultOptions = FaultOptions(),  # noqa: B008 it is frozen
+    how: FaultOptions = FaultOptions(),
     json: Json = False,
 ) -> None:
-    """Break a drive, or mend it, while whatever uses it goes on.
+    """Inject a fault into a running drive, or end its faults.
 
-    Kinds add up; the same kind again replaces the one before. Each takes only its own options:
+    Faults of different kinds add up. A fault replaces an earlier one of the same kind. Each kind
+    takes only its own options:
 
-    - `stall`: nothing is answered for --duration, 10 s if not given.
-    - `slow`: a --share of the requests takes --factor times as long, and --added more.
-    - `schedule`: slow in phases, by the name of a --schedule; ends by itself.
-    - `errors`: a --share of the requests to a range fails, of --only reads or writes.
+    - `stall`: no request is answered for --duration; default: 10 s.
+    - `slow`: a --share of the requests takes --factor times as long, plus --added.
+    - `schedule`: slow in phases, as in the shipped --schedule; it ends by itself.
+    - `errors`: a --share of the requests to a range fails; --only reads or writes.
     - `gone`: every request fails.
-    - `corrupt`: so many --bits of a range flip, for ever and unknown to the drive.
-    - `lying-flush`: flushes are answered at once, and promise nothing.
-    - `power-cut`: writes that no flush covered are lost, torn or kept by a seeded choice, and every
-      request fails.
-    - `power-on`: the power comes back; the drive must not be mounted then.
-    - `none`: mends all but a power cut, and bits that have flipped.
+    - `corrupt`: --bits of a range flip permanently, without an error.
+    - `lying-flush`: flushes are answered at once, and make nothing durable.
+    - `power-cut`: writes not covered by a flush are lost, torn or kept, by a seeded choice. After
+      that every request fails.
+    - `power-on`: the power returns. Unmount the drive first.
+    - `none`: ends all faults except a power cut and flipped bits.
 
     Examples:
 
@@ -55,12 +297,11 @@ def fault(
     Parameters
     ----------
     name
-        The drive, by the name that `stithy drive list` shows.
+        The drive, by its name in `stithy drive list`.
     kind
-        What happens to it.
-
+        The kind of fault.
     """
-    from stithy.drives.found import drive_named
+    from stithy.drives.program import drive_named
 
     fault_made = made(kind, how)
     found = drive_named(name)
@@ -77,7 +318,7 @@ def fault(
 COMMAND = fault
 
 TOLD = {
-    "none": "mended",
+    "none": "repaired",
     "stall": "answers nothing for a while",
     "slow": "slow from now on",
     "schedule": "slow by its schedule from now on",

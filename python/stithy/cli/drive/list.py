@@ -3,22 +3,21 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stithy.cli.drive.shown import backing_text, found_json, profile_text
-from stithy.cli.talk.cells import UNKNOWN, size_text
+from stithy.cli.drive.options import backing_text, found_json, profile_text
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import say, show, show_json, table
+from stithy.cli.talk.render import UNKNOWN, say, show, show_json, size_text, table
 
 if TYPE_CHECKING:
-    from stithy.drives.found import Found
+    from stithy.drives.program import Found
 
 
 def list_drives(*, json: Json = False) -> None:
-    """List the emulated drives of this user, also those of runs and those that were killed.
+    """List the emulated drives of this user, including those of runs and killed ones.
 
-    A drive of a run is named with the folder of its run before it. Drives that other programs
-    brought up for themselves are not known here.
+    The name of a run's drive begins with the folder of its run. Drives that other programs started
+    for themselves are not listed.
     """
-    from stithy.drives.found import all_drives
+    from stithy.drives.program import all_drives
 
     drives = all_drives()
     if json:
@@ -64,7 +63,7 @@ def _state(found: "Found") -> str:
 
 
 def _tell_killed(drives: Sequence["Found"]) -> None:
-    from stithy.drives.found import KILLED
+    from stithy.drives.program import KILLED
 
     if any(each.problem == KILLED for each in drives):
         say("`stithy clean` removes what killed programs left")

@@ -4,8 +4,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.cells import UNKNOWN, rate_text, time_text
-from stithy.cli.talk.render import Align, say, table
+from stithy.cli.talk.render import UNKNOWN, Align, rate_text, say, table, time_text
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared

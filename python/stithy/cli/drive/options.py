@@ -1,7 +1,14 @@
-"""Options that the commands of `stithy drive` share, and what is made of them."""
+"""What the commands of `stithy drive` share: options, and how a drive is shown."""
+
+from typing import TYPE_CHECKING, Any
 
 from stithy.cli.talk.options import read
+from stithy.cli.talk.render import size_text
 from stithy.errors import UserError
+
+if TYPE_CHECKING:
+    from stithy.drives.program import Found
+    from stithy.wire.drive.messages import DriveFacts
 
 
 def share(text: str, option: str) -> float:
@@ -26,3 +33,45 @@ def scale(text: str, option: str) -> float:
     from stithy.units import parse_scale
 
     return read(parse_scale, text, option, "a scale")
+
+
+def backing_text(facts: "DriveFacts") -> str:
+    """`memory`, or the path of the file."""
+    return facts.backing.path if facts.backing.kind == "file" else "memory"
+
+
+def profile_text(facts: "DriveFacts") -> str:
+    """`generic-nvme`, `generic-nvme 1/8`, or that it takes no time."""
+    from stithy.units import format_scale
+
+    if facts.profile is None:
+        return "none"
+    return facts.profile + ("" if facts.scale == 1 else f" {format_scale(facts.scale)}")
+
+
+def drive_text(facts: "DriveFacts") -> str:
+    """`data is up: 8 GiB in memory, generic-nvme`."""
+    takes = "takes no time" if facts.profile is None else profile_text(facts)
+    size = size_text(facts.size_bytes)
+    return f"{facts.drive} is up: {size} in {backing_text(facts)}, {takes}"
+
+
+def drive_json(facts: "DriveFacts") -> dict[str, Any]:
+    """A drive that is up, as on the wire."""
+    keys = set(type(facts).model_fields) - {"answer", "message"}
+    return facts.model_dump(mode="json", include=keys)
+
+
+def found_json(found: "Found") -> dict[str, Any]:
+    """A drive of the list; what is not known of it is null, with the reason in `problem`."""
+    from stithy.wire.drive.messages import DriveFacts
+
+    known = drive_json(found.facts) if found.facts else dict.fromkeys(DriveFacts.model_fields)
+    return known | {
+        "drive": found.name,
+        "device": found.device,
+        "full_name": found.full_name,
+        "run_id": found.run_id,
+        "problem": found.problem,
+        "mounted": [str(each) for each in found.mounted],
+    }

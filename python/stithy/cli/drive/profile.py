@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stithy.cli.drive.measured import steps, table_of
-from stithy.cli.talk.options import Json, On, read_measured, read_size
+from stithy.cli.talk.options import Json, On, read_measured, read_size, until_interrupted
 from stithy.cli.talk.render import show, show_json
-from stithy.cli.talk.until_interrupted import until_interrupted
-from stithy.drives.measure.needs import FIO
+from stithy.drives.measure import FIO
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
@@ -28,17 +27,19 @@ def profile(
     seed: int = 1,
     json: Json = False,
 ) -> None:
-    """Measure a device, or the one under a directory, and write a drive profile of it.
+    """Measure a device, or the device under a directory, and write its drive profile.
 
-    fio measures random reads of 4 KiB to 1 MiB with 1 to 64 under way, and reading in sequence;
-    with `--write` the same of writes, mixes of both, flushed writes, and a fifth of the time
-    writing without a pause. What was measured lies beside the profile, and `stithy drive compare`
-    holds an emulated drive against it. Whatever could not be measured is marked as assumed.
+    fio measures random reads of 4 KiB to 1 MiB at queue depths 1 to 64, and sequential reads. With
+    `--write` it also measures writes in the same way, mixes of both, and flushed writes; a fifth of
+    the time is sustained writing. The raw measurement is kept beside the profile, and `stithy drive
+    compare` compares an emulated drive with it. Values that cannot be measured are marked as
+    assumed.
 
-    Nothing is written to a device without `--write` and `--erase`, and never to a file that is
-    there. In a directory a scratch file without a name is written and measured, and is gone
-    afterwards, whatever happens. Measuring writes wears a drive: it writes as fast as the drive
-    takes it, which may be a hundred gigabytes and more.
+    A device is written to only with `--write` and `--erase`. An existing file is never written to.
+    In a directory the command measures a temporary file without a name, which always disappears at
+    the end.
+
+    Measuring writes wears a drive: fio writes as fast as the drive can, often over 100 GB.
 
     Examples:
 
@@ -51,23 +52,23 @@ def profile(
     Parameters
     ----------
     target
-        A block device; a directory; or a file, which is only read.
+        A block device, a directory, or a file; a file is only read.
     out
-        The profile's file; default: its name and `.toml`, here.
+        The profile to write; default: NAME.toml in the current directory.
     name
-        Its name, of lower-case letters, digits and hyphens; default: after the device.
+        Name of the profile: lower-case letters, digits and hyphens; default: from the device.
     duration
-        Time for all of it.
+        Total time of the measurement.
     write
-        Measure writing too.
+        Measure writes, too.
     erase
-        The device may be overwritten: its name in `/dev/disk/by-id`, or its serial number. It must
-        hold no file system and no partitions.
+        Allow the device to be overwritten. Give its name in `/dev/disk/by-id`, or its serial
+        number. It must hold no file system and no partitions.
     size
-        How much of it is used, from its beginning; default: a device or a file as a whole, and a
-        scratch file of 2 GiB.
+        How much to use, from the start; default: the whole device or file, or a temporary file of 2
+        GiB.
     seed
-        Seed of the order of the points and of all places that are read and written.
+        Seed of the order of the measured points, and of all offsets that are read and written.
     """
     from stithy.drives.measure import profiling
     from stithy.drives.measure.target import facts, inspect
@@ -93,9 +94,9 @@ def profile(
 
 def files(out: Path) -> tuple[Path, Path]:
     """The profile's file and the one beside it. Raises UserError where one of them is there."""
-    from stithy.drives.measure import kept
+    from stithy.drives.measure import measurement
 
-    beside = kept.beside(out)
+    beside = measurement.beside_profile(out)
     for path in (out, beside):
         if path.exists():
             raise UserError("it is there already", where=str(path), remedy="give another --out")
@@ -107,7 +108,7 @@ def files(out: Path) -> tuple[Path, Path]:
 def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
     """Raise PreconditionError unless everything that would be written to may be."""
     from stithy.hosts.runner import LocalRunner
-    from stithy.storage.erase import may_erase, stable_ids
+    from stithy.storage.consent import may_erase, stable_ids
 
     if erase is not None and (not write or target.kind != "device"):
         remedy = "add --write" if target.kind == "device" else "leave --erase out"

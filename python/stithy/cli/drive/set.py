@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from stithy.cli.drive.shown import drive_json
-from stithy.cli.talk.cells import time_text
+from stithy.cli.drive.options import drive_json
 from stithy.cli.talk.options import Json, read_seconds
-from stithy.cli.talk.render import say, show_json
+from stithy.cli.talk.render import say, show_json, time_text
 from stithy.errors import UserError
 
 
@@ -18,9 +17,9 @@ def set_drive(
     spin: str | None = None,
     json: Json = False,
 ) -> None:
-    """Change how a drive waits, from its next request on; what is not given stays.
+    """Change the timing of a running drive. Options that are not given keep their value.
 
-    The profile, the size and what the drive holds do not change.
+    The change applies from the next request on. The profile, the size and the data do not change.
 
     Examples:
 
@@ -30,17 +29,18 @@ def set_drive(
     Parameters
     ----------
     name
-        The drive, by the name that `stithy drive list` shows.
+        The drive, by its name in `stithy drive list`.
     paced
-        off: requests take no time and the drive does not age, for loading data; on: they take the
-        profile's time again.
+        off: requests take no time and the drive does not age, which is useful to load data. on:
+        requests take the time of the profile again.
     transport
-        The time that a request is under way to the drive and back, by which answers are given
-        earlier, such as 12us.
+        Transport latency: the time that a request takes to the drive and back through the kernel,
+        such as 12us. The drive answers earlier by this time.
     spin
-        How long before an answer is due sleeping becomes spinning: more exact, for more CPU.
+        How long before an answer is due the thread spins instead of sleeping. More is more exact,
+        and takes more CPU.
     """
-    from stithy.drives.found import drive_named
+    from stithy.drives.program import drive_named
 
     if paced is None and transport is None and spin is None:
         raise UserError(

@@ -5,14 +5,13 @@ from contextlib import suppress
 from time import sleep
 from typing import TYPE_CHECKING
 
-from stithy.cli.talk.cells import size_text, time_text
 from stithy.cli.talk.options import Json
-from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.cli.talk.render import Align, say, show, show_json, size_text, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.drives.found import Found
-    from stithy.wire.drive.facts import DriveCounters, OperationCounters
+    from stithy.drives.program import Found
+    from stithy.wire.drive.messages import DriveCounters, OperationCounters
 
 WATCH_S = 1.0
 
@@ -24,12 +23,12 @@ def stats(
     watch: bool = False,
     json: Json = False,
 ) -> Exit:
-    """Show what a drive, or each of them, did since it came up.
+    """Show what a drive, or each drive, has done since it started.
 
-    Latency is from the request's arrival at the drive to its answer; what the kernel adds is not
-    in it. `late` is how much later than due answers were given: the emulation's own fault, and
-    nothing of the drive that it plays. A drive that is killed, or that does not answer, is told on
-    standard error.
+    Latency is the time from a request's arrival at the drive to its answer, without the time in the
+    kernel. `late` is how much later than due the drive answered. Lateness is an error of the
+    emulation, not a property of the emulated drive. A drive that was killed, or does not answer, is
+    reported on standard error.
 
     Examples:
 
@@ -39,11 +38,11 @@ def stats(
     Parameters
     ----------
     name
-        The drive, by the name that `stithy drive list` shows; default: all.
+        The drive, by its name in `stithy drive list`; default: all.
     watch
-        Show a line a second, until Ctrl-C.
+        Print one line per second, until Ctrl-C.
     """
-    from stithy.drives.found import all_drives, drive_named
+    from stithy.drives.program import all_drives, drive_named
     from stithy.errors import UserError
 
     if watch and json:
@@ -122,7 +121,7 @@ def _totals(counters: "DriveCounters") -> Iterable[str]:
 
 
 def _watch(drives: Sequence["Found"]) -> None:
-    """A line a second for each drive: what it did between two looks; Ctrl-C is its usual end."""
+    """A line a second for each drive: what it did between two readings; Ctrl-C is its usual end."""
     with suppress(KeyboardInterrupt):
         before = {each.drive: each for each in _counted(drives, must=True)}
         while before:

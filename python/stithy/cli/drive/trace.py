@@ -8,7 +8,7 @@ from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 if TYPE_CHECKING:
-    from stithy.drives.found import Found
+    from stithy.drives.program import Found
     from stithy.wire.drive.control import AnswerTrace
 
 
@@ -20,12 +20,12 @@ def trace(
     stop: bool = False,
     json: Json = False,
 ) -> None:
-    """Write down each request of a drive into a file, until --stop.
+    """Record every request of a drive in a file, until --stop.
 
-    Time, operation, offset, length, latency and how many were under way, in 32 bytes a request; the
-    format is told in docs/reference/drive-trace.md. The drive never waits for it: what could not be
-    written fast enough is counted and told. `stithy drive convert-trace` makes a Parquet file of
-    it, also while it grows.
+    A record has 32 bytes: time, operation, offset, length, latency and queue depth. The format is
+    described in docs/reference/drive-trace.md. The drive never waits for its trace. Requests that
+    could not be recorded are counted. `stithy drive convert-trace` converts the file to Parquet,
+    even while it grows.
 
     Examples:
 
@@ -35,13 +35,13 @@ def trace(
     Parameters
     ----------
     name
-        The drive, by the name that `stithy drive list` shows.
+        The drive, by its name in `stithy drive list`.
     file
-        A new file, on another drive.
+        The file to write. It must not exist, and must not be on this drive.
     stop
-        End the trace of this drive.
+        Stop the trace of this drive.
     """
-    from stithy.drives.found import drive_named
+    from stithy.drives.program import drive_named
 
     if (file is None) != stop:
         raise UserError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stithy.cli.drive import options
-from stithy.cli.drive.shown import drive_json, drive_text
+from stithy.cli.drive.options import drive_json, drive_text
 from stithy.cli.talk.options import Json, read_size
 from stithy.cli.talk.render import say, show, show_json
 from stithy.errors import StithyError, UserError
@@ -33,33 +33,35 @@ SIZE_BYTES = 2**30
 class UpOptions:
     """How the drive is made."""
 
-    name: Annotated[str | None, Parameter(help="Its name; default: that of the profile.")] = None
+    name: Annotated[str | None, Parameter(help="Name of the drive; default: the profile's.")] = None
     size: Annotated[
         str | None,
-        Parameter(help="How large it is, such as 8GiB; default: 1GiB, or its capacity if less."),
+        Parameter(help="Size, such as 8GiB; default: 1GiB, or the profile's capacity if less."),
     ] = None
     backing: Annotated[
         str,
         Parameter(
-            help="Where its bytes lie: memory, or a file, which stays when the drive goes down."
+            help="Where the data are kept: memory, or a file, which is kept after the drive stops."
         ),
     ] = "memory"
     scale: Annotated[
         str,
-        Parameter(help="Part of the profile's capacity, IOPS and bandwidth, such as 1/8."),
+        Parameter(
+            help="Scale of capacity, IOPS and bandwidth, such as 1/8. Latency is not scaled."
+        ),
     ] = "1"
-    sector: Annotated[int, Parameter(help="Bytes of a sector: 512 or 4096.")] = 4096
+    sector: Annotated[int, Parameter(help="Sector size in bytes: 512 or 4096.")] = 4096
     volatile: Annotated[
         str,
         Parameter(
-            help="What a power cut may take: profile (as its write cache says), none, or the "
-            "newest writes up to a size such as 64MiB."
+            help="Writes that a power cut may lose: profile (as its write cache says), none, or "
+            "the newest writes up to a size such as 64MiB."
         ),
     ] = "profile"
-    seed: Annotated[int, Parameter(help="Seed of every draw.")] = 0
+    seed: Annotated[int, Parameter(help="Seed of every random choice.")] = 0
     deep_idle: Annotated[
         bool,
-        Parameter(help="Let CPUs sleep deeply: saves power, and wakes them later for a request."),
+        Parameter(help="Allow deep CPU idle states: saves power, and answers requests later."),
     ] = False
 
 
@@ -72,11 +74,11 @@ def up(
     filesystem: Literal["ext4", "xfs", "btrfs"] | None = None,
     json: Json = False,
 ) -> Exit:
-    """Bring an emulated drive up, and print its block device.
+    """Start an emulated drive, and print its block device.
 
-    It is there until `stithy drive down`, or until the machine restarts: with another shell, and
-    after this one. In memory it takes memory as it is written; what it holds goes with it. Nothing
-    but a new file system (with --mount) is written to it.
+    The drive runs until `stithy drive down` or a reboot, even after the shell ends. A drive in
+    memory takes as much memory as was written to it; its data are lost when it goes down. With
+    --mount a new file system is written to it, otherwise nothing.
 
     Examples:
 
@@ -87,13 +89,14 @@ def up(
     Parameters
     ----------
     profile
-        A drive profile: a name from `stithy drive catalogue`, a TOML file (with its folder), or
-        `none` for a drive that takes no time.
+        A drive profile: a name from `stithy drive catalogue`, the path of a TOML file, or `none`
+        for a drive that takes no time.
     mount
-        Make a file system and mount it at this directory, which is empty or new; `down` unmounts
-        it. A backing file that holds one already keeps it, with all its files.
+        Make a file system, and mount it at this directory, which must be empty or new. `stithy
+        drive down` unmounts it. A file system that a backing file already holds is kept with all
+        its files.
     filesystem
-        Which file system; default: ext4.
+        The file system; default: ext4.
     """
     from stithy.drives.program import need_root
 
@@ -110,7 +113,7 @@ def up(
     else:
         show(facts.device)
         say(drive_text(facts) + (f", {kind} at {mount.resolve()}" if mount else ""))
-        say(f"take it down with: stithy drive down {facts.drive}")
+        say(f"to remove it: stithy drive down {facts.drive}")
     return Exit.OK
 
 

@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url
-from stithy.cli.talk.cells import time_text
-from stithy.cli.talk.options import Json, read_measured
-from stithy.cli.talk.render import Align, say, show, show_json, table
-from stithy.cli.talk.until_interrupted import until_interrupted
+from stithy.cli.talk.options import Json, read_measured, until_interrupted
+from stithy.cli.talk.render import Align, say, show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -18,25 +16,27 @@ if TYPE_CHECKING:
 def calibrate(
     url: Url, *, connections: int = 32, trial: str = "2s", think: str = "21s", json: Json = False
 ) -> Exit:
-    """Find the highest rate, and the most users, with which this driver on this host stays on time.
+    """Find the highest rate, and the most users, at which the driver on this host is on time.
 
-    The transaction is one that does nothing, so that the driver and the way to the server are
-    measured, not the storage. A measurement should ask for less than half of it. The database may
-    be empty, and nothing is changed in it. A trial is on time if nearly all that was due was done,
-    and begun when it was due. With trials of 2 s it all takes a minute or two. The exit code is 5
-    where the driver was late at every rate, as it is on a busy host.
+    The transaction does nothing, so the command measures the driver and the connection to the
+    server, not the storage. A measurement should need less than half of the result. The database
+    may be empty, and nothing in it is changed.
+
+    A trial is on time if nearly all due transactions were done, and started when they were due.
+    With trials of 2 s the command takes one to two minutes. The exit code is 5 if the driver was
+    late at every rate, as on a busy host.
 
     Example: `stithy hammer calibrate postgresql://me@/test?host=/run/postgresql`
 
     Parameters
     ----------
     connections
-        Connections that all share.
+        Connections that all users share.
     trial
-        Time for which each rate and each number of users is tried, such as 2s.
+        Length of each trial of a rate or a number of users, such as 2s.
     think
-        Mean time between two transactions of a user, such as 21s, that of users with the specified
-        keying and think times; `none` tries no users.
+        Mean time between two transactions of a user, such as 21s: the mean with the keying and
+        think times of the specification. `none` tries no users.
     """
     from stithy.workload.program import Watch
 

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url, Warehouses
-from stithy.cli.talk.cells import time_text
-from stithy.cli.talk.options import Json, On
-from stithy.cli.talk.render import say, show, show_json, table
-from stithy.cli.talk.until_interrupted import until_interrupted
+from stithy.cli.talk.options import Json, On, until_interrupted
+from stithy.cli.talk.render import say, show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ def check(
 ) -> Exit:
     """Verify the consistency conditions of the order-entry workload. Changes nothing.
 
-    The exit code is 5 where a condition is broken.
+    The exit code is 5 if a condition does not hold.
 
     Example:
 
@@ -37,9 +35,9 @@ def check(
     Parameters
     ----------
     quick
-        Only conditions 1 to 4, which are cheap.
+        Verify only conditions 1 to 4, which take little time.
     after_load
-        Nothing has run since loading: condition 11 must hold as well.
+        Verify condition 11, too. It holds only as long as nothing has run since loading.
     """
     from stithy.workload.program import Watch
 

@@ -17,8 +17,8 @@ Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loade
 
 def hammer(url: str) -> "Hammer":
     """The hammer against a database; a password may come from the password file."""
+    from stithy.database.engines.postgresql.connection import with_absolute_root
     from stithy.database.engines.postgresql.passfile import with_password
-    from stithy.database.engines.postgresql.tls import with_absolute_root
     from stithy.hosts.runner import LocalRunner
     from stithy.secrets import Secret
     from stithy.workload.hammer import Hammer
@@ -37,7 +37,7 @@ def size(warehouses: int) -> "WorkloadSize":
 def loaded(url: str) -> int:
     """How many warehouses the database holds. Raises PreconditionError where it holds none."""
     from stithy.database.engines.postgresql.connection import parse_url
-    from stithy.database.engines.postgresql.loaded import loaded_warehouses
+    from stithy.database.engines.postgresql.counters import loaded_warehouses
     from stithy.database.engines.postgresql.passfile import with_password
     from stithy.secrets import Secret
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stithy.cli.talk.cells import rate_text, time_text
-from stithy.cli.talk.render import Align, say, show, show_json, table
+from stithy.cli.talk.render import Align, rate_text, say, show, show_json, table, time_text
 from stithy.metrics import BEYOND_LEAST, enough
 
 if TYPE_CHECKING:

@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url
-from stithy.cli.talk.cells import time_text
-from stithy.cli.talk.options import Json, read_percent
-from stithy.cli.talk.render import say, show, show_json, table
-from stithy.cli.talk.until_interrupted import until_interrupted
+from stithy.cli.talk.options import Json, read_percent, until_interrupted
+from stithy.cli.talk.render import say, show, show_json, table, time_text
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -25,9 +23,9 @@ def prepare(
     duplicate: str = "0%",
     json: Json = False,
 ) -> Exit:
-    """Create the tables of the order-entry workload in an empty database and load them.
+    """Create the tables of the order-entry workload in an empty database, and load them.
 
-    Refuses a database that holds tables of these names already. It does not create the database.
+    Refuses a database that already has tables of these names. It does not create the database.
 
     Example:
 
@@ -38,14 +36,14 @@ def prepare(
     Parameters
     ----------
     warehouses
-        Warehouses to load; each takes about 100 MB on disk.
+        Number of warehouses to load; each takes about 100 MB on disk.
     seed
-        Seed of every generated value: the same seed loads the same rows.
+        Seed of every generated value. The same seed loads the same rows.
     loaders
-        Connections that load in parallel.
+        Number of connections that load in parallel.
     compressible
         Share of the text's bytes that compression saves, such as 50%, at least 26%. By default the
-        text is random letters and digits, of which it saves a quarter.
+        text is random letters and digits, of which compression saves a quarter.
     duplicate
         Share of the text's values that have copies elsewhere in the table, such as 10%.
     """

@@ -1,19 +1,181 @@
-"""`stithy hammer run`: drive a database that is there, and tell how it did."""
+"""`stithy hammer run`: drive a database that is there, and tell how it did.
 
+Its options that say when users act, what they share and reach have the names, meanings and rules of
+a study's `load` section.
+"""
+
+import re
 import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cyclopts import Parameter
+
 from stithy.cli.hammer import options, outcome
-from stithy.cli.hammer.driving import Driving, driven_so
 from stithy.cli.hammer.options import Url, Warehouses
-from stithy.cli.talk.options import Json, On, read_measured, read_seconds
+from stithy.cli.talk.options import (
+    Json,
+    On,
+    read_measured,
+    read_percent,
+    read_seconds,
+    until_interrupted,
+)
 from stithy.cli.talk.render import say
-from stithy.cli.talk.until_interrupted import until_interrupted
+from stithy.errors import UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
+    from stithy.study.problems import Violation
+    from stithy.wire.jobs import Pace
     from stithy.wire.messages import RunSummary
+    from stithy.workload.program import RunRequest
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Driving:
+    """When users act, what they share, and which warehouses they touch."""
+
+    connections: Annotated[
+        int | None,
+        Parameter(help="Connections that all users share; default: one for each user."),
+    ] = None
+    pace: Annotated[
+        str | None,
+        Parameter(
+            help="When users act: none (back to back), keyed (keying and think times as "
+            "specified, deliveries deferred), or think:2s; default: none."
+        ),
+    ] = None
+    rate: Annotated[
+        str | None,
+        Parameter(help="Open loop: transactions due per second, such as 500/s, answered or not."),
+    ] = None
+    arrivals: Annotated[
+        Literal["poisson", "constant"] | None,
+        Parameter(help="With --rate: how arrivals are spaced; default: poisson."),
+    ] = None
+    delivery: Annotated[
+        Literal["awaited", "deferred"] | None,
+        Parameter(
+            help="Whether users wait for deliveries; default: deferred with keyed pace, else "
+            "awaited."
+        ),
+    ] = None
+    users_per_warehouse: Annotated[
+        int | None,
+        Parameter(help="Users with a home in each warehouse; default: 10 if keyed, else none."),
+    ] = None
+    touch: Annotated[
+        str, Parameter(help="Share of the warehouses that users touch, such as 30%.")
+    ] = "100%"
+    profile: Annotated[
+        Literal["specification", "hammerdb"],
+        Parameter(help="Input profile: transaction mix and keys, as in HammerDB or specified."),
+    ] = "specification"
+
+
+def driven_so(request: "RunRequest", driving: Driving, warehouses: int) -> "RunRequest":
+    """The request with these options. Raises UserError for what is wrong or contradicts itself."""
+    from stithy.study.load_values import HOME_USERS, LoadOptions, conflicts, warehouses_touched
+    from stithy.wire.jobs import Keyed, Profile, Rate
+
+    for name in ("connections", "users_per_warehouse"):
+        if (number := getattr(driving, name)) is not None:
+            options.within_bounds(**{name: number})
+    pace, touch = _pace(driving), _touch(driving.touch)
+    keyed = isinstance(pace, Keyed)
+    asked = LoadOptions(
+        users=(request.users,),
+        given=frozenset(name for name in _MAY_CLASH if getattr(driving, name) is not None),
+        connections=driving.connections,
+        keyed=keyed,
+        rate_per_s=pace.per_s if isinstance(pace, Rate) else None,
+        users_per_warehouse=driving.users_per_warehouse or (HOME_USERS if keyed else None),
+        touch_percent=touch,
+        profile=driving.profile,
+        warehouses=warehouses,
+        delivery=driving.delivery,
+    )
+    for wrong in conflicts(asked):
+        raise _refusal(wrong)
+    reached = warehouses_touched(touch, warehouses)
+    return replace(
+        request,
+        connections=driving.connections,
+        pace=pace,
+        deferred_delivery=keyed or driving.delivery == "deferred",
+        profile=Profile(driving.profile),
+        users_per_warehouse=asked.users_per_warehouse,
+        warehouses_touched=None if reached == warehouses else reached,
+    )
+
+
+_MAY_CLASH = ("pace", "arrivals", "users_per_warehouse")
+
+
+def _pace(driving: Driving) -> "Pace":
+    from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Rate, Think
+
+    if driving.rate is not None:
+        return Rate(per_s=_rate(driving.rate), arrivals=Arrivals(driving.arrivals or "poisson"))
+    word, colon, time = (driving.pace or "none").partition(":")
+    if word == "think" and colon:
+        return Think(mean_s=read_measured(time, "--pace"))
+    if word not in ("none", "keyed") or colon:
+        raise UserError(
+            f"{driving.pace!r} is not a pace",
+            where="--pace",
+            remedy="give none, keyed, or think: with a time, such as think:2s",
+        )
+    return Keyed() if word == "keyed" else BackToBack()
+
+
+def _rate(text: str) -> float:
+    from stithy.study.load_keys import RATE_PER_S_MAX, RATE_PER_S_MIN
+    from stithy.units import parse_rate
+
+    try:
+        per_s = parse_rate(text)
+    except ValueError as error:
+        raise UserError(f"{text!r} is not a rate", where="--rate", remedy=str(error)) from error
+    if not RATE_PER_S_MIN <= per_s <= RATE_PER_S_MAX:
+        raise UserError(
+            f"{text!r} is too {'small' if per_s < 1 else 'large'}",
+            where="--rate",
+            remedy=f"give {RATE_PER_S_MIN:g}/s to {RATE_PER_S_MAX:,.0f}/s",
+        )
+    return per_s
+
+
+def _touch(text: str) -> int:
+    share = read_percent(text, "--touch")
+    if share < 1:
+        raise UserError("nothing would be reached", where="--touch", remedy="give at least 1%")
+    return share
+
+
+def _refusal(wrong: "Violation") -> UserError:
+    """A broken rule of the study's keys, in words of options."""
+    where = "--" + str(wrong.loc[0]).replace("_", "-")
+    return UserError(_as_options(wrong.what), where=where, remedy=_as_options(wrong.right))
+
+
+def _as_options(text: str) -> str:
+    """Study keys in backticks as options.
+
+    >>> _as_options("or `users_per_warehouse: 5`")
+    'or `--users-per-warehouse 5`'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1].replace("_", "-"), match[2]
+        return f"`--{name}{' ' + value if value else ''}`"
+
+    return re.sub(r"`(\w+)(?:: ([^`]*))?`", option, text)
+
 
 DRIVING = Driving()
 
@@ -34,11 +196,11 @@ def run(
     ledger: Path | None = None,
     json: Json = False,
 ) -> Exit:
-    """Drive a loaded database with virtual users, and tell how it did.
+    """Drive a loaded database with virtual users, and show the results.
 
-    Users act back to back, unless `--pace` or `--rate` says otherwise. A line a second goes to
-    standard error, a table at the end to standard output. This command only measures and judges
-    nothing: the numbers are as good as the machine is quiet.
+    Users work back to back, unless `--pace` or `--rate` says otherwise. The command prints one line
+    per second on standard error, and a table at the end on standard output. It does not judge
+    validity: other load on the machine changes the numbers.
 
     Examples:
 
@@ -50,25 +212,26 @@ def run(
     Parameters
     ----------
     users
-        Virtual users; at a rate, connections.
+        Number of virtual users; with `--rate`, the number of connections.
     seed
-        Seed of every draw of the users.
+        Seed of every random choice of the users.
     ramp_up
         Time under load before the measurement, such as 5s.
     duration
-        Time measured, such as 20s or 2min.
+        Length of the measurement, such as 20s or 2min.
     plain_sql
-        Send plain prepared SQL instead of calling the server-side procedures.
+        Send plain prepared SQL instead of calling the procedures in the server.
     isolation
-        Transaction isolation. The specification asks for repeatable-read or serializable.
+        Transaction isolation. The specification requires repeatable-read or serializable.
     error_limit
-        Unexpected errors of the database after which the run is given up.
+        Number of unexpected database errors after which the run stops.
     hlog
-        Keep the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
-        HLOG.late.hlog, and HLOG.pool-wait.hlog where users share connections.
+        Write the latencies as HdrHistogram logs: HLOG.response.hlog, HLOG.service.hlog and
+        HLOG.late.hlog. If users share connections, also HLOG.pool-wait.hlog.
     ledger
-        Keep in this file, which must not exist yet, what was meant and what was acknowledged, for
-        `stithy hammer verify-ledger`. It proves the more, the further it lies from the database.
+        Write a commit ledger to this file: what was sent, and what was acknowledged, for `stithy
+        hammer verify-ledger`. The file must not exist. Put it on another device, or one failure can
+        lose both.
     """
     from stithy.wire.jobs import Isolation
     from stithy.workload.program import RunRequest, Watch

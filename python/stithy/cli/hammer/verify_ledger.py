@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from stithy.cli.hammer import options
 from stithy.cli.hammer.options import Url, Warehouses
-from stithy.cli.talk.options import Json
+from stithy.cli.talk.options import Json, until_interrupted
 from stithy.cli.talk.render import Align, say, show, show_json, table
-from stithy.cli.talk.until_interrupted import until_interrupted
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
 def verify_ledger(
     url: Url, ledger: Path, *, warehouses: Warehouses = None, json: Json = False
 ) -> Exit:
-    """Prove from a ledger that the database has lost nothing that it acknowledged.
+    """Prove from a commit ledger that the database has lost nothing that it acknowledged.
 
-    Tells every order and payment that was acknowledged and is gone, or is otherwise than it was,
-    and what became of those that were never answered. Changes nothing. The exit code is 5 where
-    something is gone.
+    Lists every acknowledged order and payment that is missing or changed. Also lists whether
+    transactions without an answer were committed. Changes nothing. The exit code is 5 if something
+    is lost.
 
     Example: `stithy hammer verify-ledger postgresql://me@/test?host=/run/postgresql run.ledger`
 
@@ -87,7 +86,7 @@ def ledger_text(verified: "LedgerVerified") -> str:
 
 
 def _answer(verified: "LedgerVerified") -> Iterator[str]:
-    from stithy.analysis.validity.ledger import GONE
+    from stithy.analysis.validity.work import GONE
 
     summary = verified.summary
     both = (summary.orders, summary.payments)
@@ -105,7 +104,7 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
 
 def _findings(counts: "LedgerCounts") -> int:
     """All that could be named; each doubt is one, found or not."""
-    from stithy.analysis.validity.ledger import GONE
+    from stithy.analysis.validity.work import GONE
 
     return sum(getattr(counts, name) for name in (*GONE, "in_doubt", "unknown"))
 

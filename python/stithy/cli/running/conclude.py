@@ -1,25 +1,52 @@
-"""The end of `stithy run` and `stithy resume`: the report, what is left, and the exit code."""
+"""The end of `stithy run` and `stithy resume`: report, thresholds, what is left, exit code."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, stdev
-from typing import TYPE_CHECKING
 
-from stithy.cli.running.judging import Judged, judge
+import polars as pl
+
+from stithy.analysis.answers.findings import question
+from stithy.analysis.answers.thresholds import Judgement
+from stithy.analysis.answers.thresholds import Outcome as Met
+from stithy.analysis.validity.instruments import ANSWERS_MIN
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.cli.running.deciding import answered
 from stithy.cli.talk.render import say, show, show_json
-from stithy.errors import InvalidMeasurement
+from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.exits import Exit
+from stithy.report.context import Context, context_of
+from stithy.report.junit import junit_xml
+from stithy.report.parts.answer import judged as judgements_of
+from stithy.report.parts.answer import lines, main_findings
+from stithy.results.files import write_durably
+from stithy.results.read import read_run
+from stithy.run.executor import Outcome
+from stithy.run.preparation.forecast import keep_added_s, keep_noise
 
-if TYPE_CHECKING:
-    from stithy.report.context import Context
-    from stithy.run.executor import Outcome
+UNKNOWN = (
+    "Whether thresholds were met is not known: the manifest, which holds them, cannot be read."
+)
 
 
-def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
+@dataclass(frozen=True)
+class Judged:
+    """The thresholds of a run: as lines for people, as values for programs, as an exit code.
+
+    `answered`: whether the measurement supports what it was made for.
+    """
+
+    lines: tuple[str, ...]
+    values: list[dict[str, object]]
+    exit: Exit
+    answered: bool
+
+
+def conclude(outcome: Outcome, junit: Path | None, *, json: bool) -> Exit:
     """Write the report of what there is, tell the findings, and choose the exit code."""
-    from stithy.report.context import context_of
-    from stithy.report.parts.answer import main_findings
+    # Drawing is heavy: it is loaded once there is something to draw.
     from stithy.report.write import formats_there, write_report_of
-    from stithy.results.read import read_run
 
     directory = outcome.directory.root
     context = context_of(read_run(directory.resolve()))
@@ -45,23 +72,16 @@ def conclude(outcome: "Outcome", junit: Path | None, *, json: bool) -> Exit:
     return judged.exit if judged.answered else Exit.INVALID
 
 
-def remember_noise(context: "Context") -> None:
+def remember_noise(context: Context) -> None:
     """Remember how much the blocks of the question varied, for the plans of later studies."""
-    from stithy.analysis.answers.findings import question
-    from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-    from stithy.run.before.earlier import keep_noise
 
     answer = question(context.evidence)
     if answer is not None and answer.effect.pairs >= BLOCKS_LEAST:
         keep_noise(str(answer.metric), stdev(answer.effect.logs))
 
 
-def remember_drives(context: "Context") -> None:
+def remember_drives(context: Context) -> None:
     """Remember by how much emulated drives missed their profiles, for later plans."""
-    import polars as pl
-
-    from stithy.analysis.validity.drives import ANSWERS_MIN
-    from stithy.run.before.earlier import keep_added_s
 
     profiles = {
         (each.name, drive.role): drive.profile_name
@@ -86,13 +106,13 @@ def _measured(directory: Path) -> bool:
     return any((directory / "windows").glob("*/window.parquet"))
 
 
-def _tell_left(outcome: "Outcome") -> None:
+def _tell_left(outcome: Outcome) -> None:
     for left in outcome.left:
-        facts = ", ".join(f"{name} {value}" for name, value in left.making.facts.items())
-        say(f"not removed: {left.making.kind} ({facts}): {left.reason}: run `stithy clean` later")
+        facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
+        say(f"not removed: {left.resource.kind} ({facts}): {left.reason}: run `stithy clean` later")
 
 
-def _show(outcome: "Outcome", page: Path | None, found: tuple[str, ...]) -> None:
+def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
     for sentence in found:
         show(sentence)
     for candidate, url in outcome.kept.items():
@@ -104,7 +124,7 @@ def _show(outcome: "Outcome", page: Path | None, found: tuple[str, ...]) -> None
 
 
 def _as_json(
-    outcome: "Outcome", page: Path | None, found: tuple[str, ...], judged: Judged
+    outcome: Outcome, page: Path | None, found: tuple[str, ...], judged: Judged
 ) -> dict[str, object]:
     return {
         "schema_version": 1,
@@ -116,3 +136,59 @@ def _as_json(
         "thresholds": judged.values,
         "kept": dict(outcome.kept),
     }
+
+
+def judge(context: Context, junit: Path | None) -> Judged:
+    """Judge the thresholds of a run, and write them as JUnit XML where that is wanted.
+
+    Raises InvalidMeasurement where JUnit XML is wanted of a run without a readable manifest, which
+    holds the thresholds; InfrastructureError where it cannot be written.
+    """
+
+    judgements = judgements_of(context)
+    if context.manifest is None:
+        if junit is not None:
+            problem = "its manifest cannot be read, and with it no threshold"
+            where = str(context.run.directory.root)
+            raise InvalidMeasurement(problem, where=where, remedy="run the study again")
+        # Nobody may take it for a run whose thresholds were all met.
+        return Judged((UNKNOWN,), [], Exit.INVALID, answered(context))
+    if junit is not None:
+        _write(junit, junit_xml(context, judgements))
+    code = exit_of(judgements)
+    return Judged(lines(judgements), _values(judgements), code, answered(context))
+
+
+def exit_of(judgements: Sequence[Judgement]) -> Exit:
+    """5 where any could not be judged, else 99 where any was not met, else 0.
+
+    99 then means that everything was measured as it should be, and something was too slow.
+    """
+
+    outcomes = {each.outcome for each in judgements}
+    if Met.NOT_JUDGED in outcomes:
+        return Exit.INVALID
+    return Exit.THRESHOLD if Met.NOT_MET in outcomes else Exit.OK
+
+
+def _values(judgements: Sequence[Judgement]) -> list[dict[str, object]]:
+    return [
+        {
+            "threshold": str(each.threshold),
+            "outcome": each.outcome.value,
+            "left": each.left,
+            "right": each.right,
+            "unit": each.threshold.unit,
+            "because": each.because,
+        }
+        for each in judgements
+    ]
+
+
+def _write(path: Path, content: bytes) -> None:
+
+    try:
+        write_durably(path, content)
+    except InfrastructureError as error:
+        remedy = "make room there, or name another file: `stithy report --junit` writes it again"
+        raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error

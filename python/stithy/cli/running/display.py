@@ -1,17 +1,92 @@
 """What a person sees while a study runs: a live display on a terminal, plain lines otherwise.
 
-Both go to standard error; standard output stays for what a program may want to read.
+Both go to standard error; standard output stays for what a program may want to read. Where it is
+wanted, a monitoring system is shown the same as numbers.
 """
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Protocol
 
-from stithy.cli.running.lines import Plain
-from stithy.clock import SystemClock
+from stithy.cli.talk.render import say
+from stithy.clock import Clock, SystemClock
 from stithy.environment import no_colour
-from stithy.run.events import Event
+from stithy.run.events import (
+    Event,
+    InterimAnalysis,
+    Note,
+    Observer,
+    Progress,
+    RunStarted,
+    SecondPassed,
+    StepFinished,
+    StepSkipped,
+    StepStarted,
+    WindowsAdded,
+)
+from stithy.units import format_duration
+
+PLAIN_EVERY_S = 10
+"""A plain line for each of so many seconds of a window: a log of hours must stay readable."""
+
+
+class Plain:
+    """One line an event, with the local time of day."""
+
+    def __init__(self, clock: Clock) -> None:
+        """`clock` tells the time of day."""
+        self._clock = clock
+
+    def show(self, event: Event) -> None:
+        """Print the line of an event, if it has one."""
+        text = line_of(event)
+        if text is not None:
+            at = datetime.fromtimestamp(self._clock.now_s())
+            say(f"{at:%H:%M:%S} {text}")
+
+
+def line_of(event: Event) -> str | None:
+    """An event in one line; None for those that a log does not need."""
+    match event:
+        case RunStarted():
+            expected = expected_time(event.time_s, event.time_s_undecided)
+            return f"{event.steps} steps, {expected}; results go to {event.directory}"
+        case StepStarted():
+            left = expected_time(event.left_s, event.left_s_undecided, " left")
+            return f"[{event.number}/{event.steps}] {event.step.id}, {left}"
+        case StepFinished():
+            return f"    {event.result} ({format_duration(event.duration_s)})"
+        case Note():
+            return f"note: {event.text}"
+        case SecondPassed():
+            return _second(event) if (event.second + 1) % PLAIN_EVERY_S == 0 else None
+        case InterimAnalysis():
+            return f"interim analysis: {event.text}"
+        case WindowsAdded():
+            return f"added: {event.because} ({expected_time(event.time_s, None, ' more')})"
+        case Progress() | StepSkipped():
+            return None
+
+
+def expected_time(time_s: float, time_s_undecided: float | None, word: str = "") -> str:
+    """A time in words: `about 5 min left (25 min if it stays undecided)`."""
+    told = f"about {format_duration(round(time_s))}{word}"
+    if time_s_undecided is None:
+        return told
+    return f"{told} ({format_duration(round(time_s_undecided))} if it stays undecided)"
+
+
+def _second(event: SecondPassed) -> str:
+    return f"    {event.second + 1} s ({event.phase}): {rates(event)}"
+
+
+def rates(event: SecondPassed) -> str:
+    """What the users do now, in numbers."""
+    if event.p95_s is None:
+        return f"{event.tpm:,.0f} TPM"
+    return f"{event.tpm:,.0f} TPM, p95 {format_duration(event.p95_s)}"
 
 
 class Display(Protocol):
@@ -28,7 +103,33 @@ def display() -> Iterator[Display]:
     if not sys.stderr.isatty():
         yield Plain(SystemClock())
         return
+    # Drawing on a terminal is heavy, and most logs are none.
     from stithy.cli.running.live import Live
 
     with Live(colour=not no_colour()) as live:
         yield live
+
+
+@contextmanager
+def with_live_numbers(metrics: str | None, show: Observer) -> Iterator[Observer]:
+    """Inside, the events that are shown are served as numbers, too; None: they are shown only.
+
+    Raises UserError for an address that is wrong or not on loopback, PreconditionError for a port
+    that cannot be had.
+    """
+    if metrics is None:
+        yield show
+        return
+    # A server that hardly anybody asks for.
+    from stithy.cli.running.deciding import invalid
+    from stithy.run.live import LiveNumbers, endpoint, parse_address
+
+    numbers = LiveNumbers(SystemClock(), invalid)
+
+    def both(event: Event) -> None:
+        show(event)
+        numbers.show(event)
+
+    with endpoint(parse_address(metrics), numbers.text) as page:
+        say(f"live numbers: {page}")
+        yield both

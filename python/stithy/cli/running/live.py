@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.live import Live as RichLive
 from rich.text import Text
 
-from stithy.cli.running.lines import expected_time, line_of, rates
-from stithy.report.words.letters import seen
+from stithy.cli.running.display import expected_time, line_of, rates
+from stithy.report.words.escape import seen
 from stithy.run.events import (
     Event,
-    Looked,
+    InterimAnalysis,
     Note,
     Progress,
     RunStarted,
@@ -55,7 +55,7 @@ class Live:
 
     def _show(self, event: Event) -> None:
         match event:
-            case RunStarted() | Note() | Looked() | WindowsAdded():
+            case RunStarted() | Note() | InterimAnalysis() | WindowsAdded():
                 self._above(line_of(event) or "")
             case StepStarted():
                 self._step = event

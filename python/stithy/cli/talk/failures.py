@@ -1,19 +1,93 @@
-"""How an error is shown to a person, and which exit code it gives."""
+"""How errors are shown, and which exit codes they give; a standard output that fails among them.
 
+Python keeps what it could not write and tries again when the program ends, when the exit code is
+long chosen. So what cannot be written is given up here, and told as what it is.
+"""
+
+import errno
+import os
+import sys
 import tempfile
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
+from typing import Any, TextIO, cast
 
 import cyclopts
 from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
 
-from stithy.cli.talk.output import NobodyReads
 from stithy.cli.talk.render import say, show_json
 from stithy.environment import state_home
-from stithy.errors import InfrastructureError, StithyError
+from stithy.errors import REMEDIES, InfrastructureError, StithyError
 from stithy.exits import Exit
 from stithy.suggest import closest
+
+
+class NobodyReads(BrokenPipeError):
+    """Raised where the reader of standard output has gone (`stithy plan … | head`)."""
+
+
+class Output:
+    """Standard output; once it cannot be written, whatever follows goes nowhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """`stream` is what the process was given."""
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write some text. Raises NobodyReads or InfrastructureError, and neither twice."""
+        with self._told():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is still to be written. Raises as `write` does."""
+        with self._told():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the stream's."""
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._give_up()
+            # A terminal that was closed says EIO.
+            if isinstance(error, BrokenPipeError) or error.errno == errno.EIO:
+                raise NobodyReads from error
+            raise _unwritable(error) from error
+
+    def _give_up(self) -> None:
+        """Lead the descriptor nowhere, and let Python forget what it kept."""
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+def _unwritable(error: OSError) -> InfrastructureError:
+    number = error.errno or 0
+    remedy = REMEDIES.get(number, "look where it leads")
+    return InfrastructureError(
+        f"it cannot be written: {os.strerror(number).lower()}",
+        where="standard output",
+        remedy=f"{remedy}, then run again",
+    )
+
+
+@contextmanager
+def told_output() -> Iterator[None]:
+    """Inside, standard output is an `Output`; where the caller closed it, it stays nothing."""
+    if sys.stdout is None:
+        yield
+        return
+    with redirect_stdout(cast(TextIO, Output(sys.stdout))):
+        yield
+
 
 SHOWN_MAX = 50
 """Problems of a file that are shown; more than a person mends before trying again."""

@@ -1,10 +1,16 @@
 """Options that commands of several kinds share, and what is read from the words of one."""
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
+from stithy.cli.talk.render import say
 from stithy.errors import UserError
 
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document.")]
@@ -47,3 +53,36 @@ def read_size(text: str, option: str) -> int:
     from stithy.units import parse_size
 
     return read(parse_size, text, option, "a size")
+
+
+@contextmanager
+def until_interrupted() -> Iterator[threading.Event]:
+    """An event that SIGINT or SIGTERM sets; a second signal raises KeyboardInterrupt."""
+    stop = threading.Event()
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("stopping; press Ctrl-C again to stop at once")
+
+    before = {each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def require_writable(path: Path | None, option: str = "--junit") -> None:
+    """Refuse a place for a file before anything is done. Raises UserError."""
+    if path is None:
+        return
+    if path.exists() and not path.is_file():
+        # A device or a pipe would be replaced, not written to.
+        problem, remedy = "this is no file", "name a file"
+    elif not path.absolute().parent.is_dir():
+        problem, remedy = "there is no directory for this file", "make it, or name another place"
+    else:
+        return
+    raise UserError(problem, where=f"{option} {path}", remedy=remedy)

@@ -9,27 +9,38 @@ from stithy.cli.talk.prospects import as_text as outlook_text
 from stithy.cli.talk.prospects import as_values as outlook_values
 from stithy.cli.talk.render import Align, table
 from stithy.metrics import parse_quantity
-from stithy.plan.cost import again_s, certain, memory_bytes, space_by_candidate, total_s
-from stithy.plan.search import windows_most
-from stithy.plan.short import costs_of_short_windows
+from stithy.plan.additional import windows_most
+from stithy.plan.cost import (
+    again_s,
+    certain,
+    costs_of_short_windows,
+    memory_bytes,
+    space_by_candidate,
+    total_s,
+)
+from stithy.plan.sensitivity import SHARE
 from stithy.plan.steps import Plan, Step
-from stithy.run.before.forecast import Forecast
-from stithy.run.before.preflight import Preflight
+from stithy.run.preparation.forecast import Forecast
+from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
+from stithy.study.document import as_yaml
 from stithy.study.durability import GivenUp, given_up, sentences
-from stithy.study.locate import as_yaml
-from stithy.study.model import Study
-from stithy.study.primary import BLOCKS_LEAST
+from stithy.study.model import BLOCKS_LEAST, Study
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workload import words
 
 
 def as_json(
-    study: Study, plan: Plan, tried: Sequence[Step] = (), expected: Outlook | None = None
+    study: Study,
+    plan: Plan,
+    tried: Sequence[Step] = (),
+    expected: Outlook | None = None,
+    corner: Plan | None = None,
 ) -> dict[str, object]:
     """The plan for programs: every field of every step, the totals, and the answers to expect.
 
-    `tried` are the steps of one level of a search.
+    `tried` are the steps of one level of a search. `corner`: the plan of a run with varied drives,
+    where those are asked for.
     """
     time_s, time_s_max = total_s(plan.steps)
     return {
@@ -45,6 +56,7 @@ def as_json(
             "space_bytes": space_by_candidate(plan),
         },
         "search_most": _search_most(plan, tried),
+        "sensitivity": _corner_times(corner) if corner else None,
         "short_windows": list(_short(study)),
         "durability_given_up": [asdict(each) for each in _given_up(study)],
         "prospects": outlook_values(expected) if expected else None,
@@ -65,11 +77,24 @@ def _search_most(plan: Plan, tried: Sequence[Step]) -> dict[str, object] | None:
     }
 
 
+def _corner_times(corner: Plan) -> dict[str, object]:
+    """What varied drives take beside the totals: one run where a candidate is better, else two."""
+    time_s, time_s_max = total_s(corner.steps)
+    return {
+        "runs_least": 1,
+        "runs_most": 2,
+        "time_s_least": total_s(certain(corner.steps))[0],
+        "time_s": time_s,
+        "time_s_max": time_s_max,
+    }
+
+
 def as_text(
     study: Study,
     plan: Plan,
     tried: Sequence[Step] = (),
     expected: Outlook | None = None,
+    corner: Plan | None = None,
     *,
     all_steps: bool = False,
 ) -> str:
@@ -89,12 +114,27 @@ def as_text(
     if plan.search is not None:
         parts.append(_search(plan.search, tried))
     elif plan.limit is not None:
-        parts.append(f"Limit: {plan.limit.text}; the report tells how many users are within it.")
+        parts.append(
+            f"Response-time target: {plan.limit.text}; the report shows how many users meet it."
+        )
+    if corner is not None:
+        parts.append(_corner(corner))
     if study.load.ledger:
         parts.append(LEDGERS)
     if short := _short(study):
         parts.append("\n".join(short))
     return "\n\n".join(parts)
+
+
+def _corner(corner: Plan) -> str:
+    """What varied drives take beside the times above."""
+    least_s, most_s = total_s(certain(corner.steps))[0], total_s(corner.steps)[1]
+    return (
+        f"Sensitivity: the question is measured again with every assumed number of the drives "
+        f"{format_percent(SHARE)}\nagainst the better candidate; without one against each. Each "
+        f"time adds about {format_duration(round(least_s))}, at most "
+        f"{format_duration(round(most_s))}."
+    )
 
 
 def _given_up(study: Study) -> tuple[GivenUp, ...]:
@@ -152,7 +192,7 @@ def _question(study: Study, plan: Plan) -> str:
     of = f"{pair[1]} against {pair[0]}" if pair else "the slowest against the fastest candidate"
     derived = " (derived: the study names no metric)" if "metric" in asked.derived else ""
     text = (
-        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at {asked.users} "
+        f"Primary question{derived}: {parse_quantity(asked.metric).noun} at {asked.users:,} "
         f"{'user' if asked.users == 1 else 'users'}, {of}, margin "
         f"{format_percent(asked.margin_share)}.\n"
     )
@@ -216,7 +256,7 @@ def _folded_row(first: int, steps: Sequence[Step]) -> list[str]:
     return [
         f"{first}-{first + len(steps) - 1}" if len(steps) > 1 else str(first),
         what,
-        str(steps[0].window.users) if steps[0].window else "",
+        f"{steps[0].window.users:,}" if steps[0].window else "",
         "" if not blocks else f"{blocks[0]}-{blocks[-1]}" if len(blocks) > 1 else str(blocks[0]),
         str(len(windows)) if windows else "",
         format_duration(round(time_s)),
@@ -231,7 +271,7 @@ def _row(number: int, step: Step) -> list[str]:
         str(number),
         step.id,
         _what(step),
-        str(window.users) if window else "",
+        f"{window.users:,}" if window else "",
         str(window.block) if window else "",
         format_duration(round(step.cost.time_s)),
         format_duration(round(step.cost.time_s_max)),
@@ -250,7 +290,7 @@ def _what(step: Step) -> str:
         "prepare": "load the database",
         "calibrate": "find what the driver can do",
         "snapshot": "keep a master copy",
-        "canary": f"see what the machine is like{', if undecided' if step.if_undecided else ''}",
+        "baseline-check": f"check the baseline{', if undecided' if step.if_undecided else ''}",
         "restore": f"copy the master copy back{', if undecided' if step.if_undecided else ''}",
         "check": "all consistency conditions",
         "tear-down": "remove what was made",
@@ -271,7 +311,7 @@ def _candidates(study: Study, plan: Plan) -> str:
 
 
 def _totals(plan: Plan) -> str:
-    """What all of it takes; and before that, what it takes if the first look decides."""
+    """What all of it takes; before that, what it takes if the first interim analysis decides."""
     least, asked = certain(plan.steps), plan.question
     lines = [f"{_amount(plan.steps)}; memory at most {format_size(memory_bytes(plan))}"]
     if asked is not None and len(least) < len(plan.steps):

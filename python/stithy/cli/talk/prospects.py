@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.analysis.verdict.decide import Call
-from stithy.analysis.verdict.pair import pairs_among
+from stithy.analysis.verdict.decide import Call, pairs_among
 from stithy.analysis.verdict.prospects import (
     ASSUMED_NOISE_SHARE,
     LIKELY_SHARE,
@@ -15,8 +13,9 @@ from stithy.analysis.verdict.prospects import (
     margin_needed,
     prospects,
 )
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.cli.talk.render import Align, table
-from stithy.plan.question import Question
+from stithy.plan.steps import Question
 from stithy.units import format_percent
 
 SHOWN = {

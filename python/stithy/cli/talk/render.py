@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from stithy.report.words.letters import seen
+from stithy.report.words.escape import seen
 
 Align = Literal["left", "right"]
 
@@ -55,3 +55,25 @@ def _line(row: Sequence[str], widths: Sequence[int], sides: Sequence[Align]) -> 
     return "  ".join(
         cell.rjust(width) if side == "right" else cell.ljust(width) for cell, width, side in cells
     )
+
+
+UNKNOWN = "-"
+
+
+def time_text(seconds: float | None) -> str:
+    """A time."""
+    from stithy.units import format_duration
+
+    return UNKNOWN if seconds is None else format_duration(seconds)
+
+
+def size_text(size_bytes: float | None) -> str:
+    """A size."""
+    from stithy.units import format_size
+
+    return UNKNOWN if size_bytes is None else format_size(size_bytes)
+
+
+def rate_text(value: float | None) -> str:
+    """A whole number."""
+    return UNKNOWN if value is None else f"{value:,.0f}"

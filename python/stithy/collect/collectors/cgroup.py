@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from stithy.collect.collector import Metric, Sample, Scope, Unavailable
-from stithy.collect.kernel import KernelFile
+from stithy.collect.collector import KernelFile, Sample, Scope, Unavailable
+from stithy.metrics import CollectedMetric
 from stithy.needs import MemoryLimit
 
 NAME = "cgroup"
@@ -12,11 +12,11 @@ SAMPLES = "the server and its page cache"
 NEEDS = (MemoryLimit(why="the memory of the server's own group"),)
 
 METRICS = (
-    Metric("used_bytes", "B", "memory in use, page cache included"),
-    Metric("limit_bytes", "B", "the limit", compared=False),
-    Metric("peak_bytes", "B", "highest use since the group was made", compared=False),
-    Metric("page_cache_bytes", "B", "of the use, page cache (tmpfs and shared memory included)"),
-    Metric("anonymous_bytes", "B", "of the use, memory of processes that is no file's"),
+    CollectedMetric("used_bytes", "B", "memory in use, page cache included"),
+    CollectedMetric("limit_bytes", "B", "the limit", compared=False),
+    CollectedMetric("peak_bytes", "B", "peak use since the group was created", compared=False),
+    CollectedMetric("page_cache_bytes", "B", "page cache in use, tmpfs and shared memory included"),
+    CollectedMetric("anonymous_bytes", "B", "anonymous memory of processes in use"),
 )
 
 # File of each metric, and the two keys in memory.stat, by version.
@@ -62,7 +62,9 @@ class Cgroup:
 def _sample(name: str, value: int | None) -> Sample:
     if value is not None:
         return Sample("", name, value)
-    return Sample("", name, None, "no limit" if name == "limit_bytes" else "the kernel tells none")
+    return Sample(
+        "", name, None, "no limit" if name == "limit_bytes" else ("the kernel reports none")
+    )
 
 
 def _open(path: Path) -> KernelFile | None:

@@ -1,12 +1,12 @@
-"""Where the time of the CPUs goes, from /proc/stat: of all, and of those that the server has.
+"""CPU time by state, from /proc/stat: of all CPUs, and of those of the server.
 
-The subject `server` is there where the server is bound to some of them.
+The subject `server` exists if the server is bound to some of them.
 """
 
 from collections.abc import Sequence
 
-from stithy.collect.collector import Metric, Sample, Scope
-from stithy.collect.kernel import KernelFile
+from stithy.collect.collector import KernelFile, Sample, Scope
+from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
 NAME = "cpu"
@@ -14,13 +14,15 @@ SAMPLES = "the CPUs"
 NEEDS = (Readable(path="/proc/stat", why="where CPU time goes", remedy="mount proc at /proc"),)
 
 METRICS = (
-    Metric("user_share", "", "share of all CPUs in user mode, nice apart, guests included"),
-    Metric("nice_share", "", "share of all CPUs in user mode at lower priority"),
-    Metric("system_share", "", "share of all CPUs in the kernel, interrupts apart"),
-    Metric("idle_share", "", "share of all CPUs idle with nothing to wait for"),
-    Metric("iowait_share", "", "share of all CPUs idle while a task waits for a block device"),
-    Metric("irq_share", "", "share of all CPUs in hard and soft interrupts"),
-    Metric("steal_share", "", "share of all CPUs that the hypervisor gave to others"),
+    CollectedMetric("user_share", "", "share of all CPUs in user mode, without nice, with guests"),
+    CollectedMetric("nice_share", "", "share of all CPUs in user mode at lower priority"),
+    CollectedMetric("system_share", "", "share of all CPUs in the kernel, without interrupts"),
+    CollectedMetric("idle_share", "", "share of all CPUs idle, with no wait for I/O"),
+    CollectedMetric(
+        "iowait_share", "", "share of all CPUs idle while a task waits for a block device"
+    ),
+    CollectedMetric("irq_share", "", "share of all CPUs in hard and soft interrupts"),
+    CollectedMetric("steal_share", "", "share of all CPUs that the hypervisor gave to others"),
 )
 
 

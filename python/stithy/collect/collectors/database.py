@@ -1,17 +1,18 @@
-"""What the database server does, asked from itself: transactions, log, checkpoints, waits.
+"""What the database server does, from its own statistics: transactions, log, checkpoints, waits.
 
-One query a second, to the server's maintenance database, so that it is in none of the counters.
-Backends hand their counts over about once a second: rates are right over seconds, not within one.
+One query per second goes to the server's maintenance database, so that no counter includes it.
+Backends publish their counts about once per second: rates are correct over seconds, not within one.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stithy.collect.collector import Metric, Sample, Scope, Unavailable
+from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.metrics import CollectedMetric
 from stithy.needs import Need
 
 if TYPE_CHECKING:
-    from stithy.database.engines.postgresql.activity import ActivityReader
+    from stithy.database.engines.postgresql.counters import ActivityReader
 
 NAME = "database"
 SAMPLES = "the database"
@@ -25,49 +26,59 @@ UNDER_TEST = True
 """That server is what is measured: if it does not answer, no instrument has failed."""
 
 METRICS = (
-    Metric("commits_per_s", "1/s", "transactions committed in the database"),
-    Metric("rollbacks_per_s", "1/s", "transactions rolled back in the database"),
-    Metric("blocks_read_per_s", "1/s", "blocks asked from the operating system"),
-    Metric("blocks_hit_per_s", "1/s", "blocks found in shared buffers"),
-    Metric("temp_bytes_per_s", "B/s", "bytes written to temporary files"),
-    Metric("deadlocks_per_s", "1/s", "deadlocks", better="lower"),
-    Metric("wal_bytes_per_s", "B/s", "write-ahead log inserted"),
-    Metric("wal_records_per_s", "1/s", "records of the write-ahead log"),
-    Metric("wal_full_pages_per_s", "1/s", "full page images in the write-ahead log"),
-    Metric("wal_buffers_full_per_s", "1/s", "log written early because its buffers were full"),
-    Metric("wal_writes_per_s", "1/s", "writes of the write-ahead log"),
-    Metric("wal_syncs_per_s", "1/s", "syncs of the write-ahead log"),
-    Metric("checkpoints_timed_per_s", "1/s", "checkpoints because it was time"),
-    Metric("checkpoints_requested_per_s", "1/s", "checkpoints because of log volume or by command"),
-    Metric("checkpoint_buffers_per_s", "1/s", "buffers written by checkpoints"),
-    Metric("cleaner_buffers_per_s", "1/s", "buffers written by the background writer"),
-    Metric("backend_buffers_per_s", "1/s", "buffers written by backends themselves"),
-    Metric(
+    CollectedMetric("commits_per_s", "1/s", "transactions committed in the database"),
+    CollectedMetric("rollbacks_per_s", "1/s", "transactions rolled back in the database"),
+    CollectedMetric("blocks_read_per_s", "1/s", "blocks requested from the operating system"),
+    CollectedMetric("blocks_hit_per_s", "1/s", "blocks found in shared buffers"),
+    CollectedMetric("temp_bytes_per_s", "B/s", "bytes written to temporary files"),
+    CollectedMetric("deadlocks_per_s", "1/s", "deadlocks", better="lower"),
+    CollectedMetric("wal_bytes_per_s", "B/s", "write-ahead log inserted"),
+    CollectedMetric("wal_records_per_s", "1/s", "records of the write-ahead log"),
+    CollectedMetric("wal_full_pages_per_s", "1/s", "full page images in the write-ahead log"),
+    CollectedMetric(
+        "wal_buffers_full_per_s", "1/s", "log written early because its buffers were full"
+    ),
+    CollectedMetric("wal_writes_per_s", "1/s", "writes of the write-ahead log"),
+    CollectedMetric("wal_syncs_per_s", "1/s", "syncs of the write-ahead log"),
+    CollectedMetric("checkpoints_timed_per_s", "1/s", "checkpoints caused by checkpoint_timeout"),
+    CollectedMetric(
+        "checkpoints_requested_per_s", "1/s", "checkpoints caused by log volume or by command"
+    ),
+    CollectedMetric("checkpoint_buffers_per_s", "1/s", "buffers written by checkpoints"),
+    CollectedMetric("cleaner_buffers_per_s", "1/s", "buffers written by the background writer"),
+    CollectedMetric("backend_buffers_per_s", "1/s", "buffers written by backends"),
+    CollectedMetric(
         "last_checkpoint_at_s",
         "s",
         "Unix time at which the last complete checkpoint began",
         compared=False,
     ),
-    Metric("active_backends", "", "connections of users that are at work, waiting ones included"),
-    Metric(
+    CollectedMetric("active_backends", "", "active connections of users, waiting ones included"),
+    CollectedMetric(
         "waiting_backends",
         "",
-        "active connections by what they wait for; `CPU` for nothing",
+        "active connections by wait type; `CPU` if they do not wait",
         of_several="sum",
     ),
-    Metric(
+    CollectedMetric(
         "waiting_backends_by_event",
         "",
-        "the same by wait event; only those that occur",
+        "active connections by wait event; only events that occur",
         of_several="sum",
     ),
-    Metric("autovacuum_workers", "", "autovacuum workers that run"),
-    Metric("io_reads_per_s", "1/s", "reads of data files by kind of process", of_several="sum"),
-    Metric("io_writes_per_s", "1/s", "writes of data files by kind of process", of_several="sum"),
-    Metric(
+    CollectedMetric("autovacuum_workers", "", "active autovacuum workers"),
+    CollectedMetric(
+        "io_reads_per_s", "1/s", "reads of data files by kind of process", of_several="sum"
+    ),
+    CollectedMetric(
+        "io_writes_per_s", "1/s", "writes of data files by kind of process", of_several="sum"
+    ),
+    CollectedMetric(
         "io_extends_per_s", "1/s", "extensions of data files by kind of process", of_several="sum"
     ),
-    Metric("io_fsyncs_per_s", "1/s", "syncs of data files by kind of process", of_several="sum"),
+    CollectedMetric(
+        "io_fsyncs_per_s", "1/s", "syncs of data files by kind of process", of_several="sum"
+    ),
 )
 
 # Where each rate's counter is in the answer, and since or until when PostgreSQL has it.
@@ -166,6 +177,6 @@ def create(scope: Scope) -> Database:
     if scope.database_url is None:
         raise Unavailable("there is no database to ask")
     # Here, for who asks what there is to sample needs no client of a database.
-    from stithy.database.engines.postgresql.activity import ActivityReader
+    from stithy.database.engines.postgresql.counters import ActivityReader
 
     return Database(scope, ActivityReader(scope.database_url))

@@ -1,19 +1,20 @@
-"""What each emulated drive of the candidate does, asked from the program that it is.
+"""What each emulated drive of the candidate does, from its own counters.
 
-Latencies are what profile and faults gave and the drive's own lateness, means of the requests
-answered in the second; where none was there is none. Subjects are the drives' names, with the
-operation after a colon. Late answers are the emulation's own fault: see the table `drives`.
+A latency is the time of profile and faults plus the drive's lateness. It is the mean of the
+requests answered in the second; without any it is null. Subjects are the drives' names, with the
+operation after a colon. Late answers are errors of the emulation: see the table `drives`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from stithy.clock import Clock
-from stithy.collect.collector import Metric, Sample, Scope, Unavailable
+from stithy.collect.collector import Sample, Scope, Unavailable
+from stithy.metrics import CollectedMetric
 from stithy.needs import Need
 
 if TYPE_CHECKING:
-    from stithy.wire.drive.facts import DriveCounters, OperationCounters
+    from stithy.wire.drive.messages import DriveCounters, OperationCounters
 
 NAME = "drive"
 SAMPLES = "the emulated drives"
@@ -22,42 +23,46 @@ NEEDS: tuple[Need, ...] = ()
 BLOCKS = True
 
 METRICS = (
-    Metric("answers_per_s", "1/s", "requests answered", of_several="sum"),
-    Metric("moved_bytes_per_s", "B/s", "bytes that they moved", of_several="sum"),
-    Metric("errors_per_s", "1/s", "requests answered with an error", "lower", of_several="sum"),
-    Metric(
+    CollectedMetric("answers_per_s", "1/s", "requests answered", of_several="sum"),
+    CollectedMetric("moved_bytes_per_s", "B/s", "bytes that they moved", of_several="sum"),
+    CollectedMetric(
+        "errors_per_s", "1/s", "requests answered with an error", "lower", of_several="sum"
+    ),
+    CollectedMetric(
         "latency_s",
         "s",
-        "mean time that the drive took: its profile's and that of its faults, and its lateness",
+        "mean latency of the drive: the time of profile and faults plus its lateness",
         better="lower",
         weight="answers_per_s",
     ),
-    Metric("queue_length", "", "requests under way at the end of the second"),
-    Metric(
+    CollectedMetric("queue_length", "", "requests in progress at the end of the second"),
+    CollectedMetric(
         "cache_fill_bytes",
         "B",
         "bytes in the drive's cache that have not reached its medium",
         of_several="sum",
     ),
-    Metric("volatile_bytes", "B", "bytes that a power cut could take away", of_several="sum"),
-    Metric(
+    CollectedMetric("volatile_bytes", "B", "bytes that a power cut could lose", of_several="sum"),
+    CollectedMetric(
         "late_answers_per_s",
         "1/s",
-        "answers later than due by more than 5 % and 50 µs",
+        "answers late by more than 5 % and 50 µs",
         "lower",
         of_several="sum",
     ),
-    Metric(
+    CollectedMetric(
         "late_s",
         "s",
         "mean lateness of all answers",
         "lower",
         noun="lateness of the emulated drives",
     ),
-    Metric(
+    CollectedMetric(
         "cpu_share", "", "CPU time of the drive's thread, as a share of one CPU", of_several="sum"
     ),
-    Metric("cpu_wait_share", "", "share of time in which that thread waited for a CPU", "lower"),
+    CollectedMetric(
+        "cpu_wait_share", "", "share of time in which that thread waited for a CPU", "lower"
+    ),
 )
 
 Read = Callable[[], Mapping[str, "DriveCounters"]]
@@ -110,7 +115,7 @@ def samples(
         ("cpu_wait_share", last.cpu_wait_s, now.cpu_wait_s),
     ):
         if then is None or after_s is None:
-            yield Sample(name, metric, None, "this kernel does not tell")
+            yield Sample(name, metric, None, "this kernel does not report it")
         else:
             yield Sample(name, metric, (after_s - then) / elapsed_s)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from stithy.collect.collector import Metric, Sample, Scope
-from stithy.collect.kernel import KernelFile
+from stithy.collect.collector import KernelFile, Sample, Scope
+from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
 NAME = "memory"
@@ -11,14 +11,14 @@ SAMPLES = "the machine's memory"
 NEEDS = (Readable(path="/proc/meminfo", why="what memory holds", remedy="mount proc at /proc"),)
 
 METRICS = (
-    Metric("free_bytes", "B", "memory that holds nothing"),
-    Metric("available_bytes", "B", "memory that could be had without swapping"),
-    Metric("page_cache_bytes", "B", "page cache, shared memory and tmpfs included"),
-    Metric("shared_bytes", "B", "shared memory and tmpfs"),
-    Metric("anonymous_bytes", "B", "memory of processes that is no file's"),
-    Metric("dirty_bytes", "B", "changed pages that wait for write-back"),
-    Metric("writeback_bytes", "B", "changed pages that are being written"),
-    Metric("swap_used_bytes", "B", "swap space in use"),
+    CollectedMetric("free_bytes", "B", "unused memory"),
+    CollectedMetric("available_bytes", "B", "memory that is available without swapping"),
+    CollectedMetric("page_cache_bytes", "B", "page cache, shared memory and tmpfs included"),
+    CollectedMetric("shared_bytes", "B", "shared memory and tmpfs"),
+    CollectedMetric("anonymous_bytes", "B", "anonymous memory of processes"),
+    CollectedMetric("dirty_bytes", "B", "dirty pages that wait for write-back"),
+    CollectedMetric("writeback_bytes", "B", "dirty pages in write-back"),
+    CollectedMetric("swap_used_bytes", "B", "swap space in use"),
 )
 
 _LINES = {

@@ -1,9 +1,9 @@
-"""What each network interface carries, loopback too, from /proc/net/dev."""
+"""Traffic of each network interface, loopback included, from /proc/net/dev."""
 
 from collections.abc import Sequence
 
-from stithy.collect.collector import Metric, Sample, Scope
-from stithy.collect.kernel import KernelFile
+from stithy.collect.collector import KernelFile, Sample, Scope
+from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
 NAME = "network"
@@ -11,14 +11,16 @@ SAMPLES = "the network interfaces"
 NEEDS = (Readable(path="/proc/net/dev", why="what interfaces carry", remedy="mount proc at /proc"),)
 
 METRICS = (
-    Metric("received_bytes_per_s", "B/s", "bytes received"),
-    Metric("received_packets_per_s", "1/s", "packets received"),
-    Metric(
+    CollectedMetric("received_bytes_per_s", "B/s", "bytes received"),
+    CollectedMetric("received_packets_per_s", "1/s", "packets received"),
+    CollectedMetric(
         "received_errors_per_s", "1/s", "received packets with errors or dropped", better="lower"
     ),
-    Metric("sent_bytes_per_s", "B/s", "bytes sent"),
-    Metric("sent_packets_per_s", "1/s", "packets sent"),
-    Metric("sent_errors_per_s", "1/s", "packets to send with errors or dropped", better="lower"),
+    CollectedMetric("sent_bytes_per_s", "B/s", "bytes sent"),
+    CollectedMetric("sent_packets_per_s", "1/s", "packets sent"),
+    CollectedMetric(
+        "sent_errors_per_s", "1/s", "packets to send with errors or dropped", better="lower"
+    ),
 )
 
 Counts = tuple[int, ...]

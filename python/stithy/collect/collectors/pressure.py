@@ -1,9 +1,9 @@
-"""How much of the time tasks waited for CPU, storage or memory: pressure stall information."""
+"""Share of time in which tasks waited for CPU, storage or memory: pressure stall information."""
 
 from collections.abc import Sequence
 
-from stithy.collect.collector import Metric, Sample, Scope, Unavailable
-from stithy.collect.kernel import KernelFile
+from stithy.collect.collector import KernelFile, Sample, Scope, Unavailable
+from stithy.metrics import CollectedMetric
 from stithy.needs import Readable
 
 NAME = "pressure"
@@ -19,7 +19,7 @@ NEEDS = (
 RESOURCES = ("cpu", "io", "memory")
 
 METRICS = (
-    Metric(
+    CollectedMetric(
         "some_share",
         "",
         "share of time in which at least one task waited for the resource",
@@ -28,10 +28,10 @@ METRICS = (
         subjects=RESOURCES,
         noun="share of time in which a task waited",
     ),
-    Metric(
+    CollectedMetric(
         "full_share",
         "",
-        "share of time in which all tasks that could run waited for it",
+        "share of time in which all runnable tasks waited for it",
         better="lower",
         of_several=None,
         subjects=RESOURCES,
@@ -77,7 +77,7 @@ def _sample(
 ) -> Sample:
     key = name.removesuffix("_share")
     if key not in last or key not in now:
-        return Sample(resource, name, None, "this kernel does not tell it for this resource")
+        return Sample(resource, name, None, "this kernel does not report it for this resource")
     # Both clocks are read at slightly different moments: a share never exceeds the whole.
     return Sample(resource, name, min(1.0, (now[key] - last[key]) / elapsed_us))
 

@@ -1,7 +1,17 @@
 """Drives measured: what a device or a file really does, and the profile that follows from it.
 
-`points` says what is asked of a drive, `fio` asks it, `output` reads the answers, `measuring` does
-it all, `measurement` keeps it, `fit` makes the numbers of a profile of it, `written` writes the
-profile, `compare` holds two measurements side by side. `target` and `scratch` see to it that
-nothing of the user's is written to.
+`points` says what is asked of a drive, `fio` asks it, `measuring` does it all, `measurement` keeps
+it, `fit` makes the numbers of a profile of it, `profiling` writes the profile, `compare` holds two
+measurements side by side. `target` sees to it that nothing of the user's is written to.
 """
+
+from stithy.needs import Package, Program
+
+FIO = Program(
+    name="fio",
+    package=Package("fio", "fio"),
+    asked=("--version",),
+    # Older versions have not been tried.
+    oldest=(3, 20),
+    why="measuring drives",
+)

@@ -1,21 +1,97 @@
-"""fio: is it here and new enough, and how it is told what to measure.
+"""fio: is it here and new enough, how it is told what to measure, and what it answered.
 
 Always with direct I/O, so that no page cache of this machine answers; with whole histograms; and
 with `--readonly` unless something may be written. Latency is fio's `lat`, from submission to
 completion.
 """
 
+import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from stithy.drives.measure.measurement import Answer
-from stithy.drives.measure.needs import FIO
-from stithy.drives.measure.output import parse
+from stithy.drives.measure import FIO
+from stithy.drives.measure.measurement import Answer, Histogram, Served
 from stithy.drives.measure.points import Point, Schedule
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.runner import Command, Runner
+
+MS_PER_S = 1000.0
+NS_PER_S = 1e9
+
+
+def parse_output(text: str, point: Point, where: str) -> Answer:
+    """The answer to a point; `where` names what was measured in messages.
+
+    Raises InfrastructureError where fio failed, or its output lacks what was asked for.
+    """
+    document, around = _document(text, where)
+    job = document["jobs"][0]
+    if job["error"] or document.get("global error"):
+        raise _failed(f"fio failed: {around or job['error']}", where)
+    runtime_s = max(job[kind]["runtime"] for kind in ("read", "write")) / MS_PER_S
+    answer = Answer(
+        read=_served(job["read"], job["read"]["lat_ns"], runtime_s),
+        write=_served(job["write"], job["write"]["lat_ns"], runtime_s),
+        flush=_served({}, job["sync"]["lat_ns"], runtime_s),
+    )
+    asked = {
+        "read": point.read_share > 0,
+        "write": point.read_share < 1,
+        "flush": point.flushed_every > 0,
+    }
+    for kind, is_asked in asked.items():
+        if is_asked and getattr(answer, kind) is None:
+            problem = f"fio told no histogram of {kind} for {point.name}"
+            raise _failed(f"{problem}{f': {around}' if around else ''}", where)
+    return answer if point.flushed_every else answer.model_copy(update={"flush": None})
+
+
+def _document(text: str, where: str) -> tuple[Mapping[str, Any], str]:
+    """The JSON document in fio's output, and what fio said around it."""
+    begin = 0 if text.startswith("{\n") else text.find("\n{\n") + 1
+    try:
+        document, end = json.JSONDecoder().raw_decode(text, begin)
+        around = f"{text[:begin].strip()} {text[end:].strip()}".strip()
+        if document["jobs"]:
+            return document, around
+    except (ValueError, KeyError, TypeError) as error:
+        raise _failed(f"fio wrote no result: {text.strip()[:300]!r}", where) from error
+    raise _failed(f"fio measured nothing: {around}", where)
+
+
+def _served(
+    counters: Mapping[str, Any], latency: Mapping[str, Any], runtime_s: float
+) -> Served | None:
+    """None where there were none."""
+    bins = {int(time_ns): count for time_ns, count in latency.get("bins", {}).items() if count}
+    if not bins or runtime_s <= 0:
+        return None
+    counted = sum(bins.values())
+    histogram = Histogram(
+        counts_by_ns=dict(sorted(bins.items())), sum_s=latency["mean"] / NS_PER_S * counted
+    )
+    moved_bytes = counters.get("io_bytes", 0)
+    return Served(
+        latency=histogram,
+        moved_bytes=moved_bytes,
+        duration_s=runtime_s,
+        # Half seconds that are not over are not told; short runs have none at all.
+        iops_max=max(counters.get("iops_max", 0), counted / runtime_s),
+        bytes_per_s_max=max(counters.get("bw_max", 0) * 1024.0, moved_bytes / runtime_s),
+    )
+
+
+def _failed(problem: str, where: str) -> InfrastructureError:
+    return InfrastructureError(
+        problem,
+        where=where,
+        remedy="check the kernel log for errors of the device, then measure again",
+    )
+
 
 OLDEST = FIO.oldest
 ENGINES = ("io_uring", "libaio")
@@ -56,7 +132,7 @@ class Fio:
         limit_s = timing.settle_s + timing.point_s + PATIENCE_S
         finished = self.runner.run(Command(words), timeout_s=limit_s)
         text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
-        return parse(text, point, place.name)
+        return parse_output(text, point, place.name)
 
     def fill(self, place: Place) -> None:
         """Write all of a place once, from its beginning to its end, with data that differ."""
@@ -80,7 +156,7 @@ class Fio:
         limit_s = PATIENCE_S + place.span_bytes / SLOWEST_BYTES_PER_S
         finished = self.runner.run(command, timeout_s=limit_s)
         text = f"{finished.stderr.strip()}\n{finished.stdout}".lstrip("\n")
-        parse(text, Point(0.0, FILL_BYTES, 8, sequential=True), place.name)
+        parse_output(text, Point(0.0, FILL_BYTES, 8, sequential=True), place.name)
 
 
 def find(runner: Runner) -> tuple[str, str]:

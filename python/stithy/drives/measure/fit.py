@@ -1,22 +1,170 @@
 """The numbers of a drive profile, from what was measured: pure functions of a `Measurement`.
 
 Nothing is guessed silently: what the measurement does not tell is in `Fit.assumed`, with the
-reason.
+reason. A distribution is a table: a time for each of a few shares of the requests, between which
+the time grows geometrically, as in the model of the drive.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import log
 
-from stithy.drives.measure.fit_writing import (
-    CacheFit,
-    FlushFit,
-    SustainedFit,
-    cache_fit,
-    flush_fit,
-    sustained_fit,
-)
-from stithy.drives.measure.measurement import Measured, Measurement, Served
-from stithy.drives.measure.shares import mean_s, times_s
+from stithy.drives.measure.measurement import Histogram, Measured, Measurement, Served, WrittenSlice
+
+SHARES = (
+    0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98,
+    0.985, 0.99, 0.9925, 0.995, 0.9965, 0.998, 0.999, 0.9995, 0.9999, 1.0,
+)  # fmt: skip
+"""Shares of the requests of which a time is kept; close where reports look and tails begin."""
+
+ANCHOR = SHARES.index(0.99)
+"""Up to here the table keeps to what was measured; beyond, the mean has the last word."""
+
+STRETCH_MOST = 3.0
+
+
+def times_s(latency: Histogram) -> tuple[float, ...]:
+    """A time for each of `SHARES`, such that, growing geometrically between, the mean is right.
+
+    The tail beyond the 99th percentile is stretched or pressed, on a scale of logarithms, to
+    make up for what lies between the shares. A wide tail may need more than is allowed; the mean is
+    then off by what is left.
+    """
+    least_s = next(iter(latency.counts_by_ns)) / 1e9
+    times = tuple(latency.quantile_s(share) or least_s for share in SHARES)
+    wanted_s = latency.mean_s or least_s
+    low, high = 0.0, STRETCH_MOST
+    for _ in range(40):
+        middle = (low + high) / 2
+        is_short = mean_s(_stretched(times, middle)) < wanted_s
+        low, high = (middle, high) if is_short else (low, middle)
+    return _stretched(times, high)
+
+
+def _stretched(times: Sequence[float], power: float) -> tuple[float, ...]:
+    """The times with the tail's distance from the 99th percentile to this power; 1 keeps it."""
+    anchor = times[ANCHOR]
+    return (*times[: ANCHOR + 1], *(anchor * (t / anchor) ** power for t in times[ANCHOR + 1 :]))
+
+
+def mean_s(times: Sequence[float]) -> float:
+    """Mean of a table of times for `SHARES`, which grow geometrically between them."""
+    return sum(
+        (SHARES[i + 1] - SHARES[i]) * mean_of_geometric(times[i], times[i + 1])
+        for i in range(len(SHARES) - 1)
+    )
+
+
+def mean_of_geometric(low_s: float, high_s: float) -> float:
+    """The mean of a time that grows geometrically from one to the other: the logarithmic mean."""
+    growth = log(high_s / low_s)
+    return low_s if growth < 1e-9 else (high_s - low_s) / growth
+
+
+SLOWED_SHARE = 0.8
+"""Writing slowed down if it ended below this share of where it began."""
+
+CACHE_BYTES = 64 * 2**20
+"""Size of a write cache of which nothing is known."""
+
+NOTABLE_FLUSH_SHARE = 0.5
+"""A flush waits for what was written if 4 MiB make it longer by more than this share of itself."""
+
+
+@dataclass(frozen=True)
+class FlushFit:
+    """The time of a flush: its mean, and a time for each of `SHARES`; seconds."""
+
+    mean_s: float
+    times_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class CacheFit:
+    """A volatile write cache."""
+
+    size_bytes: int
+    drain_bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class SustainedFit:
+    """Writing that slowed down."""
+
+    after_bytes: int
+    write_bytes_per_s: float
+
+
+def flush_fit(measurement: Measurement) -> FlushFit | None:
+    """Flushes after the smallest writes; None where none were measured."""
+    found = [
+        (each.length_bytes * each.flushed_every, each.answer.flush.latency)
+        for each in measurement.matrix
+        if each.answer.flush is not None
+    ]
+    if not found:
+        return None
+    latency = min(found, key=lambda pair: pair[0])[1]
+    return FlushFit(latency.mean_s or 0.0, times_s(latency))
+
+
+def _flushes(measurement: Measurement) -> list[tuple[int, float]]:
+    """What was written before each flush, bytes, and the flush's mean time; rising."""
+    found = [
+        (each.length_bytes * each.flushed_every, each.answer.flush.latency.mean_s or 0.0)
+        for each in measurement.matrix
+        if each.answer.flush is not None
+    ]
+    return sorted(found)
+
+
+def cache_fit(
+    measurement: Measurement, write_bytes_per_s_max: float, assumed: dict[str, str]
+) -> CacheFit | None:
+    """The volatile cache that the device says it has; None where it says that it has none.
+
+    What drains while a flush is waited for tells how fast it is, where that can be seen.
+    """
+    told = measurement.target.write_cache
+    if told != "write back":
+        return None
+    assumed["cache.size_bytes"] = "a cache's size cannot be measured from outside"
+    assumed["cache.protected"] = "the device says `write back`, and not whether power loss is safe"
+    drain_bytes_per_s = write_bytes_per_s_max
+    after = _flushes(measurement)
+    if len(after) > 1:
+        (few_bytes, short_s), (many_bytes, long_s) = after[0], after[-1]
+        if long_s > (1 + NOTABLE_FLUSH_SHARE) * short_s:
+            drain_bytes_per_s = (many_bytes - few_bytes) / (long_s - short_s)
+            return CacheFit(CACHE_BYTES, drain_bytes_per_s)
+    assumed["cache.drain_bytes_per_s"] = (
+        "flushes hardly waited for what was written before them"
+        if after
+        else "flushes were not measured"
+    )
+    return CacheFit(CACHE_BYTES, drain_bytes_per_s)
+
+
+def sustained_fit(slices: Sequence[WrittenSlice]) -> SustainedFit | None:
+    """Where writing slowed down and to what; None where it did not.
+
+    The step between two means that leaves the least squares, if it goes down far enough.
+    """
+    rates = [each.moved_bytes / each.duration_s for each in slices]
+    if len(rates) < 4:
+        return None
+    cut = min(range(2, len(rates) - 1), key=lambda at: _squares(rates[:at]) + _squares(rates[at:]))
+    before, after = rates[:cut], rates[cut:]
+    slowed = sum(after) / len(after)
+    if slowed >= SLOWED_SHARE * sum(before) / len(before):
+        return None
+    return SustainedFit(sum(each.moved_bytes for each in slices[:cut]), slowed)
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values)
+
 
 SMALL_BYTES = 4096
 FASTEST_BYTES_PER_S = 1e12
@@ -128,7 +276,7 @@ def pure(measurement: Measurement, kind: str) -> list[tuple[Measured, Served]]:
 def request_bytes_per_s(found: Sequence[tuple[Measured, Served]]) -> float:
     """Bandwidth of one request beyond its first 4 KiB, from what larger ones take alone.
 
-    Own: the line through the median of the smallest that fits the other medians best.
+    The line through the median of the smallest that fits the other medians best.
     """
     alone = [
         (point.length_bytes, served.latency.quantile_s(0.5) or 0.0)

@@ -5,9 +5,12 @@ adding counts, never by averaging percentiles.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stithy.errors import UserError
 
 NS_PER_S = 1e9
 NS_BEYOND_FIO = 17_000_000_000
@@ -44,7 +47,7 @@ class Histogram(_Kept):
     def quantile_s(self, share: float) -> float | None:
         """The least latency that at least this share do not exceed; None where it is empty.
 
-        Own: the nearest rank, over the middles of the bins.
+        The nearest rank, over the middles of the bins.
         """
         wanted, seen = share * self.count, 0
         for time_ns, count in self.counts_by_ns.items():
@@ -176,3 +179,31 @@ class Measurement(_Kept):
     matrix: tuple[Measured, ...]
     sustained: tuple[WrittenSlice, ...] = ()
     notes: tuple[str, ...] = Field(default=())
+
+
+SUFFIX = ".measured.json"
+
+
+def beside_profile(profile: Path) -> Path:
+    """The file of the measurement of a profile's file."""
+    return profile.with_suffix(SUFFIX)
+
+
+def read_measurement(path: Path) -> Measurement:
+    """A measurement that was kept. Raises UserError for a file that is none."""
+    try:
+        return Measurement.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UserError(
+            f"the measurement cannot be read: {(error.strerror or str(error)).lower()}",
+            where=str(path),
+            remedy="keep it beside its profile, as `stithy drive profile` wrote it",
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"])
+        raise UserError(
+            f"this is no measurement of this version ({place}: {first['msg']})",
+            where=str(path),
+            remedy="measure again with `stithy drive profile`",
+        ) from error

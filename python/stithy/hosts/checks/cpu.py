@@ -1,4 +1,4 @@
-"""How CPUs are clocked and how deeply they sleep: both move response times, neither is an error."""
+"""Whether the clock is right, and how CPUs are clocked and sleep: both move response times."""
 
 from collections.abc import Iterator
 
@@ -7,14 +7,52 @@ from stithy.units import format_duration
 
 NAME = "cpu"
 
+SLOW_SOURCES = frozenset({"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"})
+"""Each reading takes a microsecond or more, and a system call."""
+
+
+def judge(machine: Machine) -> Iterator[Judgement]:
+    """The clock, then the CPUs."""
+    yield from _clock(machine)
+    yield from _cpus(machine)
+
+
+def _clock(machine: Machine) -> Iterator[Judgement]:
+    """The clock's source, and whether it is synchronised."""
+    source = machine.fact("clock_source")
+    if source.value is None:
+        yield Judgement("clock source", "unknown", source.missing_because or "")
+    elif source.value in SLOW_SOURCES:
+        remedy = "see in the kernel's log (dmesg) why it gave up tsc"
+        yield Judgement("clock source", "disturbing", f"{source.value}, which is slow", remedy)
+    else:
+        yield Judgement("clock source", "there", str(source.value))
+    yield _synchronised(machine)
+
+
+def _synchronised(machine: Machine) -> Judgement:
+    """It matters to the times that a report tells, and where logs of two hosts are compared."""
+    match machine.clock_is_synchronised():
+        case True:
+            return Judgement("clock", "there", "synchronised")
+        case False:
+            found = "the kernel reports it as not synchronised"
+            sudo = "" if machine.is_root else "sudo "
+            return Judgement("clock", "unknown", found, f"{sudo}timedatectl set-ntp true")
+        case _:
+            return Judgement(
+                "clock", "unknown", ("the kernel does not report whether it is synchronised")
+            )
+
+
 STEADY_GOVERNORS = frozenset({"performance"})
 DEEP_S = 50e-6
-"""Own: from here on waking up is a good part of what an NVMe drive takes to answer."""
+"""From here on waking up is a good part of what an NVMe drive takes to answer."""
 
 CPU0 = "/sys/devices/system/cpu/cpu0"
 
 
-def judge(machine: Machine) -> Iterator[Judgement]:
+def _cpus(machine: Machine) -> Iterator[Judgement]:
     """The number of CPUs, their governor, their deepest idle state."""
     yield _number(machine)
     yield _governor(machine)

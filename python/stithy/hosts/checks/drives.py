@@ -9,7 +9,7 @@ NAME = "drives"
 PROGRAM = "stithy-drive"
 
 FLOOR_S = 50e-6
-"""Own: what a request takes at least while a database keeps the CPUs busy, however short the time
+"""What a request takes at least while a database keeps the CPUs busy, however short the time
 in its drive's profile. Measured on 2 CPUs: 47 µs for flushes of 15 µs (docs/evidence.md)."""
 
 

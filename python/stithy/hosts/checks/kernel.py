@@ -36,7 +36,7 @@ def judge(machine: Machine) -> Iterator[Judgement]:
         yield _driver(machine, what, place, module)
     yield _feature("io_uring", machine.io_uring_problem(), _URING, "a ring can be made")
     yield _control_groups(machine)
-    pressure = None if machine.text("/proc/pressure/io") else "the kernel does not tell it"
+    pressure = None if machine.text("/proc/pressure/io") else "the kernel does not report it"
     yield _feature("pressure", pressure, "boot with psi=1", "/proc/pressure is readable")
     types = None if "vmlinux" in machine.names("/sys/kernel/btf") else "without types (BTF)"
     yield _feature("BPF", types, "use a kernel with CONFIG_DEBUG_INFO_BTF", "with types (BTF)")
@@ -56,7 +56,9 @@ def _driver(machine: Machine, what: str, place: str, module: str) -> Judgement:
         return Judgement(what, "there", f"{place} is there")
     if module_is_available(machine, module):
         return Judgement(what, "absent", "its module is not loaded", f"modprobe {module}")
-    return Judgement(what, "absent", "this kernel comes without it", f"use one with {module}")
+    return Judgement(
+        what, "absent", "this kernel does not include it", f"use a kernel with {module}"
+    )
 
 
 def _control_groups(machine: Machine) -> Judgement:

@@ -1,13 +1,18 @@
-"""What else runs on this machine now: it takes CPUs and devices from what is measured."""
+"""What else runs on this machine now, and how much memory and space it leaves for databases."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from stithy.needs import Judgement, Machine
+from stithy.units import format_size
+
+if TYPE_CHECKING:
+    from stithy.storage.volume import OpenPlace
 
 NAME = "load"
 
 QUIET_CPU_SHARE = 0.1
-"""Own: what a machine without work shows; above it windows of the same kind differ."""
+"""What a machine without work shows; above it windows of the same kind differ."""
 
 QUIET_DEVICE_SHARE = 0.1
 QUIET_STEAL_SHARE = 0.02
@@ -15,6 +20,12 @@ NAMED_MAX = 3
 
 
 def judge(machine: Machine) -> Iterator[Judgement]:
+    """What else runs, then memory and space."""
+    yield from _activity(machine)
+    yield from _room(machine)
+
+
+def _activity(machine: Machine) -> Iterator[Judgement]:
     """CPUs, stolen time and block devices over a second."""
     activity = machine.activity()
     by_name = [f"{each.name} ({each.pid})" for each in activity.processes if each.cpus >= 0.05]
@@ -37,3 +48,45 @@ def judge(machine: Machine) -> Iterator[Judgement]:
         yield Judgement("busy devices", "disturbing", found, remedy)
     else:
         yield Judgement("busy devices", "there", "none")
+
+
+FREE_BYTES_MIN = 4 * 2**30
+"""A database of a few warehouses, its log and its master copy."""
+
+
+def _room(machine: Machine) -> Iterator[Judgement]:
+    """Memory, swap in use, and each place where a candidate could stand."""
+    yield _memory(machine)
+    total, free = memory_of(machine, "SwapTotal"), memory_of(machine, "SwapFree")
+    if total and free is not None and (used := total - free):
+        remedy = "free memory: swapped-out pages come back during a window"
+        yield Judgement("swap", "disturbing", f"{format_size(used)} in use", remedy)
+    places = machine.places()
+    yield from (_place(each) for each in places)
+    if not places:
+        problem = "no file system here has a directory that this user may use"
+        yield Judgement("space", "unknown", problem, "create a directory that this user may use")
+
+
+def _memory(machine: Machine) -> Judgement:
+    total, available = memory_of(machine, "MemTotal"), memory_of(machine, "MemAvailable")
+    if total is None or available is None:
+        return Judgement("memory", "unknown", "the kernel does not report it")
+    return Judgement("memory", "there", f"{format_size(available)} of {format_size(total)} to use")
+
+
+def _place(place: "OpenPlace") -> Judgement:
+    what = "memory" if place.memory_backed else place.filesystem
+    found = f"{place.path.parent} has {format_size(place.free_bytes)} free ({what})"
+    if place.free_bytes >= FREE_BYTES_MIN:
+        return Judgement("space", "there", found)
+    remedy = f"make room on {place.mount_point}, or keep candidates elsewhere"
+    return Judgement("space", "disturbing", found, remedy)
+
+
+def memory_of(machine: Machine, key: str) -> int | None:
+    """Bytes of a line such as `MemTotal:  24105 kB`; None where there is none."""
+    for line in (machine.text("/proc/meminfo") or "").splitlines():
+        if line.startswith(f"{key}:"):
+            return int(line.split()[1]) * 1024
+    return None

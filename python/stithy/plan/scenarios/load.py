@@ -2,7 +2,7 @@
 
 The database is loaded once, on the volume of the master candidate, and the driver is calibrated on
 its server. Its master copy is then kept beside the results. Each window starts from a fresh copy of
-that on the volume of its own candidate, and each block with a canary. After all windows the
+that on the volume of its own candidate, and each block with a baseline check. After all windows the
 consistency conditions are checked on what the last window of each candidate left.
 """
 
@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 from stithy.needs import MemoryLimit, OwnProgram
 from stithy.plan import cost
-from stithy.plan.ids import step_id, window_id
 from stithy.plan.order import Block, blocks
 from stithy.plan.scenario import Scene
-from stithy.plan.steps import Step, WindowPlan
+from stithy.plan.steps import Step, WindowPlan, step_id, window_id
 from stithy.study.model import Study
 
 NAME = "load"
@@ -93,7 +92,7 @@ def windows_of(study: Study, block: Block, *, tried: bool = False) -> Iterator[W
 
 
 def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
-    """The steps of one window: the restore before it, and the window; before a block a canary."""
+    """The steps of one window: a block's baseline check, the restore before it, and itself."""
     name, size = window.candidate, scene.size
     asked = scene.question
     optional = asked is not None and asked.may_spare(window.users, window.block)
@@ -103,8 +102,9 @@ def around(study: Study, scene: Scene, window: WindowPlan) -> Iterator[Step]:
     restored = cost.restore(size, scene.size.database_bytes, scene.pages(name))
     measured = cost.window(study, size, held, memory)
     if window.position == 0:
-        canary_id = step_id("canary", window.id)
-        yield Step(canary_id, "canary", None, cost.canary(), window, if_undecided=optional)
+        check_id = step_id("baseline-check", window.id)
+        cost_of_it = cost.baseline_check()
+        yield Step(check_id, "baseline-check", None, cost_of_it, window, if_undecided=optional)
     restore_id = step_id("restore", window.id)
     yield Step(restore_id, "restore", name, restored, window, if_undecided=optional)
     yield Step(window.id, "window", name, measured, window, if_undecided=optional)

@@ -14,10 +14,20 @@ import altair as alt
 from stithy.metrics import ALL
 from stithy.report.context import Context
 from stithy.report.drawing import palette
-from stithy.report.drawing.compose import PICK, Drawing, Rows, Spec, grid, layer, unit, x_at
-from stithy.report.drawing.many import POINTS_MOST, extremes
-from stithy.report.drawing.spans import spans
-from stithy.report.drawing.theme import LEGEND_LIMIT
+from stithy.report.drawing.compose import (
+    PICK,
+    POINTS_MOST,
+    Drawing,
+    Rows,
+    Spec,
+    extremes,
+    grid,
+    layer,
+    spans,
+    unit,
+    x_at,
+)
+from stithy.report.drawing.palette import LEGEND_LIMIT
 
 WIDTH = 770
 """Width of a figure's plot where it stands alone; pixels of the page at full width."""
@@ -417,7 +427,7 @@ def window_rows(
         {"users": users, "candidate": name, "value": scaled(value, users)}
         for name in evidence.candidates
         for users in evidence.levels
-        if (value := evidence.level_told(name, users, metric, transaction)) is not None
+        if (value := evidence.printable_level(name, users, metric, transaction)) is not None
     ]
     points = [
         {
@@ -426,7 +436,7 @@ def window_rows(
             "note": note(window.reasons),
         }
         for window in evidence.windows
-        if (value := window.told(metric, transaction)) is not None
+        if (value := window.printable(metric, transaction)) is not None
     ]  # fmt: skip
     return lines, points
 

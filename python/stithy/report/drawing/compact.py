@@ -1,13 +1,19 @@
-"""The same drawing in fewer elements: neighbours that look alike become one.
+"""Drawings made small: what nobody sees goes, what repeats stands once, drawings are kept."""
 
-What is painted, and in which order, stays: only what stands side by side is put together, and
-nothing that is seen through.
-"""
-
+import hashlib
+import json
+import os
 import re
-from collections.abc import Callable, Sequence
+import stat
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import isclose
+from pathlib import Path
+from typing import Any
 
 UNSEEN = 0.04
 """Pixels that rounding to a tenth takes away."""
@@ -145,3 +151,151 @@ def _to(right: float, down: float) -> str:
 
 def _short(number: float) -> str:
     return f"{number:z.1f}".removesuffix(".0")
+
+
+Row = Mapping[str, Any]
+
+
+REPEATED = "&"
+"""The key of what stands for a repeated part: its value is the part's place in `repeated`."""
+
+WORTH_IT = 30
+"""Own: parts with fewer letters are not worth a place of their own."""
+
+
+def slim(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The specification with `columns` in the place of `datasets`, and the parts it repeats.
+
+    Shapes: `repeated` is a list of parts; `{"&": place}` stands for one wherever it is, in parts as
+    well.
+    """
+    rest = {key: value for key, value in spec.items() if key != "datasets"}
+    columns = {name: _columns(rows) for name, rows in spec["datasets"].items()}
+    return _once({**rest, "columns": columns})
+
+
+def _once(document: Mapping[str, Any]) -> dict[str, Any]:
+    texts = Counter(text for value in document.values() for text in _parts(value))
+    parts = _Parts({text for text, times in texts.items() if times > 1 and len(text) >= WORTH_IT})
+    told = {key: parts.told(value) for key, value in document.items()}
+    return {**told, "repeated": parts.repeated}
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a specification holds more than once: `many` as text, `repeated` each part once."""
+
+    many: Set[str]
+    repeated: list[Any] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+
+    def told(self, value: Any) -> Any:
+        """The value, or what stands for it."""
+        if not isinstance(value, dict | list | tuple) or (text := _text(value)) not in self.many:
+            return self._within(value)
+        if text not in self.places:
+            self.places[text] = len(self.repeated)
+            self.repeated.append(None)  # its place, before those of the parts within it
+            self.repeated[self.places[text]] = self._within(value)
+        return {REPEATED: self.places[text]}
+
+    def _within(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self.told(each) for key, each in value.items()}
+        return [self.told(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _parts(value: Any) -> Iterator[str]:
+    """Each object and list within a value, and itself, as text."""
+    if isinstance(value, dict | list | tuple):
+        yield _text(value)
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _parts(each)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _columns(rows: Sequence[Row]) -> dict[str, Any]:
+    """Each column by its name: one value where all rows have the same, else a list of them.
+
+    A list of texts that repeat is `[texts, places]`: each text once, and for each row its place.
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {
+        "rows": len(rows),
+        "of": {name: _column([row.get(name) for row in rows]) for name in names},
+    }
+
+
+def _column(values: list[Any]) -> Any:
+    first = values[0]
+    if all(type(value) is type(first) and value == first for value in values):
+        return {"all": first}
+    if all(value is None or isinstance(value, str) for value in values):
+        texts = list(dict.fromkeys(values))
+        places = {text: place for place, text in enumerate(texts)}
+        return {"texts": texts, "at": [places[value] for value in values]}
+    return [
+        int(value) if isinstance(value, float) and value.is_integer() else value for value in values
+    ]
+
+
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def kept(home: Callable[[], Path], name: str, make: Callable[[], str]) -> str:
+    """The text that is kept under `name` in the folder `home`; made, and kept, where none is.
+
+    Where nothing can be kept it is made each time: nobody learns of it.
+    """
+    try:
+        folder = _own(home())
+    except (OSError, RuntimeError):
+        return make()
+    with suppress(OSError):
+        if (text := _read(folder / name)) is not None:
+            return text
+    text = make()
+    with suppress(OSError):
+        _write(folder / name, text.encode())
+    return text
+
+
+def _own(folder: Path) -> Path:
+    """The folder, made where it is missing. Raises OSError for one that others may write to."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    about = folder.lstat()
+    if not stat.S_ISDIR(about.st_mode) or not _is_own(about):
+        raise PermissionError(f"{folder} is somebody else's, or others may write there")
+    return folder
+
+
+def _is_own(about: os.stat_result) -> bool:
+    return about.st_uid == os.geteuid() and not about.st_mode & WRITABLE_BY_OTHERS
+
+
+def _read(path: Path) -> str | None:
+    """The text, None for a file that is not as it was written. Raises OSError without one."""
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        if not _is_own(os.fstat(file.fileno())):
+            return None
+        told, _, content = file.read().partition(b"\n")
+    return content.decode() if told == _sum(content) else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: others may read it, or write the same, meanwhile."""
+    descriptor, beside = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(_sum(content) + b"\n" + content)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink()
+        raise
+
+
+def _sum(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()

@@ -1,16 +1,12 @@
-"""Putting charts together as plain Vega-Lite: data by name, layers, rows, columns, one filter.
+"""Layers, stacks and grids of charts, which windows are drawn of many, and bars of intervals."""
 
-Altair describes the single chart; it copies whole charts whenever it combines them, which takes
-seconds for a grid, so combining is done here, on the finished specifications.
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
-from stithy.report.drawing.many import MARK
-from stithy.report.words.letters import seen
+from stithy.analysis.verdict.statistics import factor_interval, mean_interval
+from stithy.report.words.escape import seen
 
 Spec = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -124,3 +120,66 @@ def stacked(charts: Sequence[Spec], *, spacing: int) -> Spec:
 def grid(charts: Sequence[Spec], columns: int) -> Spec:
     """Charts in rows of `columns`."""
     return above([beside(charts[i : i + columns]) for i in range(0, len(charts), columns)])
+
+
+Row = Mapping[str, Any]
+
+POINTS_MOST = 240
+"""Own: a chart with more shows the ends alone. 2 candidates × 6 levels × 20 blocks are 240."""
+
+MARK = {"stithy": {"thinned": True}}
+"""How a specification says that not every window was drawn."""
+
+CAPTION = (
+    "There are too many windows to draw each: of a candidate at a level the lowest and the highest "
+    "valid one are drawn, and of invalid ones too. All are in report/figures/{name}.csv."
+)
+
+
+def extremes(points: Sequence[Row]) -> list[Row]:
+    """Of each candidate and level the lowest point and the highest."""
+    cells: dict[tuple[str, int], list[Row]] = {}
+    for row in points:
+        cells.setdefault((row["candidate"], row["users"]), []).append(row)
+    found: list[Row] = []
+    for rows in cells.values():
+        low, high = (pick(rows, key=lambda row: row["value"]) for pick in (min, max))
+        found += [low] if low is high else [low, high]
+    return found
+
+
+SPAN_BLOCKS_LEAST = 3
+"""Own: the interval of two windows is nine times their deviation wide, and tells nothing."""
+
+BARS = " Bars are plain 95 % t intervals."
+"""Of what, and what they are not, is said once on the page (`parts/guide.py`)."""
+
+
+def bars_told(points: Rows) -> str:
+    """What bars mean, where there are any."""
+    return BARS if spans(points, log=False) else ""
+
+
+def spans(points: Rows, log: bool) -> Rows:
+    """The interval over the valid blocks of each candidate and level that has three or more.
+
+    On a logarithmic axis it is that of the geometric mean. Of several devices the busiest counts.
+    """
+    blocks: dict[tuple[int, str], dict[Any, float]] = {}
+    for point in points:
+        if point["valid"]:
+            known = blocks.setdefault((point["users"], point["candidate"]), {})
+            known[point["block"]] = max(known.get(point["block"], 0.0), point["value"])
+    rows = []
+    for (users, candidate), found in blocks.items():
+        values = list(found.values())
+        if len(values) >= SPAN_BLOCKS_LEAST and (not log or min(values) > 0):
+            low, high = factor_interval(values) if log else mean_interval(values)
+            rows.append({"users": users, "candidate": candidate, "low": low, "high": high})
+    return rows
+
+
+def with_spans(points: Rows, log: bool) -> Rows:
+    """The points, and the ends of their intervals as values, for a domain that holds all."""
+    ends = [{"value": row[end]} for row in spans(points, log) for end in ("low", "high")]
+    return [*points, *ends]

@@ -1,21 +1,22 @@
-"""From a Vega-Lite specification to an SVG that can stand in a page: small, unique ids, same bytes.
-
-vl-convert draws inside this process, without a browser. Its bundle of the Vega libraries is what
-makes the page's figures interactive; it is kept, as bundling takes longer than drawing a figure.
-"""
+"""A figure's specification drawn as SVG, and as files that stand alone."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import vl_convert
+from markupsafe import escape
 
 from stithy.environment import cache_home
-from stithy.report.drawing.compact import compact
-from stithy.report.drawing.kept import kept
-from stithy.report.drawing.theme import config
+from stithy.report.drawing import palette
+from stithy.report.drawing.compact import compact, kept
+from stithy.report.drawing.palette import FONT, theme_config
+from stithy.report.words.escape import seen
 
 FONTS = Path(__file__).parent.parent / "assets" / "fonts"
 
@@ -41,7 +42,7 @@ _PATH = re.compile(r' d="([^"]*)"')
 
 def themed(spec: dict[str, Any]) -> dict[str, Any]:
     """The specification with Stithy's theme."""
-    return {**spec, "config": config()}
+    return {**spec, "config": theme_config()}
 
 
 @cache
@@ -92,3 +93,99 @@ def _joined(match: re.Match[str]) -> str:
 
 def _rounded(numbers: str) -> str:
     return _LONG.sub(lambda match: f"{float(match[0]):.1f}".removesuffix(".0"), numbers)
+
+
+MARGIN, GAP = 14, 12
+TITLE_PX, FOOTER_PX = 16, 11
+LINE = 1.35
+LETTER_EM, WIDE_EM = 0.56, 1.0
+"""Own: mean width of Inter's letters, a little more than measured; of East Asian ones and emoji."""
+
+_SIZE = re.compile(r' width="([\d.]+)" height="([\d.]+)"')
+
+
+@dataclass(frozen=True)
+class Words:
+    """What stands with a figure: its finding, what it shows, how it was measured."""
+
+    title: str
+    description: str
+    footer: str
+
+
+def standalone_svg(name: str, drawing: str, words: Words) -> str:
+    """The drawing with title above and footer below, both as its text and for a screen reader."""
+    width, height = size(drawing)
+    title = list(_wrapped(words.title, width, TITLE_PX))
+    footer = list(_wrapped(words.footer, width, FOOTER_PX))
+    above = MARGIN + len(title) * TITLE_PX * LINE + GAP
+    below = above + height + GAP
+    whole = (width + 2 * MARGIN, below + len(footer) * FOOTER_PX * LINE + MARGIN)
+    size_said = f'width="{whole[0]:g}" height="{whole[1]:g}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size_said} '
+        f'viewBox="0 0 {whole[0]:g} {whole[1]:g}" role="img" '
+        f'aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{_plain(words.title)}</title>'
+        f'<desc id="{name}-desc">{_plain(words.description)}</desc>'
+        f'<rect width="100%" height="100%" fill="{palette.PAPER[0]}"/>'
+        + _lines(title, MARGIN, TITLE_PX, palette.INK[0], bold=True)
+        + drawing.replace("<svg", f'<svg x="{MARGIN}" y="{above:g}"', 1)
+        + _lines(footer, below, FOOTER_PX, palette.MUTED[0])
+        + "</svg>\n"
+    )
+
+
+def vega_lite(spec: dict[str, Any], drawing: str, words: Words) -> dict[str, Any]:
+    """The specification with title and description; its subtitle is the footer."""
+    width, _ = size(drawing)
+    outer: dict[str, Any] = {
+        key: spec[key] for key in ("$schema", "config", "datasets", "params") if key in spec
+    }
+    inner = {key: value for key, value in spec.items() if key not in outer}
+    # A chart that has a title of its own keeps it within.
+    charts = {"vconcat": [inner]} if "title" in inner else inner
+    title = {
+        "text": list(_wrapped(words.title, width, TITLE_PX)), "fontSize": TITLE_PX,
+        "subtitle": list(_wrapped(words.footer, width, FOOTER_PX)), "subtitleFontSize": FOOTER_PX,
+        "subtitleColor": palette.MUTED[0], "anchor": "start", "frame": "bounds", "offset": GAP,
+    }  # fmt: skip
+    return {**outer, "title": title, "description": words.description, **charts}
+
+
+def size(drawing: str) -> tuple[float, float]:
+    """Width and height of a drawing, pixels."""
+    found = _SIZE.search(drawing)
+    return (float(found[1]), float(found[2])) if found else (1.0, 1.0)
+
+
+def _lines(lines: list[str], top: float, px: int, colour: str, *, bold: bool = False) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    head = f'<text x="{MARGIN}" font-family="{FONT}" font-size="{px}px"{weight} fill="{colour}"'
+    return "".join(
+        f'{head} y="{top + px + index * px * LINE:g}">{_plain(line)}</text>'
+        for index, line in enumerate(lines)
+    )
+
+
+def _plain(text: str) -> str:
+    """The text as XML may hold it; what steers and is not seen is told by its number."""
+    return str(escape(seen(text)))
+
+
+def _wrapped(text: str, width: float, px: int) -> Iterator[str]:
+    """The text in lines that fit; a word that is longer than a line has one of its own."""
+    line = ""
+    for word in text.split(" "):  # not at no-break spaces
+        longer = f"{line} {word}" if line else word
+        if line and _width(longer) * px > width:
+            yield line
+            longer = word
+        line = longer
+    yield line
+
+
+def _width(text: str) -> float:
+    """About as wide as a text is, in units of its size."""
+    wide = sum(east_asian_width(letter) in "WF" for letter in text)
+    return LETTER_EM * (len(text) - wide) + WIDE_EM * wide

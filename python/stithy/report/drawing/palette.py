@@ -1,11 +1,11 @@
-"""One colour, marker and dash a candidate, and the colours of everything else, in light and dark.
-
-Figures are drawn once, with the light colours as literals. The page turns each literal into a CSS
-variable (`css_rules`), so that the same drawing serves both. Every role therefore has a literal of
-its own, which no other role may use.
-"""
+"""The colours of figures, in light and dark, and how candidates, bottlenecks and text look."""
 
 from dataclasses import dataclass
+from typing import Any
+
+from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN
+from stithy.analysis.bottlenecks.rules import RULES
+from stithy.report.drawing import palette
 
 # The hues of Okabe and Ito, "Color Universal Design" (2008), in lightnesses of their own: each
 # stands out from the paper by 3 to 1, and any two differ for every kind of eye and on a grey
@@ -133,3 +133,81 @@ def css_rules() -> str:
         for light, dark in roles()
         for attribute in ("fill", "stroke")
     )
+
+
+FONT = "Inter, sans-serif"
+"""Shipped in assets/fonts, so that texts are as wide on every machine as when they were placed."""
+
+LEGEND_LIMIT = 260
+"""Pixels of a name in a legend; a longer one is cut off there."""
+
+
+def theme_config() -> dict[str, Any]:
+    """The configuration, the same for static and interactive drawing."""
+    text = {"labelFont": FONT, "titleFont": FONT, "labelFontSize": 12, "titleFontSize": 12}
+    ink, muted = palette.INK[0], palette.MUTED[0]
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "aria": False,
+        "padding": 4,
+        "view": {"stroke": None},
+        "axis": {
+            **text, "labelColor": muted, "titleColor": ink, "titleFontWeight": "normal",
+            "gridColor": palette.GRID[0], "domainColor": palette.AXIS[0],
+            "tickColor": palette.AXIS[0], "titlePadding": 8, "labelPadding": 4,
+        },
+        "axisY": {"domain": False, "ticks": False},
+        "legend": {
+            **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13, "padding": 0,
+            "labelLimit": LEGEND_LIMIT,
+        },
+        "header": {
+            **text, "labelColor": ink, "titleColor": ink, "labelFontSize": 13,
+            "labelFontWeight": 600,
+        },
+        "title": {
+            "font": FONT, "color": ink, "fontSize": 13, "fontWeight": 600, "anchor": "start",
+            "frame": "group",
+        },
+        "text": {"font": FONT, "color": muted, "fontSize": 11},
+        "rule": {"color": palette.MARK[0]},
+        "facet": {"spacing": 20},
+        "concat": {"spacing": 20},
+    }  # fmt: skip
+
+
+INVALID = "invalid"
+"""In place of a limit, of windows that support no claim."""
+
+
+@dataclass(frozen=True)
+class BottleneckStyle:
+    """Letter and words of a limit, and the light literal of its colour."""
+
+    letter: str
+    words: str
+    colour: str
+
+    @property
+    def label(self) -> str:
+        """In a legend: `L  the commit log`."""
+        return f"{self.letter}  {self.words}"
+
+
+def bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyle]:
+    """All limits by name, in the order of a legend: rules, then what is none of them."""
+    found = {
+        name: BottleneckStyle(
+            rule.letter, rule.words, palette.LIMIT_COLOURS.get(name, palette.OTHER_LIMIT)[0]
+        )
+        for name, rule in RULES.items()
+    }
+    if is_open:
+        users = found["users"]
+        found["users"] = BottleneckStyle(users.letter, "the rate that was asked for", users.colour)
+    return found | {
+        SEVERAL: BottleneckStyle("M", "several, none by itself", palette.LIMIT_COLOURS[SEVERAL][0]),
+        UNKNOWN: BottleneckStyle("?", "not determined", palette.LIMIT_COLOURS[UNKNOWN][0]),
+        INVALID: BottleneckStyle("–", "invalid window", palette.PAPER[0]),
+    }

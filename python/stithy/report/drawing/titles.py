@@ -4,20 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.analysis.verdict.chance import repeated_chance
-from stithy.analysis.verdict.decide import WRONG_SHARE
+from stithy.analysis.answers.comparisons import Compared
+from stithy.analysis.evidence import Evidence
+from stithy.analysis.verdict.decide import WRONG_SHARE, Call, is_one_order, pairs_among
 from stithy.analysis.verdict.effect import Effect, paired_ratio
-from stithy.analysis.verdict.pair import pairs_among
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST, repeated_chance
 from stithy.metrics import Quantity
 from stithy.report.context import Context
-from stithy.report.words.wording import factor, listing, rate
+from stithy.report.words.wording import exactly, factor, listing, rate
 
 Row = Mapping[str, Any]
 Item = TypeVar("Item")
 
 CLOSE_FACTOR = 1.10
 """Own: a title claims no difference below a tenth; the tables have the numbers."""
+
+
+FACTOR_LEAST, FACTOR_MOST = 0.1, 100
+"""Own: beyond these a factor says less than the two values themselves."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,14 @@ def compare_title(
     *,
     metric: Quantity | None = None,
 ) -> Title:
-    """Which candidate had most of `noun` at the highest level at which at least two have a value.
+    """How much of `noun` one candidate has against another, at the highest level that two have.
 
-    `lines`, `points`: as a `Panel` has them. With fewer than two candidates to compare it tells
-    what the one had, as `shown` writes it; where blocks cannot tell two candidates apart it says
-    so, and without a block that has both it tells their values alone. `metric`: where verdicts are
-    told of it, with which a title must agree.
+    The ratio has the direction of the answer, the later candidate of the study against the earlier
+    one, also where it is below 1. `lines`, `points`: as a `Panel` has them. With fewer than two
+    candidates to compare it tells what the one had, as `shown` writes it; where blocks cannot tell
+    two candidates apart it says so. It tells the values alone without a block that has both, and
+    where nobody would read the ratio. `metric`: where verdicts are told of it, with which a title
+    must agree.
     """
     pair = _farthest(context, lines)
     if pair is None:
@@ -70,21 +76,35 @@ def compare_title(
     at, names = f"At {context.level(users)}", f"{low['candidate']} and {high['candidate']}"
     if low["value"] <= 0:
         return Title(f"{at}, {high['candidate']} has {noun} and {low['candidate']} none")
-    ends = low["candidate"], high["candidate"], users
-    effect = _paired(points, *ends) if metric is None else context.evidence.effect(*ends, metric)
+    a, b = _directed(context, low, high)
+    names_ab = a["candidate"], b["candidate"]
+    effect = (
+        _paired(points, *names_ab, users)
+        if metric is None
+        else context.evidence.effect(*names_ab, users, metric)
+    )
     # That of the verdict, which is not quite the ratio of the means.
-    if (ratio := effect.ratio) is None:
-        told = [f"{shown(each['value'])} on {each['candidate']}" for each in (low, high)]
-        return Title(f"{_capital(noun)} at {context.level(users)}: {listing(told)}")
-    if ratio < 1:
-        low, high, ratio = high, low, 1 / ratio
+    ratio = effect.ratio
     told_apart = _told_apart(context, effect, pair, points, metric)
+    is_withheld = told_apart and is_one_order(effect.b_later)
+    if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
+        told = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
+        return Title(f"{_capital(noun)} at {context.level(users)}: {listing(told)}")
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
-    if told_apart is None and ratio < CLOSE_FACTOR:
+    if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
         return Title(f"{at}, {names} are close in {noun}")
-    claim = f"{high['candidate']} has {factor(ratio)} times the {noun} of {low['candidate']}"
+    claim = f"{b['candidate']} has {factor(ratio)} times the {noun} of {a['candidate']}"
     return Title(f"{at}, {claim}", ratio)
+
+
+def _directed(context: Context, low: Row, high: Row) -> tuple[Row, Row]:
+    """The two rows in the direction of the answer: against whom, then who."""
+    names = context.evidence.primary.pair or context.evidence.candidates
+    known = {low["candidate"], high["candidate"]} <= set(names)
+    order = names if known else context.evidence.candidates
+    a, b = sorted((low, high), key=lambda row: order.index(row["candidate"]))
+    return a, b
 
 
 def _told_apart(
@@ -104,10 +124,10 @@ def _told_apart(
         return apart
     low, high, users = pair
     names = {low["candidate"], high["candidate"]}
-    asked = context.evidence.asked
+    asked = context.evidence.primary
     is_named = asked.pair is not None and names == set(asked.pair)
     pairs = 1 if is_named else pairs_among(len(context.evidence.candidates))
-    answers = metric == asked.metric and users == context.level_told
+    answers = metric == asked.metric and users == context.answer_level
     levels = 1 if metric is None or answers else _levels_compared(points, names)
     return chance * pairs * levels <= WRONG_SHARE
 
@@ -159,3 +179,41 @@ def _farthest(context: Context, lines: Sequence[Row]) -> tuple[Row, Row, int] | 
             high = max(others, key=lambda row: row["value"])
             return (low, high, users) if high["value"] > 0 else None
     return None
+
+
+def claimed(compared: Compared) -> str:
+    """The verdict in few words, never beyond it: `nvme is better than sata`."""
+    a, b = compared.a, compared.b
+    margin = exactly(compared.verdict.margin_share)
+    told = {
+        Call.BETTER: f"{b} is better than {a}",
+        Call.WORSE: f"{a} is better than {b}",
+        Call.HIGHER: f"{b} has more than {a}",
+        Call.LOWER: f"{a} has more than {b}",
+        Call.EQUIVALENT: f"{a} and {b} are equivalent within {margin}",
+        Call.NEGLIGIBLE: f"{a} and {b} differ by less than {margin}",
+    }
+    return told.get(compared.verdict.call, f"undecided between {a} and {b}")
+
+
+def why_none(context: Context) -> str:
+    """Why no comparison answers the question, where none does."""
+    if len(context.evidence.candidates) < 2:
+        return "there is no second candidate"
+    if context.evidence.primary.by_search:
+        return "a search has no intervals"
+    return _uncompared(context.evidence)
+
+
+def _uncompared(evidence: Evidence) -> str:
+    """What is in the way: windows that are not valid, or valid ones without values to compare."""
+    first, *others = evidence.candidates
+    blocks = [
+        {(window.block, window.attempt) for window in evidence.valid_at(first, users)}
+        & {(window.block, window.attempt) for window in evidence.valid_at(name, users)}
+        for users in evidence.levels
+        for name in others
+    ]
+    if not any(blocks):
+        return "no block has valid windows of two candidates"
+    return "no values of two candidates can be compared; the answer says why"

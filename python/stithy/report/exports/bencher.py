@@ -7,7 +7,7 @@ One window has no bounds, and a percentile of too few values is left out. Source
 
 import json
 
-from stithy.analysis.verdict.spread import mean_interval
+from stithy.analysis.verdict.statistics import mean_interval
 from stithy.report.context import Context
 from stithy.report.export import Export, note_of, require_valid, workload_name
 
@@ -50,10 +50,10 @@ def _measures(context: Context, candidate: str, users: int) -> dict[str, dict[st
 def _measure(context: Context, candidate: str, users: int, slug: str) -> dict[str, float]:
     """The value and its bounds; empty where nothing was measured, or of too few values."""
     column = MEASURES[slug]
-    value = context.evidence.level_told(candidate, users, column)
+    value = context.evidence.printable_level(candidate, users, column)
     if value is None:
         return {}
-    each = [window.told(column) for window in context.evidence.valid_at(candidate, users)]
+    each = [window.printable(column) for window in context.evidence.valid_at(candidate, users)]
     known = [number for number in each if number is not None]
     if len(known) < 2:
         return {"value": value}

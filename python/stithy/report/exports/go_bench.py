@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stithy.analysis.evidence import Window
 from stithy.report.context import Context
 from stithy.report.export import Export, require_valid, workload_name
-from stithy.report.words import drives
+from stithy.report.words import loads
 
 NAME = "go-bench"
 
@@ -42,7 +42,7 @@ def _facts(context: Context) -> Iterator[str]:
     yield f"engine: {_one_line(manifest.database.engine)}"
     if manifest.database.server_version:
         yield f"server-version: {_one_line(manifest.database.server_version)}"
-    if notes := [each for each in (context.label, drives.footer(manifest)) if each]:
+    if notes := [each for each in (context.label, loads.footer(manifest)) if each]:
         yield f"note: {_one_line('; '.join(notes))}"
 
 
@@ -68,7 +68,7 @@ def _iterations(window: Window) -> int:
 
 
 def _values(window: Window) -> str:
-    known = ((window.told(column), unit) for column, (unit, _) in UNITS.items())
+    known = ((window.printable(column), unit) for column, (unit, _) in UNITS.items())
     return " ".join(f"{value!r} {unit}" for value, unit in known if value is not None)
 
 

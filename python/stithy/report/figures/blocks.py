@@ -9,18 +9,16 @@ import polars as pl
 
 from stithy.analysis.answers.comparisons import Compared, pairs_of
 from stithy.analysis.answers.findings import question
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.analysis.verdict.course import Stage, course, decided_from
-from stithy.analysis.verdict.decide import DIFFERENT
+from stithy.analysis.verdict.decide import DIFFERENT, Stage, decided_from, interim_history
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, candidate_scale
-from stithy.report.drawing.claims import claimed, why_none
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.titles import claimed, why_none
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.apart import told_apart
-from stithy.report.words.wording import exactly, finely, plural, upper_bound
+from stithy.report.words.wording import exactly, finely, plural, told_apart, upper_bound
 
 NAME = "blocks"
 ORDER = 80
@@ -59,8 +57,8 @@ def draw(context: Context) -> list[Drawn]:
             caption=f"{_caption(context, answered, scale)} {_why(stages)}",
             description=f"{title}. Chart of the ratio of {answered.b} to {answered.a} against the "
             f"number of blocks: a dot for each of {len(stages)} blocks, and at "
-            f"{plural(_looks(stages), 'look')} the mean so far with its interval, between the two "
-            "lines of the boundary.",
+            f"{plural(_looks(stages), 'interim analysis', 'interim analyses')} the mean so far "
+            "with its interval, between the two lines of the boundary.",
             footer=context.footer,
             spec=drawing.spec(_chart(context, drawing, answered, rows, scale)),
             table=_table(stages),
@@ -70,17 +68,18 @@ def draw(context: Context) -> list[Drawn]:
 
 def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     evidence = context.evidence
-    return course(
+    return interim_history(
         answered.effect.logs,
         answered.verdict.margin_share,
-        evidence.asked.blocks_most,
+        evidence.primary.blocks_most,
         better=answered.metric.known.better,
         among=pairs_of(evidence),
+        b_later=answered.effect.b_later,
     )
 
 
 def _looks(stages: Sequence[Stage]) -> int:
-    return sum(stage.is_look for stage in stages)
+    return sum(stage.is_interim for stage in stages)
 
 
 def _title(stages: Sequence[Stage], answered: Compared) -> str:
@@ -101,10 +100,10 @@ def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
     return (
         f"Ratio of {answered.b} to {answered.a} in {answered.metric.noun} at "
         f"{context.level(answered.users)}, {axis}. Dots are single blocks; marks with "
-        "bars are the mean of all blocks so far with its conservative interval, at each look: "
-        "between looks nothing is decided. A mean beyond the broken lines, the boundary of the "
-        f"sequential test{chosen}, is a difference; an interval within the band, the margin of "
-        f"{margin}, is equivalence."
+        "bars are the mean of all blocks so far with its conservative interval, at each interim "
+        "analysis; between them nothing is decided. A mean beyond the broken lines, the boundary "
+        f"of the sequential test{chosen}, is a difference; an interval within the band, the margin "
+        f"of {margin}, is equivalence."
     )
 
 
@@ -152,7 +151,8 @@ def _rows(stages: Sequence[Stage]) -> Rows:
             "value": _factor(stage.mean), "low": _ends(stage)[0], "high": _ends(stage)[1],
             "boundary_low": None if stage.boundary is None else _factor(-stage.boundary),
             "boundary_high": None if stage.boundary is None else _factor(stage.boundary),
-            "look": stage.is_look, "verdict": stage.verdict.call.value if stage.is_look else None,
+            "look": stage.is_interim,
+            "verdict": stage.verdict.call.value if stage.is_interim else None,
         }
         for stage in stages
     ]  # fmt: skip

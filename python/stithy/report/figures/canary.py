@@ -16,7 +16,7 @@ from stithy.report.words.wording import listing, percent, plural
 
 NAME = "canary"
 ORDER = 90
-SECTION = "certainty"
+SECTION = "canaries"
 
 LEAST_DRAWN_SHARE = 0.05
 """Own: a vertical axis shows no less than that around the median, so that noise looks like it."""
@@ -39,12 +39,12 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name="canaries",
             title=title,
-            caption="What the canary before each block did, as a difference from the median of "
-            "all: rounds of work of one CPU and of all, where more is faster, and the median time "
-            "of a read, where more is slower. Large marks are further off than the band, which is "
-            "three times the median deviation or the least that counts.",
-            description=f"{title}. Three charts against the time since the first canary, each with "
-            "a mark for each block and a band for what is usual.",
+            caption="What the baseline check before each block measured, as a difference from the "
+            "median of all: rounds of work of one CPU and of all, where more is faster, and the "
+            "median time of a read, where more is slower. Large marks are further off than the "
+            "band, which is three times the median deviation or the least that counts.",
+            description=f"{title}. Three charts against the time since the first baseline check, "
+            "each with a mark for each block and a band for what is usual.",
             footer=context.footer,
             spec=drawing.spec(_charts(drawing, canaries, rows)),
             table=_table(rows),
@@ -53,7 +53,7 @@ def draw(context: Context) -> list[Drawn]:
 
 
 def _are(known: int) -> str:
-    return f"{'is' if known == 1 else 'are'} {plural(known, 'canary', 'canaries')} with numbers"
+    return f"{'is' if known == 1 else 'are'} {plural(known, 'baseline check')} with numbers"
 
 
 def _clear(canaries: Sequence[Canary]) -> list[Trend]:
@@ -65,7 +65,7 @@ def _title(canaries: Sequence[Canary]) -> str:
     odd = sum(bool(canary.off) for canary in canaries)
     parts = []
     if odd:
-        parts.append(f"{odd} of {plural(len(canaries), 'block')} met a machine unlike its usual")
+        parts.append(f"{odd} of {plural(len(canaries), 'block')} ran on a machine that had changed")
     if clear := _clear(canaries):
         told = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
         parts.append(f"over the run {listing(told)} drifted")

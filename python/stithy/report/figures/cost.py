@@ -7,7 +7,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.money import Money
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import (
@@ -18,12 +17,12 @@ from stithy.report.drawing.chart import (
     domain_of,
     value_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
-from stithy.report.drawing.spans import bars_told, spans
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, layer, spans, unit
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import rate
+from stithy.units import Money
 
 NAME = "cost"
 ORDER = 14
@@ -52,7 +51,7 @@ def draw(context: Context) -> list[Drawn]:
     costs = _costs(context)
     if not costs:
         return []
-    places, users = _places(context, costs), context.level_told
+    places, users = _places(context, costs), context.answer_level
     if len(places) < 2 or users is None:
         because = "fewer than two candidates have both a cost and a valid window"
         return [Absent("cost", "throughput against cost", because)]
@@ -86,7 +85,7 @@ def _costs(context: Context) -> dict[str, Money]:
 
 
 def _places(context: Context, costs: dict[str, Money]) -> list[_Place]:
-    users = context.level_told
+    users = context.answer_level
     found = []
     for name, cost in costs.items():
         nopm = context.evidence.level_value(name, users, "nopm") if users is not None else None

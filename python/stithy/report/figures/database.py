@@ -8,8 +8,7 @@ from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import Axis, Panel, Stack, bars_by_users, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows
-from stithy.report.drawing.spans import bars_told, with_spans
+from stithy.report.drawing.compose import Drawing, Rows, bars_told, with_spans
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show

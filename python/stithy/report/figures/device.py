@@ -1,4 +1,4 @@
-"""Block devices under the volumes against users: rates, latencies and use."""
+"""Block devices under the volumes against users: rates, latencies and queue."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,9 @@ import polars as pl
 from stithy.metrics import values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
-from stithy.report.drawing import device_limits
-from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Line, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, Spec, grid
-from stithy.report.drawing.spans import bars_told, with_spans
+from stithy.report.drawing import annotations
+from stithy.report.drawing.chart import WIDTH, Axis, Line, Panel, by_users, domain_of
+from stithy.report.drawing.compose import Drawing, Rows, Spec, bars_told, grid, with_spans
 from stithy.report.drawing.titles import Title, compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import SHOW, PageTable, Show
@@ -21,7 +20,6 @@ NAME = "device"
 ORDER = 40
 SECTION = "storage"
 
-BYTES_PER_MB = 1e6
 OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 
 
@@ -30,7 +28,7 @@ class _Family:
     """One figure of several panels with a common vertical axis; `scale` from data to drawing.
 
     `of_one`: the noun where it is of one kind of operation, with its name. `limits`: by panel, what
-    a drive profile calls its limit, which has the unit `divisor`.
+    a drive profile calls its limit; `also`: limits that the caption says and no panel has.
     `absent`: why there is none where no panel has rows.
     """
 
@@ -42,7 +40,7 @@ class _Family:
     caption: str
     scale: float = 1.0
     limits: Mapping[str, str] = field(default_factory=dict)
-    divisor: float = 1.0
+    also: tuple[str, ...] = ()
     absent: str = "no block device under the volumes was sampled (memory-backed volumes have none)"
 
 
@@ -51,6 +49,7 @@ RATE = _Family(
     Axis("Operations per second"), "rate",
     "Completed operations per second of each block device under the volumes, mean over the window.",
     limits={"reads": "read_iops", "writes": "write_iops", "both": "total_iops"},
+    also=("read_bytes_per_s", "write_bytes_per_s", "total_bytes_per_s"),
 )  # fmt: skip
 LATENCY = _Family(
     "device-latency", "mean latency of the device", "mean latency of {} on the device",
@@ -63,58 +62,35 @@ SLOWEST = _Family(
     "99th percentile of latency of {} in the emulated drive",
     Axis("99th percentile of latency (ms)", log=True), "duration",
     "99th percentile of the time that an operation took in the emulated drive, by its own log of "
-    "every request; the way through the kernel is not in it. Lines join the median windows. "
+    "every request; transport latency is not included. Lines join the median windows. "
     "Logarithmic axis.", 1000.0,
-    absent="the kernel tells only mean times of a device",
+    absent="the kernel reports only mean times of a device",
 )  # fmt: skip
 QUEUE = _Family(
     "device-queue", "queue length of the device", "queue length of the device",
-    Axis("Requests that wait or are served"), "rate",
-    "Mean number of requests that waited for the device or were served by it.",
-)  # fmt: skip
-BYTES = _Family(
-    "device-bytes", "megabytes per second of the device",
-    "megabytes per second of {} on the device", Axis("MB per second"), "rate",
-    "Megabytes (10⁶ bytes) per second, mean over the window.",
-    limits={
-        "reads": "read_bytes_per_s", "writes": "write_bytes_per_s", "both": "total_bytes_per_s",
-    },
-    divisor=BYTES_PER_MB,
-)  # fmt: skip
-USE = _Family(
-    "device-use", "share of time that the device was busy",
-    "share of busy time of the device", Axis("Share of time busy", format=PERCENT), "share",
-    "Share of time with at least one operation under way. A device that serves many operations at "
-    "once may have head-room left at 100 %.",
+    Axis("Requests waiting or in service"), "rate",
+    "Mean number of requests that waited for the device or were in service.",
 )  # fmt: skip
 
 Panels = dict[str, Rows]
 
 
 def draw(context: Context) -> list[Drawn]:
-    """Rates, latencies, queue, bytes and use; each, or why it is not there."""
+    """Rates, latencies and queue; each, or why it is not there."""
     names = metrics.OPERATIONS
     return [
         _figure(context, RATE, {w: _mean(context, names[op][0]) for op, w in OPERATIONS.items()}),
         _figure(context, LATENCY, {w: _latency(context, op) for op, w in OPERATIONS.items()}),
         _figure(context, SLOWEST, {w: _slowest(context, op) for op, w in OPERATIONS.items()}),
         _figure(context, QUEUE, {"queue": _mean(context, metrics.QUEUE)}),
-        _figure(
-            context, BYTES,
-            {
-                OPERATIONS[op]: _mean(context, names[op][2], BYTES_PER_MB)
-                for op in ("read", "write")
-            },
-        ),
-        _figure(context, USE, {"busy": _mean(context, metrics.UTILISATION)}),
-    ]  # fmt: skip
+    ]
 
 
-def _mean(context: Context, metric: str | None, divisor: float = 1.0) -> Rows:
+def _mean(context: Context, metric: str | None) -> Rows:
     chosen = context.means.filter(
         (pl.col("collector") == metrics.BLOCK) & (pl.col("metric") == metric)
     )
-    return _rows(context, chosen, divisor)
+    return _rows(context, chosen)
 
 
 def _latency(context: Context, operation: str) -> Rows:
@@ -127,19 +103,19 @@ def _slowest(context: Context, operation: str) -> Rows:
     told = context.run.drives.filter(
         (pl.col("operation") == operation)
         & pl.col("latency_p99_s").is_not_null()
-        & (pl.col("answered") >= values_needed(99))
+        & (pl.col("logged") >= values_needed(99))
     )
     windows = context.run.window.select("window_id", "candidate", "users", "block")
     frame = told.join(windows, on="window_id", how="inner", maintain_order="left")
     return _rows(context, frame.rename({"role": "subject", "latency_p99_s": "mean"}))
 
 
-def _rows(context: Context, frame: pl.DataFrame, divisor: float = 1.0) -> Rows:
+def _rows(context: Context, frame: pl.DataFrame) -> Rows:
     valid = {window.id: window.valid for window in context.evidence.windows}
     return [
         {
             "users": row["users"], "candidate": row["candidate"], "device": row["subject"],
-            "block": row["block"], "value": row["mean"] / divisor,
+            "block": row["block"], "value": row["mean"],
             "valid": valid[row["window_id"]],
             "note": f"{row['subject']}{'' if valid[row['window_id']] else ', invalid'}",
         }
@@ -160,7 +136,7 @@ def _figure(context: Context, family: _Family, panels: Panels) -> Drawn:
         ratio=title.ratio,
         caption=family.caption
         + bars_told(rows)
-        + device_limits.told(context, list(family.limits.values()))
+        + annotations.device_limits_said(context, [*family.limits.values(), *family.also])
         + _without(context, family, rows),
         description=f"{title.text}. {_charted(context, filled)}, one line for each candidate.",
         footer=context.footer,
@@ -182,7 +158,7 @@ def _charts(context: Context, drawing: Drawing, family: _Family, panels: Panels)
     everything = [row for rows in drawn.values() for row in with_spans(rows, family.axis.log)]
     limits = {title: _limits(context, family, title, everything) for title in drawn}
     everything += [{"value": line.value} for lines in limits.values() for line in lines]
-    domain = (0.0, 1.0) if family is USE else domain_of(everything, family.axis.log)
+    domain = domain_of(everything, family.axis.log)
     width = WIDTH if len(drawn) == 1 else (WIDTH + 20) // len(drawn) - 30
     charts = [
         by_users(
@@ -201,7 +177,7 @@ def _limits(context: Context, family: _Family, panel: str, everything: Rows) -> 
     if panel not in family.limits:
         return ()
     reached = max(row["value"] for row in everything)
-    return device_limits.lines(context, family.limits[panel], reached, family.divisor)
+    return annotations.device_lines(context, family.limits[panel], reached)
 
 
 def _title(context: Context, family: _Family, panels: Panels) -> Title:

@@ -10,9 +10,9 @@ import polars as pl
 
 from stithy.analysis.answers.comparisons import comparisons
 from stithy.analysis.answers.findings import question
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
 from stithy.analysis.verdict.decide import DIFFERENT
 from stithy.analysis.verdict.effect import Effect
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
 from stithy.metrics import NOPM, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
@@ -29,8 +29,8 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.drawing.titles import CLOSE_FACTOR
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.letters import shortened
-from stithy.report.words.wording import CONSERVATIVE, factor, upper_bound
+from stithy.report.words.escape import shortened
+from stithy.report.words.wording import CONSERVATIVE, multiple, upper_bound
 
 NAME = "effect"
 ORDER = 12
@@ -44,9 +44,8 @@ NAME_LETTERS = 24
 
 
 def draw(context: Context) -> list[Drawn]:
-    """A figure a metric where there are two candidates; else why not."""
-    metrics = dict.fromkeys((context.evidence.asked.metric, NOPM))
-    return [_one(context, metric) for metric in metrics]
+    """One figure, of what is asked about, where there are two candidates; else why not."""
+    return [_one(context, context.evidence.primary.metric)]
 
 
 def _one(context: Context, metric: Quantity) -> Drawn:
@@ -132,7 +131,7 @@ def _title(context: Context, metric: Quantity, rows: Rows, first: str) -> str:
     low = min(told_apart, key=lambda row: (row["value"], row["users"]))
     high = max(told_apart, key=lambda row: (row["value"], -row["users"]))
     ends = [low] if low is high else [low, high]
-    parts = [f"{factor(row['value'])} times at {context.level(row['users'])}" for row in ends]
+    parts = [f"{multiple(row['value'], 'less')} at {context.level(row['users'])}" for row in ends]
     return f"{name} against {first}{of}: {', '.join(parts)}"
 
 

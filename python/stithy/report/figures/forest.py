@@ -14,11 +14,11 @@ from stithy.metrics import NOPM, P95, Quantity
 from stithy.report.context import Context
 from stithy.report.drawing import palette, ratios
 from stithy.report.drawing.chart import WIDTH, candidate_scale
-from stithy.report.drawing.claims import claimed, why_none
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
+from stithy.report.drawing.titles import claimed, why_none
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.letters import shortened
+from stithy.report.words.escape import shortened
 from stithy.report.words.wording import CONSERVATIVE, exactly, finely, plural, times, upper_bound
 from stithy.study.durability import suffix
 
@@ -36,11 +36,14 @@ ROWS_MOST = 40
 NAME_LETTERS = 20
 """Own: of longer names beginning and end are drawn; the data have them whole."""
 
+UNTESTED = "not tested"
+"""What stands for the verdict where one block gives no interval."""
+
 ROOM = 4.0
 """Own: how many times farther than the farthest ratio an interval is drawn; then it is cut."""
 
-STEP, LETTER, GAP, NUMBER, VERDICT = 21, 6.8, 14, 168, 80
-"""Pixels of a row, of a letter at most, between columns, and of the two columns on the right."""
+STEP, LETTER, GAP, VERDICT = 21, 6.8, 14, 80
+"""Pixels of a row, of a letter at most, between columns, and of the column of verdicts."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def _to(chosen: _Chosen) -> str:
 
 
 def _caption(context: Context, chosen: _Chosen) -> str:
-    margin = exactly(context.evidence.asked.margin_share)
+    margin = exactly(context.evidence.primary.margin_share)
     parts = [
         "The first row answers the question; below it come its metric level by level and the other "
         "metrics at its level, best ones first. The word is the verdict on the candidate named "
@@ -154,8 +157,8 @@ def _caption(context: Context, chosen: _Chosen) -> str:
         parts.append("A bar that ends at the edge goes on beyond it.")
     if chosen.table_only:
         left_out = len(chosen.table_only)
-        more = f"{plural(left_out, 'comparison')} more {'has' if left_out == 1 else 'have'}"
-        parts.append(f"{more} no row here, for want of room or of a ratio, but one in the data.")
+        more = plural(left_out, "further comparison")
+        parts.append(f"{more} {'is' if left_out == 1 else 'are'} in the data file only.")
     return " ".join(parts)
 
 
@@ -183,17 +186,17 @@ def _chart(context: Context, drawing: Drawing, drawn: tuple[Compared, ...]) -> S
         axis=alt.Axis(values=ratios.ticks(domain), format=",~f", grid=False),
     )  # fmt: skip
     y = alt.Y("row:O", axis=None, scale=alt.Scale(domain=list(range(len(rows)))))
-    left = _left(rows)
-    width = WIDTH - left - GAP - NUMBER - VERDICT
+    left, numbers = _room(rows, "metric", "pair") + 2 * GAP, _room(rows, "number")
+    width = WIDTH - left - GAP - numbers - VERDICT
     units = [*_ground(context, drawing, x), *_marks(context, drawing, rows, x, y)]
-    units += [unit(each) for each in _texts(drawing, rows, y, left, width)]
+    units += [unit(each) for each in _texts(drawing, rows, y, (left, width, numbers))]
     return layer(units, width=width, height=STEP * len(rows))
 
 
-def _left(rows: Rows) -> int:
-    """How wide the two columns on the left are."""
-    longest = sum(max(len(row[name]) for row in rows) for name in ("metric", "pair"))
-    return round(LETTER * longest) + 3 * GAP
+def _room(rows: Rows, *names: str) -> int:
+    """How wide the longest texts of these columns are, with a gap behind them."""
+    longest = sum(max(len(row[name]) for row in rows) for name in names)
+    return round(LETTER * longest) + GAP
 
 
 def _row(context: Context, index: int, each: Compared, domain: ratios.Domain) -> dict[str, Any]:
@@ -208,9 +211,14 @@ def _row(context: Context, index: int, each: Compared, domain: ratios.Domain) ->
         "metric": f"{each.metric.label}, {context.level(each.users)}",
         "pair": _names(context, each),
         "number": f"{_factor(effect.ratio or 1.0)}{interval}",
-        "verdict": each.verdict.call.value, "plain": effect.plain, "primary": each.primary,
+        "verdict": _call(each), "plain": effect.plain, "primary": each.primary,
         "blocks": effect.pairs,
     }  # fmt: skip
+
+
+def _call(each: Compared) -> str:
+    """The verdict; without an interval nothing was tested, so nothing is undecided either."""
+    return each.verdict.call.value if each.effect.low is not None else UNTESTED
 
 
 def _factor(ratio: float) -> str:
@@ -220,7 +228,7 @@ def _factor(ratio: float) -> str:
 
 def _ground(context: Context, drawing: Drawing, x: alt.X) -> list[Spec]:
     """The band of the margin and the line of 1."""
-    margin = context.evidence.asked.margin_share
+    margin = context.evidence.primary.margin_share
     band = [{"value": 1 / (1 + margin), "to": 1 + margin}]
     shade = alt.Chart(drawing.add(band)).mark_rect(color=palette.GRID[0])
     one = alt.Chart(drawing.add([{"value": 1.0}])).mark_rule(color=palette.AXIS[0], strokeWidth=1.5)
@@ -257,12 +265,18 @@ def _marks(context: Context, drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -
     return units
 
 
-def _texts(drawing: Drawing, rows: Rows, y: alt.Y, left: int, width: int) -> Iterator[alt.Chart]:
-    """What is compared on the left, the numbers and the verdict on the right."""
+def _texts(
+    drawing: Drawing, rows: Rows, y: alt.Y, widths: tuple[int, int, int]
+) -> Iterator[alt.Chart]:
+    """What is compared on the left, the numbers and the verdict on the right.
+
+    `widths` are pixels: left of the plot, of the plot, of the numbers.
+    """
+    left, width, numbers = widths
     ink, muted = palette.INK[0], palette.MUTED[0]
     columns = (
         ("metric", -left, "left", muted), ("pair", -GAP, "right", ink),
-        ("number", width + GAP, "left", muted), ("verdict", width + GAP + NUMBER, "left", ink),
+        ("number", width + GAP, "left", muted), ("verdict", width + GAP + numbers, "left", ink),
     )  # fmt: skip
     for is_primary, weight in ((True, 600), (False, 400)):
         some = [row for row in rows if row["primary"] is is_primary]
@@ -279,7 +293,7 @@ def _table(context: Context, chosen: _Chosen) -> PageTable:
         {
             "pair": f"{each.b} ÷ {each.a}", "metric": each.metric.label, "users": each.users,
             "value": each.effect.ratio, "low": each.effect.low, "high": each.effect.high,
-            "blocks": each.effect.pairs, "verdict": each.verdict.call.value,
+            "blocks": each.effect.pairs, "verdict": _call(each),
             "primary": each.primary, "drawn": drawn,
             "because": each.effect.missing_because or each.verdict.because,
         }

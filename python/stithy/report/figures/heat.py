@@ -11,21 +11,20 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.typical import Block, median_block
+from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
 from stithy.analysis.values.distribution import Cells, cells, log_edges
 from stithy.metrics import values_needed
 from stithy.report.context import Context
-from stithy.report.drawing import marks, palette
+from stithy.report.drawing import annotations, palette
+from stithy.report.drawing.annotations import MS_PER_S
 from stithy.report.drawing.chart import WIDTH, Axis, value_axis
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.drawing.response_limit import MS_PER_S
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import seconds
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.shown import block_said
-from stithy.report.words.wording import listing, plural, took
+from stithy.report.words.wording import block_said, listing, plural, took
 from stithy.results.hlog import Histogram, merge
 
 NAME = "heat"
@@ -60,7 +59,7 @@ class _Panel:
 def draw(context: Context) -> list[Drawn]:
     """One figure, or why it is not there."""
     shows = "response times second by second"
-    users = context.level_told
+    users = context.answer_level
     block = median_block(context.evidence, users) if users is not None else None
     if block is None:
         return [Absent(NAME, shows, "no window is valid")]
@@ -75,7 +74,7 @@ def draw(context: Context) -> list[Drawn]:
             title=title,
             caption=_caption(context, block, panels, marked),
             description=f"{title}. Heat maps of time against response time, one for each "
-            f"candidate: {listing(list(panels))}. The colour of a cell tells how many transactions "
+            f"candidate: {listing(list(panels))}. The colour of a cell shows how many transactions "
             "a second took as long.",
             footer=context.footer,
             spec=drawing.spec(_charts(drawing, panels, marked)),
@@ -158,7 +157,7 @@ def _caption(
         f"{plural(column_s, 'second')}, a row a range of response times (logarithmic axis). Shown "
         f"is {block_said(block)}. The ramp-up is left of the full vertical line; where there is no "
         "colour, no transaction took so long.",
-        marks.explained([row for each in marked.values() for row in each]),
+        annotations.explained([row for each in marked.values() for row in each]),
         f"No log of {listing(missing)}." if missing else "",
     ]
     return " ".join(part for part in parts if part)
@@ -166,11 +165,11 @@ def _caption(
 
 def _marked(context: Context, panels: Mapping[str, _Panel]) -> dict[str, Rows]:
     """The marks of each panel within its time."""
-    found = marks.marks(context, [panel.window.id for panel in panels.values()])
+    found = annotations.marks(context, [panel.window.id for panel in panels.values()])
     return {
         name: [
             row
-            for row in marks.of_windows(found, [panel.window.id])
+            for row in annotations.of_windows(found, [panel.window.id])
             if row["second"] <= panel.seconds
         ]
         for name, panel in panels.items()
@@ -211,7 +210,7 @@ def _layers(
     return [
         _squares(drawing, panel, classes, x, y),
         unit(begun.mark_rule(color=palette.MUTED[0]).encode(x=x)),
-        *marks.lines(drawing, marked, x),
+        *annotations.mark_lines(drawing, marked, x),
     ]
 
 

@@ -8,15 +8,17 @@ import altair as alt
 import polars as pl
 
 from stithy.analysis.answers.findings import Limits, limits_of
+from stithy.analysis.bottlenecks.judge import Limited
+from stithy.analysis.bottlenecks.observation import bounds
+from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.evidence import Window
-from stithy.analysis.limits.judge import rules
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import WIDTH
 from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit, x_at, y_at
-from stithy.report.drawing.limit_looks import INVALID, Look, looks
+from stithy.report.drawing.palette import INVALID, BottleneckStyle, bottleneck_styles
 from stithy.report.figure import Absent, Drawn, Figure
-from stithy.report.sentences.limits import in_short
+from stithy.report.findings import in_short
 from stithy.report.tables import PageTable, Show
 
 NAME = "limits"
@@ -41,7 +43,7 @@ def draw(context: Context) -> list[Drawn]:
     found = limits_of(context.evidence, context.limited)
     title = _title(context, found)
     drawing = Drawing()
-    known = looks(is_open=context.is_open)
+    known = bottleneck_styles(is_open=context.is_open)
     parts = list(_parts(context, windows, known))
     return [
         Figure(
@@ -80,7 +82,9 @@ def _caption(parts: Rows) -> str:
     return text
 
 
-def _parts(context: Context, windows: Sequence[Window], known: dict[str, Look]) -> Iterator[Any]:
+def _parts(
+    context: Context, windows: Sequence[Window], known: dict[str, BottleneckStyle]
+) -> Iterator[Any]:
     """The parts of every cell from left to right: where, which limit, how many windows."""
     columns = {users: index for index, users in enumerate(context.evidence.levels)}
     cell = (WIDTH - NAMES_WIDTH) / len(columns)
@@ -102,7 +106,9 @@ def _parts(context: Context, windows: Sequence[Window], known: dict[str, Look]) 
             }  # fmt: skip
 
 
-def _strip(context: Context, drawing: Drawing, parts: Rows, known: dict[str, Look]) -> Spec:
+def _strip(
+    context: Context, drawing: Drawing, parts: Rows, known: dict[str, BottleneckStyle]
+) -> Spec:
     names = [n for n in context.evidence.candidates if any(p["candidate"] == n for p in parts)]
     levels = context.evidence.levels
     x = alt.X("from:Q", axis=None, scale=alt.Scale(domain=[0, len(levels)], nice=False))
@@ -144,7 +150,7 @@ def _heads(levels: Sequence[int]) -> Rows:
     return [{"from": index + middle, "text": f"{users:,}"} for index, users in enumerate(levels)]
 
 
-def _rects(data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[Look]) -> list[Spec]:
+def _rects(data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[BottleneckStyle]) -> list[Spec]:
     legend = alt.Legend(
         title=None, orient="bottom", direction="horizontal", columns=3, columnPadding=18,
         symbolType="square", symbolSize=160, symbolStrokeColor=palette.AXIS[0],
@@ -160,6 +166,33 @@ def _rects(data: alt.NamedData, x: alt.X, y: alt.Y, shown: Sequence[Look]) -> li
     return [unit(rect.encode(x=x, x2=alt.X2("to:Q"), y=y, color=colour, tooltip=tips))]
 
 
+_SAMPLED = ("storage", "device-latency", "log", "locks", "driver")
+"""What may be a share of samples; of few it has an interval beside it."""
+
+
+def _samples(limited: Limited) -> int | None:
+    """Of how many samples shares of the users' time are; None where none is of samples."""
+    known = [each.samples for each in limited.judged if each.samples is not None]
+    return max([*known, limited.storage_samples or 0], default=0) or None
+
+
+def _shown(name: str, frame: pl.DataFrame) -> Iterator[Show]:
+    """A rule's share, and the ends of its interval where it has one anywhere."""
+    yield Show(name, RULES[name].heading.lower(), "share")
+    if name in _SAMPLED and frame[f"{name}_low"].count():
+        yield Show(f"{name}_low", "from", "share")
+        yield Show(f"{name}_high", "to (95 %)", "share")
+
+
+def _bounds(limited: Limited) -> Iterator[tuple[str, float]]:
+    """The ends of the intervals of shares that few samples are behind."""
+    shares = [("storage", limited.storage_share, limited.storage_samples)]
+    shares += [(each.rule, each.share, each.samples) for each in limited.judged]
+    for name, share, samples in shares:
+        if (known := bounds(share, samples)) is not None:
+            yield from zip((f"{name}_low", f"{name}_high"), known, strict=True)
+
+
 def _table(context: Context) -> PageTable:
     """How much of each bound each window reached; a dash where a rule could not speak."""
     rows = []
@@ -169,17 +202,20 @@ def _table(context: Context) -> PageTable:
                 "window_id": window.id, "candidate": window.candidate, "level": window.users,
                 "block": window.block, "valid": window.valid, "limit": limited.kind,
                 "storage_share": limited.storage_share,
+                "samples": _samples(limited),
                 **{each.rule: each.share for each in limited.judged},
+                **dict(_bounds(limited)),
             })  # fmt: skip
     types: dict[str, Any] = {
         "window_id": pl.String, "candidate": pl.String, "level": pl.Int64, "block": pl.Int64,
         "valid": pl.Boolean, "limit": pl.String, "storage_share": pl.Float64,
-        **dict.fromkeys(rules(), pl.Float64),
+        "samples": pl.Int64, **dict.fromkeys(RULES, pl.Float64),
+        **{f"{name}_{end}": pl.Float64 for name in _SAMPLED for end in ("low", "high")},
     }  # fmt: skip
     frame = pl.DataFrame(rows, schema=types)
-    told = [name for name in rules() if frame[name].count()]
+    told = [name for name in RULES if frame[name].count()]
     shows = (
         Show("window_id", "window", "id"), Show("limit", "limited by"),
-        *(Show(name, rules()[name].HEADING.lower(), "share") for name in told),
+        *(show for name in told for show in _shown(name, frame)),
     )  # fmt: skip
     return PageTable("limits", "How much of each bound each window reached", shows, frame)

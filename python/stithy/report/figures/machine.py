@@ -5,8 +5,7 @@ import polars as pl
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing.chart import PERCENT, WIDTH, Axis, Panel, by_users, domain_of
-from stithy.report.drawing.compose import Drawing, Rows, grid
-from stithy.report.drawing.spans import bars_told, with_spans
+from stithy.report.drawing.compose import Drawing, Rows, bars_told, grid, with_spans
 from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show

@@ -16,6 +16,7 @@ from stithy.analysis.evidence import Window
 from stithy.analysis.values.distribution import BEYOND_DRAWN, Point, percentile_curve
 from stithy.metrics import ALL, Quantity
 from stithy.report.context import Context
+from stithy.report.drawing.annotations import MS_PER_S, limit_ms
 from stithy.report.drawing.chart import (
     WIDTH,
     Axis,
@@ -26,7 +27,6 @@ from stithy.report.drawing.chart import (
     value_axis,
 )
 from stithy.report.drawing.compose import Drawing, Rows, Spec, grid, layer, unit
-from stithy.report.drawing.response_limit import MS_PER_S, limit_ms
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.latencies import distribution
@@ -101,7 +101,7 @@ def levels_drawn(context: Context) -> list[int]:
     ]
     if len(levels) <= LEVELS_MOST:
         return levels
-    primary = context.level_told
+    primary = context.answer_level
     chosen = {levels[0], levels[-1], *(users for users in levels if users == primary)}
     middle = (levels[0] * levels[-1]) ** 0.5
     others = sorted(set(levels) - chosen, key=lambda users: (abs(users / middle - 1), users))
@@ -134,7 +134,7 @@ def _differs(windows: Sequence[Window]) -> bool:
 
 def _title(context: Context, lines: list[_Line]) -> str:
     """What so many of the transactions took at most, at the level of the question."""
-    primary = context.level_told
+    primary = context.answer_level
     there = [line for line in lines if line.what == RESPONSE]
     users = next((line.users for line in there if line.users == primary), there[-1].users)
     here = [line for line in there if line.users == users]

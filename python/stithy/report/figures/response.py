@@ -4,10 +4,9 @@ import polars as pl
 
 from stithy.metrics import ALL, P95
 from stithy.report.context import Context
+from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
 from stithy.report.drawing.chart import WIDTH, Axis, Panel, by_users, domain_of, window_rows
-from stithy.report.drawing.compose import Drawing, Rows, Spec, above, beside
-from stithy.report.drawing.response_limit import MS_PER_S, limit_ms, told
-from stithy.report.drawing.spans import bars_told, with_spans
+from stithy.report.drawing.compose import Drawing, Rows, Spec, above, bars_told, beside, with_spans
 from stithy.report.drawing.titles import compare_title, named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -39,10 +38,10 @@ def _together(context: Context) -> Drawn:
         name="response-by-users",
         title=title.text,
         ratio=title.ratio,
-        caption="Response time over all transaction types, from the moment a user meant to act to "
-        "the answer, retries and waiting included, where enough values lie beyond the percentile. "
+        caption="Response time over all transaction types, from the intended start to the answer, "
+        "retries and waiting included, where enough values lie beyond the percentile. "
         "Logarithmic axis."
-        f"{told(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
+        f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
         description=f"{title.text}. Three line charts of response time against "
         f"{context.level_name.lower()}: median, 95th and 99th percentile, one line for "
         "each candidate.",
@@ -75,7 +74,7 @@ def _by_transaction(context: Context) -> Drawn:
         title=title,
         caption="Median, 95th and 99th percentile of each transaction type, where enough values "
         "lie beyond it; the charts of a row share a logarithmic axis."
-        f"{told(context, tuple(kinds), tuple(PERCENTILES))}",
+        f"{response_limit_said(context, tuple(kinds), tuple(PERCENTILES))}",
         description=f"{title}. Grid of line charts of response time against "
         f"{context.level_name.lower()}: one row for each transaction type "
         f"({', '.join(kinds)}), one column for each percentile.",
@@ -99,7 +98,7 @@ def _slowest(context: Context, kinds: list[str]) -> str:
         for users in evidence.levels
         for kind in kinds
         for name in evidence.candidates
-        if (value := evidence.level_told(name, users, "response_p95_s", kind)) is not None
+        if (value := evidence.printable_level(name, users, "response_p95_s", kind)) is not None
     }
     if not times_s:
         return f"Response times of the {len(kinds)} transaction types"

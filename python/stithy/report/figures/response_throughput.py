@@ -8,11 +8,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.search.within import within
-from stithy.metrics import ALL, Quantity
+from stithy.analysis.search.capacity import users_within_target
+from stithy.metrics import ALL, BEYOND_LEAST, Quantity
 from stithy.registry import plugins
 from stithy.report.context import Context
 from stithy.report.drawing import palette
+from stithy.report.drawing.annotations import MS_PER_S, limit_ms, response_limit_said
 from stithy.report.drawing.chart import (
     HEIGHT,
     NUMBERS,
@@ -25,10 +26,17 @@ from stithy.report.drawing.chart import (
     picked,
     value_axis,
 )
-from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
-from stithy.report.drawing.many import POINTS_MOST, extremes
-from stithy.report.drawing.response_limit import MS_PER_S, limit_ms, told
-from stithy.report.drawing.spans import BARS, spans
+from stithy.report.drawing.compose import (
+    BARS,
+    POINTS_MOST,
+    Drawing,
+    Rows,
+    Spec,
+    extremes,
+    layer,
+    spans,
+    unit,
+)
 from stithy.report.drawing.titles import named
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
@@ -63,7 +71,7 @@ def draw(context: Context) -> list[Drawn]:
     shows = "response time against throughput"
     quantity = _quantity(context)
     places = list(_places(context, quantity))
-    if (because := _why_none(context, places)) is not None:
+    if (because := _why_none(context, quantity, places)) is not None:
         return [Absent(NAME, shows, because)]
     points = list(_points(context, quantity))
     title = _title(context, quantity, places)
@@ -86,14 +94,26 @@ def draw(context: Context) -> list[Drawn]:
     ]
 
 
-def _why_none(context: Context, places: list[_Place]) -> str | None:
+def _why_none(context: Context, quantity: Quantity, places: list[_Place]) -> str | None:
     if context.is_open:
         return "at a rate the throughput is what was asked for"
+    if not places and _is_of_few(context, quantity):
+        return f"fewer than {BEYOND_LEAST} values lie beyond the {quantity.label} at every level"
     if not places:
         return "no valid window has both"
     if len(places) == len({place.candidate for place in places}):
         return "no candidate has valid windows at two levels"
     return None
+
+
+def _is_of_few(context: Context, quantity: Quantity) -> bool:
+    """Whether there are response times, and nowhere enough of them for this percentile."""
+    evidence = context.evidence
+    return any(
+        evidence.level_of(name, users, quantity) is not None
+        for name in evidence.candidates
+        for users in evidence.levels
+    )
 
 
 def _quantity(context: Context) -> Quantity:
@@ -111,7 +131,7 @@ def _places(context: Context, quantity: Quantity) -> Iterator[_Place]:
     for name in evidence.candidates:
         for users in evidence.levels:
             nopm = evidence.level_value(name, users, "nopm")
-            response_s = evidence.level_of(name, users, quantity)
+            response_s = evidence.printable_level_of(name, users, quantity)
             if nopm and response_s:
                 yield _Place(name, users, nopm, response_s)
 
@@ -120,7 +140,7 @@ def _points(context: Context, quantity: Quantity) -> Iterator[dict[str, Any]]:
     """Every window that has both."""
     for window in context.evidence.windows:
         nopm = window.value("nopm")
-        response_s = window.value(quantity.known.column, quantity.of or ALL)
+        response_s = window.printable(quantity.known.column, quantity.of or ALL)
         if nopm and response_s:
             yield {
                 "users": window.users, "candidate": window.candidate, "block": window.block,
@@ -161,7 +181,7 @@ def _within(context: Context, places: list[_Place]) -> Iterator[_Place]:
     limit = context.limit
     assert limit is not None  # asked by the caller
     for name in context.evidence.candidates:
-        users = within(context.evidence, name, limit).users
+        users = users_within_target(context.evidence, name, limit).users
         yield from (each for each in places if (each.candidate, each.users) == (name, users))
 
 
@@ -170,7 +190,7 @@ def _capital(noun: str) -> str:
 
 
 def _limit_told(context: Context, quantity: Quantity) -> str:
-    return told(context, (quantity.of or ALL,), (quantity.metric,))
+    return response_limit_said(context, (quantity.of or ALL,), (quantity.metric,))
 
 
 def _bars_told(points: Rows) -> str:
@@ -198,7 +218,7 @@ def _chart(
     ends = [{"value": each[end]} for each in _spans(shown, "value") for end in ("low", "high")]
     drawn = [*shown, *levels, *ends, *({"value": each.value} for each in limits)]
     y = value_axis(Axis(f"{quantity.label} (ms)", log=True), domain_of(drawn, log=True))
-    x = _orders_axis(shown)
+    x = _orders_axis([*shown, *levels])
     channels = candidate_channels(context)
     dash = channels.pop("strokeDash")
     line = alt.Chart(drawing.add(levels)).mark_line(strokeWidth=2)

@@ -11,13 +11,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from stithy.analysis.answers.typical import Block, median_block
+from stithy.analysis.answers.windows import Block, median_block
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reasons import Flag
 from stithy.metrics import ALL, values_needed
 from stithy.report import metrics
 from stithy.report.context import Context
-from stithy.report.drawing import marks, palette
+from stithy.report.drawing import annotations, palette
+from stithy.report.drawing.annotations import MS_PER_S, limit_ms
 from stithy.report.drawing.chart import (
     NUMBERS,
     WIDTH,
@@ -28,6 +29,7 @@ from stithy.report.drawing.chart import (
     log_ticks,
 )
 from stithy.report.drawing.compose import (
+    POINTS_MOST,
     Drawing,
     Rows,
     Spec,
@@ -38,12 +40,9 @@ from stithy.report.drawing.compose import (
     x_at,
     y_at,
 )
-from stithy.report.drawing.many import POINTS_MOST
-from stithy.report.drawing.response_limit import MS_PER_S, limit_ms
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.shown import block_said
-from stithy.report.words.wording import count, listing
+from stithy.report.words.wording import block_said, count, listing
 
 NAME = "seconds"
 ORDER = 60
@@ -66,7 +65,7 @@ def draw(context: Context) -> list[Drawn]:
     """One figure a level, or why there is none."""
     levels = [_shown(context, users) for users in context.evidence.levels]
     shown = [each for each in levels if each is not None]
-    marked = marks.marks(context, {window.id for each in shown for window in each.windows})
+    marked = annotations.marks(context, {window.id for each in shown for window in each.windows})
     figures: list[Drawn] = []
     # One level after the other: those of a large study are too many to be kept at once.
     for each in shown:
@@ -245,7 +244,7 @@ def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.Dat
         _p95_text(here),
         _waiting_text(here),
         _checkpoint_text(shown.block),
-        marks.explained(marks.of_windows(marked, windows, "tpm")),
+        annotations.explained(annotations.of_windows(marked, windows, "tpm")),
     ]
     if here["window_id"].n_unique() > len(windows):
         parts.append("All other windows are in the data of this figure.")
@@ -341,7 +340,7 @@ def _strips(
                 context, drawing,
                 _Strip(
                     name, quantity, _lines(drawn, quantity, mine, shown),
-                    marks.of_windows(marked, [window.id for window in mine], quantity),
+                    annotations.of_windows(marked, [window.id for window in mine], quantity),
                     limits[quantity], domains[quantity], last_second, extent,
                     (WIDTH + 20) // columns - 45,
                     index % columns == 0, quantity == present[0], quantity == present[-1],
@@ -402,7 +401,7 @@ def _strip(context: Context, drawing: Drawing, strip: _Strip) -> Spec:
     ramp_up = _ramp_up(context, drawing, x)
     lines = _drawn(context, drawing, strip, x, y)
     limits = limit_lines(drawing, y, strip.limits)
-    layers = [ramp_up, *marks.lines(drawing, strip.marks, x), *limits, *lines]
+    layers = [ramp_up, *annotations.mark_lines(drawing, strip.marks, x), *limits, *lines]
     title = strip.candidate if strip.top else ""
     return layer(layers, width=strip.width, height=84, title=title)
 

@@ -13,7 +13,7 @@ from stithy.report.drawing.compose import Drawing, Rows, Spec, layer, unit
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.parts.set_up import Box, Lane, Part, SetUp, set_up
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.letters import seen, shortened
+from stithy.report.words.escape import seen, shortened
 from stithy.report.words.wording import listing, plural
 
 NAME = "set-up"

@@ -6,11 +6,11 @@ from dataclasses import replace
 import polars as pl
 
 from stithy.report.page import Page
-from stithy.report.parts import candidates, orders, specified, work
+from stithy.report.parts import candidates, certainty, proof, transactions
 from stithy.report.parts.page_tables import WORDS
 from stithy.report.tables import PageTable
-from stithy.report.words.markdown import bullets, code, escaped, table
-from stithy.report.words.provenance import provenance
+from stithy.report.words.escape import bullets, code, escaped, table
+from stithy.report.words.loads import provenance
 
 NAME = "md"
 
@@ -46,7 +46,7 @@ def _parts(page: Page) -> Iterator[str]:
     yield WORDS
     for name in ("summary", "limited-levels", "search"):
         yield from _captioned(page.tables[name])
-    if (order := orders.sentence(context)) is not None:
+    if (order := certainty.order_sentence(context)) is not None:
         yield escaped(order)
     yield from _work(page.tables["work"])
     yield escaped(f"{context.footer}.")
@@ -56,7 +56,7 @@ def _parts(page: Page) -> Iterator[str]:
         yield from _captioned(page.tables[name])
     yield from _captioned(_invalid(page.tables["reasons-gathered"]))
     yield from _repeat(page)
-    yield escaped(" ".join((provenance(manifest), *specified.sentences(context))))
+    yield escaped(" ".join((provenance(manifest), *proof.specified_sentences(context))))
 
 
 def _captioned(each: PageTable) -> Iterator[str]:
@@ -67,9 +67,9 @@ def _captioned(each: PageTable) -> Iterator[str]:
 
 def _work(each: PageTable) -> Iterator[str]:
     """Only where a part of it is known: the page says what is missing, and why."""
-    if any(each.frame[column].count() for column in work.QUOTIENTS):
+    if any(each.frame[column].count() for column in transactions.QUOTIENTS):
         yield from _captioned(each)
-        yield escaped(work.note(each))
+        yield escaped(transactions.work_note(each))
 
 
 def _invalid(reasons: PageTable) -> PageTable:

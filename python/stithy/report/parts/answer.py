@@ -6,18 +6,157 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.answers.findings import MAIN, Finding, findings
-from stithy.analysis.answers.standing import standing
+from stithy.analysis.answers.findings import (
+    MAIN,
+    Finding,
+    Limits,
+    decision_status,
+    findings,
+    limits_of,
+)
+from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds
+from stithy.analysis.bottlenecks.judge import Cause, words
 from stithy.analysis.evidence import Window
-from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reasons import Flag
 from stithy.analysis.verdict.decide import DIFFERENT
-from stithy.registry import plugins
 from stithy.report.context import Context
-from stithy.report.parts import canaries, caps, head_room, ledgers, lost, resumed, searches
+from stithy.report.findings import sentences
+from stithy.report.parts import bottlenecks, machine, proof, searches, sensitivity, validity
 from stithy.report.tables import PageTable, Show
-from stithy.report.words import drives
-from stithy.report.words.wording import plural
+from stithy.report.words import loads
+from stithy.report.words.wording import (
+    DASH,
+    at_most,
+    duration,
+    listing,
+    measured,
+    plural,
+    times_at_most,
+    told_apart,
+)
 from stithy.study import durability
+from stithy.thresholds import Constant, Side
+
+
+def cap_flaws(context: Context) -> Iterator[str]:
+    """A sentence for each such cap at the level of the answer; none where that asks for times."""
+    found = limits_of(context.evidence, context.limited)
+    if found is None or context.evidence.primary.metric.known.source != "window":
+        return
+    capped = [(name, cause) for name, cause in found.of if cause.is_cap]
+    alike: dict[str, list[str]] = {}
+    for name, cause in capped:
+        ahead = name == found.ahead
+        alike.setdefault(_told(cause, ahead=ahead, is_open=found.is_open), []).append(name)
+    for told, names in alike.items():
+        yield _sentence(found, context.level_unit, names, told)
+
+
+def _sentence(found: Limits, unit: str, names: list[str], told: str) -> str:
+    at = plural(found.users, unit)
+    return f"At {at}, the throughput of {listing(names)} is capped by {told}."
+
+
+def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
+    asked = is_open and cause.limit == "users"
+    who = "the rate that was asked for" if asked else words(cause.limit)
+    if cause.windows < cause.windows_all:
+        who += f" in {cause.windows} of {plural(cause.windows_all, 'window')}"
+    if ahead and cause.limit != "emulation":
+        return f"{who}: the difference may be larger than it shows"
+    if asked or cause.limit in _INSTRUMENTS or not cause.is_storage_result:
+        return f"{who}: it is no storage result{_ADVICE.get(cause.limit, '')}"
+    if cause.limit != "users" or cause.storage_most is None or cause.storage_most >= 1:
+        return f"{who}; what part the storage has in it is not known"
+    share, most = at_most(cause.storage_most), times_at_most(1 / (1 - cause.storage_most))
+    return (
+        f"{who}: storage took at most {share} of their time, so that one which takes none would "
+        f"give at most {most} times as much"
+    )
+
+
+_INSTRUMENTS = ("driver", "emulation")
+_ADVICE = {"users": "; compare response times, or ask for more"}
+
+
+MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
+
+
+def judged(context: Context) -> tuple[Judgement, ...]:
+    """The thresholds of a run, judged by its valid windows; none where the study has none."""
+    manifest = context.manifest
+    if manifest is None or not manifest.thresholds:
+        return ()
+    return judge_thresholds(manifest.thresholds, context.evidence)
+
+
+def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
+    """What a terminal shows: how many were met, then each with both values; nothing of none."""
+    if not judgements:
+        return ()
+    met = sum(each.outcome is Outcome.MET for each in judgements)
+    told = (
+        f"  {MARKS[each.outcome]} {each.threshold}: {each.outcome.value}: {said(each)}"
+        for each in judgements
+    )
+    return (f"Thresholds: {met} of {len(judgements)} met", *told)
+
+
+def said(judgement: Judgement) -> str:
+    """Both values, or why there are none: `7.20 ms and 5 ms`."""
+    if judgement.because is not None:
+        return judgement.because
+    return " and ".join(shown(judgement))
+
+
+def shown(judgement: Judgement) -> tuple[str, str]:
+    """Both values in their unit, with as many digits as tell them apart."""
+    left, right, threshold = judgement.left, judgement.right, judgement.threshold
+    if left is not None and right is not None and left != right:
+        unit = threshold.unit
+        if measured(left, unit) == measured(right, unit):
+            return told_apart(left, right, unit)
+    return _shown(left, threshold.left), _shown(right, threshold.right)
+
+
+def _shown(value: float | None, side: Side) -> str:
+    if value is None:
+        return DASH
+    if isinstance(side, Constant) and side.unit == "s":
+        return duration(value)
+    return measured(value, side.unit)
+
+
+def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
+    """All thresholds with the values of both sides; the files have all digits."""
+    rows = [
+        {
+            "threshold": str(each.threshold), "outcome": each.outcome.value,
+            "outcome_shown": f"{MARKS[each.outcome]} {each.outcome.value}",
+            "left_shown": shown(each)[0], "right_shown": shown(each)[1],
+            "left": each.left, "right": each.right, "unit": each.threshold.unit,
+            "because": each.because,
+        }
+        for each in judgements
+    ]  # fmt: skip
+    schema = {
+        "threshold": pl.String, "outcome": pl.String, "outcome_shown": pl.String,
+        "left_shown": pl.String, "right_shown": pl.String, "left": pl.Float64,
+        "right": pl.Float64, "unit": pl.String, "because": pl.String,
+    }  # fmt: skip
+    columns = [
+        Show("outcome_shown", "Outcome"), Show("threshold", "Threshold"),
+        Show("left_shown", "Left side"), Show("right_shown", "Right side"),
+    ]  # fmt: skip
+    if any(each.because for each in judgements):
+        columns.append(Show("because", "Because"))
+    return PageTable(
+        "thresholds",
+        "Thresholds of the study, and what was measured",
+        tuple(columns),
+        pl.DataFrame(rows, schema=schema),
+    )
+
 
 DRIVES_OFF = (
     Flag.DRIVE_LATE, Flag.DRIVE_AT_TIMES_LATE, Flag.DRIVE_SLOWED, Flag.DRIVE_OFF,
@@ -46,21 +185,15 @@ def main_findings(context: Context) -> tuple[str, ...]:
     and which drives are emulated.
     """
     found = sentences(findings(context.evidence, context.limited)[:MAIN], context.level_unit)
-    notes = (context.label, drives.footer(context.manifest))
+    notes = (context.label, loads.footer(context.manifest))
     return (*(f"{each}." for each in notes if each), *found)
-
-
-def sentences(found: Sequence[Finding], unit: str) -> tuple[str, ...]:
-    """Each finding in words, made by the module of its kind; `unit` is what levels count."""
-    kinds = plugins("sentence")
-    return tuple(kinds[finding.kind].say(finding, unit) for finding in found)
 
 
 def answer(context: Context, found: Sequence[Finding]) -> Answer:
     """The top of the page for these findings."""
     said = sentences(found, context.level_unit)
     headline, dot, detail = said[0].partition(". ")
-    others, flaws = said[1:], tuple(_flaws(context))
+    others, flaws = (*said[1:], *bottlenecks.stall_sentences(context)), tuple(_flaws(context))
     return Answer(
         f"{headline}." if dot else headline, detail, others, tuple(_support(context)), flaws
     )
@@ -69,7 +202,7 @@ def answer(context: Context, found: Sequence[Finding]) -> Answer:
 def _support(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
     off = any(_has(window, flag) for window in windows for flag in DRIVES_OFF)
-    if (emulated := drives.sentence(context.manifest, off=off)) is not None:
+    if (emulated := loads.sentence(context.manifest, off=off)) is not None:
         yield emulated
     valid = sum(window.valid for window in windows)
     if windows and valid == len(windows):
@@ -77,13 +210,14 @@ def _support(context: Context) -> Iterator[str]:
     held = context.run.conditions
     if not held.is_empty() and held["holds"].all():
         yield f"All {len(held):,} verified consistency conditions held."
-    if (told := ledgers.proven(context)) is not None:
+    if (told := proof.ledgers_proven(context)) is not None:
         yield told
-    room = head_room.sentence(context)
+    room = machine.headroom_sentence(context)
     if room is not None and not room.weakens:
         yield room.text
-    if (told := resumed.sentence(context)) is not None:
+    if (told := validity.resumed_sentence(context)) is not None:
         yield told
+    yield from sensitivity.support(context)
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
         yield f"{plural(len(restores), 'restore')} gave files identical to the master copy."
@@ -94,31 +228,32 @@ def _flaws(context: Context) -> Iterator[str]:
     yield from durability.sentences(context.given_up)
     if (told := _null_that_differs(context)) is not None:
         yield told
-    if (told := drives.assumptions(context.manifest)) is not None:
+    if (told := loads.assumptions(context.manifest)) is not None:
         yield told
-    yield from ledgers.flaws(context)
-    if (told := lost.left_out(windows)) is not None:
+    yield from sensitivity.flaws(context)
+    yield from proof.ledger_flaws(context)
+    if (told := validity.left_out(windows)) is not None:
         who = "it supports" if sum(not window.valid for window in windows) == 1 else "they support"
         yield f"{told}: {who} no claim; the reasons are under Validity."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
-        verb = "was" if unsteady == 1 else "were"
+        verb = "It is" if unsteady == 1 else "They are"
         yield (
-            f"{unsteady} of {plural(len(windows), 'window')} {verb} not steady; what changed is "
-            "told under Validity. The numbers count all the same."
+            f"{unsteady} of {plural(len(windows), 'window')} did not reach steady state (details: "
+            f"How sure this is). {verb} included."
         )
     disturbed = sum(_has(window, Flag.INTERFERENCE) for window in windows)
     if disturbed:
         yield (
-            f"In {disturbed} of {plural(len(windows), 'window')} something else ran on the "
-            "machine; what it was is told under Validity."
+            f"In {disturbed} of {plural(len(windows), 'window')} other programs ran on the machine "
+            "(details: How sure this is)."
         )
-    yield from caps.flaws(context)
+    yield from cap_flaws(context)
     yield from searches.flaws(context)
-    if (changed := canaries.flaw(context)) is not None:
+    if (changed := machine.machine_flaw(context)) is not None:
         yield changed
     yield from _unfinished(context)
-    yield from resumed.flaws(context)
+    yield from validity.resumed_flaws(context)
     broken = context.run.conditions.filter(~pl.col("holds"))
     if not broken.is_empty():
         yield f"{plural(len(broken), 'consistency condition')} did not hold."
@@ -128,14 +263,17 @@ def _flaws(context: Context) -> Iterator[str]:
             f"In {plural(unlimited, 'window')} the memory limit was not enforced: caches may hide "
             "the storage."
         )
-    room = head_room.sentence(context)
+    room = machine.headroom_sentence(context)
     if room is not None and room.weakens:
         yield room.text
 
 
 def _null_that_differs(context: Context) -> str | None:
     """What a difference between a candidate and its like is; None without one."""
-    if not context.is_null or standing(context.evidence).progress.verdict.call not in DIFFERENT:
+    if (
+        not context.is_null
+        or decision_status(context.evidence).progress.verdict.call not in DIFFERENT
+    ):
         return None
     return (
         "This is a null study: both candidates are alike, so the difference is an error of the "
@@ -149,8 +287,8 @@ def _has(window: Window, flag: Flag) -> bool:
 
 def _unfinished(context: Context) -> Iterator[str]:
     manifest = context.manifest
-    if (told := lost.files(context)) is not None:
-        yield f"{told}; which of them, and why, is told under Validity."
+    if (told := validity.lost_files(context)) is not None:
+        yield f"{told} (details: Validity)."
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
         return
@@ -172,7 +310,7 @@ def _gone(absent: int, *, finished: bool) -> str:
     return f"{'was' if absent == 1 else 'were'} not run"
 
 
-def table(found: Sequence[Finding]) -> PageTable:
+def findings_table(found: Sequence[Finding]) -> PageTable:
     """The numbers of all findings, so that those in the sentences can be found."""
     rows = [
         {"finding": number, "kind": finding.kind, "number": name, "value": value}

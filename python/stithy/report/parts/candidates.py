@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.search.within import Within, within
+from stithy.analysis.search.capacity import UsersWithinTarget, users_within_target
 from stithy.analysis.values.measures import of_series
 from stithy.metrics import ALL, PERCENTILES, Quantity, Unit, enough, values_needed
-from stithy.money import Money
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import count, duration, listing
+from stithy.units import Money
 
 Row = dict[str, Any]
 
@@ -55,7 +55,7 @@ def table(context: Context) -> PageTable:
     """One row a candidate, at the level that the answer tells of; every gap has its reason."""
     rows = list(_rows(context))
     caption = "The candidates"
-    if (users := context.level_told) is not None:
+    if (users := context.answer_level) is not None:
         caption += f" at {context.level(users)}"
     frame = pl.DataFrame(rows, schema=_SCHEMA)
     return PageTable("candidates", caption, _shows(context, frame), frame)
@@ -96,15 +96,15 @@ def note(context: Context, told: PageTable) -> str | None:
         other = "of other devices " if len(sources) > 1 else ""
         words = {
             "drive": "of an emulated drive the mean that the database got at the block layer, and "
-            "the mean that its profile asked for; its p99 is what it took itself, without the way "
-            "through the kernel",
+            "the mean that its profile asked for; its p99 is what it took itself, without "
+            "transport latency",
             "kernel": f"{other}that which the kernel counts, its queue included",
         }
         devices = "; ".join(words[each] for each in sources)
         drives = ", and of all emulated drives of a candidate" if "drive" in sources else ""
         parts.append(
-            f"Device latency: {devices}; of several devices the slowest is told. Requests a second "
-            f"are those of the busiest block device{drives}."
+            f"Device latency: {devices}; the slowest of several devices is shown. Requests a "
+            f"second are those of the busiest block device{drives}."
         )
     if frame["cost_per_nopm"].count():
         parts.append(
@@ -120,15 +120,15 @@ def _missing(frame: pl.DataFrame) -> Iterator[str]:
     for name, because in known.select("candidate", "missing_because").iter_rows():
         names.setdefault(because, []).append(name)
     for because, of in names.items():
-        yield f"Not told of {listing(of)}: {because}"
+        yield f"Missing for {listing(of)}: {because}"
 
 
 def _limit_note(context: Context) -> str:
     if context.limit is None:
-        return "The study gives no limit of response time, so none is held against the users."
+        return "No response-time target is set, so users within target are not reported."
     return (
-        f"Within the limit ({context.limit.text}) is the highest measured level whose valid "
-        "windows all obey, with none below it that does not."
+        f"Users within target ({context.limit.text}): the highest measured level whose valid "
+        "windows all meet it; every lower level meets it too."
     )
 
 
@@ -152,7 +152,7 @@ def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
 
 
 def _rows(context: Context) -> Iterator[Row]:
-    users = context.level_told
+    users = context.answer_level
     if users is None:
         return
     here = _only(context.evidence, users)
@@ -164,8 +164,8 @@ def _rows(context: Context) -> Iterator[Row]:
 def _row(
     context: Context, here: Evidence, name: str, users: int, kernel: Mapping[str, Evidence]
 ) -> Row:
-    values = {key: here.level_told(name, users, column) for key, column in MEASURED.items()}
-    served = within(context.evidence, name, context.limit) if context.limit else None
+    values = {key: here.printable_level(name, users, column) for key, column in MEASURED.items()}
+    served = users_within_target(context.evidence, name, context.limit) if context.limit else None
     device = _device(context, here, name, users, kernel)
     cost = _cost(context, name)
     nopm, asked = values["nopm"], _asked(context)
@@ -208,9 +208,13 @@ KINDS: Mapping[Unit, str] = {
 def _asked(context: Context) -> Quantity | None:
     """What the primary question compares; None where it has a column of its own anyway."""
     evidence, told = context.evidence, {Quantity("nopm"), Quantity("p95"), Quantity("p99")}
-    if evidence.asked.by_search or len(evidence.candidates) < 2 or evidence.asked.metric in told:
+    if (
+        evidence.primary.by_search
+        or len(evidence.candidates) < 2
+        or evidence.primary.metric in told
+    ):
         return None
-    return evidence.asked.metric
+    return evidence.primary.metric
 
 
 def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | None]) -> list[str]:
@@ -242,7 +246,7 @@ def _lacking(
         yield f"{listing(unknown)} (no valid window has them)"
 
 
-def _within(served: Within) -> str | None:
+def _within(served: UsersWithinTarget) -> str | None:
     """`at least 13`, `4, not 13`, `not 4`; None where nothing is known."""
     if served.users is None:
         return None if served.not_at is None else f"not {count(served.not_at)}"

@@ -73,7 +73,7 @@ def _headline(pair: Pair, *, whole: bool = True) -> str:
         return f"The only value {both} {_alone(known[0])}."
     open_ones = sum(row.change.chance_share is None for row in known)
     if open_ones == len(known):
-        return f"Of {len(known)} values {both}, none can be told apart: {NO_SCATTER}."
+        return f"Of {len(known)} values {both}, none are distinguishable: {NO_SCATTER}."
     told = f"Of {len(known)} values {both}, {_apart(known)}."
     if open_ones and whole:
         told += f" Of {open_ones} of them that is not known: {NO_SCATTER}."
@@ -86,7 +86,7 @@ NO_SCATTER = "it takes two valid windows of each run, and scatter among them"
 def _alone(row: Row) -> str:
     """What is known of a single change."""
     if row.change.chance_share is None:
-        return f"cannot be told apart: {NO_SCATTER}"
+        return f"is not distinguishable: {NO_SCATTER}"
     if not row.change.distinguishable:
         return "is not distinguishable"
     return f"differs by more than chance explains: {_told(row)}"
@@ -106,7 +106,7 @@ def _apart(known: Sequence[Row]) -> str:
 def _told(row: Row) -> str:
     """A change with what it is of, and its interval."""
     change = f"{as_change(row.change.ratio or 1)} (95 % interval {interval(row.change)})"
-    return f"{row.quantity.noun} of {row.candidate} at level {row.users}, {change}"
+    return f"{row.quantity.noun} of {row.candidate} at level {row.users:,}, {change}"
 
 
 def _size(row: Row) -> float:
@@ -198,8 +198,8 @@ def _figure(pair: Pair, number: int) -> Drawn:
 
 def _verdict(row: Row) -> str:
     if row.change.chance_share is None:
-        return "cannot be told apart"
-    return "told apart" if row.change.distinguishable else "not distinguishable"
+        return "not distinguishable"
+    return "distinguishable" if row.change.distinguishable else "not distinguishable"
 
 
 def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
@@ -230,7 +230,7 @@ def _forest(pair: Pair, drawing: Drawing, metric: str, rows: Rows) -> Spec:
         bar = alt.Chart(drawing.add(spans)).mark_rule(strokeWidth=2)
         layers.append(unit(bar.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour)))
     for filled in (True, False):
-        chosen = [row for row in rows if (row["apart"] == "told apart") is filled]
+        chosen = [row for row in rows if (row["apart"] == "distinguishable") is filled]
         # The legend takes its marks from the filled ones, even where there are none.
         if chosen or filled:
             point = alt.Chart(drawing.add(chosen)).mark_point(filled=filled, size=70, opacity=1)

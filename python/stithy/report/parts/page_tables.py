@@ -11,7 +11,7 @@ from stithy.analysis.steady.steadiness import unknown
 from stithy.metrics import NOPM
 from stithy.report.context import Context
 from stithy.report.figure import Figure
-from stithy.report.parts import head_room
+from stithy.report.parts import machine
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import upper_bound
 
@@ -57,7 +57,7 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
     row: dict[str, Any] = {"users": users}
     for name in evidence.candidates:
         row[f"nopm:{name}"] = evidence.level_value(name, users, "nopm")
-        row[f"p95:{name}"] = evidence.level_told(name, users, "response_p95_s")
+        row[f"p95:{name}"] = evidence.printable_level(name, users, "response_p95_s")
     for name in evidence.candidates[1:]:
         effect = evidence.effect(evidence.candidates[0], name, users, NOPM)
         row |= {f"ratio:{name}": effect.ratio, f"low:{name}": effect.low}
@@ -109,7 +109,7 @@ def _window_row(window: Window) -> dict[str, Any]:
         "window_id": window.id, "candidate": window.candidate, "users": window.users,
         "block": window.block, "attempt": window.attempt, "nopm": row["nopm"],
         "tpm": row["tpm"],
-        **{key: window.told(key) for key in _PERCENTILES},
+        **{key: window.printable(key) for key in _PERCENTILES},
         "missed_starts": row["missed_starts"], "unserved": row["unserved"],
         "errors": row["errors"], "retries": row["retries"],
         "checkpoints_inside": row["checkpoints_inside"], **_steady(window), "valid": window.valid,
@@ -137,7 +137,9 @@ def driver(context: Context) -> PageTable:
         pl.when(pl.col("transactions") > 0)
         .then(pl.col("driver_cpu_s") / pl.col("transactions"))
         .alias("cpu_per_transaction_s"),
-    ).join(head_room.frame(context), on="window_id", how="left", maintain_order="left")  # fmt: skip
+    ).join(
+        machine.headroom_frame(context), on="window_id", how="left", maintain_order="left"
+    )  # fmt: skip
     lost = (
         Show("connections_lost", "Lost", "count"),
         Show("first_success_s", "First success after a loss", "duration"),
@@ -154,7 +156,7 @@ def driver(context: Context) -> PageTable:
             Show("driver_run_queue_s", "Waited for a CPU", "duration"),
             Show("driver_nice", "Priority (nice)", "count"),
             Show("connections_opened", "Connections", "count"), *losses,
-            *head_room.shows(context),
+            *machine.headroom_shows(context),
         ),
         frame,
     )  # fmt: skip
@@ -188,7 +190,7 @@ def laws(context: Context) -> PageTable:
     rows = [asdict(identity) for window in context.evidence.windows for identity in window.laws]
     return PageTable(
         "identities",
-        "Identities: both sides of laws that hold whatever the storage does",
+        "Invariants: both sides of each",
         (
             Show("window_id", "Window", "id"), Show("name", "Law"),
             Show("left", "Left side", "rate"),

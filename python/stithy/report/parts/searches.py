@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Window
 from stithy.analysis.search.bracket import Said
-from stithy.analysis.search.served import Capacity, served, trials, value_of
+from stithy.analysis.search.capacity import Capacity, capacity_finding, trials, value_of
 from stithy.metrics import ALL, values_needed
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
@@ -38,7 +38,7 @@ def table(context: Context) -> PageTable:
 
 
 def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
-    found = served(context.evidence)
+    found = capacity_finding(context.evidence)
     for capacity in found.of if found else ():
         for trial in trials(context.evidence, capacity.candidate, search):
             windows = context.evidence.at(capacity.candidate, trial.users)
@@ -58,9 +58,9 @@ def _values(context: Context, name: str, users: int, search: Search) -> dict[str
     """
     of = (search.limit.column, search.limit.transaction)
     valid = context.evidence.valid_at(name, users)
-    known = [value for window in valid if (value := window.told(*of)) is not None]
+    known = [value for window in valid if (value := window.printable(*of)) is not None]
     return {
-        "value": context.evidence.level_told(name, users, *of),
+        "value": context.evidence.printable_level(name, users, *of),
         "low": min(known, default=None),
         "high": max(known, default=None),
     }
@@ -94,7 +94,7 @@ def _levels(search: Search) -> str:
 
 def flaws(context: Context) -> Iterator[str]:
     """What makes the brackets doubtful, a sentence each."""
-    found = served(context.evidence)
+    found = capacity_finding(context.evidence)
     for capacity in found.of if found else ():
         yield from _doubts(context, capacity)
     if found is not None:

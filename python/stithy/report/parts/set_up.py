@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stithy.report.words.drives import named
+from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural
 from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
 from stithy.units import format_duration, format_rate, format_size

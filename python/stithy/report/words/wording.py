@@ -1,11 +1,16 @@
-"""Numbers and lists as people read them, the same everywhere on the page."""
+"""Numbers, quantities and lists as people read them, the same everywhere on the page.
+
+How a quantity of two candidates is said: work is counted, times are long, all else is much.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from stithy.analysis.verdict.boundaries import BLOCKS_LEAST
-from stithy.metrics import Unit
+from stithy.analysis.answers.windows import Block
+from stithy.analysis.verdict.statistics import BLOCKS_LEAST
+from stithy.metrics import ALL, Metric, Quantity, Unit
+from stithy.thresholds import decimal
 from stithy.units import format_duration, format_measured_duration, format_size
 
 # A thin space between a number and what belongs to it would be finer, but copies badly.
@@ -71,6 +76,16 @@ def finely(ratio: float) -> str:
 def factor(ratio: float) -> str:
     """A factor as a claim has it: near 1 with the digits that tell it from 1."""
     return times(ratio) if abs(ratio - 1) >= NEAR_SHARE else finely(ratio)
+
+
+def multiple(ratio: float, less: str) -> str:
+    """A factor with its "times"; a small one turned: `3.1 times`, `171 times shorter`.
+
+    `less`: what a thing is that has so small a part. Own: nobody reads 0.0058 times.
+    """
+    if ratio >= NEAR_SHARE or ratio * RATIO_MOST < 1:
+        return f"{factor(ratio)} times"
+    return f"{factor(1 / ratio)} times {less}"
 
 
 def decimals_beside_one(ratio: float) -> int:
@@ -167,3 +182,116 @@ def rate(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return format(Decimal(f"{value:.3g}"), "f")  # never with an exponent
+
+
+DIGITS_MOST = 17
+"""Own: as many as tell any two numbers apart."""
+
+
+def told_apart(left: float, right: float, unit: Unit) -> tuple[str, str]:
+    """Both in the unit itself, with the fewest digits from four on with which they differ.
+
+    They must differ; a share stays a share of 1.
+    """
+    digits = range(4, DIGITS_MOST + 1)
+    both = ((_exact(left, unit, each), _exact(right, unit, each)) for each in digits)
+    return next(each for each in both if each[0] != each[1])
+
+
+def _exact(value: float, unit: Unit, digits: int) -> str:
+    short = decimal(float(f"{value:.{digits}g}"))
+    if unit in ("1/min", "1/s"):
+        return f"{short}{unit.removeprefix('1')}"
+    return f"{short} {unit}" if unit in ("s", "B", "B/s") else short
+
+
+MINUS = "\N{MINUS SIGN}"
+"""A hyphen would read as a range between two numbers."""
+
+
+def value(quantity: Quantity, number: float) -> str:
+    """A number with its unit, which what is counted a minute has in its name."""
+    unit = quantity.known.unit
+    return count(number) if unit == "1/min" else measured(number, unit)
+
+
+def both(quantity: Quantity, numbers: tuple[float, float]) -> tuple[str, str]:
+    """Two numbers with their unit, and so many digits that those which differ read so."""
+    first, second = (value(quantity, number) for number in numbers)
+    if first != second or numbers[0] == numbers[1]:
+        return first, second
+    unit = quantity.known.unit
+    if unit == "share":
+        first, second = told_apart(100 * numbers[0], 100 * numbers[1], "")
+        return f"{first} %", f"{second} %"
+    first, second = told_apart(*numbers, unit)
+    return first.removesuffix("/min"), second.removesuffix("/min")
+
+
+def signed(quantity: Quantity, number: float) -> str:
+    """A difference with its sign and unit: `+9,585`, `−107 ms`, `+12 percentage points`."""
+    sign = MINUS if number < 0 else "+"
+    if quantity.known.unit == "share":
+        return f"{sign}{100 * abs(number):.3g} percentage points"
+    return f"{sign}{value(quantity, abs(number))}"
+
+
+def brief(quantity: Quantity) -> str:
+    """In a short sentence: `new orders per minute`, `p95 response time`, `p95 of new-order`."""
+    if quantity.known.source != "transactions":
+        return quantity.noun
+    of = quantity.of if quantity.of not in (None, ALL) else None
+    return f"{quantity.known.label} of {of}" if of else f"{quantity.known.label} response time"
+
+
+def against(quantity: Quantity, who: str, ratio: float, of: str = "", *, bound: str = "") -> str:
+    """That `who`, or `it`, has `ratio` times what the other has, whose name may be left out.
+
+    `bound`: `at least ` or `at most `, where the ratio is one. A small ratio is turned, which turns
+    its bound as well: at most 0.01 times is at least 100 times less.
+    """
+    is_counted, is_time = _is_counted(quantity.known), quantity.known.unit == "s"
+    less = "fewer" if is_counted else "shorter" if is_time else "less"
+    times = multiple(ratio, less)
+    if is_turned := times.endswith(less):
+        bound = {"at least ": "at most ", "at most ": "at least "}.get(bound, bound)
+    than = "than" if is_turned else "as"
+    if is_counted:
+        work = quantity.noun.removesuffix(" per minute")
+        much = f"{'' if is_turned else ' as many'} {work}"
+        return f"{who} completed {bound}{times}{much}{f' {than} {of}' if of else ''}"
+    whose, verb = "its" if who == "it" else "the", _verb(quantity.known)
+    on = "" if who == "it" else f" on {who}"
+    much = "" if is_turned else " as long" if is_time else " as much"
+    of = f" {than} on {of}" if of else ""
+    return f"{whose} {brief(quantity)}{on} {verb} {bound}{times}{much}{of}"
+
+
+def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]) -> str:
+    """What each of two candidates has."""
+    first, second = both(quantity, numbers)
+    if _is_counted(quantity.known):
+        return f"{_the(quantity)} of {of[0]} and {of[1]} were {first} and {second}"
+    return f"{_the(quantity)} {_verb(quantity.known)} {first} on {of[0]} and {second} on {of[1]}"
+
+
+def _is_counted(metric: Metric) -> bool:
+    return metric.source == "window"
+
+
+def _verb(metric: Metric) -> str:
+    """Times and shares are one thing; reads per second are many."""
+    return "was" if metric.unit in ("s", "share") else "came to"
+
+
+def _the(quantity: Quantity) -> str:
+    return f"the {quantity.noun}"
+
+
+def block_said(block: Block) -> str:
+    """`block 2, the median of 6 by new orders per minute`; `the only block`."""
+    again = ", measured again" if block.attempt else ""
+    if block.among < 2 or block.value is None:
+        return f"block {block.number}{again}"
+    among = plural(block.among, "block").removesuffix(" blocks")
+    return f"block {block.number}{again}, the median of {among} by {block.metric.noun}"

@@ -8,17 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from stithy.drives.control import Control
 from stithy.errors import InfrastructureError, StithyError
-from stithy.hosts import diskstats
+from stithy.hosts.devices import DiskCounters, parse_diskstats
 from stithy.plan.steps import Step, StepKind
 from stithy.run.context import Context
 from stithy.storage.provider import EmulatedDrive
-
-if TYPE_CHECKING:
-    from stithy.drives.control import Control
-    from stithy.wire.drive.facts import DriveCounters
+from stithy.wire.drive.messages import DriveCounters
 
 UNPACED: frozenset[StepKind] = frozenset({"prepare", "check", "snapshot", "restore"})
 """Steps in which nothing is measured. What is not named here is done with the profiles' times."""
@@ -28,17 +25,17 @@ DISKSTATS = Path("/proc/diskstats")
 
 @dataclass(frozen=True)
 class Reading:
-    """What a drive did since it came up: as it tells itself, and as the kernel counts its device.
+    """What a drive did since it came up: as it reports itself, and as the kernel counts its device.
 
     `device` is None where the kernel does not count it.
     """
 
-    told: "DriveCounters"
-    device: diskstats.Counters | None
+    reported: DriveCounters
+    device: DiskCounters | None
 
     def answered(self, operation: str) -> int:
         """How many requests of an operation the drive answered so far."""
-        return sum(each.answered for each in self.told.operations if each.name == operation)
+        return sum(each.answered for each in self.reported.operations if each.name == operation)
 
 
 Counters = Mapping[str, Reading]
@@ -52,7 +49,7 @@ def paced_for(context: Context, step: Step) -> Iterator[None]:
     if not drives:
         yield
         return
-    context.journal.write("drives-unpaced", id=step.id, drives=len(drives))
+    context.books.journal.write("drives-unpaced", id=step.id, drives=len(drives))
     _set_paced(drives, paced=False)
     try:
         yield
@@ -61,7 +58,7 @@ def paced_for(context: Context, step: Step) -> Iterator[None]:
             _set_paced(drives, paced=True)
         raise
     _set_paced(drives, paced=True)
-    context.journal.write("drives-paced", id=step.id)
+    context.books.journal.write("drives-paced", id=step.id)
 
 
 def keep_state(context: Context) -> None:
@@ -85,7 +82,7 @@ def counters(context: Context, candidate: str) -> Counters:
     found = {}
     drives = context.volume(candidate).drives
     names = {drive.name: Path(drive.device).name for drive in drives}
-    devices = diskstats.parse(
+    devices = parse_diskstats(
         DISKSTATS.read_bytes() if drives else b"", [each.encode() for each in names.values()]
     )
     for drive in drives:
@@ -109,7 +106,5 @@ def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:
         _control(drive).set(drive.name, paced=paced)
 
 
-def _control(drive: EmulatedDrive) -> "Control":
-    from stithy.drives.control import Control
-
+def _control(drive: EmulatedDrive) -> Control:
     return Control(drive.control)

@@ -4,15 +4,13 @@ import os
 from pathlib import Path
 
 from stithy.errors import InfrastructureError, InvalidMeasurement
-from stithy.plan.ids import derive_seed
-from stithy.plan.steps import Step
+from stithy.plan.steps import Step, derive_seed
 from stithy.results import tables
 from stithy.results.convert import condition_rows
 from stithy.results.write import write_table
 from stithy.run.context import KEEPER, Context
 from stithy.run.copies import drives
-from stithy.run.copies.restore import compare, restore
-from stithy.run.copies.trees import make_in, make_tree
+from stithy.run.copies.restore import compare, make_in, make_tree, restore
 from stithy.run.events import Progress
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents, contents_of, copy_tree, sync_filesystem
@@ -57,7 +55,7 @@ def snapshot(context: Context, step: Step) -> str:
     emulated drives is kept with it, and put back with each restore. A session that goes on with the
     master copy of an earlier one keeps theirs alone.
     """
-    place = context.keeper.provision(context.run_id, context.recorder(KEEPER)).path
+    place = context.keeper.provision(context.run_id, context.books.recorder(KEEPER)).path
     contents = context.state.master or _master_copy(context, place)
     drives.keep_state(context)
     return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
@@ -72,7 +70,7 @@ def _master_copy(context: Context, place: Path) -> Contents:
     contents = contents_of(master)
     compare(contents_of(volume.path / DATA), contents, str(master))
     remove_own(volume.path, [DATA], context.run_id)
-    context.journal.write(MASTER_MADE, sha256=contents.sha256)
+    context.books.journal.write(MASTER_MADE, sha256=contents.sha256)
     context.state.master = contents
     return contents
 
@@ -90,15 +88,17 @@ def check(context: Context, step: Step) -> str:
             after_load=moment == "load",
             watch=_watch(context, output),
         )
-    context.state.conditions += condition_rows(candidate, moment, checked.conditions)
-    write_table(context.directory.table("conditions"), tables.CONDITIONS, context.state.conditions)
+    context.state.tables.conditions += condition_rows(candidate, moment, checked.conditions)
+    write_table(
+        context.directory.table("conditions"), tables.CONDITIONS, context.state.tables.conditions
+    )
     if checked.broken and moment == "load":
         raise InvalidMeasurement(
             f"conditions {', '.join(map(str, checked.broken))} do not hold after loading",
             where=f"candidate {candidate}",
             remedy=f"read {output}; loading or the device under it is at fault",
         )
-    return _told(len(checked.conditions), checked.broken)
+    return _in_words(len(checked.conditions), checked.broken)
 
 
 def need_database(context: Context, candidate: str, *, at_end: bool = False) -> None:
@@ -118,7 +118,7 @@ def need_database(context: Context, candidate: str, *, at_end: bool = False) -> 
     restore(context, candidate, window_id=None)
 
 
-def _told(count: int, broken: tuple[int, ...]) -> str:
+def _in_words(count: int, broken: tuple[int, ...]) -> str:
     if not broken:
         return f"all {count} conditions hold"
     return f"of {count} conditions, {', '.join(map(str, broken))} do not hold"
@@ -131,6 +131,6 @@ def _watch(context: Context, raw_output: Path) -> Watch:
         if isinstance(message, HammerProgress):
             context.tell(Progress(message.stage, message.done, message.total))
         elif isinstance(message, Started):
-            context.state.hammer_version = message.program
+            context.state.known.hammer_version = message.program
 
     return Watch(raw_output=raw_output, on_message=on_message, stop=context.stop.asked)

@@ -11,10 +11,8 @@ from stithy.errors import InfrastructureError
 from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.write import write_table
-from stithy.run.context import Context
+from stithy.run.context import LOG, TEMP, Context, Parts, own, parts_of
 from stithy.run.copies import drives
-from stithy.run.copies.parts import LOG, TEMP, Parts, parts_of
-from stithy.run.copies.trees import make_tree
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import (
     Contents,
@@ -24,6 +22,8 @@ from stithy.storage.copy import (
     joined,
     sync_filesystem,
 )
+from stithy.storage.provider import Role
+from stithy.storage.volume import remove_own
 from stithy.units import format_duration, format_size
 
 NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
@@ -72,8 +72,8 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
         "resident_note": note,
     }
     if window_id is not None:
-        state.restores.append(row)
-        write_table(context.directory.table("restores"), tables.RESTORES, state.restores)
+        state.tables.restores.append(row)
+        write_table(context.directory.table("restores"), tables.RESTORES, state.tables.restores)
     return row
 
 
@@ -143,3 +143,27 @@ def _evict(context: Context, candidate: str) -> tuple[int | None, str | None]:
     else:
         resident = evict_tree(parts.data, context.engine.log_folder) + evict_tree(parts.log)
     return resident, STILL_THERE if resident else None
+
+
+def make_tree(context: Context, candidate: str, name: str, role: Role = "data") -> Path:
+    """An empty directory on a candidate's volume, as `make_in`."""
+    return make_in(context, context.volume(candidate).of(role).path, candidate, name)
+
+
+def make_in(context: Context, place: Path, owner: str, name: str) -> Path:
+    """An empty directory of the server's user; an older one of the same name is removed first."""
+    remove_own(place, [name], context.run_id)
+    _record(context, place, owner, name)
+    path = place / name
+    path.mkdir(mode=0o700)
+    own(path, context.user)
+    return path
+
+
+def _record(context: Context, place: Path, owner: str, name: str) -> None:
+    """Write the directory down, once a run: its handler removes whatever comes to be there."""
+    if (owner, name) in context.state.trees:
+        return
+    facts = {"volume": str(place), "name": name, "run_id": context.run_id}
+    context.books.recorder(owner)("tree", facts)
+    context.state.trees.add((owner, name))

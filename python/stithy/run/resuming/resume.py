@@ -20,25 +20,32 @@ from stithy.errors import (
     failures_of_the_machine,
 )
 from stithy.hosts.processes import is_alive, own_identity
-from stithy.plan.null import as_null
+from stithy.plan.expand import as_null
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Manifest
 from stithy.results.read import read_manifest
-from stithy.run.before.equip import Books, Equipped, Tools, clean_leftovers, equip
-from stithy.run.before.fingerprint import changes
-from stithy.run.before.preflight import check_candidates
+from stithy.run.cleanup.books import Books
+from stithy.run.cleanup.handlers import clean_up
+from stithy.run.cleanup.register import Register, Resource, kept_password, read_registered
 from stithy.run.context import Before, Context
-from stithy.run.deciding.further import Adviser, SoFar, ask
+from stithy.run.deciding import Deciders, SoFar, ask
 from stithy.run.events import Note, Observer
 from stithy.run.journal import Journal
-from stithy.run.resuming.past import MASTER_KEPT, Past, read_past
-from stithy.run.resuming.rest import Rest, over, rest_of
-from stithy.run.resuming.survivors import Survivors, proven, spared, survivors_of
+from stithy.run.preparation.equip import Equipped, Tools, changes, clean_leftovers, equip
+from stithy.run.preparation.preflight import check_candidates
+from stithy.run.resuming.history import MASTER_KEPT, History, read_history
+from stithy.run.resuming.remaining import (
+    Remaining,
+    Reusable,
+    over,
+    proven,
+    remaining_of,
+    reusable_of,
+    without_reusable,
+)
 from stithy.run.stop import Stop
-from stithy.run.undoing.register import Making, Register, kept_password, read_registered
-from stithy.run.undoing.undo import undo
+from stithy.storage.consent import read_mark
 from stithy.storage.copy import Contents
-from stithy.storage.marks import read_mark
 from stithy.study.load import StudyFile, read_study
 
 
@@ -46,14 +53,14 @@ from stithy.study.load import StudyFile, read_study
 class Found:
     """A run that may go on; `changed` is what is not as it was, and was allowed.
 
-    `survivors` are what is left alone of what its last session left.
+    `reusable` are what is left alone of what its last session left.
     """
 
-    past: Past
+    history: History
     manifest: Manifest | None
     equipped: Equipped
     changed: tuple[str, ...]
-    survivors: Survivors
+    reusable: Reusable
 
 
 @contextmanager
@@ -64,23 +71,23 @@ def resumed_run(
     *,
     force: bool = False,
     tools: Tools | None = None,
-    advisers: Sequence[Adviser] = (),
+    deciders: Deciders | None = None,
 ) -> Iterator[Context]:
     """The run in `root`, ready to go on; nobody else can resume it inside.
 
-    `force` goes on where machine or study have changed; `advisers` as `execute` has them.
+    `force` goes on where machine or study have changed; `deciders` as `execute` has them.
     Raises UserError for what is no run, PreconditionError for one that lives, that ended, or that
     must not go on here, and has changed nothing then. InfrastructureError where what it left cannot
     be removed.
     """
     directory = RunDirectory(root)
-    read_past(directory)
-    with _held(root):
+    read_history(directory)
+    with held(root):
         found = _found(directory, tools or Tools(), force=force)
         books = _enter(found)
         try:
-            _clean(found, books.register, found.survivors)
-            context = _context(found, books, stop, tell, advisers)
+            _clean(found, books.register, found.reusable)
+            context = _context(found, books, stop, tell, deciders)
         except StithyError as error:
             _end(found, books, error)
             raise
@@ -88,7 +95,7 @@ def resumed_run(
 
 
 @contextmanager
-def _held(root: Path) -> Iterator[None]:
+def held(root: Path) -> Iterator[None]:
     """Hold a lock on the run directory: two sessions of a run would clean each other away."""
     fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -106,14 +113,14 @@ def _held(root: Path) -> Iterator[None]:
 
 def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
     """Everything that speaks against going on is found here; nothing is changed."""
-    past, manifest = read_past(directory), read_manifest(directory.manifest)
-    _refuse_ended(directory, past, manifest)
-    _refuse_living(directory, past)
-    file = _study(directory, past)
-    logs = directory.drives / f"session-{len(past.sessions) + 1}"
-    knows_password = kept_password(past.run_id) is not None
-    equipped = equip(file, directory, past.run_id, logs, tools)
-    changed = (*_study_changed(past, file), *changes(past.machine, equipped.machine))
+    history, manifest = read_history(directory), read_manifest(directory.manifest)
+    _refuse_ended(directory, history, manifest)
+    refuse_living(directory, history)
+    file = _study(directory, history)
+    logs = directory.drives / f"session-{len(history.sessions) + 1}"
+    knows_password = kept_password(history.run_id) is not None
+    equipped = equip(file, directory, history.run_id, logs, tools)
+    changed = (*_study_changed(history, file), *changes(history.machine, equipped.machine))
     if changed and not force:
         raise PreconditionError(
             f"windows before and after could not be compared, because this has changed: "
@@ -122,10 +129,10 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
             remedy="run the study again as a new run, or go on all the same with --force",
         )
     unusable = CHANGED if changed else None if knows_password else FORGOTTEN
-    survivors = survivors_of(
-        past, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
+    reusable = reusable_of(
+        history, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
     )
-    return Found(past, manifest, equipped, changed, survivors)
+    return Found(history, manifest, equipped, changed, reusable)
 
 
 CHANGED = "what has changed may concern it"
@@ -133,9 +140,9 @@ FORGOTTEN = "it was cleaned up, or the password of its server is not known any m
 """Why nothing that an earlier session left is used."""
 
 
-def _refuse_ended(directory: RunDirectory, past: Past, manifest: Manifest | None) -> None:
+def _refuse_ended(directory: RunDirectory, history: History, manifest: Manifest | None) -> None:
     """A run that ended well has nothing left to do; its manifest is the last that it writes."""
-    if past.sessions[-1].end != "finished" or manifest is None or manifest.end != "finished":
+    if history.sessions[-1].end != "finished" or manifest is None or manifest.end != "finished":
         return
     remedy = f"read its report: {directory.page}"
     if not directory.page.exists():
@@ -147,8 +154,9 @@ def _refuse_ended(directory: RunDirectory, past: Past, manifest: Manifest | None
     )
 
 
-def _refuse_living(directory: RunDirectory, past: Past) -> None:
-    owner = past.sessions[-1].owner
+def refuse_living(directory: RunDirectory, history: History) -> None:
+    """Raise PreconditionError where a process is at the run."""
+    owner = history.sessions[-1].owner
     if is_alive(owner) and owner != own_identity():
         raise PreconditionError(
             f"the run goes on: process {owner.pid} is at it",
@@ -157,43 +165,43 @@ def _refuse_living(directory: RunDirectory, past: Past) -> None:
         )
 
 
-def _study(directory: RunDirectory, past: Past) -> StudyFile:
+def _study(directory: RunDirectory, history: History) -> StudyFile:
     """The study as it was when the run began: the copy among its results."""
     kept = read_study(directory.study)
-    if kept.sha256 != past.study_sha256:
+    if kept.sha256 != history.study_sha256:
         raise PreconditionError(
             "the run's own copy of the study was changed: what it measured belongs to another",
             where=str(directory.study),
             remedy="put that file back as it was, or run the changed study as a new run",
         )
-    named = replace(kept, path=past.study)
-    return as_null(named) if past.null else named
+    named = replace(kept, path=history.study)
+    return as_null(named) if history.null else named
 
 
-def _study_changed(past: Past, file: StudyFile) -> list[str]:
+def _study_changed(history: History, file: StudyFile) -> list[str]:
     """Whether the person changed the study since; one that is gone or closed says nothing."""
     try:
-        now = past.study.read_bytes()
+        now = history.study.read_bytes()
     except OSError:
         return []
-    return [] if now == file.content else [f"the study {past.study}"]
+    return [] if now == file.content else [f"the study {history.study}"]
 
 
 def _enter(found: Found) -> Books:
     """Register this session, and write down that it begins."""
-    equipped, past = found.equipped, found.past
+    equipped, history = found.equipped, found.history
     directory = equipped.directory
-    register = Register(past.run_id, directory.root.resolve(), equipped.clock)
+    register = Register(history.run_id, directory.root.resolve(), equipped.clock)
     register.keep_password(equipped.password)
     journal = Journal(directory.journal, equipped.clock)
     journal.write(
         "run-resumed",
-        run_id=past.run_id,
+        run_id=history.run_id,
         owner=own_identity().facts(),
         machine=dict(equipped.machine),
         changed=found.changed,
     )
-    return Books(register, journal)
+    return Books(history.run_id, register, journal)
 
 
 OWN_NAMES = frozenset({"tree", "mark", "scratch", "cgroup", "mount", "drive", "image"})
@@ -201,52 +209,56 @@ OWN_NAMES = frozenset({"tree", "mark", "scratch", "cgroup", "mount", "drive", "i
 others may belong to a later run by now."""
 
 
-def _is_own(making: Making, run_id: str) -> bool:
+def _is_own(resource: Resource, run_id: str) -> bool:
     """Whether a thing that only the journal tells of is this run's still."""
-    if making.kind != "directory":
-        return making.kind in OWN_NAMES
-    mark = read_mark(Path(making.facts["path"]))
+    if resource.kind != "directory":
+        return resource.kind in OWN_NAMES
+    mark = read_mark(Path(resource.facts["path"]))
     return mark is not None and mark.run_id == run_id and mark.made_directory
 
 
-def _clean(found: Found, register: Register, survivors: Survivors) -> None:
-    """Unmake all that earlier sessions left, as `stithy clean` does, but for the survivors.
+def _clean(found: Found, register: Register, reusable: Reusable) -> None:
+    """Remove all that earlier sessions left, as `stithy clean` does, but for what is reusable.
 
     Where the register knows nothing of it (it was lost, or is kept elsewhere), the journal tells
     what there may be.
     """
-    past, known = found.past, read_registered(register.path)
-    makings = known.makings if known else ()
-    if not makings:
-        makings = tuple(
-            Making(register.making(each.kind, each.facts), each.kind, each.facts)
-            for each in past.makings
-            if _is_own(each, past.run_id)
+    history, known = found.history, read_registered(register.path)
+    resources = known.resources if known else ()
+    if not resources:
+        resources = tuple(
+            Resource(register.creating(each.kind, each.facts), each.kind, each.facts)
+            for each in history.resources
+            if _is_own(each, history.run_id)
         )
-    left = undo(past.run_id, spared(makings, survivors), register.unmade, everything=True)
+    left = clean_up(
+        history.run_id, without_reusable(resources, reusable), register.removed, everything=True
+    )
     if left:
         raise InfrastructureError(
-            f"what the run left could not be removed: {left[0].making.kind}: {left[0].reason}",
+            f"what the run left could not be removed: {left[0].resource.kind}: {left[0].reason}",
             where=str(found.equipped.directory.root),
-            remedy="mend that, then resume again",
+            remedy="fix that, then resume again",
         )
 
 
 def _context(
-    found: Found, books: Books, stop: Stop, tell: Observer, advisers: Sequence[Adviser]
+    found: Found, books: Books, stop: Stop, tell: Observer, deciders: Deciders | None
 ) -> Context:
     """The context of the session: what is left to do, and what is known from before."""
-    equipped, past = found.equipped, found.past
-    so_far = _so_far(found, books.journal, advisers)
-    master, survivors = _master(found, books, so_far, tell)
-    rest = rest_of(so_far.steps, equipped.directory, past, found.manifest,
-                   has_master=master is not None, databases=survivors.databases)  # fmt: skip
-    rest.state.further = so_far.further
-    rest.state.master = master
-    rest.state.trees = set(survivors.recorded)
-    sessions = tuple(session.facts() for session in past.sessions)
-    rest.state.before = Before(sessions, found.manifest, found.changed, master is not None)
-    if rest.windows:
+    equipped, history = found.equipped, found.history
+    so_far = _so_far(found, books.journal, deciders or Deciders())
+    master, reusable = _master(found, books, so_far, tell)
+    remaining = remaining_of(so_far.steps, equipped.directory, history, found.manifest,
+                   has_master=master is not None, databases=reusable.databases)  # fmt: skip
+    remaining.state.progress.additional = so_far.additional
+    remaining.state.master = master
+    remaining.state.trees = set(reusable.recorded)
+    sessions = tuple(session.facts() for session in history.sessions)
+    remaining.state.progress.before = Before(
+        sessions, found.manifest, found.changed, master is not None
+    )
+    if remaining.windows:
         clean_leftovers(equipped.providers)
         file = equipped.file
         check_candidates(
@@ -257,43 +269,43 @@ def _context(
             equipped.runner,
             equipped.user,
         )
-    _set_aside(equipped.directory, rest.cut_off, len(sessions))
-    context = equipped.context(books, stop, tell, rest.state)
-    _tell(context, rest)
+    _set_aside(equipped.directory, remaining.cut_off, len(sessions))
+    context = equipped.context(books, stop, tell, remaining.state)
+    _tell(context, remaining)
     return context
 
 
 def _master(
     found: Found, books: Books, so_far: SoFar, tell: Observer
-) -> tuple[Contents | None, Survivors]:
+) -> tuple[Contents | None, Reusable]:
     """The contents of the master copy that is used on, None where none is; and what stays then."""
-    survivors, past = found.survivors, found.past
+    reusable, history = found.reusable, found.history
     if not so_far.has_windows_left:
-        return None, survivors
-    contents, lost = None, survivors.lost
-    if survivors.master is not None and past.master is not None:
-        contents, lost = proven(survivors.master, past.master)
+        return None, reusable
+    contents, lost = None, reusable.lost
+    if reusable.master is not None and history.master is not None:
+        contents, lost = proven(reusable.master, history.master)
     if contents is not None:
-        books.journal.write(MASTER_KEPT, path=str(survivors.master), sha256=contents.sha256)
+        books.journal.write(MASTER_KEPT, path=str(reusable.master), sha256=contents.sha256)
         tell(Note("the master copy is as it was made: the database is not loaded again"))
-        return contents, survivors
-    survivors = survivors.without_master()
-    _clean(found, books.register, survivors)
+        return contents, reusable
+    reusable = reusable.without_master()
+    _clean(found, books.register, reusable)
     books.journal.write("master-lost", because=lost)
     tell(Note(f"the database is loaded again: {lost}"))
-    return None, survivors
+    return None, reusable
 
 
-def _so_far(found: Found, journal: Journal, advisers: Sequence[Adviser]) -> SoFar:
+def _so_far(found: Found, journal: Journal, deciders: Deciders) -> SoFar:
     """The run until now, with the windows that its last one needs where nobody had asked yet.
 
     They are asked for before it is known what is left: a run may have nothing left but them.
     """
-    equipped, past = found.equipped, found.past
+    equipped, history = found.equipped, found.history
     directory, file, plan = equipped.directory, equipped.file, equipped.plan
-    so_far = SoFar(directory, file, plan, past.further, frozenset())
-    so_far = replace(so_far, done=over(so_far.steps, directory, past))
-    return replace(so_far, further=ask(so_far, advisers, journal))
+    so_far = SoFar(directory, file, plan, history.additional, frozenset())
+    so_far = replace(so_far, done=over(so_far.steps, directory, history))
+    return replace(so_far, additional=ask(so_far, deciders.schedulers, journal))
 
 
 def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) -> None:
@@ -305,21 +317,21 @@ def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) ->
             directory.window(window_id).root.rename(target)
 
 
-def _tell(context: Context, rest: Rest) -> None:
+def _tell(context: Context, remaining: Remaining) -> None:
     """What was found, and which final checks cannot be done any more, for person and journal."""
-    for step, because in rest.impossible.items():
-        context.journal.write("step-skipped", id=step, kind="check", because=because)
+    for step, because in remaining.impossible.items():
+        context.books.journal.write("step-skipped", id=step, kind="check", because=because)
         context.tell(Note(f"{step} is left out: {because}"))
-    again = f", measured again: {', '.join(rest.cut_off)}" if rest.cut_off else ""
-    left = f"windows kept: {rest.kept}, still to be measured: {rest.windows}"
+    again = f", measured again: {', '.join(remaining.cut_off)}" if remaining.cut_off else ""
+    left = f"windows kept: {remaining.kept}, still to be measured: {remaining.windows}"
     context.tell(Note(f"resumed: {left}{again}"))
 
 
 def _end(found: Found, books: Books, error: StithyError) -> None:
     """The session ends before its first step; what it has made itself goes again."""
     registered = read_registered(books.register.path)
-    makings = registered.makings if registered else ()
-    left = undo(found.past.run_id, makings, books.register.unmade, everything=True)
+    resources = registered.resources if registered else ()
+    left = clean_up(found.history.run_id, resources, books.register.removed, everything=True)
     with suppress(StithyError):  # the first error explains the second
         books.journal.write("run-ended", end="failed", because=str(error))
     books.journal.close()

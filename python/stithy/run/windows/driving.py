@@ -2,8 +2,8 @@
 
 from stithy.plan.steps import WindowPlan
 from stithy.results.layout import WindowDirectory
+from stithy.study.load_keys import Load
 from stithy.study.model import Study
-from stithy.study.users import Load
 from stithy.wire.jobs import Arrivals, BackToBack, Isolation, Keyed, Pace, Profile, Rate, Think
 from stithy.workload.program import RunRequest
 

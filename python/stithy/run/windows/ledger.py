@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from stithy.database.instance import Instance
+from stithy.database.engine import Instance
 from stithy.errors import Interrupted, StithyError, failures_of_the_machine
 from stithy.hosts.devices import shared_by
 from stithy.results import tables
@@ -35,7 +35,7 @@ def verify(context: Context, measured: "Measured", hammer: Program, instance: In
     elif ended := instance.ended_by():
         measured.ledger_unverified_because = f"the server {ended}"
     else:
-        with _told(measured):
+        with _keeping_reason(measured):
             measured.ledger = _verified(context, measured, hammer)
 
 
@@ -52,7 +52,7 @@ def verify_after_end(context: Context, measured: "Measured") -> None:
         return
     with (
         suppress(Interrupted),
-        _told(measured, "after the server's end, "),
+        _keeping_reason(measured, "after the server's end, "),
         context.server(measured.window.candidate, directory.recovery_log) as instance,
     ):
         measured.ledger = _verified(context, measured, context.hammer(instance.url))
@@ -60,7 +60,7 @@ def verify_after_end(context: Context, measured: "Measured") -> None:
 
 
 @contextmanager
-def _told(measured: "Measured", when: str = "") -> Iterator[None]:
+def _keeping_reason(measured: "Measured", when: str = "") -> Iterator[None]:
     """What fails inside is kept as the reason why the ledger was not compared."""
     try:
         with failures_of_the_machine(f"the ledger of window {measured.window.id}"):

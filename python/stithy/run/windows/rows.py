@@ -1,14 +1,15 @@
 """From what a window gave to its tables, written at once and durably."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stithy.collect.rows import checkpoints_inside, series_rows
-from stithy.hosts.diskstats import mean_times_s
+from stithy.collect.sampler import checkpoints_inside, series_rows
+from stithy.hosts.devices import mean_times_s
 from stithy.metrics import ALL
 from stithy.results import tables
 from stithy.results.convert import (
     condition_rows,
+    histogram_rows,
     longest_response_s,
     read_latencies,
     second_rows,
@@ -16,8 +17,8 @@ from stithy.results.convert import (
     window_numbers,
 )
 from stithy.results.drives import LOG_SUFFIX, drive_rows, read_log
-from stithy.results.histograms import histogram_rows
 from stithy.results.layout import WindowDirectory
+from stithy.results.tables import Row
 from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.run.windows import ledger, surroundings
@@ -27,8 +28,6 @@ from stithy.units import format_duration
 if TYPE_CHECKING:
     from stithy.run.copies.drives import Reading
     from stithy.run.windows.window import Measured
-
-Row = dict[str, Any]
 
 
 def write_window(context: Context, directory: WindowDirectory, measured: "Measured") -> str:
@@ -56,12 +55,12 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     write_table(directory.table("series"), tables.SERIES, series)
     write_table(directory.table("conditions"), tables.CONDITIONS, conditions)
     write_table(directory.table("drives"), tables.DRIVES, _drive_rows(context, measured))
-    around = [surroundings.row(context, measured)] if measured.looks else []
+    around = [surroundings.row(context, measured)] if measured.snapshots else []
     write_table(directory.table("surroundings"), tables.SURROUNDINGS, around)
     ledger.write_ledger(directory, measured)
     # Last: a window counts as measured when its own row is there.
     write_table(directory.table("window"), tables.WINDOW, [row])
-    return _told(row, transactions) + ledger.result(measured)
+    return _in_words(row, transactions) + ledger.result(measured)
 
 
 def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
@@ -76,7 +75,12 @@ def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
         log = read_log(path, summary.measure_from_s, summary.measure_to_s)
         then, now = before[drive.name], after[drive.name]
         rows += drive_rows(
-            measured.window.id, drive.role, then.told, now.told, log, _device_mean_s(then, now)
+            measured.window.id,
+            drive.role,
+            then.reported,
+            now.reported,
+            log,
+            _device_mean_s(then, now),
         )
     return rows
 
@@ -147,7 +151,7 @@ def _numbers(context: Context, measured: "Measured", transactions: list[Row]) ->
 
 def _calibrated(context: Context) -> Row:
     """What the driver was shown to keep up with; users are only tried where they pause."""
-    known = context.state.calibration
+    known = context.state.known.calibration
     return {
         "driver_rate_per_s_max": known.rate_per_s_max if known else None,
         "driver_users_max": known.users_max if known else None,
@@ -174,7 +178,7 @@ def _plain(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _told(row: Row, transactions: list[Row]) -> str:
+def _in_words(row: Row, transactions: list[Row]) -> str:
     if not row["complete"]:
         return f"no measurement: {row['missing_because']}"
     merged = next((each for each in transactions if each["transaction"] == ALL), {})

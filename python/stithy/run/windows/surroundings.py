@@ -1,22 +1,28 @@
 """What was around a window: who else used the machine, whether the other candidates were quiet.
 
-Two looks, just before the users' work and just after it. What they tell is judged by `analysis`.
+Two snapshots, just before the users' work and just after it, which `analysis` judges.
 """
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from stithy.database.instance import Instance
-from stithy.hosts import diskstats, other_load
-from stithy.hosts.activity import PASSING
-from stithy.hosts.births import Birth, births, made_between
-from stithy.hosts.devices import is_partition
-from stithy.hosts.diskstats import Counters, growth
-from stithy.run.context import Context
-from stithy.run.copies.parts import parts_of
+from stithy.database.engine import Instance
+from stithy.drives.program import find
+from stithy.hosts.activity import (
+    PASSING,
+    Birth,
+    OthersReading,
+    births,
+    made_between,
+    others_between,
+    read_others,
+)
+from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
+from stithy.results.tables import Row
+from stithy.run.context import Context, parts_of
 from stithy.storage.provider import Volume
 
 if TYPE_CHECKING:
@@ -24,28 +30,26 @@ if TYPE_CHECKING:
 
 DISKSTATS = Path("/proc/diskstats")
 
-Row = dict[str, Any]
-
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """The machine at a moment: processes of others, what devices did so far, the log's files.
 
     `log_files` is None where the server has no directory for its log.
     """
 
-    others: other_load.Reading
-    devices: Mapping[str, Counters]
+    others: OthersReading
+    devices: Mapping[str, DiskCounters]
     log_files: frozenset[Birth] | None = None
 
 
-def look(context: Context, candidate: str, instance: Instance) -> Look:
+def snapshot(context: Context, candidate: str, instance: Instance) -> Snapshot:
     """The machine now, and the log of this candidate's server."""
     own = {os.getpid(), instance.pid, *_drive_pids(context)}
-    others = other_load.read(context.clock, own)
+    others = read_others(context.clock, own)
     parts = parts_of(context.volume(candidate))
     log_files = births(parts.log or parts.data / context.engine.log_folder)
-    return Look(others, diskstats.parse(DISKSTATS.read_bytes()), log_files)
+    return Snapshot(others, parse_diskstats(DISKSTATS.read_bytes()), log_files)
 
 
 def _drive_pids(context: Context) -> set[int]:
@@ -54,17 +58,15 @@ def _drive_pids(context: Context) -> set[int]:
     folders = {drive.control.parent for volume in volumes for drive in volume.drives}
     if not folders:
         return set()
-    from stithy.drives.program import find
-
     found = (find(folder) for folder in folders)
     return {identity.pid for identity in found if identity is not None}
 
 
 def row(context: Context, measured: "Measured") -> Row:
-    """The row of SURROUNDINGS of a window that was looked at twice."""
-    assert measured.looks is not None  # asked by the caller
-    before, after = measured.looks
-    others = other_load.between(before.others, after.others)
+    """The row of SURROUNDINGS of a window with two snapshots."""
+    assert measured.snapshots is not None  # asked by the caller
+    before, after = measured.snapshots
+    others = others_between(before.others, after.others)
     candidate = measured.window.candidate
     volumes = context.state.volumes
     disks = _disks(volumes[candidate])
@@ -95,11 +97,11 @@ def row(context: Context, measured: "Measured") -> Row:
     }
 
 
-def _moved(before: Look, after: Look, name: str) -> int:
-    """Bytes that a device read and wrote between two looks; one made meanwhile did all of them."""
+def _moved(before: Snapshot, after: Snapshot, name: str) -> int:
+    """Bytes that a device read and wrote between both; one made meanwhile did all of them."""
     now = after.devices[name].bytes
     then = before.devices[name].bytes if name in before.devices else {}
-    return sum(growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
+    return sum(counter_growth(then.get(kind, 0), now[kind]) for kind in ("read", "write"))
 
 
 def _disks(volume: Volume) -> set[str]:

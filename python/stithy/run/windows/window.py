@@ -7,29 +7,25 @@ full disk ends the run, because every later window would meet it too.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from stithy.collect.collector import Reading, Scope
 from stithy.collect.sampler import Sampler
-from stithy.database.instance import (
-    CheckpointRule,
-    CommitCounters,
-    Instance,
-    MaintenanceCounters,
-)
+from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
-from stithy.hosts.cgroup import MemoryGroup
+from stithy.hosts.resources import MemoryGroup, MemoryLimit, make_group
 from stithy.metrics import values_needed
-from stithy.plan.ids import derive_seed
-from stithy.plan.steps import Step, WindowPlan
+from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.results.layout import WindowDirectory
+from stithy.run.cleanup.register import Resource
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters
-from stithy.run.events import SecondPassed
+from stithy.run.events import Note, SecondPassed
 from stithy.run.windows import ledger
 from stithy.run.windows.driving import request_of
-from stithy.run.windows.memory import limited
 from stithy.run.windows.rows import write_window
-from stithy.run.windows.surroundings import Look, look
+from stithy.run.windows.surroundings import Snapshot, snapshot
+from stithy.units import format_size
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
 
@@ -58,7 +54,7 @@ class Measured:
     ledger_unverified_because: str | None = None
     missing_because: str | None = None
     server_ended: str | None = None
-    looks: tuple[Look, Look] | None = None
+    snapshots: tuple[Snapshot, Snapshot] | None = None
     checkpoint_rule: CheckpointRule | None = None
     limit_lost: str | None = None
 
@@ -117,8 +113,8 @@ def _use(
 ) -> None:
     """Everything between the server's start and its stop."""
     hammer = context.hammer(instance.url)
-    if context.state.server_facts is None:
-        context.state.server_facts = instance.facts()
+    if context.state.known.server_facts is None:
+        context.state.known.server_facts = instance.facts()
     _warm_up(context, measured, hammer)
     try:
         _drive_sampled(context, measured, hammer, instance, group)
@@ -148,9 +144,9 @@ def _drive_sampled(
         commits = instance.commits(context.clock)
         measured.checkpoint_rule = instance.checkpoint_rule()
         before = counters(context, measured.window.candidate)
-        first = look(context, measured.window.candidate, instance)
+        first = snapshot(context, measured.window.candidate, instance)
         measured.driven = _drive(context, measured.window, hammer)
-        measured.looks = (first, look(context, measured.window.candidate, instance))
+        measured.snapshots = (first, snapshot(context, measured.window.candidate, instance))
         measured.drives = (before, counters(context, measured.window.candidate))
         measured.commits = (commits, instance.commits(context.clock))
         measured.maintenance = (maintenance, instance.maintenance())
@@ -252,3 +248,50 @@ def _log_tells_of_a_full_disk(directory: WindowDirectory) -> bool:
     except OSError:
         return False
     return any(NO_SPACE in line and SHARED_MEMORY not in line for line in lines)
+
+
+@contextmanager
+def limited(context: Context, candidate: str) -> Iterator[MemoryLimit]:
+    """The study's limit for a server on this candidate; whether it holds is in the result."""
+    context.state.starts += 1
+    made: list[Resource] = []
+
+    def record(path: Path) -> None:
+        made.append(context.books.record("cgroup", {"path": str(path), "candidate": candidate}))
+
+    wanted, widened = limit_of(context, candidate)
+    name = f"stithy-{context.run_id}-{context.state.starts}"
+    limit = make_group(name, wanted, runner=context.runner, record=record)
+    if limit.group is not None:
+        limit = MemoryLimit(limit.group, widened)
+    _tell_once(context, candidate, limit)
+    try:
+        yield limit
+    finally:
+        for resource in made:
+            context.books.remove(resource)
+
+
+def limit_of(context: Context, candidate: str) -> tuple[int, str | None]:
+    """The limit in bytes, and how it was widened.
+
+    Pages of a volume in memory are charged to whoever writes them, so the limit grows by what the
+    server's files may come to: else the server would be killed for its own files. The master copy
+    is not among them, the server never writes it.
+    """
+    memory_bytes = context.file.study.database.memory_bytes
+    volume = context.volume(candidate)
+    if not volume.memory_backed:
+        return memory_bytes, None
+    held = context.plan.database_bytes + context.plan.growth_bytes
+    return memory_bytes + held, (
+        f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, what its "
+        f"files may come to, because the pages of {volume.filesystem} are memory"
+    )
+
+
+def _tell_once(context: Context, candidate: str, limit: MemoryLimit) -> None:
+    before = context.state.known.limits.get(candidate)
+    context.state.known.limits[candidate] = (limit.group is not None, limit.note)
+    if limit.note and before != context.state.known.limits[candidate]:
+        context.tell(Note(f"{candidate}: {limit.note}"))

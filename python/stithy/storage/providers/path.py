@@ -13,7 +13,7 @@ from stithy.errors import PreconditionError
 from stithy.hosts.processes import own_identity
 from stithy.needs import Need
 from stithy.storage import consent
-from stithy.storage.marks import MARK, Mark, read_mark, write_mark
+from stithy.storage.consent import MARK, Mark, read_mark, write_mark
 from stithy.storage.provider import Record, Room, Site, Volume
 from stithy.storage.volume import describe, existing_part, remove_own, room_of, storage_in_words
 
@@ -39,7 +39,7 @@ class Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Annotated[Path, AfterValidator(_plain)] = Field(
-        description="The directory that gets the database: missing (it is made), or empty.",
+        description="The directory for the database: missing (Stithy creates it), or empty.",
         examples=["/var/tmp/stithy"],
     )
 

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from stithy.wire.drive.facts import DriveCounters, DriveFacts
-from stithy.wire.drive.faults import DriveFault
-from stithy.wire.drive.jobs import WireDriveSpec
+from stithy.wire.drive.jobs import DriveFault, WireDriveSpec
+from stithy.wire.drive.messages import DriveCounters, DriveFacts
 from stithy.wire.jobs import U64, Wire
 
 

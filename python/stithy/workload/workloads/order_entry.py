@@ -35,8 +35,9 @@ class Data(BaseModel):
         alias="compressible",
         json_schema_extra={"default": "that of random letters and digits"},
         description=(
-            "Share of the text's bytes that compression saves, at least 26%. By default the text "
-            "is random letters and digits, as specified, of which it saves a quarter."
+            "Share of the text's bytes that compression saves, at least 26%. By default the "
+            "text is random letters and digits, as specified, of which compression saves a "
+            "quarter."
         ),
         examples=["50%"],
     )
@@ -58,12 +59,15 @@ class Spec(BaseModel):
         description="Name of the workload.", examples=["order-entry"]
     )
     warehouses: int = Field(
-        ge=1, le=100_000, description="Warehouses; each is about 100 MB on disk.", examples=[10]
+        ge=1,
+        le=100_000,
+        description="Number of warehouses; each takes about 100 MB on disk.",
+        examples=[10],
     )
     data: Data = Field(
         default_factory=Data,
         json_schema_extra={"default": {}},
-        description="What the generated text is like.",
+        description="Properties of the generated text.",
         examples=[{"compressible": "50%", "duplicate": "0%"}],
     )
 

@@ -7,16 +7,14 @@ import polars as pl
 import pytest
 
 from stithy.analysis.answers.findings import (
-    Alone,
     Comparison,
     Growth,
     Limits,
-    Nothing,
     findings,
     limits_of,
 )
 from stithy.analysis.gathering import gather
-from stithy.analysis.verdict.asked import Asked
+from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import NOPM, P95
 from stithy.report.context import context_of
 from stithy.results.read import read_run
@@ -50,7 +48,9 @@ def test_the_candidates_keep_the_order_of_the_study_whatever_is_asked(tmp_path: 
     context = context_of(read_run(tmp_path))
     evidence = gather(frames(context.run), shape.candidates, shape.users)
     for metric in (NOPM, P95):
-        answer, other, *_ = findings(replace(evidence, asked=Asked(metric)), context.limited)
+        answer, other, *_ = findings(
+            replace(evidence, primary=PrimaryComparison(metric)), context.limited
+        )
         for each in (answer, other):
             assert isinstance(each, Comparison)
             assert (each.a, each.b) == ("disk", "memory")
@@ -73,13 +73,6 @@ def test_an_invalid_top_level_moves_the_answer_down(tmp_path: Path) -> None:
     assert (answer.users, answer.instead_of) == (4, 13)
 
 
-def test_a_single_candidate_is_told_without_a_comparison(tmp_path: Path) -> None:
-    """There is nothing to compare it with."""
-    answer, *_ = _findings(tmp_path, Shape(candidates=("disk",)))
-    assert isinstance(answer, Alone)
-    assert (answer.candidate, answer.users, answer.windows) == ("disk", 13, 1)
-
-
 def test_a_candidate_without_windows_leaves_a_comparison_without_a_ratio(tmp_path: Path) -> None:
     """The reason names the candidate."""
     gone = frozenset(window_id("memory", users, 0) for users in (1, 4, 13))
@@ -90,27 +83,12 @@ def test_a_candidate_without_windows_leaves_a_comparison_without_a_ratio(tmp_pat
     assert not any(isinstance(finding, Comparison) for finding in rest)
 
 
-def test_no_valid_window_and_no_window_at_all_are_told_apart(tmp_path: Path) -> None:
-    """Both give no answer, for different reasons; what made the windows invalid is said at once."""
-    every = {window_id(name, 4, 0): {"complete": False} for name in ("disk", "memory")}
-    because = "no window is valid (2 by “incomplete”)"
-    assert _findings(tmp_path, Shape(users=(4,), changes=every))[0] == Nothing(because)
-    empty = gather({}, ("disk", "memory"), (4,))
-    assert findings(empty, {}) == (Nothing("the run has no window yet"),)
-
-
-def test_without_series_nothing_is_said_of_limits(tmp_path: Path) -> None:
-    """What was not watched is not claimed."""
-    found = _findings(tmp_path, Shape(series=False))
-    assert not any(isinstance(finding, Limits) for finding in found)
-
-
 def test_limits_are_told_of_the_level_that_was_asked_about(tmp_path: Path) -> None:
     """By the windows there that are valid."""
     changes = {window_id("disk", 4, 1): {"errors": 5}}
     build_run(tmp_path, Shape(repeat=2, changes=changes))
     context = context_of(read_run(tmp_path))
-    asked = replace(context.evidence, asked=Asked(users=4))
+    asked = replace(context.evidence, primary=PrimaryComparison(users=4))
     found = limits_of(asked, context.limited)
     assert found is not None
     assert found.users == 4

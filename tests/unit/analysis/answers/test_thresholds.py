@@ -5,9 +5,9 @@ from pathlib import Path
 from stithy.analysis.answers.thresholds import Judgement, Outcome, windows_of
 from stithy.metrics import Quantity
 from stithy.report.context import Context, context_of
-from stithy.report.parts.thresholds import judged
+from stithy.report.parts.answer import judged
 from stithy.results.read import read_run
-from stithy.thresholds import Constant, Measured, Threshold
+from stithy.thresholds import Constant, MeasuredValue, Threshold
 from support.sample_run import Shape, build_run
 from support.sample_thresholds import thresholds
 
@@ -18,17 +18,6 @@ def context(tmp_path: Path, *texts: str, **shape: object) -> Context:
     """A synthetic run with these thresholds."""
     built = Shape(users=(1, 4), duration_s=3, thresholds=thresholds(*texts), **shape)  # type: ignore[arg-type]  # fields of Shape
     return context_of(read_run(build_run(tmp_path / "run", built).root))
-
-
-def test_both_sides_are_those_of_the_report(tmp_path: Path) -> None:
-    """The value of a level, times its factor."""
-    run = context(tmp_path, "memory.nopm_at_4 >= 1.2 * disk.nopm_at_4", repeat=2)
-    (judgement,) = judged(run)
-    assert judgement.outcome is Outcome.MET
-    disk = run.evidence.level_value("disk", 4, "nopm")
-    assert disk is not None
-    assert judgement.left == run.evidence.level_value("memory", 4, "nopm")
-    assert judgement.right == 1.2 * disk
 
 
 def test_a_response_time_is_that_of_all_transactions_unless_a_type_is_named(tmp_path: Path) -> None:
@@ -57,15 +46,6 @@ def test_a_threshold_without_a_valid_window_is_not_met_and_has_not_failed(tmp_pa
     assert [window.valid for window in windows_of(first.threshold, run.evidence)] == [False]
 
 
-def test_an_invalid_window_beside_a_valid_one_has_no_part(tmp_path: Path) -> None:
-    """Its number may be wrong."""
-    changes = {"w-disk-u4-b0": {**ERRORS, "nopm": 1.0}}
-    run = context(tmp_path, "disk.nopm_at_4 > 2", repeat=2, changes=changes)
-    (judgement,) = judged(run)
-    (valid,) = run.evidence.valid_at("disk", 4)
-    assert judgement.left == valid.value("nopm")
-
-
 def test_a_window_that_was_never_run_is_told(tmp_path: Path) -> None:
     """An interrupted run meets nothing that it did not measure."""
     run = context(tmp_path, "disk.nopm_at_4 > 0", left_out=frozenset({"w-disk-u4-b0"}))
@@ -85,7 +65,7 @@ def test_a_collectors_metric_is_its_mean_over_the_measurement(tmp_path: Path) ->
     assert latency.outcome is rate.outcome is waited.outcome is Outcome.MET
     assert latency.left is not None
     assert 0.0014 < latency.left < 0.0028
-    told = "nothing told block.write_latency_s in a window"
+    told = "nothing measured block.write_latency_s in a window"
     assert none.because == f"memory at level 4: {told}"
     assert other.outcome is Outcome.NOT_JUDGED
     assert waited.left == run.evidence.level_of("disk", 4, Quantity("pressure.some_share", "io"))
@@ -93,7 +73,7 @@ def test_a_collectors_metric_is_its_mean_over_the_measurement(tmp_path: Path) ->
 
 def test_equal_values_meet_only_what_includes_them() -> None:
     """The comparison is exact: no digit is rounded away before it."""
-    side, one = Measured("a", "nopm", 1), Constant(1.0, "1/min")
+    side, one = MeasuredValue("a", "nopm", 1), Constant(1.0, "1/min")
     assert Judgement(Threshold(side, ">=", one), 1.0, 1.0).outcome is Outcome.MET
     assert Judgement(Threshold(side, ">", one), 1.0, 1.0).outcome is Outcome.NOT_MET
     assert Judgement(Threshold(side, ">=", one), 0.999999999, 1.0).outcome is Outcome.NOT_MET

@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import polars as pl
-import pytest
 
 from stithy.analysis.values.measures import Value, of_drives, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.metrics import parse_quantity, weights
-from stithy.results.frames import schema
 from stithy.results.hlog import Histogram
-from stithy.results.tables import SERIES
+from stithy.results.tables import SERIES, schema
 from support.hlog import histogram
 
 Series = Mapping[tuple[str, str, str], Sequence[float | None]]
@@ -42,40 +40,6 @@ def value(series: Series, text: str) -> float | None:
     """The value of the window."""
     found = of_series(samples(series), parse_quantity(text)).windows.get("w")
     return None if found is None else found.number
-
-
-def test_a_rate_is_its_mean_and_a_missing_second_has_no_part() -> None:
-    """It is not 0."""
-    assert value({("memory", "", "dirty_bytes"): [10.0, None, 30.0]}, "memory.dirty_bytes") == 20.0
-
-
-def test_a_latency_is_weighted_by_the_requests_of_each_second() -> None:
-    """A second with a single slow request does not weigh as much as one with a hundred."""
-    series = {
-        ("block", "sda", "read_latency_s"): [0.001, 0.1],
-        ("block", "sda", "reads_per_s"): [99.0, 1.0],
-    }
-    assert value(series, "block.read_latency_s") == pytest.approx(0.00199)
-
-
-def test_of_several_devices_the_largest_counts_unless_one_is_named() -> None:
-    """They lie on each other, so that a sum would count twice."""
-    series = {
-        ("block", "sda", "reads_per_s"): [10.0], ("block", "sda1", "reads_per_s"): [8.0],
-    }  # fmt: skip
-    assert value(series, "block.reads_per_s") == 10.0
-    assert value(series, "block.reads_per_s of sda1") == 8.0
-    assert value(series, "block.reads_per_s of sdb") is None
-
-
-def test_what_a_collector_counts_of_each_is_added_up() -> None:
-    """Backends that wait for different things are different backends."""
-    series = {
-        ("database", "IO", "waiting_backends"): [3.0],
-        ("database", "Lock", "waiting_backends"): [2.0],
-    }
-    assert value(series, "database.waiting_backends") == 5.0
-    assert value(series, "database.waiting_backends of IO") == 3.0
 
 
 def test_the_whole_machine_counts_before_its_parts() -> None:
@@ -111,25 +75,9 @@ def test_a_percentile_of_drives_is_that_of_the_slowest() -> None:
     assert data.windows["w"].number == FAST.percentile_s(99)
 
 
-def test_the_percentile_of_a_level_is_that_of_its_windows_merged() -> None:
-    """Two thirds of the values take 1 ms: the median is that, and no mean of two medians."""
-    windows = {"w1": {"data": histogram(*[1000] * 40_000)}, "w2": {"data": SLOW}}
-    found = of_drives(windows, {("a", 4): ["w1", "w2"]}, parse_quantity("drive.read_p50"))
-    assert found.levels["a", 4] == pytest.approx(0.001, rel=1e-3)
-
-
 def test_a_level_of_which_a_window_is_missing_is_not_merged() -> None:
     """Part of the windows would be a distribution of something else."""
     windows: dict[str, dict[str, Histogram]] = {"w1": {"data": FAST}, "w2": {}}
     found = of_drives(windows, {("a", 4): ["w1", "w2"]}, READ_P99)
     assert found.levels == {}
     assert found.windows["w2"] == Value(None, "no read was answered by an emulated drive")
-
-
-def test_too_few_values_give_no_percentile_of_a_window() -> None:
-    """A hundred must lie beyond it; the level as a whole still has one."""
-    windows = {"w": {"data": histogram(*[1000] * 9999)}}
-    found = of_drives(windows, {("a", 4): ["w"]}, READ_P99)
-    told = "drive.read_p99 needs 10,000 values in a window, and one has 9,999"
-    assert found.windows["w"] == Value(None, told)
-    assert ("a", 4) in found.levels

@@ -1,7 +1,6 @@
 """Means of the collectors' samples over the measurement."""
 
 import polars as pl
-import pytest
 
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.results.tables import STOPPED
@@ -35,39 +34,10 @@ def _kept(*rows: tuple[float, str, float | None]) -> Sampled:
     return sampled([_series(*rows)], WINDOWS, WEIGHTS)
 
 
-def test_a_sample_counts_where_the_middle_of_its_second_lies() -> None:
-    """A sample covers the second before its time stamp."""
-    kept = _kept((100.4, "q", 1.0), (100.5, "r", 2.0), (103.4, "s", 3.0), (103.5, "t", 4.0)).means
-    assert kept["mean"].to_list() == [2.0, 3.0]
-
-
 def test_missing_samples_are_left_out_and_never_zero() -> None:
     """The mean is over the samples there are, and says how many."""
     row = _kept((101.0, "q", 4.0), (102.0, "q", None), (103.0, "q", 8.0)).means.to_dicts()[0]
     assert (row["mean"], row["maximum"], row["samples"]) == (6.0, 8.0, 2)
-
-
-def test_a_metric_without_samples_has_no_row() -> None:
-    """Nothing measured is nothing said."""
-    assert _kept((101.0, "q", None)).means.is_empty()
-
-
-def test_latencies_are_weighted_by_operations() -> None:
-    """Nine slow operations and one quick one: total time over total operations."""
-    kept = _kept(
-        (101.0, "rate", 9.0), (101.0, "latency", 0.010),
-        (102.0, "rate", 1.0), (102.0, "latency", 0.001),
-        (103.0, "rate", 0.0), (103.0, "latency", None),
-    )  # fmt: skip
-    row = kept.weighted.to_dicts()[0]
-    assert row["mean"] == pytest.approx((9 * 0.010 + 1 * 0.001) / 10)
-
-
-def test_stolen_time_is_that_of_all_cpus_together() -> None:
-    """Those of each CPU stand beside it under their own names, and would count twice."""
-    told = _series((101.0, "steal_share", 0.2), (101.0, "steal_share", 0.6))
-    told = told.with_columns(subject=pl.Series(["", "cpu0"]))
-    assert sampled([told], WINDOWS, WEIGHTS).seen["steal_share"].to_list() == [0.2]
 
 
 def test_without_series_or_windows_there_is_an_empty_frame() -> None:
@@ -94,14 +64,6 @@ def test_what_is_kept_of_parts_is_that_of_the_whole() -> None:
     assert parts.seen.to_dicts()[1] == {"window_id": "w", "seconds": 2, "steal_share": None}
     assert parts.ended["window_id"].to_list() == ["v", "w"]
     assert parts.any_rows
-
-
-def test_nothing_is_kept_of_no_samples() -> None:
-    """Nobody looked."""
-    for parts in ([], [_series((101.0, "q", 1.0)).clear()]):
-        kept = sampled(parts, WINDOWS, {})
-        assert not kept.any_rows
-        assert kept.means.is_empty()
 
 
 def test_of_checkpoints_each_beginning_is_kept_when_it_was_told_first() -> None:

@@ -3,12 +3,9 @@
 import pytest
 
 from stithy.report.drawing.chart import (
-    PERCENT,
-    SIGNED_PERCENT,
     domain_of,
     even_ticks,
     has_levels,
-    labels,
 )
 
 
@@ -22,21 +19,6 @@ def test_ticks_reach_from_zero_to_the_end_in_equal_steps(most: float) -> None:
     steps = [after - before for before, after in zip(ticks, ticks[1:], strict=False)]
     assert steps == pytest.approx([steps[0]] * len(steps))
     assert 4 <= len(steps) <= 6
-
-
-@pytest.mark.parametrize("domain", [(1.0, 10.0), (0.0, 7.3), (0.0, 0.0)])
-def test_of_an_axis_that_was_not_rounded_ticks_are_left_to_vega(
-    domain: tuple[float, float],
-) -> None:
-    """They would not be round numbers."""
-    assert even_ticks(domain) is None
-
-
-def test_shares_are_labelled_as_they_are_written_in_a_text() -> None:
-    """With a no-break space before the sign; and no share has no sign."""
-    assert labels(",~f") == {"format": ",~f"}
-    assert "\\u00a0%" in labels(PERCENT)["labelExpr"]
-    assert "datum.value ? '+,~f' : ',~f'" in labels(SIGNED_PERCENT)["labelExpr"]
 
 
 def test_levels_have_marks_of_their_own_only_beside_several_windows() -> None:

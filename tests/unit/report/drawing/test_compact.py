@@ -20,14 +20,6 @@ def test_neighbouring_lines_of_one_look_become_one_path() -> None:
     assert compact(lines) == f'<path d="M0,84h218M48.5,0v-5M1,2l3,4" {LOOK}/>'
 
 
-def test_other_looks_and_other_places_stay_apart() -> None:
-    """What lies between two lines is painted between them."""
-    line = f'<line transform="translate(0,0)" x2="1" y2="0" {LOOK}/>'
-    other = line.replace("#5b6470", "#144097")
-    assert compact(line + other + line).count("<path") == 3
-    assert compact(f"<g>{line}</g><g>{line}</g>").count("<path") == 2
-
-
 def test_what_is_seen_through_stays_apart() -> None:
     """Two pale marks on each other are darker than one."""
     pale = f'<path transform="translate(5,5)" d="{CIRCLE}" fill="#144097" fill-opacity="0.12"/>'
@@ -50,14 +42,6 @@ def test_texts_say_once_how_they_look() -> None:
     made = compact(texts)
     assert made.startswith('<g text-anchor="end" font-size="12px"><text x="-4" y="0">0</text>')
     assert re.findall(r">([^<>]*)</text>", made) == list(words)
-
-
-def test_a_text_alone_and_one_that_is_turned_stay_as_they_are() -> None:
-    """There is nothing to share, or more than a place to tell."""
-    alone = '<text transform="translate(1,2)" fill="#111">a</text>'
-    turned = '<text transform="translate(1,2) rotate(-90)" fill="#111">a</text>'
-    assert compact(alone) == alone
-    assert compact(turned + turned) == turned + turned
 
 
 SYMBOLS = {

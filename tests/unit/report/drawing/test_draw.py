@@ -3,7 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
-from stithy.report.drawing.draw import library, svg, themed, tidy
+from stithy.report.drawing.draw import svg
 
 SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -37,20 +37,3 @@ def test_the_drawing_is_well_formed_and_names_stay_texts() -> None:
     assert "<b>a\"'&" in texts
     assert "é 😀" in texts
     assert not any(element.tag.endswith("}b") for element in root.iter())
-
-
-def test_tidying_shortens_numbers_but_not_words() -> None:
-    """Only geometry is rounded."""
-    drawn = tidy('<path d="M1.23456,2.000001L3,4"/><text x="1.5">1.23456</text>', "a")
-    assert drawn == '<path d="M1.2,2L3,4"/><text x="1.5">1.23456</text>'
-
-
-def test_the_theme_is_the_same_for_page_and_file() -> None:
-    """Every drawing gets one configuration."""
-    assert themed({"mark": "bar"})["config"] == themed({})["config"]
-
-
-def test_the_library_can_stand_inside_a_script_element() -> None:
-    """It must not end its element, and offers what the page calls."""
-    assert "</script" not in library().lower()
-    assert "vegaEmbed" in library()

@@ -1,13 +1,12 @@
 """A text that is kept is used only as it was written, by who wrote it."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from stithy.report.drawing.compact import kept
 from stithy.report.drawing.draw import _bundle, library
-from stithy.report.drawing.kept import kept
 
 
 class Maker:
@@ -93,39 +92,6 @@ def test_a_folder_that_others_may_write_to_is_not_used(home: Path, maker: Maker)
     assert set(ask(home, maker)) == {"a text <é 😀>"}
     assert maker.made == 3
     assert (home / "text").read_bytes() == before
-
-
-def test_a_folder_that_leads_elsewhere_is_not_used(home: Path, maker: Maker) -> None:
-    """Whoever may put a link there may be anyone."""
-    home.parent.mkdir()
-    (home.parent / "other").mkdir()
-    home.symlink_to("other")
-    ask(home, maker)
-    assert maker.made == 2
-    assert list((home.parent / "other").iterdir()) == []
-
-
-@pytest.mark.needs_root
-def test_what_belongs_to_somebody_else_is_not_used(home: Path, maker: Maker) -> None:
-    """Neither the file nor the folder, whatever their modes are."""
-    ask(home, maker)
-    os.chown(home / "text", 65534, 65534)
-    ask(home, maker)
-    assert maker.made == 2
-    os.chown(home, 65534, 65534)
-    ask(home, maker)
-    assert maker.made == 4
-
-
-def test_where_nothing_can_be_kept_it_is_made_each_time(maker: Maker) -> None:
-    """No file system, no room, no home: the report is written all the same."""
-    ask(Path("/proc/none"), maker)
-    assert maker.made == 2
-
-    def homeless() -> Path:
-        raise RuntimeError("no home")
-
-    assert kept(homeless, "text", maker) == "a text <é 😀>"
 
 
 def test_what_is_kept_of_the_libraries_is_what_is_bundled() -> None:

@@ -94,19 +94,6 @@ def test_the_measures_know_black_from_white() -> None:
     assert _distance(red, green, "without green") < 0.5 * _distance(red, green, "usual")
 
 
-def test_no_two_roles_share_a_light_colour() -> None:
-    """The page turns colours dark by their light literal, so each may have one role only."""
-    lights = [light for light, _ in palette.roles()]
-    assert len(lights) == len(set(lights))
-
-
-@SCHEMES
-def test_texts_stand_out_from_the_paper(scheme: int) -> None:
-    """4.5 to 1."""
-    for text in (palette.INK, palette.MUTED):
-        assert _contrast(text[scheme], palette.PAPER[scheme]) >= 4.5
-
-
 @SCHEMES
 def test_marks_stand_out_from_the_paper(scheme: int) -> None:
     """3 to 1 for every candidate and every part of a bar; only idleness is pale on purpose."""
@@ -154,18 +141,3 @@ def test_a_point_and_a_line_tell_their_candidate_far_beyond_the_number_of_colour
     styles = palette.styles(tuple(f"candidate-{n}" for n in range(50))).values()
     assert len({(style.colour, style.marker) for style in styles}) == 50
     assert len({(style.colour, style.dash) for style in styles}) == 50
-
-
-def test_every_role_has_a_rule_for_the_dark() -> None:
-    """Fill and stroke of each literal are turned."""
-    rules = palette.css_rules()
-    for light, dark in palette.roles():
-        assert f'.drawing [fill="{light}"]{{fill:{dark}}}' in rules
-        assert f'.drawing [stroke="{light}"]{{stroke:{dark}}}' in rules
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_letters_stand_out_from_the_cells_of_every_limit(scheme: int) -> None:
-    """4.5 to 1, as for all texts: the letter tells the limit where a colour does not."""
-    for fill in (*palette.LIMIT_COLOURS.values(), palette.OTHER_LIMIT, palette.PAPER):
-        assert _contrast(palette.INK[scheme], fill[scheme]) >= 4.5, fill

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from stithy.report.drawing.slim import slim
+from stithy.report.drawing.compact import slim
 
 
 def whole(value: Any, repeated: list[Any]) -> Any:

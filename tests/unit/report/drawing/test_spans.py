@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from stithy.report.drawing.spans import bars_told, spans, with_spans
+from stithy.report.drawing.compose import bars_told, spans, with_spans
 
 Row = dict[str, Any]
 

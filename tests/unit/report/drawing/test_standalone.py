@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 
 import vl_convert
 
-from stithy.report.drawing.draw import VEGA_LITE
-from stithy.report.drawing.standalone import Words, svg, vega_lite
+from stithy.report.drawing.draw import VEGA_LITE, Words, standalone_svg, vega_lite
 
 DRAWING = (
     '<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="200" height="100" '
@@ -20,7 +19,7 @@ NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 def test_title_description_and_footer_are_inside() -> None:
     """As texts that are seen, and as the name and description of the image."""
-    root = ElementTree.fromstring(svg("effect", DRAWING, WORDS))
+    root = ElementTree.fromstring(standalone_svg("effect", DRAWING, WORDS))
     assert root.get("role") == "img"
     texts = {each.get("id"): each.text for each in root if each.get("id")}
     assert root.get("aria-labelledby") == " ".join(str(each) for each in texts)
@@ -31,7 +30,7 @@ def test_title_description_and_footer_are_inside() -> None:
 
 def test_texts_are_above_and_below_the_drawing_and_within_the_width() -> None:
     """A long title takes several lines, and everything else moves down."""
-    root = ElementTree.fromstring(svg("effect", DRAWING, WORDS))
+    root = ElementTree.fromstring(standalone_svg("effect", DRAWING, WORDS))
     drawing = root.find(f"{NAMESPACE}svg")
     assert drawing is not None
     top, height = float(drawing.get("y", "0")), float(root.get("height", "0"))
@@ -43,7 +42,7 @@ def test_texts_are_above_and_below_the_drawing_and_within_the_width() -> None:
 def test_letters_that_xml_cannot_hold_are_told_by_their_number() -> None:
     """A name may hold any."""
     words = Words("a\x00b\x1b[31m", "c", "d\u202e")
-    root = ElementTree.fromstring(svg("effect", DRAWING, words))
+    root = ElementTree.fromstring(standalone_svg("effect", DRAWING, words))
     assert "U+0000" in "".join(root.itertext())
 
 

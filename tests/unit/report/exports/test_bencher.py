@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from stithy.errors import InvalidMeasurement
 from stithy.report.context import context_of
 from stithy.report.exports.bencher import export
 from stithy.results.read import read_run
@@ -62,18 +61,3 @@ def completed(root: Path, window: str) -> int:
     """Transactions of all types."""
     (row,) = read_run(root).transactions.filter(window_id=window, transaction="all").to_dicts()
     return int(row["committed"] + row["rolled_back"])
-
-
-def test_windows_that_are_not_valid_are_left_out(tmp_path: Path) -> None:
-    """A level without a valid window is not there; the count of what is missing is told."""
-    changes = {"w-disk-u4-b0": {"errors": 5, "error_text": "no"}}
-    build_run(tmp_path, Shape(users=(1, 4), duration_s=3, series=False, changes=changes))
-    assert "order-entry/candidate=disk/users=4" not in document(tmp_path)
-    assert export(context_of(read_run(tmp_path))).left_out == 1
-
-
-def test_a_run_without_a_valid_window_has_no_document(tmp_path: Path) -> None:
-    """An empty one would look like an answer."""
-    build_run(tmp_path, Shape(users=()))
-    with pytest.raises(InvalidMeasurement):
-        export(context_of(read_run(tmp_path)))

@@ -10,8 +10,6 @@ from stithy.results.read import read_run
 from support.openmetrics import read
 from support.sample_run import Shape, build_run
 
-LATE = {"w-disk-u4-b0": {"errors": 5, "error_text": "no"}}
-
 
 def text_of(root: Path) -> str:
     """The whole document."""
@@ -39,37 +37,12 @@ def test_windows_seconds_and_samples_are_there_with_their_numbers(tmp_path: Path
     assert {labels["phase"] for labels, _, _ in writes} >= {"ramp-up", "measure"}
 
 
-def test_windows_that_are_not_valid_are_marked(tmp_path: Path) -> None:
-    """Every line says of its window whether it supports a claim."""
-    build_run(tmp_path, Shape(users=(1, 4), duration_s=3, series=False, changes=LATE))
-    exported = export(context_of(read_run(tmp_path)))
-    families = read("".join(exported.pieces))
-    assert (exported.left_out, exported.marked) == (0, 1)
-    for each in families.values():
-        for labels, _, _ in each.samples:
-            assert labels["valid"] == ("false" if labels["window"] == "w-disk-u4-b0" else "true")
-
-
 def test_names_of_any_kind_stay_within_their_quotes(tmp_path: Path) -> None:
     """Quotes, backslashes, line breaks, emoji: what is read is what was written."""
     name = 'a"b\\c\nd {x="1"} 😀'
     build_run(tmp_path, Shape(candidates=(name, "other"), users=(1,), duration_s=2, series=False))
     tpm = read(text_of(tmp_path))["stithy_window_transactions_per_minute"]
     assert {labels["candidate"] for labels, _, _ in tpm.samples} == {name, "other"}
-
-
-def test_a_run_without_windows_is_a_document_without_families(tmp_path: Path) -> None:
-    """It ends as each must."""
-    build_run(tmp_path, Shape(users=()))
-    assert text_of(tmp_path) == "# EOF\n"
-
-
-def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    """Nothing but the results is in it; the name of their directory is."""
-    first, second = tmp_path / "0" / "run", tmp_path / "1" / "run"
-    for root in (first, second):
-        build_run(root, Shape(users=(1,), duration_s=2))
-    assert text_of(first) == text_of(second)
 
 
 def test_what_must_stand_beside_every_number_is_a_label(tmp_path: Path) -> None:

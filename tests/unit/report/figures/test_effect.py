@@ -1,52 +1,12 @@
 """Ratios against users: by the metric that the question asks, and by NOPM."""
 
-import math
 from pathlib import Path
-from statistics import fmean
-
-import polars as pl
-import pytest
 
 from stithy.report.context import context_of
 from stithy.report.figure import Figure
 from stithy.report.figures.effect import draw
-from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
-
-MEDIAN = QuestionFacts(users=4, metric="p50", margin_share=0.02, blocks_least=4, blocks_most=20)
-
-
-def figures(folder: Path, primary: QuestionFacts | None) -> list[Figure]:
-    """The figures of a run with this question."""
-    build_run(folder, Shape(users=(1, 4), repeat=3, duration_s=10, primary=primary, series=False))
-    found = draw(context_of(read_run(folder)))
-    assert all(isinstance(each, Figure) for each in found)
-    return [each for each in found if isinstance(each, Figure)]
-
-
-def test_another_metric_than_nopm_has_a_figure_of_its_own_before_it(tmp_path: Path) -> None:
-    """Ratios of the medians of each block, as the question asks, worked out from the files."""
-    asked, nopm = figures(tmp_path, MEDIAN)
-    assert (asked.name, nopm.name) == ("question-ratio", "nopm-ratio")
-    assert "in median of response time" in asked.title
-    logs = []
-    for block in range(3):
-        both = [
-            pl.read_parquet(tmp_path / f"windows/w-{name}-u4-b{block}/transactions.parquet")
-            .filter(transaction="all")["response_p50_s"]
-            .item()
-            for name in ("disk", "memory")
-        ]
-        logs.append(math.log(both[1] / both[0]))
-    [row] = asked.table.frame.filter(users=4).to_dicts()
-    assert row["value"] == pytest.approx(math.exp(fmean(logs)))
-
-
-def test_a_question_of_nopm_has_one_figure(tmp_path: Path) -> None:
-    """It is not drawn twice."""
-    [only] = figures(tmp_path, None)
-    assert only.name == "nopm-ratio"
 
 
 def test_a_title_claims_no_difference_that_the_verdict_of_its_level_does_not(

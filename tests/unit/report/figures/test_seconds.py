@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from stithy.report.context import context_of
 from stithy.report.figure import Figure
 from stithy.report.figures.seconds import draw
@@ -23,21 +21,6 @@ _figure = partial(figure_in, draw)
 def _lines(figure: Figure) -> list[dict[str, Any]]:
     """What is drawn of each window."""
     return [row for row in rows_in(figure) if "again" in row]
-
-
-def test_changes_of_level_are_marked_and_explained(tmp_path: Path) -> None:
-    """Where there are none, nothing is said of them."""
-    run = build_run(tmp_path, SHAPE)
-    assert "Dotted vertical lines" not in _figure(context_of(read_run(tmp_path))).caption
-    path = run.window(window_id("memory", 13, 0)).table("seconds")
-    halved = pl.when(pl.col("second") >= 25).then(pl.col("committed") // 2)
-    frame = pl.read_parquet(path)
-    frame.with_columns(committed=halved.otherwise(pl.col("committed"))).write_parquet(path)
-    context = context_of(read_run(tmp_path))
-    figure = _figure(context)
-    assert "Dotted vertical lines mark where the level of a window's throughput" in figure.caption
-    marked = [row for row in rows_in(figure) if "what" in row]
-    assert {"second": 25.0, "what": "the level of throughput changed"} in marked
 
 
 def test_both_attempts_of_a_block_have_a_line_of_their_own(tmp_path: Path) -> None:
@@ -83,18 +66,3 @@ def test_a_note_that_all_windows_have_brings_none_of_them(tmp_path: Path) -> Non
     figure = _figure(context_of(read_run(tmp_path / "late")))
     assert "; 3 more are in the data alone." in figure.caption
     assert "dotted where invalid" in figure.caption
-
-
-def test_the_title_tells_the_swing_of_the_median_block(tmp_path: Path) -> None:
-    """From the table of seconds: of its measurement, without the ramp-up."""
-    run = build_run(tmp_path, replace(SHAPE, repeat=3))
-    figure = _figure(context_of(read_run(tmp_path)))
-    (block,) = {row["block"] for row in _lines(figure)}
-    told = []
-    for name in ("disk", "memory"):
-        seconds = pl.read_parquet(run.window(window_id(name, 13, block)).table("seconds"))
-        measured = seconds.filter(transaction="all", phase="measure")
-        done = (measured["committed"] + measured["rolled_back"]) * 60
-        low, high = min(done.to_list()), max(done.to_list())
-        told.append(f"{name} between {low:,} and {high:,} TPM")
-    assert figure.title == f"13 users: {'; '.join(told)}"

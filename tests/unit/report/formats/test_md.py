@@ -7,7 +7,6 @@ from stithy.report.formats.md import make
 from stithy.report.page import build
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
-from support.sample_thresholds import thresholds
 
 HOSTILE = "<script>alert(1)</script> [a](http://b) | `c` @d #1 \u202e😀"
 
@@ -43,22 +42,3 @@ def test_a_run_without_a_manifest_is_told(tmp_path: Path) -> None:
     assert written.startswith("# Report of a run\n")
     assert "The manifest could not be read" in written
     assert "To repeat it" not in written
-
-
-def test_thresholds_are_in_it(tmp_path: Path) -> None:
-    """Met or not, with both values."""
-    asked = thresholds("disk.nopm_at_4 >= 5000")
-    shape = Shape(users=(1, 4), duration_s=3, series=False, thresholds=asked)
-    written = _summary(tmp_path, shape)
-    assert "Thresholds of the study" in written
-    assert "| ✗ not met | disk.nopm\\_at\\_4 \\>= 5000 |" in written
-
-
-def test_what_weakens_the_answer_and_what_was_found_are_two_lists(tmp_path: Path) -> None:
-    """With nothing between them they would be one, and a finding would weaken the answer."""
-    bad = {window_id("disk", 1, 0): {"errors": 1, "error_text": "deadlock detected"}}
-    written = _summary(tmp_path, Shape(users=(1, 4), duration_s=3, series=False, changes=bad))
-    weakens, found = written.index("What weakens the answer"), written.index("What else was found")
-    assert "\n- " in written[weakens:found]
-    assert "\n- " in written[found : written.index("The candidates at")]
-    assert "NOPM: committed new orders per minute." in written

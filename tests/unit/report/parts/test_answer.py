@@ -3,12 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
-
 from stithy.analysis.answers.findings import findings
 from stithy.report.context import context_of
 from stithy.report.parts.answer import answer
-from stithy.results.layout import RunDirectory
 from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
@@ -19,25 +16,6 @@ SHAPE = Shape(users=(13,), duration_s=40, series=False)
 def _flaws(root: Path) -> tuple[str, ...]:
     context = context_of(read_run(root))
     return answer(context, findings(context.evidence, context.limited)).flawed
-
-
-def _halve(run: RunDirectory, window: str) -> None:
-    """From the middle of its measurement on it does half as much."""
-    path = run.window(window).table("seconds")
-    halved = pl.when(pl.col("second") >= 25).then(pl.col("committed") // 2)
-    frame = pl.read_parquet(path)
-    frame.with_columns(committed=halved.otherwise(pl.col("committed"))).write_parquet(path)
-
-
-def test_windows_that_were_not_steady_are_told_on_top(tmp_path: Path) -> None:
-    """They count, and who reads only the top must know of them."""
-    run = build_run(tmp_path, SHAPE)
-    assert not any("steady" in text for text in _flaws(tmp_path))
-    _halve(run, window_id("memory", 13, 0))
-    assert (
-        "1 of 2 windows was not steady; what changed is told under Validity. The numbers count "
-        "all the same."
-    ) in _flaws(tmp_path)
 
 
 def test_a_null_study_that_finds_a_difference_says_that_it_is_an_error(tmp_path: Path) -> None:

@@ -3,24 +3,22 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from stithy.analysis.answers.findings import Limits, findings
-from stithy.analysis.limits.judge import Limited, judge
-from stithy.analysis.limits.sight import Cpus
-from stithy.analysis.verdict.asked import Asked
+from stithy.analysis.bottlenecks.judge import Limited, judge
+from stithy.analysis.bottlenecks.observation import Cpus
+from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
 from stithy.report.context import Context, context_of
-from stithy.report.parts import caps
+from stithy.report.parts import answer
 from stithy.results.read import read_run
+from support.sample_observation import disk, observed, sessions
 from support.sample_run import Shape, build_run
-from support.sample_sight import disk, sessions, sight
 
-CAPPED = judge(sight(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
-FULL = judge(sight(server=Cpus(1, 0.95)))
-ALONE = judge(sight(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), devices=disk()))
-OUTSIDE = judge(sight(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
-LATE = judge(sight(late="the hammer was late"))
+CAPPED = judge(observed(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
+FULL = judge(observed(server=Cpus(1, 0.95)))
+ALONE = judge(observed(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), devices=disk()))
+OUTSIDE = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
+LATE = judge(observed(late="the hammer was late"))
 
 
 def _context(root: Path, *limited: Limited, shape: Shape | None = None) -> Context:
@@ -34,7 +32,7 @@ def _context(root: Path, *limited: Limited, shape: Shape | None = None) -> Conte
 
 def test_users_who_pause_make_no_storage_result(tmp_path: Path) -> None:
     """Candidates of the same cap are named together."""
-    assert list(caps.flaws(_context(tmp_path, CAPPED, CAPPED))) == [
+    assert list(answer.cap_flaws(_context(tmp_path, CAPPED, CAPPED))) == [
         "At 4 users, the throughput of disk and memory is capped by the number of users: it is no "
         "storage result; compare response times, or ask for more."
     ]
@@ -42,7 +40,7 @@ def test_users_who_pause_make_no_storage_result(tmp_path: Path) -> None:
 
 def test_users_whose_time_storage_has_a_part_of_tell_what_it_could_do(tmp_path: Path) -> None:
     """A fifth of their time: a quarter more at most."""
-    assert list(caps.flaws(_context(tmp_path, ALONE, FULL))) == [
+    assert list(answer.cap_flaws(_context(tmp_path, ALONE, FULL))) == [
         "At 4 users, the throughput of disk is capped by the number of users: storage took at most "
         "20 % of their time, so that one which takes none would give at most 1.25 times as much."
     ]
@@ -50,7 +48,7 @@ def test_users_whose_time_storage_has_a_part_of_tell_what_it_could_do(tmp_path: 
 
 def test_a_late_driver_makes_no_storage_result(tmp_path: Path) -> None:
     """Whatever the storage had of the time."""
-    assert list(caps.flaws(_context(tmp_path, FULL, LATE))) == [
+    assert list(answer.cap_flaws(_context(tmp_path, FULL, LATE))) == [
         "At 4 users, the throughput of memory is capped by the load driver: it is no storage "
         "result."
     ]
@@ -62,7 +60,7 @@ def test_a_verdict_refutes_a_limit_that_both_share(tmp_path: Path) -> None:
     build_run(tmp_path, shape)
     context = context_of(read_run(tmp_path))
     context.__dict__["limited"] = {window.id: OUTSIDE for window in context.evidence.windows}
-    assert list(caps.flaws(context)) == [
+    assert list(answer.cap_flaws(context)) == [
         "At 4 users, the throughput of memory is capped by the load driver: the difference may be "
         "larger than it shows."
     ]
@@ -76,30 +74,10 @@ def test_a_verdict_refutes_a_limit_that_both_share(tmp_path: Path) -> None:
     assert said["memory"][0] == "driver"
 
 
-def test_the_rate_of_an_open_loop_is_what_was_asked_for(tmp_path: Path) -> None:
-    """Its levels are connections."""
-    served = judge(sight(is_open=True, unserved_share=0.0))
-    load = {"pace": "rate", "rate_per_s": 100.0}
-    shape = Shape(users=(4,), load=load, changes={
-        f"w-{name}-u4-b0": load for name in ("disk", "memory")
-    })  # fmt: skip
-    (said,) = caps.flaws(_context(tmp_path, served, FULL, shape=shape))
-    assert said.startswith(
-        "At 4 connections, the throughput of disk is capped by the rate that was asked for: it is "
-        "no storage result"
-    )
-
-
-@pytest.mark.parametrize("limited", [FULL, judge(sight())])
-def test_what_answered_is_no_cap(tmp_path: Path, limited: Limited) -> None:
-    """Full CPUs and several limits together are results, if not of storage alone."""
-    assert not list(caps.flaws(_context(tmp_path, limited, limited)))
-
-
 def test_a_question_about_times_is_not_weakened(tmp_path: Path) -> None:
     """At a load that is capped times tell candidates apart."""
     context = _context(tmp_path, CAPPED, CAPPED)
-    asked = replace(context.evidence, asked=Asked(metric=P95))
+    asked = replace(context.evidence, primary=PrimaryComparison(metric=P95))
     times = Context(context.run, asked, context.sampled)
     times.__dict__["limited"] = context.limited
-    assert not list(caps.flaws(times))
+    assert not list(answer.cap_flaws(times))

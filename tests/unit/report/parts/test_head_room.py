@@ -1,12 +1,11 @@
 """What a page says of the driver's head-room."""
 
-import math
 from pathlib import Path
 
 import pytest
 
 from stithy.report.context import Context, context_of
-from stithy.report.parts import head_room
+from stithy.report.parts import machine
 from stithy.results.manifest import CalibrationFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run
@@ -23,48 +22,29 @@ def calibrated(rate_per_s: float) -> CalibrationFacts:
     return CalibrationFacts(connections=13, rate_per_s_max=rate_per_s)
 
 
-def test_enough_head_room_is_one_line_with_the_largest_share(tmp_path: Path) -> None:
-    """Of all windows."""
-    made = context(tmp_path, calibrated(12_000))
-    most = max(head_room.frame(made)["rate_share"].to_list())
-    told = head_room.sentence(made)
-    assert told == head_room.Told(
-        f"The driver used at most {math.ceil(100 * most)} % of the rate that it was shown to "
-        "sustain on this host (12,000 transactions a second over 13 connections).",
-        False,
-    )
-
-
 def test_little_head_room_weakens_the_answer_with_its_numbers(tmp_path: Path) -> None:
     """The worst window is named, and how many there are."""
     made = context(tmp_path, calibrated(900))
-    told = head_room.sentence(made)
+    told = machine.headroom_sentence(made)
     assert told is not None
     assert told.weakens
     assert told.text.endswith("in w-memory-u13-b0: it may be what limits this window.")
-    assert any("little head-room" in r.flag.value for w in made.evidence.windows for r in w.reasons)
-
-
-def test_the_windows_with_little_head_room_are_counted(tmp_path: Path) -> None:
-    """The worst one is named."""
-    build_run(tmp_path, Shape(users=(13,), repeat=3, calibration=calibrated(700)))
-    told = head_room.sentence(context_of(read_run(tmp_path)))
-    assert told is not None
-    assert "in w-memory-u13-b" in told.text
-    assert "and for more than half of it in 3 of 6 windows" in told.text
+    assert any(
+        "little driver headroom" in r.flag.value for w in made.evidence.windows for r in w.reasons
+    )
 
 
 def test_a_driver_that_did_more_than_its_limit_refutes_it(tmp_path: Path) -> None:
     """Then head-room is not proven, in any window, and nothing is told to be a share of it."""
     made = context(tmp_path, calibrated(200))
-    told = head_room.sentence(made)
+    told = machine.headroom_sentence(made)
     assert told is not None
     assert told.weakens
-    assert told.text.startswith("The driver's head-room is not proven: it did 5")
+    assert told.text.startswith("The driver's headroom is not proven: it did 5")
     assert told.text.endswith("in w-memory-u13-b0, more than the 200 that it was shown to sustain.")
-    assert head_room.frame(made)["rate_share"].to_list() == [None] * 4
+    assert machine.headroom_frame(made)["rate_share"].to_list() == [None] * 4
     reasons = [reason.flag.value for each in made.evidence.windows for reason in each.reasons]
-    assert not [text for text in reasons if "head-room" in text]
+    assert not [text for text in reasons if "headroom" in text]
 
 
 def test_what_a_busy_host_was_shown_to_do_proves_head_room_and_no_want_of_it(
@@ -72,13 +52,13 @@ def test_what_a_busy_host_was_shown_to_do_proves_head_room_and_no_want_of_it(
 ) -> None:
     """The driver can do at least as much: little of it is much, much of it is nothing known."""
     busy = calibrated(700).model_copy(update={"others_share": 0.43})
-    told = head_room.sentence(context(tmp_path / "little", busy))
-    assert told == head_room.Told(
-        "The driver's head-room is not proven: other programs used 43 % of the CPUs while it was "
+    told = machine.headroom_sentence(context(tmp_path / "little", busy))
+    assert told == machine.Told(
+        "The driver's headroom is not proven: other programs used 43 % of the CPUs while it was "
         "found what the driver can do.",
         True,
     )
-    enough = head_room.sentence(
+    enough = machine.headroom_sentence(
         context(tmp_path / "enough", busy.model_copy(update={"rate_per_s_max": 12_000.0}))
     )
     assert enough is not None
@@ -89,17 +69,9 @@ def test_what_a_busy_host_was_shown_to_do_proves_head_room_and_no_want_of_it(
 def test_without_calibration_head_room_is_not_proven(tmp_path: Path, because: str | None) -> None:
     """And the page says so, with the reason where there is one."""
     made = context(tmp_path, CalibrationFacts(missing_because=because))
-    told = head_room.sentence(made)
+    told = machine.headroom_sentence(made)
     assert told is not None
     assert told.weakens
-    assert told.text.startswith("The driver's head-room is not proven: ")
+    assert told.text.startswith("The driver's headroom is not proven: ")
     assert (because or "not known why") in told.text
-    assert [show.column for show in head_room.shows(made)] == ["rate_per_s"]
-
-
-def test_users_who_pause_are_compared_too(tmp_path: Path) -> None:
-    """The most that were tried may not be the most that are possible."""
-    facts = calibrated(12_000).model_copy(update={"users_max": 100, "users_limit_reached": True})
-    told = head_room.sentence(context(tmp_path, facts))
-    assert told is not None
-    assert "at least 100 users who pause" in told.text
+    assert [show.column for show in machine.headroom_shows(made)] == ["rate_per_s"]

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from stithy.analysis.answers.standing import standing
+from stithy.analysis.answers.findings import decision_status
 from stithy.report.context import Context, context_of
-from stithy.report.parts.looks import asked, told
+from stithy.report.parts.certainty import question_sentence, state_sentence
 from stithy.results.manifest import QuestionFacts
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
@@ -21,25 +21,11 @@ def _context(directory: Path, repeat: int, question: QuestionFacts | None = QUES
     return context_of(read_run(build_run(directory, shape).root))
 
 
-def test_a_decided_question_is_told_as_the_report_will(tmp_path: Path) -> None:
-    """Without a forecast, which is needless now."""
-    context = _context(tmp_path, 4)
-    text = told(context, standing(context.evidence))
-    assert text.startswith("At 4 users, memory is better than disk: ")
-    assert "If blocks go on" not in text
-
-
 def test_an_open_question_is_told_with_a_forecast(tmp_path: Path) -> None:
     """From two blocks on."""
     one, two = _context(tmp_path / "1", 1), _context(tmp_path / "2", 2)
-    assert "If blocks go on" not in told(one, standing(one.evidence))
-    assert "may decide it." in told(two, standing(two.evidence))
-
-
-def test_a_question_that_no_block_answers_says_so(tmp_path: Path) -> None:
-    """Its level was not measured."""
-    context = _context(tmp_path, 4, QUESTION.model_copy(update={"users": 13}))
-    assert told(context, standing(context.evidence)) == "No block answers the question yet."
+    assert "If blocks go on" not in state_sentence(one, decision_status(one.evidence))
+    assert "may decide it." in state_sentence(two, decision_status(two.evidence))
 
 
 def test_invalid_windows_at_the_level_of_the_question_are_told_with_their_reason(
@@ -49,7 +35,7 @@ def test_invalid_windows_at_the_level_of_the_question_are_told_with_their_reason
     late = {f"w-disk-u4-b{block}": {"lateness_p99_s": 1.0} for block in (0, 1)}
     shape = Shape(users=(4,), duration_s=2, series=False, repeat=2, primary=QUESTION, changes=late)
     context = context_of(read_run(build_run(tmp_path, shape).root))
-    assert told(context, standing(context.evidence)) == (
+    assert state_sentence(context, decision_status(context.evidence)) == (
         "No block answers the question yet: 2 of 4 windows there are invalid, 2 of them by "
         '"driver late".'
     )
@@ -58,7 +44,7 @@ def test_invalid_windows_at_the_level_of_the_question_are_told_with_their_reason
 def test_windows_with_too_few_transactions_are_told_to_have_too_few(tmp_path: Path) -> None:
     """They are valid, and support no percentile."""
     context = _context(tmp_path, 4, QUESTION.model_copy(update={"metric": "p99 of payment"}))
-    assert told(context, standing(context.evidence)).startswith(
+    assert state_sentence(context, decision_status(context.evidence)).startswith(
         "No block answers the question yet: p99 of payment needs 10,000 values in a window, and one"
     )
 
@@ -68,12 +54,12 @@ def test_a_question_about_a_collectors_metric_is_answered_by_its_series(tmp_path
     question = QUESTION.model_copy(update={"metric": "database.wal_bytes_per_s"})
     shape = Shape(users=(4,), duration_s=3, repeat=4, primary=question)
     context = context_of(read_run(build_run(tmp_path, shape).root))
-    said = told(context, standing(context.evidence))
+    said = state_sentence(context, decision_status(context.evidence))
     assert said.startswith(
         "At 4 users, memory has more than disk: its WAL bytes per second of the database came to "
     )
     assert said.endswith("(conservative 95 % intervals, 4 blocks).")
-    text = asked(context)
+    text = question_sentence(context)
     assert text is not None
     assert "is that of WAL bytes per second of the database at 4 users" in text
 
@@ -81,7 +67,7 @@ def test_a_question_about_a_collectors_metric_is_answered_by_its_series(tmp_path
 def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:
     """Whether it was declared, how finely it is asked, how many blocks it took."""
     context = _context(tmp_path / "declared", 5)
-    assert asked(context) == (
+    assert question_sentence(context) == (
         "The primary question is that of new orders per minute at 4 users, of memory against "
         "disk, beyond a margin of 2 %. Blocks are measured there until it is decided, at least 4 "
         "and at most 20; 5 blocks were measured."
@@ -89,7 +75,7 @@ def test_the_question_is_stated_with_its_blocks(tmp_path: Path) -> None:
     loose = QUESTION.model_copy(
         update={"candidates": None, "blocks_least": 2, "blocks_most": 2, "derived": ("metric",)}
     )
-    said = asked(_context(tmp_path / "derived", 2, loose))
+    said = question_sentence(_context(tmp_path / "derived", 2, loose))
     assert said is not None
     assert said.startswith("The primary question (derived, as the study names none) is that of")
     assert "of the two candidates farthest apart" in said
@@ -104,8 +90,3 @@ def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
     assert context_of(read_run(build_run(tmp_path / "spared", spared).root)).not_run == []
     lost = replace(shape, left_out=gone)
     assert set(context_of(read_run(build_run(tmp_path / "lost", lost).root)).not_run) == gone
-
-
-def test_where_nothing_was_asked_nothing_is_stated(tmp_path: Path) -> None:
-    """A single candidate."""
-    assert asked(_context(tmp_path, 1, None)) is None

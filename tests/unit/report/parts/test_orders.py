@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from stithy.analysis.answers.findings import decision_status
+from stithy.analysis.verdict.decide import Next
 from stithy.report.context import Context, context_of
-from stithy.report.formats import json, md
 from stithy.report.page import build
-from stithy.report.parts import orders
+from stithy.report.parts import certainty
 from stithy.results.read import read_run
 from support.sample_run import Shape, build_run, window_id
 
@@ -37,25 +38,15 @@ def _context(root: Path, firsts: Sequence[str], later_share: float = 0.0) -> Con
 def test_an_effect_of_position_is_found_told_from_the_candidates_and_named(tmp_path: Path) -> None:
     """Equal candidates, and the later window does 3 % more."""
     context = _context(tmp_path, BALANCED, 0.03)
-    row = orders.table(context).frame.row(0, named=True)
+    row = certainty.order_table(context).frame.row(0, named=True)
     assert row["value"] == pytest.approx(1.03, abs=1e-6)
     assert row["low"] <= 1.03 <= row["high"]
     assert (row["visible"], row["first"], row["order"]) == (True, "a 2, b 2", "a, b, b, a")
-    said = orders.sentence(context)
+    said = certainty.order_sentence(context)
     assert said is not None
     assert said.startswith("a came first in 2 of 4 valid blocks (a, b, b, a). By new orders per ")
     assert "was 1.030 times the earlier one (95 % interval 1.030 to 1.030)" in said
     assert "It favours neither candidate" in said
-
-
-def test_it_stands_in_the_page_the_summary_and_the_data(tmp_path: Path) -> None:
-    """In "How sure this is", in Markdown, and for programs."""
-    page = build(_context(tmp_path, BALANCED, 0.03))
-    said = orders.sentence(page.context)
-    assert said is not None
-    assert "a came first in 2 of 4 valid blocks" in md.make(page, {}).decode()
-    assert '"orders": [\n    {\n      "users": 4' in json.make(page, {}).decode()
-    assert page.tables["orders"].frame.height
 
 
 @pytest.mark.parametrize(
@@ -71,21 +62,30 @@ def test_without_blocks_of_both_orders_it_says_so(
     tmp_path: Path, firsts: Sequence[str], said: str
 ) -> None:
     """And without an effect that none is visible."""
-    assert said in (orders.sentence(_context(tmp_path, firsts)) or "")
+    assert said in (certainty.order_sentence(_context(tmp_path, firsts)) or "")
 
 
 def test_an_effect_beside_unequal_orders_is_named_as_a_part_of_the_difference(
     tmp_path: Path,
 ) -> None:
     """Lost blocks can leave the orders unequal; then the effect does not cancel."""
-    said = orders.sentence(_context(tmp_path, (*BALANCED, "ab"), 0.03))
+    said = certainty.order_sentence(_context(tmp_path, (*BALANCED, "ab"), 0.03))
     assert said is not None
     assert said.endswith(
         "did not come first equally often, so a part of their difference is due to it."
     )
 
 
-def test_one_block_has_no_order_to_speak_of(tmp_path: Path) -> None:
-    """Nor has a single candidate."""
-    assert orders.sentence(_context(tmp_path, ("ab",))) is None
-    assert orders.table(_context(tmp_path / "again", ("ab",))).frame.is_empty()
+@pytest.mark.parametrize("later_share", [0.05, 0.0])
+def test_blocks_of_a_single_order_support_no_verdict(tmp_path: Path, later_share: float) -> None:
+    """Lost blocks left a first in all four: neither a difference nor equivalence is claimed."""
+    context = _context(tmp_path, ["ab"] * 4, later_share)
+    page = build(context)
+    assert page.answer.headline.startswith(
+        "At 4 users, it is undecided which of a and b is better in new orders per minute"
+    )
+    assert "every valid block has the same order of candidates" in page.answer.detail
+    assert "measure more blocks" in page.answer.detail
+    assert decision_status(context.evidence).progress.step is Next.ANOTHER_BLOCK
+    verdicts = page.tables["verdicts"].frame
+    assert set(verdicts["verdict"]) <= {"undecided", "undecided (the question)"}

@@ -6,11 +6,8 @@ from typing import Any
 import polars as pl
 
 from stithy.report.context import context_of
-from stithy.report.formats.md import make as markdown
-from stithy.report.page import build, render
-from stithy.report.parts.reasons import gathered, reasons
+from stithy.report.parts.validity import gathered_table, reasons_table
 from stithy.results.read import read_run
-from support.html_page import read_page
 from support.sample_run import Shape, build_run, window_id
 
 MANY = 5
@@ -32,7 +29,7 @@ def _late(name: str, lateness_s: float) -> dict[str, dict[str, Any]]:
 def _tables(root: Path, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
     build_run(root, shape)
     context = context_of(read_run(root))
-    return reasons(context).frame, gathered(context).frame
+    return reasons_table(context).frame, gathered_table(context).frame
 
 
 def _of_the_driver(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -60,13 +57,6 @@ def test_candidates_are_not_thrown_together(tmp_path: Path) -> None:
     assert "996 ms to 1 s, allowed" in told[f"all {MANY} of memory"]
 
 
-def test_two_of_a_kind_stay_as_they_are(tmp_path: Path) -> None:
-    """A range of two says less than the two."""
-    changes = dict(list(_late("disk", 0.020).items())[:2])
-    each, found = _tables(tmp_path, _shape(changes=changes))
-    assert found.rows() == each.rows()
-
-
 def test_what_differs_in_more_than_numbers_is_not_gathered(tmp_path: Path) -> None:
     """The texts of errors, as an example."""
     changes = {
@@ -77,24 +67,3 @@ def test_what_differs_in_more_than_numbers_is_not_gathered(tmp_path: Path) -> No
     _, found = _tables(tmp_path, _shape(changes=changes))
     texts = [row["sentence"] for row in found.to_dicts() if "errors" in row["sentence"]]
     assert len(texts) == 2
-
-
-def test_what_invalidates_stands_before_notes(tmp_path: Path) -> None:
-    """Whatever was seen first."""
-    changes = _late("memory", 0.020)
-    _, found = _tables(tmp_path, _shape(changes=changes, memory_limit_enforced=False))
-    weights = found["weight"].to_list()
-    assert weights == sorted(weights)
-    assert {"invalid", "note"} == set(weights)
-
-
-def test_the_page_shows_them_gathered_and_folds_each(tmp_path: Path) -> None:
-    """The summary for a ticket has the short ones alone; print leaves each to the files."""
-    build_run(tmp_path, _shape(changes=_late("disk", 0.020)))
-    made = build(context_of(read_run(tmp_path)))
-    page = read_page(render(made, dict.fromkeys((each.name for each in made.figures), "")))
-    names = [table.name for table in page.tables]
-    assert names.index("reasons-gathered") < names.index("reasons")
-    text = markdown(made, {}).decode()
-    assert "20 to 24 ms" in text
-    assert "99th percentile 21 ms" not in text

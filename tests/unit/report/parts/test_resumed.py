@@ -7,11 +7,11 @@ import pytest
 
 from stithy.analysis.answers.findings import findings
 from stithy.report.context import Context, context_of
-from stithy.report.parts import facts, resumed
+from stithy.report.parts import compared, validity
 from stithy.report.parts.answer import answer
 from stithy.results.manifest import SessionFacts
 from stithy.results.read import read_run
-from support.sample_run import START_S, Shape, build_run
+from support.sample_run import START_S, Shape, build_run, rewrite
 
 
 def session(start_s: float, **more: object) -> SessionFacts:
@@ -39,17 +39,17 @@ def test_a_run_in_one_session_says_nothing(
 ) -> None:
     """Neither sentence nor flaw nor table."""
     made = context(tmp_path, *sessions)
-    assert resumed.sentence(made) is None
-    assert list(resumed.flaws(made)) == []
+    assert validity.resumed_sentence(made) is None
+    assert list(validity.resumed_flaws(made)) == []
     assert made.manifest is not None
-    assert all(table.name != "facts-sessions" for table in facts.tables(made.manifest))
+    assert all(table.name != "facts-sessions" for table in compared.facts_tables(made.manifest))
 
 
 def test_the_page_says_when_and_why_windows_are_comparable(tmp_path: Path) -> None:
     """And how many were measured before and after."""
     after_s = start_s(tmp_path / "whole", 2) - 1.0
     made = context(tmp_path / "run", session(0, end="killed"), session(after_s))
-    told = resumed.sentence(made)
+    told = validity.resumed_sentence(made)
     assert told is not None
     assert told.startswith("The run was resumed at 20")
     assert (
@@ -59,28 +59,7 @@ def test_the_page_says_when_and_why_windows_are_comparable(tmp_path: Path) -> No
     assert "each window starts from a fresh restore" in told
     assert told in answer(made, findings(made.evidence, made.limited)).support
     assert made.manifest is not None
-    assert facts.tables(made.manifest)[-1].name == "facts-sessions"
-
-
-def test_a_reboot_is_told(tmp_path: Path) -> None:
-    """The kernel's id of the boot is another one."""
-    made = context(tmp_path, session(0, end="killed"), session(10, boot_id="two"))
-    assert "killed and the machine started again" in (resumed.sentence(made) or "")
-
-
-def test_what_had_changed_is_a_flaw(tmp_path: Path) -> None:
-    """And nothing says that windows are comparable."""
-    made = context(tmp_path, session(0, end="failed"), session(1e6, changed=("kernel: a, b",)))
-    assert "comparable" not in (resumed.sentence(made) or "")
-    first, *_ = resumed.flaws(made)
-    assert first.startswith("The run was resumed although this had changed: kernel: a, b.")
-
-
-def test_a_block_in_two_parts_is_a_flaw(tmp_path: Path) -> None:
-    """Drift between its windows is not cancelled."""
-    after_s = start_s(tmp_path / "whole", 1) - 1.0
-    made = context(tmp_path / "run", session(0, end="killed"), session(after_s))
-    assert any(text.startswith("Block 0 at ") for text in resumed.flaws(made))
+    assert compared.facts_tables(made.manifest)[-1].name == "facts-sessions"
 
 
 def test_a_missing_final_check_is_a_flaw(tmp_path: Path) -> None:
@@ -88,10 +67,8 @@ def test_a_missing_final_check_is_a_flaw(tmp_path: Path) -> None:
     run = build_run(tmp_path, Shape(users=(1, 4), sessions=(session(0), session(1e6))))
     path = run.table("conditions")
     table = pl.read_parquet(path)
-    table.filter(~((pl.col("moment") == "end") & (pl.col("candidate") == "disk"))).write_parquet(
-        path
-    )
-    [told] = resumed.flaws(context_of(read_run(tmp_path)))
+    rewrite(path, table.filter(~((pl.col("moment") == "end") & (pl.col("candidate") == "disk"))))
+    [told] = validity.resumed_flaws(context_of(read_run(tmp_path)))
     assert "is missing for disk" in told
 
 
@@ -99,10 +76,12 @@ def test_a_database_that_was_not_loaded_again_is_told(tmp_path: Path) -> None:
     """Only where every later session that measured anything used it on."""
     after_s = start_s(tmp_path / "whole", 2) - 1.0
     kept = session(after_s, master_kept=True)
-    told = resumed.sentence(context(tmp_path / "kept", session(0, end="killed"), kept))
+    told = validity.resumed_sentence(context(tmp_path / "kept", session(0, end="killed"), kept))
     assert "proven to be the same to the byte" in (told or "")
     idle = session(1e6)
-    told = resumed.sentence(context(tmp_path / "idle", session(0, end="killed"), kept, idle))
+    told = validity.resumed_sentence(
+        context(tmp_path / "idle", session(0, end="killed"), kept, idle)
+    )
     assert "proven to be the same to the byte" in (told or "")
-    late = resumed.sentence(context(tmp_path / "late", session(-10), session(-5)))
+    late = validity.resumed_sentence(context(tmp_path / "late", session(-10), session(-5)))
     assert "loaded again" in (late or ""), "nothing was measured before"

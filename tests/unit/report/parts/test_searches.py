@@ -1,17 +1,13 @@
 """What the report tells of a search: each level with its windows, and what makes it doubtful."""
 
-from pathlib import Path
-
 import pytest
 
-from stithy.analysis.validity.flags import Flag
+from stithy.analysis.validity.reasons import Flag
 from stithy.report.context import Context, context_of
-from stithy.report.page import build, render
 from stithy.report.parts import searches
-from stithy.report.words.binding import bound
 from stithy.results.manifest import SearchFacts
 from stithy.results.read import read_run
-from stithy.search import Limit, Search
+from stithy.search import ResponseTarget, Search
 from support.sample_run import Shape, build_run, window_id
 from support.searched import SEARCH, evidence, window
 
@@ -36,42 +32,6 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run whose limit lies between what two and what three users get."""
     root = tmp_path_factory.mktemp("searched") / "run"
     return context_of(read_run(build_run(root, SHAPE).root))
-
-
-def test_every_level_is_told_with_its_windows_and_its_part(context: Context) -> None:
-    """The windows judge, however short; values of so few transactions are no numbers to print."""
-    rows = searches.table(context).frame.to_dicts()
-    assert [row["users"] for row in rows] == [1, 2, 3]
-    assert [row["valid"] for row in rows] == [2, 2, 2]
-    for row in rows:
-        values = [
-            each.value("response_p95_s", "new-order")
-            for each in context.evidence.at("disk", row["users"])
-        ]
-        slowest = max(values)  # type: ignore[type-var]  # all are known
-        assert row["answers_least"] < 1_000
-        assert (row["value"], row["low"], row["high"]) == (None, None, None)
-        obeys = slowest <= FACTS.limit_s  # type: ignore[operator]  # as above
-        assert row["said"] == ("obeys" if obeys else "does not obey")
-
-
-def test_what_was_searched_for_is_said_on_the_page(context: Context) -> None:
-    """In a section of its own, with the sentence on top."""
-    made = build(context)
-    page = render(made, {figure.name: "<svg></svg>" for figure in made.figures})
-    assert "How many users are served" in page
-    told = "Searched for: max users with p95 of new-order ≤ 72 ms, from 1 to 3 users."
-    assert bound(told) in page
-    assert made.answer.headline.startswith("disk serves 2 users within 72 ms (at 3, p95")
-
-
-def test_a_run_without_a_search_has_no_such_section(tmp_path: Path) -> None:
-    """Nor a table."""
-    shape = Shape(candidates=("disk",), users=(1,), duration_s=2, series=False)
-    plain = context_of(read_run(build_run(tmp_path / "run", shape).root))
-    assert searches.asked(plain) is None
-    assert searches.table(plain).frame.is_empty()
-    assert list(searches.flaws(plain)) == []
 
 
 def told(context: Context, *windows: object, search: Search = SEARCH) -> list[str]:
@@ -99,7 +59,7 @@ def test_windows_that_disagree_are_told(context: Context) -> None:
 
 def test_windows_with_too_few_answers_for_their_percentile_are_told(context: Context) -> None:
     """Of 2,020 answers two lie beyond p99.9, whatever the next window has."""
-    search = Search(Limit("p99.9", "all", 1.0), 1, 8)
+    search = Search(ResponseTarget("p99.9", "all", 1.0), 1, 8)
     windows = window("sata", 1, [0.1, 0.1])
     for each in windows:
         each.transactions["all"]["response_p999_s"] = 0.2  # type: ignore[index]  # a plain dictionary

@@ -26,14 +26,6 @@ def test_every_candidate_has_its_server_with_memory_and_cpus() -> None:
     assert set_up(bound).hammer.lines[-1] == "on the other CPUs"
 
 
-def test_many_cpus_are_told_by_number() -> None:
-    """A list of sixty-four would say nothing more."""
-    made = manifest(Shape())
-    database = made.database.model_copy(update={"cpus": tuple(range(64))})
-    many = made.model_copy(update={"database": database})
-    assert set_up(many).lanes[0].server.lines[2] == "bound to 64 CPUs"
-
-
 def test_a_directory_is_told_with_its_file_system_and_the_devices_under_it() -> None:
     """With model and size where the machine tells them."""
     facts = {
@@ -63,24 +55,3 @@ def test_each_emulated_drive_has_a_volume_and_that_of_the_data_has_the_other_rol
     assert parts[0].storage.lines[0] == "2 GiB, in memory"
     assert parts[1].storage.heading == "EMULATED sample-ssd"
     assert all(part.emulated for part in parts)
-
-
-def test_the_hammer_tells_levels_and_pace() -> None:
-    """Few levels one by one, many by their ends, and what a search chose as such."""
-    assert set_up(manifest(Shape())).hammer.lines[:2] == ("1, 4 and 13 users", "back to back")
-    many = set_up(manifest(Shape(users=(1, 2, 4, 8, 16, 32, 64)))).hammer.lines
-    assert many[:2] == ("7 levels,", "1 to 64 users")
-    assert set_up(manifest(Shape(users=(1,)))).hammer.lines[0] == "1 user"
-    rate = {"pace": "rate", "rate_per_s": 500.0}
-    opened = set_up(manifest(Shape(users=(64,), load=rate))).hammer.lines
-    assert opened[:2] == ("64 connections", "open loop, 500/s")
-    searched = set_up(manifest(Shape(load={"users": ()}))).hammer.lines
-    assert searched[0] == "users that a search chose"
-
-
-def test_the_machine_is_told_as_far_as_it_is_known() -> None:
-    """No CPU and no memory is made up."""
-    made = manifest(Shape())
-    assert set_up(made).machine == ("This machine: 2 × Example CPU, 8 GiB of memory, kernel 6.1.0")
-    bare = made.model_copy(update={"environment": {}})
-    assert set_up(bare).machine == "This machine: nothing is known of it"

@@ -5,7 +5,7 @@ from typing import Any
 
 from conftest import ROOT
 from stithy.report.context import context_of
-from stithy.report.parts.specified import sentences
+from stithy.report.parts.proof import specified_sentences
 from stithy.results.read import read_run
 from stithy.workload.workloads.order_entry import WORKLOAD
 from support.sample_run import Shape, build_run, window_id
@@ -15,7 +15,7 @@ def said(root: Path, changes: dict[str, Any] | None = None, **load: Any) -> str:
     """The sentences of a run of one window of one candidate."""
     changed = {window_id("disk", 4, 0): changes or {}}
     build_run(root, Shape(candidates=("disk",), users=(4,), load=load, changes=changed))
-    return " ".join(sentences(context_of(read_run(root))))
+    return " ".join(specified_sentences(context_of(read_run(root))))
 
 
 def test_read_committed_is_said_to_be_less_than_specified(tmp_path: Path) -> None:
@@ -24,15 +24,6 @@ def test_read_committed_is_said_to_be_less_than_specified(tmp_path: Path) -> Non
     assert "Transactions ran at read committed, as those of most applications do." in text
     assert "The specification asks for more: repeatable read or serializable" in text
     assert "repeated" not in text
-
-
-def test_isolation_as_specified_is_named_with_what_it_repeated(tmp_path: Path) -> None:
-    """Retries are counted beside the transactions that they cost."""
-    changes = {"retries": 120, "transactions": 60_000}
-    text = said(tmp_path, changes, isolation="repeatable-read")
-    assert "Transactions ran at repeatable read, without the phenomena P0 to P3" in text
-    assert "After conflicts 120 attempts were repeated, 2 for each 1,000 transactions" in text
-    assert "asks for more" not in text
 
 
 def test_orders_beyond_what_keyed_users_give_are_no_keyed_load(tmp_path: Path) -> None:
@@ -44,13 +35,6 @@ def test_orders_beyond_what_keyed_users_give_are_no_keyed_load(tmp_path: Path) -
     assert "the specification has ten users there" in said(
         tmp_path / "crowded", {"nopm": 30_000.0}, pace="keyed"
     )
-
-
-def test_deferred_deliveries_are_timed_apart(tmp_path: Path) -> None:
-    """What nobody waited for is said beside the response times."""
-    text = said(tmp_path / "deferred", pace="think", think_s=2.0, delivery="deferred")
-    assert "Users did not wait for delivery: its response time is that of queueing." in text
-    assert "did not wait" not in said(tmp_path / "awaited", pace="think", think_s=2.0)
 
 
 def test_the_page_of_deviations_is_named_and_there(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from stithy.metrics import Unit
-from stithy.report.words.apart import told_apart
+from stithy.report.words.wording import told_apart
 
 
 @pytest.mark.parametrize(

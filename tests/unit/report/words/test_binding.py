@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.report.words.binding import NO_BREAK, bound
+from stithy.report.words.escape import NO_BREAK, bound
 
 
 @pytest.mark.parametrize(

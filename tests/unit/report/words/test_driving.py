@@ -3,18 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from stithy.report.context import context_of
-from stithy.report.figure import Figure
 from stithy.report.page import Page, build, render
 from stithy.report.parts.answer import main_findings
-from stithy.report.words import driving
+from stithy.report.words import loads
 from stithy.results.manifest import LoadFacts
 from stithy.results.read import read_run
 from stithy.workload.words import HAMMERDB
 from support.html_page import read_page
-from support.sample_run import Shape, build_run, manifest, window_id
+from support.sample_drives import drive_rows
+from support.sample_run import Shape, build_run, manifest
 
 OPEN = {"pace": "rate", "rate_per_s": 500.0, "arrivals": "poisson"}
 
@@ -63,26 +64,13 @@ SAID: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("facts", "said"), SAID)
 def test_loop_connections_and_profile_are_one_clause(facts: dict[str, Any], said: str) -> None:
     """Whatever the study asked."""
-    assert driving.said(load(**facts)) == said
+    assert loads.said(load(**facts)) == said
 
 
 def test_what_is_not_recorded_is_not_made_up() -> None:
     """A run whose manifest cannot be read says so."""
-    assert driving.said(None) == "How users acted is not recorded"
-    assert driving.label(None) is None
-
-
-def test_every_figure_says_how_it_was_driven(tmp_path: Path) -> None:
-    """In its footer; an open loop's levels are connections."""
-    page, html = made(tmp_path / "run", Shape(load=OPEN))
-    assert page.figures
-    for figure in page.figures:
-        assert "Open loop, 500/s Poisson" in figure.footer, figure.name
-    throughput = next(each for each in page.figures if each.name == "nopm-by-users")
-    assert "Connections of the open loop" in str(throughput.spec)
-    assert "tpm-per-user" not in {figure.name for figure in page.figures}
-    assert "The load is an open loop" in html
-    assert "closed loop: each waits" not in html
+    assert loads.said(None) == "How users acted is not recorded"
+    assert loads.label(None) is None
 
 
 def test_hammerdbs_profile_is_on_the_head_every_table_and_every_footer(tmp_path: Path) -> None:
@@ -97,55 +85,6 @@ def test_hammerdbs_profile_is_on_the_head_every_table_and_every_footer(tmp_path:
     plain_page, plain = made(tmp_path / "plain", Shape())
     assert HAMMERDB not in plain
     assert HAMMERDB not in " ".join(main_findings(plain_page.context))
-
-
-def test_touched_data_are_told_beside_the_memory(tmp_path: Path) -> None:
-    """With the server's buffers and the limit, where it was enforced."""
-    page, html = made(tmp_path / "run", Shape())
-    told = (
-        "Users reach all 1.02 GiB; the server has 384 MiB of shared buffers and a memory limit of "
-        "1 GiB."
-    )
-    assert page.context.reach == told
-    assert told in html
-    free, _ = made(tmp_path / "free", Shape(memory_limit_enforced=False))
-    assert (
-        free.context.reach == "Users reach all 1.02 GiB; the server has 384 MiB of shared buffers."
-    )
-
-
-def test_waits_and_losses_have_columns_where_there_are_any(tmp_path: Path) -> None:
-    """An open loop has no missed starts; a pool that is never short shows its short waits."""
-    window = window_id("disk", 4, 0)
-    changes = {"unserved": 500, "connections_lost": 2, "first_success_s": 1.5}
-    page, _ = made(tmp_path / "run", Shape(changes={window: changes}))
-    shown = [show.heading for show in page.tables["windows"].columns]
-    assert "Missed starts" in shown
-    assert "Unserved" in shown
-    assert "Pool wait, p99" not in shown
-    driver = [show.heading for show in page.tables["driver"].columns]
-    assert {"Priority (nice)", "Connections", "Lost", "First success after a loss"} <= set(driver)
-    plain, _ = made(tmp_path / "plain", Shape())
-    assert "Unserved" not in [show.heading for show in plain.tables["windows"].columns]
-    assert "Lost" not in [show.heading for show in plain.tables["driver"].columns]
-
-
-def test_who_waits_has_a_strip_second_by_second(tmp_path: Path) -> None:
-    """Where anybody does: a strip of zeros tells nothing."""
-
-    def strips(root: Path, waiting: int) -> list[Figure]:
-        page, _ = made(root, Shape(waiting=waiting))
-        return [each for each in page.figures if each.name.startswith("seconds-")]
-
-    waited, plain = strips(tmp_path / "run", 7), strips(tmp_path / "plain", 0)
-    assert len(waited) == len(plain) == 3
-    for figure in waited:
-        assert "Waiting: transactions that were due" in figure.caption
-        assert "waiting" in [show.column for show in figure.table.columns]
-        assert figure.table.frame["waiting"].unique().to_list() == [7.0]
-    for figure in plain:
-        assert "Waiting" not in figure.caption
-        assert "waiting" not in [show.column for show in figure.table.columns]
 
 
 def _reaching(**facts: object) -> dict[str, object]:
@@ -164,20 +103,28 @@ def _reaching(**facts: object) -> dict[str, object]:
 
 def test_the_reach_names_no_memory_limit_that_holds_for_some_windows_only() -> None:
     """The footer tells each candidate's."""
-    same = driving.reached([_reaching(), _reaching()])
+    same = loads.reached([_reaching(), _reaching()])
     assert same == (
         "Users reach all 1 GiB; the server has 128 MiB of shared buffers and a memory limit of "
         "1 GiB."
     )
     without = "Users reach all 1 GiB; the server has 128 MiB of shared buffers."
-    assert driving.reached([_reaching(), _reaching(memory_limit_bytes=2**32)]) == without
-    assert driving.reached([_reaching(), _reaching(memory_limit_enforced=False)]) == without
+    assert loads.reached([_reaching(), _reaching(memory_limit_bytes=2**32)]) == without
+    assert loads.reached([_reaching(), _reaching(memory_limit_enforced=False)]) == without
 
 
 def test_a_reach_that_grows_with_the_users_is_told_with_their_number() -> None:
     """Bound users reach the warehouses that have some."""
     rows = [_reaching(users=10, warehouses_touched=1), _reaching(users=50, warehouses_touched=5)]
-    told = driving.reached(rows)
+    told = loads.reached(rows)
     assert told is not None
     assert told.startswith("At 50 users, users reach about 512 MiB of 1 GiB (5 of 10 warehouses)")
-    assert driving.reached([]) is None
+    assert loads.reached([]) is None
+
+
+def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement() -> None:
+    """More was answered in the ramp-up, which says nothing of the seconds that were measured."""
+    rows = [row | {"logged": logged} for logged in (9_999, 10_000) for row in drive_rows("w", 0.0)]
+    table = loads.table(pl.DataFrame(rows), ["w"])
+    p99_s = table.frame["latency_p99_s"].to_list()
+    assert [value is None for value in p99_s] == [True] * 4 + [False] * 4

@@ -1,6 +1,6 @@
 """Letters that are not seen are told by their number."""
 
-from stithy.report.words.letters import is_seen, seen, shortened
+from stithy.report.words.escape import is_seen, seen, shortened
 
 
 def test_letters_that_turn_or_end_a_text_are_told_by_number() -> None:

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from stithy.report.tables import PageTable, Show
-from stithy.report.words.markdown import bullets, code, escaped, table
+from stithy.report.words.escape import escaped, table
 
 JOINER = "\N{WORD JOINER}"
 
@@ -39,13 +39,3 @@ def test_a_table_has_numbers_to_the_right_and_one_line_a_row() -> None:
     shows = (Show("name", "Name"), Show("nopm", "NOPM", "count"))
     written = table(PageTable("t", "T", shows, frame))
     assert written == "| Name | NOPM |\n| --- | ---: |\n| a\\|b c | 1,200 |"
-
-
-def test_a_fence_is_longer_than_those_within() -> None:
-    """A study file may hold one in a comment."""
-    assert code("a\n```\nb\n") == "````\na\n```\nb\n````"
-
-
-def test_a_list_has_a_line_for_each() -> None:
-    """Whatever it holds."""
-    assert bullets(["a", "b\nc"]) == "- a\n- b c"

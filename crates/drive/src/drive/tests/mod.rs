@@ -20,8 +20,9 @@ struct Script {
 }
 
 impl Transport for Script {
-    fn readiness(&self) -> std::os::fd::RawFd {
-        -1
+    fn readiness(&self) -> std::os::fd::BorrowedFd<'_> {
+        // Nobody waits here.
+        rustix::fs::CWD
     }
 
     fn receive(&mut self) -> io::Result<Received> {
@@ -207,7 +208,7 @@ fn the_transports_own_time_is_made_up_for() {
     let mut bench = Bench::new();
     bench
         .drive
-        .compensate(OwnTime::constant(Duration::from_micros(15)));
+        .compensate(TransportLatency::constant(Duration::from_micros(15)));
     bench.write(0, 3, 7);
     assert_eq!(Some(Moment(85_000)), bench.drive.next_due());
     assert_eq!(1, bench.until(85).script.answers.len());
@@ -316,7 +317,7 @@ fn a_stall_delays_everything() {
     assert_eq!(1, bench.until(10_000).script.answers.len());
 }
 
-/// A drive that is gone fails what is under way as well, and comes back when mended.
+/// A drive that is gone fails what is under way as well, and comes back when repaired.
 #[test]
 fn a_drive_that_is_gone_fails_everything() {
     let mut bench = Bench::new();

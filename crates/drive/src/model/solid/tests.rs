@@ -70,7 +70,7 @@ fn times_under_load_come_out_at_each_size_and_depth() {
         for (share, time_s) in table.shares.iter().zip(&row.times_s).skip(1).take(2) {
             near(time_s * 1e9, quantile_ns(&samples, *share) as f64, 0.06);
         }
-        let mean_s = crate::model::load::row_mean_s(&table.shares, &row.times_s);
+        let mean_s = crate::model::points::row_mean_s(&table.shares, &row.times_s);
         near(row.depth / mean_s, iops_of(&samples), 0.01);
     }
     let (iops, bytes_per_s) = crate::model::rates_max(&solid.read, solid.channels);

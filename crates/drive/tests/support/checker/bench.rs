@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::disk::Disk;
 use super::lane::{Lane, Plan};
 use super::shared::Flushes;
-use super::wanderer::{wander, Sight};
+use super::wanderer::{wander, LaneView};
 use super::{Findings, Work};
 use crate::support::{open_direct, spec};
 use stithy_drive::device::Device;
@@ -166,7 +166,7 @@ impl Bench {
         let disk = self.device();
         let stop = AtomicBool::new(false);
         let (sector_bytes, seed) = (self.shape.sector_bytes as usize, self.shape.seed);
-        let sights: Vec<Sight> = self.lanes.iter().map(Sight::of).collect();
+        let views: Vec<LaneView> = self.lanes.iter().map(LaneView::of).collect();
         let at_work = if self.shape.is_alone {
             1
         } else {
@@ -175,7 +175,7 @@ impl Bench {
         let lanes = &mut self.lanes;
         let device = &self.device;
         std::thread::scope(|scope| {
-            let (disk, stop, sights) = (&disk, &stop, &sights);
+            let (disk, stop, views) = (&disk, &stop, &views);
             let loads: Vec<_> = lanes
                 .iter_mut()
                 .take(at_work)
@@ -192,7 +192,7 @@ impl Bench {
                     let seed = seed * WANDERERS + number;
                     scope.spawn(move || {
                         keep_only(Some(disk.as_raw_fd())).expect("the kernel has close_range");
-                        wander(disk, sights, sector_bytes, seed, stop)
+                        wander(disk, views, sector_bytes, seed, stop)
                     })
                 })
                 .collect();

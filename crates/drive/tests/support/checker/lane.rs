@@ -9,7 +9,7 @@ use super::pattern::{fill, generation_of, UNIT_BYTES};
 use super::shared::{Flushes, Shared, Step};
 use super::{Findings, Work};
 use crate::support::Pages;
-use stithy_drive::random::Rng;
+use stithy_measure::Rng;
 
 /// The longest request.
 const BYTES_MAX: usize = 1 << 20;

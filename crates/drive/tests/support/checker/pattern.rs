@@ -1,7 +1,7 @@
 //! What is in a unit of 512 bytes: its generation, and bytes that all follow from lane, place and
 //! generation. Zeros are generation 0. So a unit that was misplaced, mixed, torn or made up is seen.
 
-use stithy_drive::random::Rng;
+use stithy_measure::Rng;
 
 pub const UNIT_BYTES: usize = 512;
 

@@ -10,21 +10,21 @@ use super::pattern::{generation_of, UNIT_BYTES};
 use super::shared::{Shared, Step};
 use super::{Findings, Work};
 use crate::support::Pages;
-use stithy_drive::random::Rng;
+use stithy_measure::Rng;
 
 /// The longest read.
 const BYTES_MAX: u64 = 256 << 10;
 
 /// One lane as a wanderer sees it.
-pub struct Sight {
+pub struct LaneView {
     pub number: u64,
     pub start_bytes: u64,
     pub shared: std::sync::Arc<Shared>,
 }
 
-impl Sight {
+impl LaneView {
     pub fn of(lane: &Lane) -> Self {
-        Sight {
+        LaneView {
             number: lane.number(),
             start_bytes: lane.start_bytes(),
             shared: lane.shared(),
@@ -35,7 +35,7 @@ impl Sight {
 /// Reads here and there until `stop` or an I/O error; gives this, and what was wrong.
 pub fn wander(
     disk: &dyn Disk,
-    sights: &[Sight],
+    views: &[LaneView],
     sector_bytes: usize,
     seed: u64,
     stop: &AtomicBool,
@@ -44,13 +44,13 @@ pub fn wander(
     let mut pages = Pages::patterned(BYTES_MAX as usize / 4096, 0);
     let (mut findings, mut work) = (Findings::default(), Work::default());
     while !stop.load(Ordering::Relaxed) {
-        let sight = &sights[rng.below(sights.len() as u64) as usize];
-        let sectors = (sight.shared.units() * UNIT_BYTES / sector_bytes) as u64;
+        let view = &views[rng.below(views.len() as u64) as usize];
+        let sectors = (view.shared.units() * UNIT_BYTES / sector_bytes) as u64;
         let first = rng.below(sectors);
         let longest = (BYTES_MAX / sector_bytes as u64).min(sectors - first);
         let length = (1 + rng.below(longest)) as usize * sector_bytes;
         let content = &mut pages.bytes_mut()[..length];
-        match look(disk, sight, first as usize * sector_bytes, content) {
+        match look(disk, view, first as usize * sector_bytes, content) {
             Ok(found) => findings = findings.and(found),
             Err(error) => return (Some(error), (findings, work)),
         }
@@ -61,18 +61,23 @@ pub fn wander(
 }
 
 /// One read, judged.
-fn look(disk: &dyn Disk, sight: &Sight, offset: usize, content: &mut [u8]) -> io::Result<Findings> {
+fn look(
+    disk: &dyn Disk,
+    view: &LaneView,
+    offset: usize,
+    content: &mut [u8],
+) -> io::Result<Findings> {
     let first = offset / UNIT_BYTES;
     let units = first..first + content.len() / UNIT_BYTES;
     let least: Vec<Step> = units
         .clone()
-        .map(|unit| sight.shared.answered(unit))
+        .map(|unit| view.shared.answered(unit))
         .collect();
-    disk.read(sight.start_bytes + offset as u64, content)?;
+    disk.read(view.start_bytes + offset as u64, content)?;
     let mut findings = Findings::default();
     for ((unit, least), bytes) in units.zip(least).zip(content.chunks_exact(UNIT_BYTES)) {
-        let most = sight.shared.begun(unit);
-        match generation_of(bytes, sight.number, unit as u64) {
+        let most = view.shared.begun(unit);
+        match generation_of(bytes, view.number, unit as u64) {
             None => findings.foreign += 1,
             Some(seen) if !fits(seen, least, most) => findings.lost += 1,
             Some(_) => {}

@@ -2,8 +2,7 @@
 
 use bytes::Buf;
 
-use super::message::{server_error, whole_message, HEAD_BYTES};
-use super::session::{ServerError, SessionError};
+use super::message::{server_error, whole_message, ServerError, SessionError, HEAD_BYTES};
 use super::stream::Input;
 
 /// The answers to a batch, and the bytes under them.

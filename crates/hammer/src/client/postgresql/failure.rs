@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
-use super::session::{ServerError, SessionError};
-use super::tls::Mistrust;
+use super::message::{ServerError, SessionError};
+use super::trust::Mistrust;
 use super::Target;
 use crate::error::{ErrorClass, HammerError};
 

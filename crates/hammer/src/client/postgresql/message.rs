@@ -1,8 +1,8 @@
-//! Messages of the server: how they are framed, and what an error says.
+//! Messages of the server: how they are framed, what an error says, and why a batch has no answer.
 //!
 //! Source: PostgreSQL documentation, "Message Formats".
 
-use super::session::{ServerError, SessionError};
+use std::io;
 
 /// Bytes before a message's body: its tag, and its length with the length's own four bytes.
 pub(super) const HEAD_BYTES: usize = 5;
@@ -10,6 +10,55 @@ pub(super) const HEAD_BYTES: usize = 5;
 /// Tags that a server may answer a start with. Anything else is another protocol, whose bytes would
 /// be read as a length and waited for.
 pub(super) const ANSWERS_TO_START: &[u8] = b"RESKZNv";
+
+/// What the server said went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerError {
+    /// Five letters and digits; empty where the server told none.
+    pub sqlstate: String,
+    /// The server's words.
+    pub text: String,
+    /// Whether the server closes the session.
+    pub ends_session: bool,
+}
+
+impl ServerError {
+    /// Whether the same transaction may succeed when tried again: a serialization failure or a
+    /// deadlock.
+    pub fn is_retryable(&self) -> bool {
+        self.sqlstate == "40001" || self.sqlstate == "40P01"
+    }
+}
+
+/// Why a batch has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The server refused a statement; the session goes on unless the error ends it.
+    #[error("{} (SQLSTATE {})", .0.text, .0.sqlstate)]
+    Server(ServerError),
+    /// The connection is gone, and with it the answer.
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+    /// The server did what it should not have done; the session goes on.
+    #[error("{0}")]
+    Unexpected(&'static str),
+}
+
+impl SessionError {
+    /// What came is no message of the protocol; nothing after it can be trusted.
+    pub(super) fn protocol() -> Self {
+        SessionError::Lost("the server's answer could not be understood".into())
+    }
+}
+
+impl From<io::Error> for SessionError {
+    fn from(e: io::Error) -> Self {
+        match e.kind() {
+            io::ErrorKind::UnexpectedEof => SessionError::Lost("the server closed it".into()),
+            _ => SessionError::Lost(e.to_string()),
+        }
+    }
+}
 
 /// Tag and end of the message that begins at `at`, or None while it is not whole.
 #[inline]
@@ -71,5 +120,22 @@ mod tests {
     #[test]
     fn an_impossible_length_is_refused() {
         assert!(whole_message(b"Z\0\0\0\x03I", 0).is_err());
+    }
+
+    fn error(sqlstate: &str) -> ServerError {
+        ServerError {
+            sqlstate: sqlstate.into(),
+            text: String::new(),
+            ends_session: false,
+        }
+    }
+
+    /// Serialization failures and deadlocks are worth a retry, nothing else is.
+    #[test]
+    fn only_conflicts_are_retried() {
+        assert!(error("40001").is_retryable() && error("40P01").is_retryable());
+        for sqlstate in ["23505", "40002", "57014", "53100", ""] {
+            assert!(!error(sqlstate).is_retryable(), "{sqlstate}");
+        }
     }
 }

@@ -6,12 +6,11 @@
 //! round trip with tokio-postgres (its connection in a task of its own or in the same one), 4.2 µs so,
 //! 4.6 µs for pgbench.
 
-use std::io;
-
 use bytes::BufMut;
 
 use super::answer::Answer;
 use super::failure::NotOpened;
+use super::message::SessionError;
 use super::open::open_and;
 use super::params::Params;
 use super::startup::{self, Setting};
@@ -20,55 +19,6 @@ use super::Target;
 
 /// Execute the unnamed portal without a limit on rows.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
-
-/// What the server said went wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerError {
-    /// Five letters and digits; empty where the server told none.
-    pub sqlstate: String,
-    /// The server's words.
-    pub text: String,
-    /// Whether the server closes the session.
-    pub ends_session: bool,
-}
-
-impl ServerError {
-    /// Whether the same transaction may succeed when tried again: a serialization failure or a
-    /// deadlock.
-    pub fn is_retryable(&self) -> bool {
-        self.sqlstate == "40001" || self.sqlstate == "40P01"
-    }
-}
-
-/// Why a batch has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The server refused a statement; the session goes on unless the error ends it.
-    #[error("{} (SQLSTATE {})", .0.text, .0.sqlstate)]
-    Server(ServerError),
-    /// The connection is gone, and with it the answer.
-    #[error("the connection was lost: {0}")]
-    Lost(String),
-    /// The server did what it should not have done; the session goes on.
-    #[error("{0}")]
-    Unexpected(&'static str),
-}
-
-impl SessionError {
-    /// What came is no message of the protocol; nothing after it can be trusted.
-    pub(super) fn protocol() -> Self {
-        SessionError::Lost("the server's answer could not be understood".into())
-    }
-}
-
-impl From<io::Error> for SessionError {
-    fn from(e: io::Error) -> Self {
-        match e.kind() {
-            io::ErrorKind::UnexpectedEof => SessionError::Lost("the server closed it".into()),
-            _ => SessionError::Lost(e.to_string()),
-        }
-    }
-}
 
 /// A statement prepared in one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,26 +167,4 @@ fn put_parameters(out: &mut Vec<u8>, write: impl FnOnce(&mut Params<'_>)) {
     write(&mut params);
     let count = params.count();
     out[at..at + 2].copy_from_slice(&count.to_be_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(sqlstate: &str) -> ServerError {
-        ServerError {
-            sqlstate: sqlstate.into(),
-            text: String::new(),
-            ends_session: false,
-        }
-    }
-
-    /// Serialization failures and deadlocks are worth a retry, nothing else is.
-    #[test]
-    fn only_conflicts_are_retried() {
-        assert!(error("40001").is_retryable() && error("40P01").is_retryable());
-        for sqlstate in ["23505", "40002", "57014", "53100", ""] {
-            assert!(!error(sqlstate).is_retryable(), "{sqlstate}");
-        }
-    }
 }

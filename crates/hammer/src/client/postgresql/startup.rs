@@ -10,9 +10,8 @@ use tokio_postgres::config::ChannelBinding as Binding;
 use tokio_postgres::Config;
 
 use super::failure::NotOpened;
-use super::message::{server_error, whole_message, ANSWERS_TO_START, HEAD_BYTES};
+use super::message::{server_error, whole_message, SessionError, ANSWERS_TO_START, HEAD_BYTES};
 use super::open::Opened;
-use super::session::SessionError;
 use super::stream::{Input, Stream};
 
 /// A setting of the session, sent with the start.

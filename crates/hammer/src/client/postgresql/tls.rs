@@ -19,10 +19,8 @@ use tokio_rustls::TlsConnector;
 
 use super::certificate;
 use super::failure::NotOpened;
-use super::trust::{Roots, Trust, Verifier};
+use super::trust::{Mistrust, Roots, Trust, Verifier};
 use crate::error::HammerError;
-
-pub(super) use super::trust::Mistrust;
 
 /// Where systems keep the certificates that they believe: Debian, Fedora, openSUSE, Alpine.
 const SYSTEM_ROOTS: [&str; 4] = [

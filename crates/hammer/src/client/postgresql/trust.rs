@@ -212,7 +212,7 @@ impl Mistrust {
         }
     }
 
-    /// What would mend it.
+    /// How to fix it.
     pub(super) fn remedy(&self) -> &'static str {
         match self.doubt {
             Doubt::Unsigned => "name the certificate of its issuer with sslrootcert=",

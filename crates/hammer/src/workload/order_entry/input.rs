@@ -2,16 +2,15 @@
 //!
 //! Clause numbers are those of the specification's revision 5.11.
 
-mod lines;
-
-pub use lines::Lines;
-
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use stithy_wire::Profile;
 
-use super::habit::{Deck, Habit, MIX};
+pub use super::input_profile::District;
+use super::input_profile::{Deck, InputProfile, MIX};
 use super::random::{last_name, Domain, LastName, Rng};
+use super::tables::{CUSTOMERS, DISTRICTS, ITEMS};
 
 /// The transaction types in the workload's order.
 pub const NAMES: &[&str] = &[
@@ -21,13 +20,6 @@ pub const NAMES: &[&str] = &[
     "delivery",
     "stock-level",
 ];
-
-/// Districts of a warehouse.
-pub(super) const DISTRICTS: u32 = 10;
-
-/// Customers of a district, and items in all.
-const CUSTOMERS: u32 = 3_000;
-const ITEMS: u32 = 100_000;
 
 /// Lines of the longest order.
 pub const LINES_MAX: usize = 15;
@@ -64,15 +56,6 @@ impl Input {
             Input::StockLevel(_) => 4,
         }
     }
-}
-
-/// A district, by warehouse and number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct District {
-    /// Warehouse, from 1.
-    pub w_id: i32,
-    /// District, 1 to 10.
-    pub d_id: i16,
 }
 
 /// How a customer is named.
@@ -131,6 +114,40 @@ pub struct Line {
     pub quantity: i16,
 }
 
+/// The lines of an order, in place: nearly every second transaction draws some, and memory of their own
+/// would be one more thing to fetch for each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lines {
+    lines: [Line; LINES_MAX],
+    count: usize,
+}
+
+impl FromIterator<Line> for Lines {
+    /// Takes at most [`LINES_MAX`] lines.
+    fn from_iter<I: IntoIterator<Item = Line>>(drawn: I) -> Self {
+        let mut all = Lines::default();
+        for (place, line) in all.lines.iter_mut().zip(drawn) {
+            *place = line;
+            all.count += 1;
+        }
+        all
+    }
+}
+
+impl Deref for Lines {
+    type Target = [Line];
+
+    fn deref(&self) -> &[Line] {
+        &self.lines[..self.count]
+    }
+}
+
+impl DerefMut for Lines {
+    fn deref_mut(&mut self) -> &mut [Line] {
+        &mut self.lines[..self.count]
+    }
+}
+
 /// A payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
@@ -175,7 +192,7 @@ pub struct StockLevel {
 #[derive(Debug, Clone)]
 pub struct Draws {
     rng: Rng,
-    habit: Habit,
+    profile: InputProfile,
     /// Where the user is bound to.
     home: Option<District>,
     /// What deals the types to all users; None: each is drawn by its weight.
@@ -184,12 +201,12 @@ pub struct Draws {
 
 impl Draws {
     /// The draws of a user.
-    pub fn new(seed: u64, user: u32, habit: Habit) -> Self {
-        let rng = Rng::new(seed, Domain::User, user.into(), 0);
-        let home = habit.reach.home(user);
+    pub fn new(seed: u64, user: u32, profile: InputProfile) -> Self {
+        let rng = Rng::of(seed, Domain::User, user.into(), 0);
+        let home = profile.touched.home(user);
         Draws {
             rng,
-            habit,
+            profile,
             home,
             deck: None,
         }
@@ -234,7 +251,7 @@ impl Draws {
         let count = self.rng.uniform(5, LINES_MAX as u32);
         let mut lines: Lines = (0..count).map(|_| self.line(district.w_id)).collect();
         // Clause 2.4.1.4: one order in a hundred ends with an item that is not used.
-        let unused_item = self.rng.chance(1);
+        let unused_item = self.rng.percent(1);
         if let (true, Some(last)) = (unused_item, lines.last_mut()) {
             last.i_id = UNUSED_ITEM;
         }
@@ -250,7 +267,7 @@ impl Draws {
     /// Clause 2.4.1.5: one line in a hundred is supplied by another warehouse, where there is one.
     fn line(&mut self, w_id: i32) -> Line {
         let i_id = self.i_id();
-        let remote = self.rng.chance(1);
+        let remote = self.rng.percent(1);
         let supply_w_id = if remote {
             self.other_warehouse(w_id)
         } else {
@@ -267,7 +284,7 @@ impl Draws {
     /// Clause 2.5.1.2: 15 of a hundred payments are by a customer of another warehouse.
     fn payment(&mut self) -> Payment {
         let district = self.district();
-        let customer_district = if self.rng.chance(15) {
+        let customer_district = if self.rng.percent(15) {
             District {
                 w_id: self.other_warehouse(district.w_id),
                 d_id: self.d_id(),
@@ -310,7 +327,7 @@ impl Draws {
     fn district(&mut self) -> District {
         let w_id = match self.home {
             Some(home) => home.w_id,
-            None => self.rng.uniform(1, self.habit.reach.warehouses) as i32,
+            None => self.rng.uniform(1, self.profile.touched.warehouses) as i32,
         };
         let d_id = self.d_id();
         District { w_id, d_id }
@@ -321,16 +338,16 @@ impl Draws {
     }
 
     fn c_id(&mut self) -> i32 {
-        let c_id = match self.habit.profile {
-            Profile::Specification => self.habit.constants.customer(&mut self.rng),
+        let c_id = match self.profile.kind {
+            Profile::Specification => self.profile.constants.customer(&mut self.rng),
             Profile::Hammerdb => self.rng.uniform(1, CUSTOMERS),
         };
         c_id as i32
     }
 
     fn i_id(&mut self) -> i32 {
-        let i_id = match self.habit.profile {
-            Profile::Specification => self.habit.constants.item(&mut self.rng),
+        let i_id = match self.profile.kind {
+            Profile::Specification => self.profile.constants.item(&mut self.rng),
             Profile::Hammerdb => self.rng.uniform(1, ITEMS),
         };
         i_id as i32
@@ -338,7 +355,7 @@ impl Draws {
 
     /// Any warehouse in reach but this one, each equally likely; this one where there is no other.
     fn other_warehouse(&mut self, w_id: i32) -> i32 {
-        let warehouses = self.habit.reach.warehouses;
+        let warehouses = self.profile.touched.warehouses;
         if warehouses == 1 {
             return w_id;
         }
@@ -348,8 +365,8 @@ impl Draws {
 
     /// Clauses 2.5.1.2 and 2.6.1.2: 60 of a hundred customers are named by their last name.
     fn customer(&mut self) -> Customer {
-        if self.rng.chance(60) {
-            Customer::LastName(last_name(self.habit.constants.last_name(&mut self.rng)))
+        if self.rng.percent(60) {
+            Customer::LastName(last_name(self.profile.constants.last_name(&mut self.rng)))
         } else {
             Customer::Id(self.c_id())
         }

@@ -5,14 +5,14 @@
 pub mod binary;
 mod check;
 pub mod conditions;
-mod crew;
-pub mod habit;
+pub mod execution_mode;
 pub mod input;
+pub mod input_profile;
 pub mod ledger;
 mod load;
 pub mod loaded;
 pub mod order_book;
-mod order_numbers;
+pub mod output;
 pub mod plain;
 mod prepare;
 pub mod procedures;
@@ -25,8 +25,8 @@ pub mod tables;
 mod tally;
 mod terminal;
 pub mod text;
+mod virtual_users;
 mod warm_up;
-pub mod way;
 
 use stithy_wire::{
     CheckJob, CheckSummary, LedgerSummary, PrepareJob, PrepareSummary, RunJob, RunSummary,

@@ -3,7 +3,7 @@
 use stithy_measure::Outcome;
 
 use super::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
-use super::way::Shown;
+use super::output::Shown;
 use crate::client::postgresql::{Params, Session, SessionError, Statement};
 
 /// Each procedure's SQL, created after loading.

@@ -1,6 +1,6 @@
 //! Random numbers of the order-entry workload: what each stream is for, and the specified laws.
 
-pub use crate::random::Rng;
+pub use stithy_measure::Rng;
 
 /// What a stream of random numbers is for. Streams of different domains are independent; the
 /// numbers must never change, or the same seed would give other rows.
@@ -66,7 +66,7 @@ pub struct NurandConstants {
 impl NurandConstants {
     /// The constants of loading; only C_LAST is drawn with them.
     pub fn for_load(seed: u64) -> Self {
-        let mut rng = Rng::new(seed, Domain::Constants, 0, 0);
+        let mut rng = Rng::of(seed, Domain::Constants, 0, 0);
         Self::draw(&mut rng, |rng| rng.uniform(0, 255))
     }
 
@@ -74,7 +74,7 @@ impl NurandConstants {
     ///
     /// Clause 2.1.6.1: the two constants of C_LAST differ by 65 to 119, but not by 96 or 112.
     pub fn for_run(seed: u64, c_last_load: u32) -> Self {
-        let mut rng = Rng::new(seed, Domain::Constants, 1, 0);
+        let mut rng = Rng::of(seed, Domain::Constants, 1, 0);
         Self::draw(&mut rng, |rng| loop {
             let c_last = rng.uniform(0, 255);
             if run_constant_allowed(c_last, c_last_load) {
@@ -164,13 +164,13 @@ mod tests {
     use super::*;
 
     fn rng(minor: u64) -> Rng {
-        Rng::new(7, Domain::User, 0, minor)
+        Rng::of(7, Domain::User, 0, minor)
     }
 
     /// The same key gives the same numbers; any other part of the key gives others.
     #[test]
     fn a_stream_depends_on_every_part_of_its_key() {
-        let first = |seed, domain, a, b| Rng::new(seed, domain, a, b).bits();
+        let first = |seed, domain, a, b| Rng::of(seed, domain, a, b).bits();
         let base = first(1, Domain::Item, 1, 1);
         assert_eq!(base, first(1, Domain::Item, 1, 1));
         let others = [

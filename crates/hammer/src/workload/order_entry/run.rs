@@ -7,36 +7,39 @@ use stithy_measure::{percentiles, priority, Clock, SystemClock};
 use stithy_wire::{DriverCost, OrderNumbers, RunJob, RunSummary, Touched, TransactionTotal};
 use tokio_postgres::Client;
 
-use super::crew::{crew, Places};
-use super::habit::{Habit, Reach};
 use super::input::NAMES;
+use super::input_profile::{InputProfile, TouchedWarehouses};
 use super::ledger::format::Head;
 use super::ledger::write::Ledger;
 use super::loaded::Loaded;
-use super::order_book::OrderBook;
-use super::order_numbers;
+use super::order_book::{OrderBook, OrderKey};
 use super::random::NurandConstants;
 use super::terminal::{Books, Terminal};
+use super::virtual_users::{virtual_users, Places};
 use crate::client::postgresql::Target;
 use crate::connections;
-use crate::crew::Crew;
 use crate::error::HammerError;
-use crate::run::{drive, Plan, Window};
+use crate::run::drive;
+use crate::virtual_users::VirtualUsers;
+use crate::window::{Plan, Window};
 use crate::workload::Context;
+
+/// After the run, a server that does not answer within this time is taken for gone.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// Everything that stands ready before the first user acts.
 struct Ready {
     target: Target,
-    habit: Habit,
+    profile: InputProfile,
     books: Books,
-    crew: Crew<Terminal>,
+    users: VirtualUsers<Terminal>,
     touched: Touched,
     order_numbers_before: u64,
 }
 
 /// Drives the database for one window.
 ///
-/// Errors: those of [`Reach::of`], [`Loaded::read`], of connecting and of [`connections::require`],
+/// Errors: those of [`TouchedWarehouses::of`], [`Loaded::read`], of connecting and of [`connections::require`],
 /// and `interrupted`; once users act, whatever happens ends in a summary.
 pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
     let mut stop = context.stop.clone();
@@ -44,51 +47,55 @@ pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, Hamme
         ready = make_ready(job) => ready?,
         () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
     };
-    let window = drive(ready.crew, plan(job), context).await?;
+    let window = drive(ready.users, plan(job), context).await?;
     let before = ready.order_numbers_before;
-    let order_numbers = order_numbers::compare(&ready.target, before, &ready.books.orders).await;
+    let order_numbers = compared(&ready.target, before, &ready.books.orders).await;
     let ledger = ready.books.ledger.map(|ledger| ledger.finish());
     Ok(RunSummary {
         touched: ready.touched,
         ledger,
-        ..summary(job, ready.habit, &window, order_numbers)
+        ..summary(job, ready.profile, &window, order_numbers)
     })
 }
 
 async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
-    let reach = Reach::of(job)?;
+    let touched = TouchedWarehouses::of(job)?;
     let target = Target::parse(&job.url)?;
     let client = target.connect().await?;
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
     let places = Places::of(job);
     connections::require(&target, &client, places.connections()).await?;
-    let habit = Habit {
+    let profile = InputProfile {
         constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
-        profile: job.profile,
-        reach,
+        kind: job.profile,
+        touched,
     };
     let books = open_books(job, &loaded)?;
-    let crew = crew(job, &target, places, habit, &books).await?;
-    let order_numbers_before = order_numbers::sum(&target, &client).await?;
-    let touched = touched(&client, reach, job.workload.warehouses).await;
+    let users = virtual_users(job, &target, places, profile, &books).await?;
+    let order_numbers_before = order_numbers(&target, &client).await?;
+    let touched = how_much_is_touched(&client, touched, job.workload.warehouses).await;
     Ok(Ready {
         target,
-        habit,
+        profile,
         books,
-        crew,
+        users,
         touched,
         order_numbers_before,
     })
 }
 
 /// How much is in reach; sizes that cannot be read are None.
-async fn touched(client: &Client, reach: Reach, warehouses_total: u32) -> Touched {
+async fn how_much_is_touched(
+    client: &Client,
+    touched: TouchedWarehouses,
+    warehouses_total: u32,
+) -> Touched {
     let sql = "SELECT pg_database_size(current_database()), \
                       pg_size_bytes(current_setting('shared_buffers'))";
     let row = client.query_one(sql, &[]).await.ok();
     let size = |at: usize| row.as_ref()?.try_get::<_, i64>(at).ok()?.try_into().ok();
     Touched {
-        warehouses: reach.warehouses,
+        warehouses: touched.warehouses,
         warehouses_total,
         database_bytes: size(0),
         shared_buffers_bytes: size(1),
@@ -124,7 +131,12 @@ fn plan(job: &RunJob) -> Plan {
     }
 }
 
-fn summary(job: &RunJob, habit: Habit, window: &Window, order_numbers: OrderNumbers) -> RunSummary {
+fn summary(
+    job: &RunJob,
+    profile: InputProfile,
+    window: &Window,
+    order_numbers: OrderNumbers,
+) -> RunSummary {
     let (whole, measured) = (&window.whole, &window.phases.measured);
     let unix_s = |moment| window.clock.unix_s(moment);
     RunSummary {
@@ -136,13 +148,13 @@ fn summary(job: &RunJob, habit: Habit, window: &Window, order_numbers: OrderNumb
         users: job.users,
         profile: job.profile,
         touched: Touched {
-            warehouses: habit.reach.warehouses,
+            warehouses: profile.touched.warehouses,
             warehouses_total: job.workload.warehouses,
             database_bytes: None,
             shared_buffers_bytes: None,
         },
-        missed_starts: window.missed_starts,
-        unserved: window.unserved,
+        suppressed_arrivals: window.suppressed_arrivals,
+        backlog_at_end: window.backlog_at_end,
         transactions: totals(window),
         commits: whole.committed,
         rollbacks: whole.rolled_back + whole.errors + whole.retries,
@@ -155,7 +167,7 @@ fn summary(job: &RunJob, habit: Habit, window: &Window, order_numbers: OrderNumb
             nice: priority::nice(),
         },
         connections: window.connections.clone(),
-        nurand: habit.constants.as_array(),
+        nurand: profile.constants.as_array(),
         ledger: None,
     }
 }
@@ -174,4 +186,48 @@ fn totals(window: &Window) -> Vec<TransactionTotal> {
             pool_wait: record.pool_wait.as_ref().map(percentiles),
         })
         .collect()
+}
+
+/// Sum of D_NEXT_O_ID; nothing else may run on the database.
+async fn order_numbers(target: &Target, client: &Client) -> Result<u64, HammerError> {
+    let sql = "SELECT sum(d_next_o_id)::bigint FROM district";
+    let row = client.query_one(sql, &[]).await;
+    let row = row.map_err(|e| target.error("reading order numbers", e))?;
+    Ok(row.get::<_, i64>(0).unsigned_abs())
+}
+
+/// Reads the sum again and looks for the orders in doubt. What cannot be read is None.
+async fn compared(target: &Target, before: u64, book: &OrderBook) -> OrderNumbers {
+    let in_doubt = book.in_doubt();
+    let read = async {
+        let client = target.connect().await.ok()?;
+        let found = found_orders(&client, &in_doubt).await;
+        let after = order_numbers(target, &client).await.ok();
+        Some((after, found))
+    };
+    let read = tokio::time::timeout(ANSWER_LIMIT, read).await;
+    let (after, in_doubt_found) = read.ok().flatten().unwrap_or((None, None));
+    OrderNumbers {
+        before: Some(before),
+        after,
+        acknowledged: book.acknowledged(),
+        in_doubt: in_doubt.len() as u64,
+        in_doubt_found,
+    }
+}
+
+/// How many of these orders the database holds.
+async fn found_orders(client: &Client, keys: &[OrderKey]) -> Option<u64> {
+    let w_ids: Vec<i32> = keys.iter().map(|key| key.district.w_id).collect();
+    let d_ids: Vec<i16> = keys.iter().map(|key| key.district.d_id).collect();
+    let dates: Vec<i64> = keys.iter().map(|key| key.entry_us).collect();
+    let sql = "SELECT count(*) FROM orders \
+         JOIN unnest($1::integer[], $2::smallint[], $3::bigint[]) AS sent (w_id, d_id, date_us) \
+           ON o_w_id = w_id AND o_d_id = d_id \
+          AND o_entry_d = timestamptz '2000-01-01 00:00:00+00' + date_us * interval '1 microsecond'";
+    let row = client
+        .query_one(sql, &[&w_ids, &d_ids, &dates])
+        .await
+        .ok()?;
+    Some(row.get::<_, i64>(0).unsigned_abs())
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use stithy_measure::{Clock, Outcome, SystemClock};
 
+use super::execution_mode::ExecutionMode;
 use super::input::{Draws, Input};
 use super::ledger::format::{Deal, Entry, Stage};
 use super::ledger::write::Ledger;
 use super::order_book::{OrderBook, OrderKey};
-use super::way::Way;
 use crate::client::postgresql::{Session, SessionError};
-use crate::script::Script;
+use crate::transaction_script::TransactionScript;
 
 /// Where all users of a run account for what they do.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub struct Terminal {
     draws: Draws,
     books: Books,
     clock: SystemClock,
-    way: Way,
+    mode: ExecutionMode,
     input: Option<Input>,
     /// When the drawn transaction was tried first; None before that.
     date_us: Option<i64>,
@@ -37,13 +37,19 @@ pub struct Terminal {
 
 impl Terminal {
     /// A user who has not drawn yet. The clock dates orders and payments.
-    pub fn new(user: u32, draws: Draws, books: Books, clock: SystemClock, way: Way) -> Self {
+    pub fn new(
+        user: u32,
+        draws: Draws,
+        books: Books,
+        clock: SystemClock,
+        mode: ExecutionMode,
+    ) -> Self {
         Terminal {
             user,
             draws,
             books,
             clock,
-            way,
+            mode,
             input: None,
             date_us: None,
         }
@@ -86,7 +92,7 @@ impl Terminal {
             return;
         };
         let (stage, number) = match result {
-            Ok(Outcome::Committed) => (Stage::Acknowledged, self.way.order_number(session)),
+            Ok(Outcome::Committed) => (Stage::Acknowledged, self.mode.order_number(session)),
             Err(SessionError::Lost(_)) => return,
             _ => (Stage::Refused, None),
         };
@@ -99,7 +105,7 @@ impl Terminal {
     }
 }
 
-impl Script for Terminal {
+impl TransactionScript for Terminal {
     fn draw(&mut self) -> usize {
         let input = self.draws.next_input();
         let kind = input.kind();
@@ -121,7 +127,7 @@ impl Script for Terminal {
             self.books.orders.send(self.user, key);
         }
         let entry = self.note_sent(input, date_us)?;
-        let result = self.way.act(session, input, date_us).await;
+        let result = self.mode.act(session, input, date_us).await;
         let result = result.map(|shown| shown.outcome);
         if let Input::NewOrder(_) = input {
             match &result {

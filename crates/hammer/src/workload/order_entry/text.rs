@@ -128,7 +128,7 @@ impl Shape {
     pub fn push_data(&self, out: &mut Vec<u8>, rng: &mut Rng) {
         let start = out.len();
         self.push_text_of(out, rng, 26..=50);
-        if rng.chance(10) {
+        if rng.percent(10) {
             let last = (out.len() - start - ORIGINAL.len()) as u32;
             let at = start + rng.uniform(0, last) as usize;
             out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
@@ -139,12 +139,12 @@ impl Shape {
     #[inline]
     fn pooled(&self, rng: &mut Rng, length_max: u32, make: impl FnOnce(&mut Rng)) {
         let percent = self.data.duplicate_percent;
-        if percent == 0 || !rng.chance(percent.into()) {
+        if percent == 0 || !rng.percent(percent.into()) {
             return make(rng);
         }
         let value = rng.uniform(1, POOL_BYTES / length_max);
         let (major, minor) = (length_max.into(), value.into());
-        make(&mut Rng::new(self.seed, Domain::Duplicate, major, minor));
+        make(&mut Rng::of(self.seed, Domain::Duplicate, major, minor));
     }
 
     /// Random symbols, then as much filling as makes a compressor save the share that was asked for.
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn rng() -> Rng {
-        Rng::new(11, Domain::User, 0, 0)
+        Rng::of(11, Domain::User, 0, 0)
     }
 
     /// Exactly the asked number of symbols, whatever remains of a group of eight.

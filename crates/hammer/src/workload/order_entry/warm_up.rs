@@ -8,8 +8,8 @@ use std::time::Instant;
 use stithy_wire::{Message, Profile, Progress, WarmUpJob, WarmUpSummary};
 use tokio::task::JoinSet;
 
-use super::habit::{touched, Habit, Reach};
 use super::input::{Customer, Draws, Input};
+use super::input_profile::{touched, InputProfile, TouchedWarehouses};
 use super::loaded::Loaded;
 use super::random::NurandConstants;
 use crate::client::postgresql::{Session, SessionError, Setting, Statement, Target};
@@ -41,16 +41,16 @@ pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSumm
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
     connections::require(&target, &client, SESSIONS).await?;
     drop(client);
-    let habit = Habit {
+    let profile = InputProfile {
         constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
-        profile: Profile::Specification,
-        reach: Reach::spread(warehouses),
+        kind: Profile::Specification,
+        touched: TouchedWarehouses::spread(warehouses),
     };
     let sessions = connections::open_with(&target, SESSIONS, &SETTINGS).await?;
     let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
     let mut readers = JoinSet::new();
     for (number, session) in (0..).zip(sessions) {
-        let draws = Draws::new(job.seed, number, habit);
+        let draws = Draws::new(job.seed, number, profile);
         let count = share(job.transactions, number);
         let (sender, stop) = (sender.clone(), context.stop.clone());
         let reader = Reader { draws, session };

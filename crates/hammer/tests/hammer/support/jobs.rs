@@ -5,7 +5,7 @@ use stithy_hammer::stop::{stop_pair, Stop};
 use stithy_hammer::{job, workload::Context};
 use stithy_wire::{
     CalibrateJob, CheckJob, DataShape, Isolation, Job, Message, Pace, PrepareJob, Profile, RunJob,
-    VerifyLedgerJob, WarmUpJob, WorkloadSize, WIRE_VERSION,
+    RunSummary, Second, VerifyLedgerJob, WarmUpJob, WorkloadSize, WIRE_VERSION,
 };
 
 /// The order-entry workload.
@@ -16,19 +16,14 @@ pub fn order_entry(warehouses: u32) -> WorkloadSize {
     }
 }
 
-/// Loads a database.
+/// Loads a database from the seed 42.
 pub fn prepare(url: &str, warehouses: u32, loaders: u32) -> Job {
-    prepare_with(url, warehouses, loaders, 42)
-}
-
-/// Loads a database from a seed.
-pub fn prepare_with(url: &str, warehouses: u32, loaders: u32, seed: u64) -> Job {
     let workload = order_entry(warehouses);
     Job::Prepare(PrepareJob {
         wire: WIRE_VERSION,
         url: url.into(),
         workload,
-        seed,
+        seed: 42,
         loaders,
         data: DataShape::default(),
     })
@@ -153,6 +148,37 @@ pub async fn outcome(
     )
     .await;
     (messages, result)
+}
+
+/// Runs to the summary; `seen` is shown every second as it comes. Gives all seconds.
+pub async fn window(job: RunJob, mut seen: impl FnMut(&Second)) -> (Vec<Second>, RunSummary) {
+    let (_stopper, stop) = stop_pair();
+    let (messages, result) = outcome(&Job::Run(job), stop, |message| {
+        if let Message::Second(second) = message {
+            seen(second);
+        }
+    })
+    .await;
+    result.expect("a run ends in a summary");
+    split(messages)
+}
+
+/// Seconds and summary of a run's messages.
+pub fn split(mut messages: Vec<Message>) -> (Vec<Second>, RunSummary) {
+    let Some(Message::RunSummary(summary)) = messages.pop() else {
+        panic!("the last message is no run summary");
+    };
+    let seconds = messages.into_iter().filter_map(|message| match message {
+        Message::Second(second) => Some(second),
+        _ => None,
+    });
+    (seconds.collect(), *summary)
+}
+
+/// Every condition that must hold at any time does.
+pub async fn assert_all_conditions_hold(url: &str, warehouses: u32) {
+    let broken = broken(&check(url, warehouses, false, false)).await;
+    assert_eq!(Vec::<u32>::new(), broken);
 }
 
 /// Numbers of the conditions that a check found broken.

@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use stithy_wire::{Message, PrepareSummary};
+
 /// The user of every test.
 pub const USER: &str = "stithy";
 /// Its password.
@@ -36,8 +38,9 @@ pub struct Instance {
     /// Those of servers that were started after a crash.
     guards_again: Mutex<Vec<Child>>,
     settings: Vec<String>,
-    /// Of how many warehouses there are databases that [`Instance::loaded_database`] copies.
-    loaded: Mutex<Vec<u32>>,
+    /// Of how many warehouses there are databases that [`Instance::loaded_database`] copies, and what
+    /// loading them gave.
+    loaded: Mutex<Vec<(u32, PrepareSummary)>>,
 }
 
 /// The instance that the tests of one program share; each takes a database of its own. Its guard
@@ -46,8 +49,8 @@ pub fn shared() -> &'static Instance {
     SHARED.get_or_init(|| Instance::start(&[]))
 }
 
-/// A stopped instance with one loaded warehouse: every other one begins with its files, so that a
-/// program of tests makes and loads them once.
+/// A stopped instance with one loaded warehouse, and its files from before that: every other one
+/// begins with the one or the other, so that a program of tests makes and loads them once.
 fn kept() -> &'static Instance {
     KEPT.get_or_init(|| {
         // Without a log of the rows there is less to copy.
@@ -64,9 +67,16 @@ impl Instance {
     /// stop it or need other settings.
     pub fn start(settings: &[&str]) -> Self {
         let kept = kept();
-        let instance = Self::start_on(|_, directory, owner| kept.copy(directory, owner), settings);
-        lock(&instance.loaded).push(1);
+        let copy = |directory: &Path, owner| kept.copy("data", directory, owner);
+        let instance = Self::start_on(|_, directory, owner| copy(directory, owner), settings);
+        lock(&instance.loaded).clone_from(&lock(&kept.loaded));
         instance
+    }
+
+    /// The same without any loaded database.
+    pub fn start_empty(settings: &[&str]) -> Self {
+        let copy = |directory: &Path, owner| kept().copy("empty", directory, owner);
+        Self::start_on(|_, directory, owner| copy(directory, owner), settings)
     }
 
     /// Starts one on the files that `make` puts into its directory.
@@ -117,27 +127,47 @@ impl Instance {
     pub fn loaded_database_of(&self, warehouses: u32) -> String {
         self.load(warehouses);
         let name = format!("test_{}", COUNTER.fetch_add(1, Ordering::Relaxed));
-        let copied = format!("CREATE DATABASE {name} TEMPLATE loaded_{warehouses}");
+        // Files are copied in half the time that a log of every page takes.
+        let copied =
+            format!("CREATE DATABASE {name} TEMPLATE loaded_{warehouses} STRATEGY FILE_COPY");
         self.sql("postgres", &copied);
         self.url(&name)
     }
 
-    fn load(&self, warehouses: u32) {
+    /// Loads a number of warehouses where that was not done yet; gives what loading them gave.
+    pub fn load(&self, warehouses: u32) -> PrepareSummary {
         let mut loaded = lock(&self.loaded);
-        if !loaded.contains(&warehouses) {
-            let name = format!("loaded_{warehouses}");
-            self.sql("postgres", &format!("CREATE DATABASE {name}"));
-            jobs::done_elsewhere(jobs::prepare(&self.url(&name), warehouses, 2));
-            loaded.push(warehouses);
+        if let Some((_, summary)) = loaded.iter().find(|(size, _)| *size == warehouses) {
+            return summary.clone();
         }
+        let name = format!("loaded_{warehouses}");
+        self.sql("postgres", &format!("CREATE DATABASE {name}"));
+        let messages = jobs::done_elsewhere(jobs::prepare(&self.url(&name), warehouses, 2));
+        let Some(Message::PrepareSummary(summary)) = messages.last() else {
+            panic!("the last message is no prepare summary: {messages:?}");
+        };
+        loaded.push((warehouses, summary.clone()));
+        summary.clone()
     }
 
-    /// Copies the files of this instance, which is stopped, into another one's directory.
-    fn copy(&self, directory: &Path, owner: Option<(u32, u32)>) {
-        let mut command = as_owner(Path::new("cp"), owner);
-        command.arg("-a").arg(self.directory.join("data"));
-        let copied = command.arg(directory).status();
-        assert!(copied.is_ok_and(|status| status.success()), "cp copies");
+    /// Rows and a sum over their texts, of every table, whatever their order on disk.
+    pub fn fingerprints(&self, url: &str) -> String {
+        let tables = "warehouse district customer history new_order orders order_line item stock";
+        let of = |table| {
+            format!(
+                "SELECT '{table}', count(*), sum(hashtextextended({table}::text, 0)::numeric) \
+                 FROM {table}"
+            )
+        };
+        let each: Vec<String> = tables.split(' ').map(of).collect();
+        let all = each.join(" UNION ALL ");
+        // A server that counts several tables at once gives them in any order.
+        self.sql_at(url, &format!("{all} ORDER BY 1"))
+    }
+
+    /// Copies files of this instance, which is stopped, into another one's directory.
+    fn copy(&self, files: &str, directory: &Path, owner: Option<(u32, u32)>) {
+        copy_files(&self.directory.join(files), &directory.join("data"), owner);
     }
 
     /// Removes a database of [`Instance::new_database`] before the instance goes.
@@ -339,6 +369,13 @@ fn initialise(binaries: &Path, directory: &Path, owner: Option<(u32, u32)>) {
         "initdb: {}",
         String::from_utf8_lossy(&output.stderr)
     );
+    copy_files(&directory.join("data"), &directory.join("empty"), owner);
+}
+
+fn copy_files(from: &Path, to: &Path, owner: Option<(u32, u32)>) {
+    let mut command = as_owner(Path::new("cp"), owner);
+    let copied = command.arg("-a").arg(from).arg(to).status();
+    assert!(copied.is_ok_and(|status| status.success()), "cp copies");
 }
 
 /// Ends the server and removes its directory when nobody holds the other end of standard input.

@@ -1,6 +1,9 @@
 """A connection to a PostgreSQL server by URL, for what Stithy itself asks: counters and settings.
 
-Transactions of a workload never go this way: they are the hammer's.
+Transactions of a workload never go this way: they are the hammer's. Encryption follows `sslmode`
+and `sslrootcert` as libpq has them; the hammer reads the same options by itself, see
+`crates/hammer/src/client/postgresql/tls.rs`.
+Source: PostgreSQL's manual, "SSL Support" of libpq.
 """
 
 import socket
@@ -8,15 +11,83 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, parse_qsl, quote, unquote, urlsplit
 
 import pg8000.native  # type: ignore[import-untyped]  # it has no types; only this file uses it
 
-from stithy.database.engines.postgresql import tls
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
 from stithy.secrets import Secret
+
+TLS_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+SYSTEM_ROOTS = "system"
+"""As `sslrootcert`: the certificates that this machine believes."""
+
+
+def tls_context(mode: str | None, root: str | None) -> ssl.SSLContext | bool | None:
+    """What pg8000 is told: False never encrypts, None does where the server can, a context insists.
+
+    `root` is a file of certificates or `system`; both are None where the URL does not say.
+    Raises UserError for what contradicts itself, and for a file that cannot be used.
+    """
+    mode = mode or ("verify-full" if root == SYSTEM_ROOTS else "prefer")
+    _refuse_contradiction(mode, root)
+    if mode in ("disable", "allow"):
+        return False
+    if mode == "prefer":
+        return None
+    return True if root is None else _verifying(root, name=mode == "verify-full")
+
+
+def with_absolute_root(url: Secret) -> Secret:
+    """The URL with a whole path as `sslrootcert`: the hammer is started in another directory."""
+    text = url.reveal()
+    options = parse_qsl(urlsplit(text).query, keep_blank_values=True)
+    roots = [value for name, value in options if name == "sslrootcert"]
+    if not roots or roots[-1] == SYSTEM_ROOTS or Path(roots[-1]).is_absolute():
+        return url
+    # The last one of a name counts.
+    return Secret(f"{text}&sslrootcert={quote(str(Path(roots[-1]).absolute()))}")
+
+
+def _refuse_contradiction(mode: str, root: str | None) -> None:
+    problem, remedy = "", ""
+    if mode not in TLS_MODES:
+        problem, remedy = f"sslmode is {mode!r}", f"give one of {', '.join(TLS_MODES)}"
+    elif root is None and mode.startswith("verify-"):
+        problem = f"sslmode is {mode}, and there is no certificate to verify with"
+        remedy = "name a file of root certificates with sslrootcert=, or sslrootcert=system"
+    elif root == SYSTEM_ROOTS and mode != "verify-full":
+        problem = f"sslmode is {mode}, which is too weak for sslrootcert=system"
+        remedy = "give sslmode=verify-full"
+    if problem:
+        raise UserError(problem, where="database URL", remedy=remedy)
+
+
+def _verifying(root: str, *, name: bool) -> ssl.SSLContext:
+    made = ssl.create_default_context(cafile=_file(root))
+    made.check_hostname = name
+    # Newer Pythons want more of a self-made certificate than libpq does.
+    made.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return made
+
+
+def _file(root: str) -> str | None:
+    """The file of certificates, looked at; None for those of the system."""
+    if root == SYSTEM_ROOTS:
+        return None
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(root)
+    except OSError as error:
+        raise UserError(
+            f"the root certificates cannot be read: {error.strerror or error}",
+            where=root,
+            remedy="name a file of certificates in PEM format with sslrootcert=",
+        ) from error
+    return root
+
 
 APPLICATION = "stithy"
 MAINTENANCE_DATABASE = "postgres"
@@ -183,7 +254,7 @@ def _way(target: Target, timeout_s: float) -> dict[str, Any]:
     way = {
         "host": target.host,
         "port": target.port,
-        "ssl_context": tls.context(target.sslmode, target.sslrootcert),
+        "ssl_context": tls_context(target.sslmode, target.sslrootcert),
     }
     if target.address is not None:
         way["sock"] = socket.create_connection((target.address, target.port), timeout_s)

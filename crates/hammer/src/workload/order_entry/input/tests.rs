@@ -1,18 +1,23 @@
 //! The drawn inputs have the specified shares, bounds and shapes.
 
 use super::*;
-use crate::workload::order_entry::habit::Reach;
+use crate::workload::order_entry::input_profile::TouchedWarehouses;
 use crate::workload::order_entry::random::NurandConstants;
 
 const MANY: usize = 100_000;
 
-fn draws_of(user: u32, constants: NurandConstants, reach: Reach, profile: Profile) -> Draws {
-    let habit = Habit {
+fn draws_of(
+    user: u32,
+    constants: NurandConstants,
+    touched: TouchedWarehouses,
+    kind: Profile,
+) -> Draws {
+    let profile = InputProfile {
         constants,
-        profile,
-        reach,
+        kind,
+        touched,
     };
-    Draws::new(3, user, habit)
+    Draws::new(3, user, profile)
 }
 
 fn draws(warehouses: u32) -> Draws {
@@ -20,7 +25,7 @@ fn draws(warehouses: u32) -> Draws {
     draws_of(
         0,
         constants,
-        Reach::spread(warehouses),
+        TouchedWarehouses::spread(warehouses),
         Profile::Specification,
     )
 }
@@ -79,8 +84,8 @@ fn no_stretch_of_a_run_is_below_the_specified_minima() {
         let deck = Arc::new(Deck::new(3));
         let users = (0..users).map(|user| {
             let constants = NurandConstants::for_run(3, 7);
-            let reach = Reach::spread(4);
-            draws_of(user, constants, reach, Profile::Specification).dealt_by(deck.clone())
+            let touched = TouchedWarehouses::spread(4);
+            draws_of(user, constants, touched, Profile::Specification).dealt_by(deck.clone())
         });
         let mut users: Vec<Draws> = users.collect();
         let kinds = (0..MANY).map(|n| {
@@ -108,7 +113,12 @@ fn types_drawn_by_weight_have_the_shares_of_the_deck() {
 fn a_user_s_draws_follow_from_seed_and_number() {
     let first = |user| {
         let constants = NurandConstants::for_run(3, 7);
-        let mut draws = draws_of(user, constants, Reach::spread(4), Profile::Specification);
+        let mut draws = draws_of(
+            user,
+            constants,
+            TouchedWarehouses::spread(4),
+            Profile::Specification,
+        );
         (0..50).map(|_| draws.next_input()).collect::<Vec<_>>()
     };
     assert_eq!(first(1), first(1));

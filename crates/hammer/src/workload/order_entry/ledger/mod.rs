@@ -14,7 +14,6 @@ mod compare;
 mod date;
 pub mod format;
 pub mod read;
-mod tail;
 pub mod verify;
 pub mod write;
 

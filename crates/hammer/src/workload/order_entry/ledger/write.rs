@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -10,7 +11,6 @@ use std::time::{Duration, Instant};
 use stithy_wire::LedgerWritten;
 
 use super::format::{framed, Entry, Head, Stage, ENTRY_BYTES, MARK};
-use super::tail::Tail;
 use crate::error::HammerError;
 
 /// Entries of so much time are synced together: often enough that little is missing after a loss of
@@ -206,6 +206,50 @@ fn refused(path: &Path, e: io::Error) -> HammerError {
         ),
     };
     HammerError::precondition(code, problem, place, remedy).caused_by(e)
+}
+
+/// The file is filled with zeros so far ahead. Syncing a file that grows also syncs the file
+/// system's own books, which would hold up a database on the same file system.
+const AHEAD_BYTES: usize = 1 << 20;
+
+/// Where the next batch goes, and the room that is ready for it.
+#[derive(Debug)]
+struct Tail {
+    file: File,
+    end: u64,
+    room_end: u64,
+}
+
+impl Tail {
+    /// The end of a file that holds `end` bytes.
+    fn new(file: File, end: u64) -> Self {
+        Tail {
+            file,
+            end,
+            room_end: end,
+        }
+    }
+
+    /// Writes a batch and syncs it; it is durable when this returns.
+    fn append(&mut self, batch: &[u8]) -> io::Result<()> {
+        let end = self.end + batch.len() as u64;
+        if end > self.room_end {
+            let zeros = vec![0; batch.len() + AHEAD_BYTES];
+            self.file.write_all_at(&zeros, self.end)?;
+            self.file.sync_all()?;
+            self.room_end = self.end + zeros.len() as u64;
+        }
+        self.file.write_all_at(batch, self.end)?;
+        self.file.sync_data()?;
+        self.end = end;
+        Ok(())
+    }
+
+    /// Gives back the room that was not needed.
+    fn close(self) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.sync_all()
+    }
 }
 
 #[cfg(test)]

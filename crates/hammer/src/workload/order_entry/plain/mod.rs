@@ -13,7 +13,7 @@ mod step;
 use stithy_measure::Outcome;
 
 use super::input::{Customer, District, Input, StockLevel};
-use super::way::Shown;
+use super::output::Shown;
 use crate::client::postgresql::{Params, Session, SessionError, Statement};
 use step::{Step, STEPS};
 

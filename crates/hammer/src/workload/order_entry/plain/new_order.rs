@@ -3,7 +3,7 @@
 use stithy_measure::Outcome;
 
 use super::super::input::NewOrder;
-use super::super::way::Shown;
+use super::super::output::Shown;
 use super::step::Step;
 use super::{put_district, Plain};
 use crate::client::postgresql::{Session, SessionError};

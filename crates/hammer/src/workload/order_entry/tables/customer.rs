@@ -55,7 +55,7 @@ fn write_row(p: &Population, warehouse: u32, district: u32, id: u32, rows: &mut 
     rows.cents(50_000 * 100);
     rows.cents(-10 * 100);
     rows.cents(10 * 100);
-    rows.str(if rng.chance(10) { b"BC" } else { b"GC" });
+    rows.str(if rng.percent(10) { b"BC" } else { b"GC" });
     rows.str(random::last_name(last_name_number(p, id, &mut rng)).as_bytes());
     rows.name(&mut rng, 8..=16);
     rows.str(b"OE");

@@ -72,7 +72,7 @@ impl Population {
     }
 
     fn rng(&self, domain: Domain, warehouse: u32, row: u64) -> Rng {
-        Rng::new(self.seed, domain, u64::from(warehouse), row)
+        Rng::of(self.seed, domain, u64::from(warehouse), row)
     }
 }
 

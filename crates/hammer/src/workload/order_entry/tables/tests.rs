@@ -145,7 +145,7 @@ fn tables_grow_with_the_warehouses() {
 #[test]
 fn any_split_over_loaders_gives_the_same_rows() {
     for trial in 0..200u64 {
-        let mut draw = Rng::new(trial, Domain::User, 1, 1);
+        let mut draw = Rng::of(trial, Domain::User, 1, 1);
         let table = TABLES[draw.uniform(0, TABLES.len() as u32 - 1) as usize];
         let seed = u64::from(draw.uniform(0, 3));
         let first = draw.bits() % table.slices(50);

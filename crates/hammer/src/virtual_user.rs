@@ -1,0 +1,70 @@
+//! A virtual user of a closed loop: a light task that draws, waits until it is due, acts, and records.
+
+use std::sync::Arc;
+
+use stithy_measure::Moment;
+
+use crate::deferred::{Deferred, DeferredWork};
+use crate::pace::{begin, Pace};
+use crate::pool::Pool;
+use crate::record::Record;
+use crate::serve::{serve, Begun};
+use crate::transaction_script::TransactionScript;
+
+/// One simulated person.
+pub(crate) struct VirtualUser<S> {
+    /// What it does.
+    pub(crate) script: S,
+    /// When.
+    pub(crate) pace: Box<dyn Pace>,
+    /// Its connection, or those it shares.
+    pub(crate) pool: Arc<Pool>,
+    /// What it leaves to others to be done.
+    pub(crate) queue: Option<Arc<DeferredWork<S>>>,
+    /// Where it is recorded.
+    pub(crate) record: Arc<Record>,
+}
+
+impl<S: TransactionScript> VirtualUser<S> {
+    /// Acts until the run finishes.
+    pub(crate) async fn live(mut self) {
+        let (mut kind, first) = begin(self.pace.as_mut(), || self.script.draw());
+        // Seating many users takes a while: the run begins for each when it sits.
+        let mut due = self.record.now() + first.since(Moment::START);
+        while let Some(started) = self.record.wait_until(due).await {
+            self.record.waits();
+            let begun = Begun {
+                kind,
+                due,
+                started,
+                attended: started,
+                answered: None,
+            };
+            let Some(done) = self.act(begun).await else {
+                return;
+            };
+            if self.record.finishing().requested() {
+                return;
+            }
+            kind = self.script.draw();
+            due = self.pace.due(done, kind);
+        }
+    }
+
+    /// When the user has its answer; None when the run finishes before.
+    async fn act(&mut self, begun: Begun) -> Option<Moment> {
+        match &self.queue {
+            Some(queue) if queue.kind == begun.kind => {
+                let script = self.script.clone();
+                let answered = self.record.now();
+                let begun = Begun {
+                    answered: Some(answered),
+                    ..begun
+                };
+                queue.waiting.put_last(Deferred { script, begun });
+                Some(answered)
+            }
+            _ => serve(&mut self.script, begun, &self.pool, &self.record).await,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a window of load is asked, and what it gives.
+
+use std::time::Duration;
+
+use stithy_measure::{Counts, CpuUse, Interval, Moment, Phases, SystemClock, Unanswered};
+use stithy_wire::{ConnectionCounts, ErrorCount};
+
+/// How long, and what is kept.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Names of the transaction types, in the workload's order.
+    pub names: &'static [&'static str],
+    /// Before the measurement.
+    pub ramp_up: Duration,
+    /// The measurement.
+    pub duration: Duration,
+    /// Unexpected errors after which the run gives up.
+    pub error_limit: u64,
+    /// While no connection can be opened, the server is waited for so long.
+    pub reconnect_limit: Duration,
+    /// Where the interval logs go.
+    pub hlog_stem: Option<String>,
+}
+
+/// What a window gave.
+#[derive(Debug)]
+pub struct Window {
+    /// The clock of the users.
+    pub clock: SystemClock,
+    /// When the measurement began and ended.
+    pub phases: Phases,
+    /// After the last answer.
+    pub ended: Moment,
+    /// Whether it went on to its planned end and every answer came.
+    pub complete: bool,
+    /// The transactions of the measurement.
+    pub measured: Interval,
+    /// The transactions of the whole window.
+    pub whole: Counts,
+    /// Unexpected errors.
+    pub errors: Vec<ErrorCount>,
+    /// Connections.
+    pub connections: ConnectionCounts,
+    /// Transactions due in the measurement and not begun by its end.
+    pub backlog_at_end: u64,
+    /// Transactions due in the measurement and not answered by its end.
+    pub unanswered: Unanswered,
+    /// Transactions that nobody began because an answer held users up; None in an open loop, and
+    /// where nothing was answered.
+    pub suppressed_arrivals: Option<u64>,
+    /// What the driver used while measuring.
+    pub cpu: CpuUse,
+}

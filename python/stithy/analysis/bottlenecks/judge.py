@@ -1,0 +1,235 @@
+"""What limited a window, and what limited a candidate at a level: the tightest of the bounds.
+
+Where no rule that has a result holds, a rule without one may have: then it is not determined.
+Where all have one, several limits have a part and none of them half.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from stithy.analysis.bottlenecks.observation import Observation, bounds
+from stithy.analysis.bottlenecks.rules import RULES, Rule, RuleResult
+
+SEVERAL, UNKNOWN = "several", "unknown"
+"""What a window is limited by where no rule holds."""
+
+NO_STORAGE_SHARE = 0.1
+"""Own: storage that took no time at all would let the users do at most a ninth more."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a rule of this name said of a window; `holds` is None where it could not speak.
+
+    `is_proven`, `samples`: as of an `RuleResult`.
+    """
+
+    rule: str
+    share: float | None
+    says: str
+    because: str | None
+    holds: bool | None
+    is_proven: bool = False
+    samples: int | None = None
+
+
+@dataclass(frozen=True)
+class Limited:
+    """What limited a window: `by` None where no rule holds. `judged` are all, tightest first.
+
+    `storage_share`: part of the users' time that they spent with storage; None where not known.
+    `storage_samples`: of so many samples; None where it was counted.
+    """
+
+    window_id: str
+    by: Judged | None
+    judged: tuple[Judged, ...]
+    storage_share: float | None
+    storage_samples: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """The name of the rule, `several` or `unknown`."""
+        if self.by is not None:
+            return self.by.rule
+        return UNKNOWN if self.silent else SEVERAL
+
+    @property
+    def also(self) -> tuple[Judged, ...]:
+        """The others that hold."""
+        return tuple(each for each in self.judged if each.holds and each is not self.by)
+
+    @property
+    def silent(self) -> tuple[Judged, ...]:
+        """The rules that could not speak."""
+        return tuple(each for each in self.judged if each.holds is None)
+
+    @property
+    def is_storage_result(self) -> bool:
+        """Whether other storage could have changed the throughput; True where it is not known."""
+        if self.by is None or RULES[self.by.rule].is_storage:
+            return True
+        return self.storage_share is None or self.storage_share > NO_STORAGE_SHARE
+
+
+def judge(observed: Observation) -> Limited:
+    """What limited a window.
+
+    Own: the tightest of the bounds that are reached far enough, those first that the throughput
+    proves; of equal ones the first of the table.
+    """
+    found = [(rule, rule.judge(observed)) for rule in RULES.values()]
+    judged = _ordered(_judged(rule, answer) for rule, answer in found if answer is not None)
+    return Limited(
+        observed.window_id,
+        _tightest(judged),
+        judged,
+        observed.storage_share,
+        observed.storage_samples,
+    )
+
+
+def _tightest(judged: Sequence[Judged]) -> Judged | None:
+    """The first that holds, or the one that holds to which it yields; None where none does."""
+    held = [each for each in judged if each.holds]
+    if not held:
+        return None
+    before = RULES[held[0].rule].yields_to
+    return next((each for each in held if each.rule in before), held[0])
+
+
+def _judged(rule: Rule, answer: RuleResult) -> Judged:
+    holds = None if answer.share is None else bool(answer.share >= rule.holds_from)
+    proven = bool(holds and answer.is_proven)
+    return Judged(
+        rule.name, answer.share, answer.says, answer.because, holds, proven, answer.samples
+    )
+
+
+def _ordered(judged: Iterable[Judged]) -> tuple[Judged, ...]:
+    """What is proven first, then the largest share, and last what could not speak."""
+    return tuple(
+        sorted(
+            judged,
+            key=lambda each: (not each.is_proven, each.share is None, -(each.share or 0.0)),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What limited most of some windows.
+
+    `limit`: the name of a rule, `several` or `unknown`. `share`: the mean of what they reached of
+    that bound; of several limits what the first of these windows reached of the tightest one; None
+    where it is not determined. `windows` of `windows_all` it was. `says`: what was seen in the
+    first of these, or what could not be judged. `storage_share`: mean part of the users' time that
+    went to storage at most, where it is known of all of them. `is_storage_result`: whether other
+    storage could have changed the throughput. `cpus`: the rule that judged the CPUs of the server,
+    or of the host where it may use all; `cpus_share`: how busy they were, mean over the windows.
+    `samples`, `storage_samples`: from how many samples the shares come; None where counted.
+    """
+
+    limit: str
+    share: float | None
+    windows: int
+    windows_all: int
+    says: str
+    storage_share: float | None
+    is_storage_result: bool
+    cpus: str | None = None
+    cpus_share: float | None = None
+    samples: int | None = None
+    storage_samples: int | None = None
+
+    @property
+    def storage_most(self) -> float | None:
+        """The upper end of what is known of `storage_share`, for who says that it was at most so.
+
+        Own: of few samples the end of their interval.
+        """
+        known = bounds(self.storage_share, self.storage_samples)
+        return self.storage_share if known is None else known[1]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether CPUs were so busy that faster storage could hardly give more throughput."""
+        return self.cpus_share is not None and self.cpus_share >= CPUS_FULL
+
+    @property
+    def is_cap(self) -> bool:
+        """Whether it is the users, or the instrument, that kept the throughput down."""
+        return self.limit in CAPS
+
+
+CPUS_FULL = 0.85
+"""Source: the utilisation law: at most 18 % more throughput is left where CPUs are so busy, so that
+a ratio of throughputs beyond it cannot show."""
+
+CPU_RULES = ("server-cpu", "host-cpu")
+
+CAPS = ("users", "pool", "driver", "emulation")
+"""Limits by which a throughput tells of what was asked, not of what answered."""
+
+
+def at_level(limited: Sequence[Limited]) -> Cause | None:
+    """What limited most of these windows; None where there are none.
+
+    Own: the commonest; of equally common ones what comes first.
+    """
+    if not limited:
+        return None
+    kind, windows = Counter(each.kind for each in limited).most_common(1)[0]
+    mine = [each for each in limited if each.kind == kind]
+    storage = [each.storage_share for each in mine if each.storage_share is not None]
+    return Cause(
+        kind, _share(mine), windows, len(limited), _says(mine[0]),
+        fmean(storage) if len(storage) == len(mine) else None,
+        any(each.is_storage_result for each in mine),
+        *_cpus(limited), _samples([each.by.samples if each.by else None for each in mine]),
+        _samples([each.storage_samples for each in mine]),
+    )  # fmt: skip
+
+
+def _samples(each: Sequence[int | None]) -> int | None:
+    """All of some windows; None where one of them was counted."""
+    known = [count for count in each if count is not None]
+    return sum(known) if len(known) == len(each) else None
+
+
+def _cpus(limited: Sequence[Limited]) -> tuple[str | None, float | None]:
+    """The rule on CPUs that judged all these windows, and how busy they were on average."""
+    for rule in CPU_RULES:
+        found = [judged.share for each in limited for judged in each.judged if judged.rule == rule]
+        shares = [share for share in found if share is not None]
+        if len(shares) == len(limited):
+            return rule, fmean(shares)
+    return None, None
+
+
+def _share(limited: Sequence[Limited]) -> float | None:
+    shares = [each.by.share for each in limited if each.by is not None]
+    known = [share for share in shares if share is not None]
+    if known:
+        return fmean(known)
+    return None if limited[0].silent or not limited[0].judged else limited[0].judged[0].share
+
+
+def _says(limited: Limited) -> str:
+    if limited.by is not None:
+        return limited.by.says
+    if not limited.silent:
+        return limited.judged[0].says
+    return f"{' and '.join(words(each.rule) for each in limited.silent[:2])} could not be judged"
+
+
+def words(limit: str) -> str:
+    """What limited, as a sentence has it."""
+    return RULES[limit].words
+
+
+def short(limit: str) -> str:
+    """The same in few words."""
+    return RULES[limit].short

@@ -1,0 +1,327 @@
+"""From the tables of a run to a `Observation` of each window.
+
+Everything is a mean over the measurement. Sessions are counted once a second, so a short wait is
+seen as often as it lasts.
+"""
+
+import math
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.bottlenecks.observation import (
+    GROUPS,
+    Cpus,
+    Device,
+    Growth,
+    Observation,
+    Reached,
+    Sessions,
+    group_of,
+)
+from stithy.analysis.bottlenecks.stalls import stalled_shares
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.validity.instruments import headroom
+from stithy.analysis.validity.reasons import Flag
+from stithy.analysis.values.series import Sampled
+from stithy.metrics import ALL
+
+RATES = {
+    "read_iops": ("reads a second", "answers_per_s", ("read",)),
+    "write_iops": ("writes a second", "answers_per_s", ("write",)),
+    "total_iops": ("reads and writes a second", "answers_per_s", ("read", "write")),
+    "read_bytes_per_s": ("read bandwidth", "moved_bytes_per_s", ("read",)),
+    "write_bytes_per_s": ("write bandwidth", "moved_bytes_per_s", ("write",)),
+    "total_bytes_per_s": ("bandwidth", "moved_bytes_per_s", ("read", "write")),
+}
+"""Each cap of a profile: what it is called, the collector's metric, and of which operations."""
+
+
+@dataclass(frozen=True)
+class Ability:
+    """Caps by their keys in a profile, and how many requests are served at once; None: no such."""
+
+    caps: dict[str, float]
+    channels: int | None
+
+
+def ability(profile: str, scale: float) -> Ability | None:
+    """What the text of a drive profile allows at a scale; None where it cannot be read.
+
+    A disk that spins serves one request at once.
+    Source: docs/reference/drive-profiles.md.
+    """
+    try:
+        told = tomllib.loads(profile)
+    except tomllib.TOMLDecodeError:
+        return None
+    caps = told.get("cap")
+    known = _numbers(caps) if isinstance(caps, dict) else {}
+    channels = 1 if "disk" in told else told.get("channels")
+    return Ability(
+        {name: value / scale for name, value in known.items()},
+        channels if isinstance(channels, int) and channels > 0 else None,
+    )
+
+
+def _numbers(caps: dict[str, Any]) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, value in caps.items()
+        if name in RATES and isinstance(value, int | float) and value > 0
+    }
+
+
+COLLECTORS = ("cpu", "block", "database", "drive")
+EVENTS = "waiting_backends_by_event"
+
+Abilities = Mapping[tuple[str, str], Ability]
+"""What an emulated drive allows, by candidate and by the drive's role, its name in the series."""
+
+Values = dict[tuple[str, str, str], float]
+"""Means of one window by collector, subject and metric."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What of a run is looked at: what is kept of the samples, and the table `seconds`.
+
+    `cpus`: how many the host has, `server_cpus` how
+    many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
+    are. `surroundings`: the table of that name.
+    """
+
+    sampled: Sampled
+    seconds: pl.DataFrame
+    surroundings: pl.DataFrame
+    cpus: int | None
+    server_cpus: int | None
+    emulated: frozenset[str]
+    abilities: Abilities
+
+
+def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
+    """A sight of each window that has numbers, in the order of the evidence."""
+    means = tables.sampled.means
+    values, looks, reads = _values(means), _looks(means), _reads_under_way(tables.sampled)
+    stalled = stalled_shares(tables.sampled.checkpoints, tables.seconds)
+    growth, ends = _growth(evidence), _ends(tables.sampled.ended)
+    others = _others_cpus(tables.surroundings)
+
+    def observed(window: Window) -> Observation:
+        mine = values.get(window.id, {})
+        there = {collector for collector, _, _ in mine}
+        return Observation(
+            window_id=window.id, places=_places(window), is_open=window.row["pace"] == "rate",
+            paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
+            headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
+            unserved_share=_unserved_share(window),
+            sessions=_sessions(mine, looks.get(window.id, 0)),
+            host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
+            devices=_devices(mine, reads.get(window.id, {})),
+            drives=tuple(_reached(window, mine, tables.abilities)),
+            emulated=window.candidate in tables.emulated,
+            late=_flagged(window, _LATE), slowed=_flagged(window, _SLOWED),
+            stalled_share=stalled.get(window.id), others_cpus=others.get(window.id),
+            growth=growth.get((window.candidate, window.users)),
+            unseen=_unseen(window, there, tables, ends),
+        )  # fmt: skip
+
+    return tuple(observed(window) for window in evidence.windows if window.measured)
+
+
+def _places(window: Window) -> int:
+    opened = window.row["connections_opened"]
+    return int(opened) if window.row["pace"] == "rate" and opened else window.users
+
+
+def _rate_per_s(window: Window) -> float | None:
+    done, length_s = window.row["transactions"], window.measured_s
+    return done / length_s if done and length_s else None
+
+
+def _under_way(window: Window) -> float | None:
+    """Little's law: transactions a second times their mean response time.
+
+    In an open loop the time that they were served: who waits for a connection is nowhere yet.
+    """
+    what = "service_mean_s" if window.row["pace"] == "rate" else "response_mean_s"
+    rate_per_s, mean_s = _rate_per_s(window), window.value(what)
+    return None if rate_per_s is None or mean_s is None else rate_per_s * mean_s
+
+
+def _pool_waiting(window: Window) -> float | None:
+    """Users who wait for a connection, by Little's law.
+
+    Whoever has handed in a transaction to be done later does not wait for it: its line is none of
+    users. That wait is longer than the response time, of which every other one is a part.
+    """
+    opened = window.row["connections_opened"]
+    rate_per_s, wait_s = _rate_per_s(window), window.value("pool_wait_mean_s")
+    if opened is None or opened >= window.users or rate_per_s is None or wait_s is None:
+        return None
+    deferred = (
+        window.completed(name) * max(0.0, row["pool_wait_mean_s"] - row["response_mean_s"])
+        for name, row in window.transactions.items()
+        if name != ALL and None not in (row["pool_wait_mean_s"], row["response_mean_s"])
+    )
+    return float(rate_per_s * wait_s - sum(deferred) / (window.measured_s or math.inf))
+
+
+def _unserved_share(window: Window) -> float | None:
+    if window.row["pace"] != "rate" or window.row["transactions"] is None:
+        return None
+    unserved = window.row["unserved"] or 0
+    due = unserved + window.row["transactions"] + (window.row["errors"] or 0)
+    return unserved / due if due else None
+
+
+def _growth(evidence: Evidence) -> dict[tuple[str, int], Growth]:
+    """How each level's throughput grows to the candidate's next one that is known."""
+    found = {}
+    for name in evidence.candidates:
+        known = [
+            (users, tpm)
+            for users in evidence.levels
+            if (tpm := evidence.level_value(name, users, "tpm")) is not None and tpm > 0
+        ]
+        for (users, tpm), (more, most) in zip(known, known[1:], strict=False):
+            share = (most / tpm - 1) / (more / users - 1)
+            found[name, users] = Growth(more, most / tpm, share)
+    return found
+
+
+def _others_cpus(surroundings: pl.DataFrame) -> dict[str, float]:
+    """How many CPUs programs used that are not of the run, by window."""
+    rows = surroundings.select("window_id", "others_cpu_s", "span_s").iter_rows()
+    return {name: cpu_s / span_s for name, cpu_s, span_s in rows if span_s}
+
+
+_LATE = (Flag.DRIVER_LATE,)
+_SLOWED = (Flag.DRIVE_LATE, Flag.DRIVE_SLOWED)
+
+
+def _flagged(window: Window, flags: Sequence[Flag]) -> str | None:
+    """What a window's own check says of these, as a clause."""
+    said = (each.sentence for each in window.reasons if each.flag in flags)
+    text = next(said, None)
+    if text is None:
+        return None
+    text = text.removeprefix("The instrument failed: ").rstrip(".")
+    return text[0].lower() + text[1:]
+
+
+def _values(means: pl.DataFrame) -> dict[str, Values]:
+    """The means of each window; those of events over all looks, as only what occurs has samples."""
+    found: dict[str, Values] = {}
+    wanted = means.filter(pl.col("collector").is_in(COLLECTORS))
+    columns = ("window_id", "collector", "subject", "metric", "mean", "samples")
+    for name, collector, subject, metric, mean, samples in wanted.select(columns).iter_rows():
+        value = mean * samples if metric == EVENTS else mean
+        found.setdefault(name, {})[collector, subject, metric] = value
+    return found
+
+
+def _looks(means: pl.DataFrame) -> dict[str, int]:
+    """How often sessions were looked at, by window."""
+    chosen = means.filter(
+        (pl.col("collector") == "database") & (pl.col("metric") == "active_backends")
+    )
+    return dict(chosen.select("window_id", "samples").iter_rows())
+
+
+def _sessions(values: Values, looks: int) -> Sessions | None:
+    """Sessions by what they waited for; None where nobody looked."""
+    active = values.get(("database", "", "active_backends"))
+    if active is None or not looks:
+        return None
+    events = {
+        subject: seen / looks for (_, subject, metric), seen in values.items() if metric == EVENTS
+    }
+    groups = dict.fromkeys(GROUPS, 0.0)
+    for event, mean in events.items():
+        groups[group_of(event)] += mean
+    return Sessions(looks, active, groups, events)
+
+
+def _cpus(values: Values, subject: str, count: int | None) -> Cpus | None:
+    idle = values.get(("cpu", subject, "idle_share"))
+    if idle is None or not count:
+        return None
+    used = 1 - idle - values.get(("cpu", subject, "iowait_share"), 0.0)
+    return Cpus(count, max(0.0, used))
+
+
+def _reads_under_way(sampled: Sampled) -> dict[str, dict[str, float]]:
+    """Mean number of reads under way, by window and device: time of all reads over all time."""
+    rates = sampled.means.filter(
+        (pl.col("collector") == "block") & (pl.col("metric") == "reads_per_s")
+    ).select("window_id", "subject", pl.col("mean").alias("rate_per_s"))
+    times = sampled.weighted.filter(
+        (pl.col("collector") == "block") & (pl.col("metric") == "read_latency_s")
+    )
+    found: dict[str, dict[str, float]] = {}
+    for row in rates.join(times, on=["window_id", "subject"], how="left").iter_rows(named=True):
+        # Without a read there is no latency, and none was under way.
+        under_way = row["rate_per_s"] * (row["mean"] or 0.0)
+        found.setdefault(row["window_id"], {})[row["subject"]] = under_way
+    return found
+
+
+def _devices(values: Values, reads: Mapping[str, float]) -> tuple[Device, ...]:
+    names = dict.fromkeys(subject for collector, subject, _ in values if collector == "block")
+    return tuple(
+        Device(
+            name,
+            values.get(("block", name, "utilisation_share")),
+            values.get(("block", name, "queue_length")),
+            reads.get(name),
+        )
+        for name in names
+    )
+
+
+def _reached(window: Window, values: Values, abilities: Abilities) -> Iterable[Reached]:
+    """What each emulated drive reached of each cap of its profile, and of its channels."""
+    used = [
+        value
+        for (collector, _, metric), value in values.items()
+        if collector == "block" and metric == "utilisation_share"
+    ]
+    for (candidate, drive), able in abilities.items():
+        if candidate != window.candidate:
+            continue
+        for cap, limit in able.caps.items():
+            what, metric, operations = RATES[cap]
+            parts = [values.get(("drive", f"{drive}:{each}", metric)) for each in operations]
+            known = [each for each in parts if each is not None]
+            if known:
+                yield Reached(drive, what, sum(known) / limit)
+        queue = values.get(("drive", drive, "queue_length"))
+        if able.channels is not None and queue is not None and used:
+            # A burst that waits fills the queue for a moment only: no longer than a device is used.
+            yield Reached(drive, "channels", min(max(used), queue / able.channels))
+
+
+def _ends(ended: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Why a collector ended, by window and collector."""
+    rows = ended.select("window_id", "collector", "missing_because").iter_rows()
+    return {(name, collector): why for name, collector, why in rows}
+
+
+def _unseen(
+    window: Window, there: set[str], tables: Tables, ends: Mapping[tuple[str, str], str]
+) -> dict[str, str]:
+    """Why a collector tells nothing of a window; one that has nothing to look at is not missed."""
+    found = {}
+    for name in COLLECTORS:
+        why = ends.get((window.id, name))
+        nothing_there = name == "block" and why is None
+        expected = name != "drive" or window.candidate in tables.emulated
+        if name not in there and expected and not nothing_there:
+            told = f" ({why})" if why else ""
+            found[name] = f"the collector `{name}` has no samples in the measurement{told}"
+    return found

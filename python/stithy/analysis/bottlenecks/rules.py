@@ -1,0 +1,402 @@
+"""What can limit a window: one table of rules, each a bound that throughput cannot exceed.
+
+The way of thinking is that of operational analysis: each resource and each part of a user's time
+is a bound on throughput, which the others cannot lift. A rule says how much of its bound a window
+reached, the tightest bound is what limited it, and the inverse of its share is how much more all
+else together could give. What was not observed leaves a rule without a result, which is not the
+same as a limit that was not there.
+Source: Denning and Buzen, "The operational analysis of queueing network models" (1978).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stithy.analysis.bottlenecks.observation import (
+    HALF,
+    Cpus,
+    Device,
+    Observation,
+    at_most,
+    is_known,
+    of_samples,
+    percent,
+)
+
+NEARLY_FULL = 0.8
+"""Source: the utilisation law (Denning and Buzen, 1978): what is busy for four fifths of the time
+can do at most a quarter more. Own: a fifth is what arrivals by chance leave idle of a full queue
+with few users."""
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """What a rule found: how much of its bound the window reached, as a share of 1, and in words.
+
+    `share` is None where the rule could not speak, `because` says then what is missing.
+    `is_proven`: the throughput itself shows that the bound is reached, whatever else was full.
+    `samples`: from so many samples the share is; None where it was counted.
+    """
+
+    share: float | None
+    says: str = ""
+    because: str | None = None
+    is_proven: bool = False
+    samples: int | None = None
+
+
+def unknown(because: str) -> RuleResult:
+    """The answer of a rule that cannot speak."""
+    return RuleResult(None, "", because)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing that can limit a window, judged from what was seen of the window.
+
+    `letter`: its mark in a strip. `words`: what limited, as in "limited by …"; `short`: the same in
+    few words. `heading`: its share above a column; `told`: in a sentence, empty where that says
+    nothing. `holds_from`: from which share on it limits. `is_storage`: whether other storage would
+    lift it. `judge` returns None where the rule does not apply. `yields_to`: the rules that come
+    before it where both hold, however tight.
+    """
+
+    name: str
+    letter: str
+    words: str
+    short: str
+    heading: str
+    told: str
+    holds_from: float
+    is_storage: bool
+    judge: Callable[[Observation], RuleResult | None]
+    yields_to: tuple[str, ...] = ()
+
+
+def judge_cpus(observed: Observation, cpus: Cpus, told: str, wanted: float | None) -> RuleResult:
+    """How busy these CPUs were; `told` says whose they are, as "the server's CPU was".
+
+    `wanted`: the share of the users' time that was for these CPUs, waits for them included; None
+    where it is not known. Others' work may fill CPUs that the users hardly want: the server is
+    woken at once and goes back to its waits. So CPUs that are full only with it limit where users
+    want them for half of their time, and else nobody can tell.
+    Source: the utilisation law. Own: others are taken to have worked on these CPUs alone.
+    """
+    used = cpus.used_share
+    others = min(used, (observed.others_cpus or 0.0) / cpus.count)
+    told = f"{told} busy {percent(used)} of the time"
+    if used < NEARLY_FULL or used - others >= NEARLY_FULL:
+        return RuleResult(used, told)
+    told += f", up to {at_most(others)} with other programs"
+    return RuleResult(used, told) if wanted is not None and wanted >= HALF else unknown(told)
+
+
+def _checkpoints(observed: Observation) -> RuleResult:
+    """The share of the throughput that stalls in checkpoints cost.
+
+    Own: against the median of the seconds.
+    """
+    if observed.stalled_share is None:
+        return unknown(observed.unseen.get("database", "checkpoints were not sampled"))
+    share = observed.stalled_share
+    return RuleResult(share, f"stalls in checkpoints cost {percent(share)} of the throughput")
+
+
+def _device_latency(observed: Observation) -> RuleResult:
+    """Sessions that wait for data files, of all users; at most what the device had under way.
+
+    Where too few sessions were seen it is the reads under way on the device: sessions wait for
+    each of their reads.
+    Own: a session that waits for a read which is not on the device waits for a CPU or for memory.
+    """
+    part, device = observed.part("device"), _busiest(observed)
+    if part is None:
+        return _by_counters(observed, device)
+    if device is not None and device.under_way is not None:
+        part = min(part, device.under_way / observed.places)
+    told = f"waits for data files took {of_samples(part, observed.samples)} of the users' time"
+    return RuleResult(part, told, samples=observed.samples)
+
+
+def _by_counters(observed: Observation, device: Device | None) -> RuleResult:
+    """What the kernel counted, where sessions tell nothing."""
+    if device is None or device.reads_under_way is None:
+        return unknown(observed.why_no_sessions)
+    share = min(1.0, device.reads_under_way / observed.places)
+    if observed.devices_used_share is not None:
+        share = min(share, observed.devices_used_share)
+    return RuleResult(share, f"reads of the device took {percent(share)} of the users' time")
+
+
+def _busiest(observed: Observation) -> Device | None:
+    """The device with most under way: stacked devices see the same requests."""
+    known = [each for each in observed.devices if each.under_way is not None]
+    return max(known, key=lambda each: each.under_way or 0.0) if known else None
+
+
+def _device_rate(observed: Observation) -> RuleResult | None:
+    """The highest share of what the drive's profile allows; None where no device was seen.
+
+    Of a device without a profile only that it is far from full can be told: one that is in use for
+    less than four fifths of the time can do more. Much use alone does not make it full, as it may
+    serve many requests at once.
+    Source: the utilisation law.
+    """
+    if observed.drives:
+        most = max(observed.drives, key=lambda each: each.share)
+        told = f"{most.drive} reached {percent(most.share)} of its profile's {most.what}"
+        return RuleResult(min(1.0, most.share), told)
+    if observed.emulated:
+        return unknown(observed.unseen.get("drive", "what the drives' profiles allow is not known"))
+    used = [
+        (each.used_share, each.name) for each in observed.devices if each.used_share is not None
+    ]
+    if not used:
+        return unknown(observed.unseen["block"]) if "block" in observed.unseen else None
+    share, name = max(used)
+    if share < NEARLY_FULL:
+        return RuleResult(share, f"{name} was in use {percent(share)} of the time")
+    return unknown(
+        f"{name} was in use {percent(share)} of the time, and what it can do at most is not known"
+    )
+
+
+def _driver(observed: Observation) -> RuleResult:
+    """All where it was late; else its part of the bound, or what users spent outside the server.
+
+    Outside are the driver itself, the network, and what lies between the statements of a
+    transaction.
+    Source: docs/explanation/method.md, "Driver headroom". Own: time outside.
+    """
+    if observed.late is not None:
+        return RuleResult(1.0, observed.late, is_proven=True)
+    outside, asked = _outside(observed), observed.headroom.share
+    if outside is not None and outside >= max(HALF, asked or 0.0):
+        told = (
+            f"{of_samples(outside, observed.samples)} of the users' time passed outside the server"
+        )
+        return RuleResult(outside, told, samples=observed.samples)
+    if asked is None:
+        return unknown("the driver's headroom is not proven")
+    return RuleResult(
+        min(1.0, asked), f"the driver was asked for {percent(asked)} of what it can do"
+    )
+
+
+def _outside(observed: Observation) -> float | None:
+    """Share of the users' time under way, neither in the server nor in wait for a connection."""
+    if observed.under_way is None or observed.sessions is None or not observed.enough:
+        return None
+    inside = observed.sessions.active + (observed.pool_waiting or 0.0)
+    share = max(0.0, min(1.0, (observed.under_way - inside) / observed.places))
+    return share if is_known(share, observed.samples) else None
+
+
+def _emulation(observed: Observation) -> RuleResult | None:
+    """All where it failed; None where no drive is emulated.
+
+    Source: docs/explanation/method.md, on emulated drives.
+    """
+    if not observed.emulated:
+        return None
+    if observed.slowed is None:
+        return RuleResult(0.0, "it kept to its profiles")
+    return RuleResult(1.0, observed.slowed, is_proven=True)
+
+
+def _host_cpu(observed: Observation) -> RuleResult:
+    """How busy they were.
+
+    Source: the utilisation law; waiting for I/O is no work, time that a hypervisor gave
+    to others is.
+    """
+    if observed.host is None:
+        return unknown(observed.unseen.get("cpu", "the CPUs were not sampled"))
+    return judge_cpus(observed, observed.host, "the host's CPUs were", observed.rest_share)
+
+
+def _locks(observed: Observation) -> RuleResult:
+    """Sessions that wait for a lock, of all users; the commonest one is told.
+
+    Own: a part of the users' time.
+    """
+    part = observed.part("locks")
+    if part is None or observed.sessions is None:
+        return unknown(observed.why_no_sessions)
+    waits = {
+        event: mean
+        for event, mean in observed.sessions.events.items()
+        if event.startswith(("Lock:", "LWLock:", "BufferPin")) and "WAL" not in event
+    }
+    most = f" (most of all {max(waits, key=lambda event: waits[event])})" if waits else ""
+    told = f"waits for locks took {of_samples(part, observed.samples)} of the users' time{most}"
+    return RuleResult(part, told, samples=observed.samples)
+
+
+def _log(observed: Observation) -> RuleResult:
+    """Sessions that wait for the log to be written, synced or free, of all users.
+
+    Where too few were seen, waits for all storage together can still be too short for a limit.
+    Own: a part of the users' time.
+    """
+    part, most = observed.part("log"), observed.storage_share
+    if part is None and most is not None and most < HALF:
+        told = f"waits for storage of any kind took at most {at_most(most)} of the users' time"
+        return RuleResult(most, told)
+    if part is None:
+        return unknown(observed.why_no_sessions)
+    told = f"waits for the commit log took {of_samples(part, observed.samples)} of the users' time"
+    return RuleResult(part, told, samples=observed.samples)
+
+
+def _pool(observed: Observation) -> RuleResult | None:
+    """Users who wait for a connection at any moment, of all; None where each has its own.
+
+    Own: a wait for a connection is a part of a user's time like any other.
+    """
+    if observed.pool_waiting is None or observed.is_open:
+        return None
+    share = min(1.0, observed.pool_waiting / observed.places)
+    return RuleResult(share, f"waits for a connection took {percent(share)} of the users' time")
+
+
+def _server_cpu(observed: Observation) -> RuleResult | None:
+    """How busy they were; None where the server may use any CPU, of which `host_cpu` speaks.
+
+    Source: the utilisation law; waiting for I/O is no work.
+    """
+    if observed.server is not None:
+        many = observed.server.count > 1
+        who = "the server's CPUs were" if many else "the server's CPU was"
+        return judge_cpus(observed, observed.server, who, observed.part("cpu"))
+    return unknown(observed.unseen["cpu"]) if "cpu" in observed.unseen else None
+
+
+SERVED_SHARE = 0.99
+"""Own: fewer may wait at any moment, without growing in number; see `validity.instruments`."""
+
+PROVEN_SHARE = 0.9
+"""Source: N / Z bounds a closed loop with the pause Z; from nine tenths of it on, even a server
+that took no time would give at most a ninth more. CPUs may be full beside it, with other work."""
+
+PROPORTIONAL = 0.5
+"""Own: growth by half as much as the users grew is growth; less is that of something that fills."""
+
+
+def _users(observed: Observation) -> RuleResult:
+    """Pauses and own work; own work counts only where the next level did more, if there is one.
+
+    Source: the bound N / (Z + D) of a closed loop (Denning and Buzen, 1978).
+    """
+    if observed.is_open:
+        return _asked(observed)
+    paused, own = observed.pause_share, _own_work(observed)
+    if paused is None:
+        return unknown("the window has no response times")
+    if own is None and paused < HALF:
+        return unknown(observed.unseen.get("cpu") or observed.why_no_sessions)
+    if own and observed.growth is not None and observed.growth.share < PROPORTIONAL:
+        own = 0.0
+    share = min(1.0, paused + (own or 0.0))
+    return RuleResult(share, _says(paused, own or 0.0, observed), is_proven=paused >= PROVEN_SHARE)
+
+
+def _asked(observed: Observation) -> RuleResult:
+    """An open loop whose transactions are all served does what was asked of it and no more."""
+    if observed.unserved_share is None:
+        return unknown("the window has no transactions")
+    served = 1 - observed.unserved_share
+    if served < SERVED_SHARE:
+        return RuleResult(0.0, f"{percent(observed.unserved_share)} of what was due was not begun")
+    told = f"{percent(served)} of the transactions that were due were served"
+    return RuleResult(served, told, is_proven=True)
+
+
+def _own_work(observed: Observation) -> float | None:
+    """Share of the users' time in which the server worked for them on a CPU, at least."""
+    if observed.server is not None:
+        busy = observed.server.used_share * observed.server.count
+    elif observed.host is not None and (part := observed.part("cpu")) is not None:
+        # The CPUs of the host work for others as well: at most as many sessions ran as were seen.
+        busy = min(observed.host.used_share * observed.host.count, part * observed.places)
+    else:
+        return None
+    busy = max(0.0, busy - (observed.others_cpus or 0.0))
+    under_way = observed.places if observed.under_way is None else observed.under_way
+    return min(1.0, busy / observed.places, under_way / observed.places)
+
+
+def _says(paused: float, own: float, observed: Observation) -> str:
+    told = f"pauses took {percent(paused)} of the users' time" if observed.paced else ""
+    worked = f"the server's own work took {percent(own)} of their time" if own else ""
+    if not told:
+        worked = worked.replace("their time", "the users' time")
+    more = ""
+    if observed.growth is not None:
+        more = f"{observed.growth.users:,} users did {observed.growth.factor:.2f} times as much"
+    return "; ".join(each for each in (told, worked, more) if each)
+
+
+RULES = {each.name: each for each in (
+    Rule(
+        name="checkpoints", letter="P", words="stalls in checkpoints",
+        short="checkpoint stalls", heading="Lost in checkpoints", told="{share} of the throughput",
+        # Own: a tenth of the throughput is more than windows vary by themselves.
+        holds_from=0.1, is_storage=True, judge=_checkpoints,
+    ),
+    Rule(
+        name="device-latency", letter="D", words="the latency of the storage",
+        short="storage latency", heading="Waits for data", told="{share} of the users' time",
+        holds_from=HALF, is_storage=True, judge=_device_latency,
+        # Who queues for a device that does all it can waits for its rate, not for its answers.
+        yields_to=("device-rate",),
+    ),
+    Rule(
+        name="device-rate", letter="B", words="the IOPS or bandwidth of the storage",
+        short="device saturation", heading="Rate of the device",
+        told="{share} of what the drive's profile allows",
+        holds_from=NEARLY_FULL, is_storage=True, judge=_device_rate,
+    ),
+    Rule(
+        name="driver", letter="I", words="the load driver",
+        short="the load driver", heading="Driver", told="",
+        holds_from=HALF, is_storage=False, judge=_driver,
+    ),
+    Rule(
+        name="emulation", letter="E", words="the emulation of drives",
+        short="drive emulation", heading="Emulation", told="",
+        holds_from=HALF, is_storage=False, judge=_emulation,
+    ),
+    Rule(
+        name="host-cpu", letter="H", words="the CPUs of the host",
+        short="the host's CPUs", heading="Host CPUs", told="busy {share} of the time",
+        holds_from=NEARLY_FULL, is_storage=False, judge=_host_cpu,
+    ),
+    Rule(
+        name="locks", letter="X", words="locks",
+        short="locks", heading="Waits for locks", told="{share} of the users' time",
+        holds_from=HALF, is_storage=False, judge=_locks,
+    ),
+    Rule(
+        name="log", letter="L", words="the commit log",
+        short="the commit log", heading="Waits for the log", told="{share} of the users' time",
+        holds_from=HALF, is_storage=True, judge=_log,
+    ),
+    Rule(
+        name="pool", letter="C", words="the number of connections",
+        short="the connection pool", heading="Waits for a connection",
+        told="waits for one took {share} of the users' time",
+        holds_from=HALF, is_storage=False, judge=_pool,
+    ),
+    Rule(
+        name="server-cpu", letter="S", words="the CPUs of the server",
+        short="the server's CPUs", heading="Server CPUs", told="busy {share} of the time",
+        holds_from=NEARLY_FULL, is_storage=False, judge=_server_cpu,
+    ),
+    Rule(
+        name="users", letter="U", words="the number of users",
+        short="user count", heading="Users' own time",
+        told="{share} of their time no storage could shorten",
+        holds_from=HALF, is_storage=False, judge=_users,
+    ),
+)}  # fmt: skip
+"""All rules by name; of equal shares the first of them limits."""

@@ -1,1 +1,0 @@
-"""The rules, one file each; `rule` says what a rule is."""

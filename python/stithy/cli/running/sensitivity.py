@@ -1,0 +1,87 @@
+"""`--sensitivity`: after a run the corners of its answer are measured, and judged like the run."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from stithy.cli.running.deciding import deciders
+from stithy.errors import Interrupted, StithyError, UserError
+from stithy.report.context import context_of
+from stithy.report.parts.sensitivity import wanted
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import End
+from stithy.results.read import read_run
+from stithy.run.events import Note, Observer
+from stithy.run.executor import Outcome, execute
+from stithy.run.preparation.equip import Tools
+from stithy.run.resuming.history import read_history
+from stithy.run.resuming.resume import held as run_held
+from stithy.run.resuming.resume import refuse_living
+from stithy.run.sensitivity import corner_begun, is_over, prepare_corner
+from stithy.run.stop import Stop
+
+
+def refuse_kept(*, keep: bool, sensitivity: bool) -> None:
+    """Raise UserError where servers that are kept would disturb the windows that follow."""
+    if keep and sensitivity:
+        raise UserError(
+            "servers that are kept would disturb the windows of the sensitivity",
+            where="--keep",
+            remedy="leave out --keep or --sensitivity",
+        )
+
+
+def with_corners(
+    outcome: Outcome,
+    stop: Stop,
+    tell: Observer,
+    *,
+    tools: Tools | None = None,
+    force: bool = False,
+) -> Outcome:
+    """The outcome of a run after its corners were measured, where they were asked for.
+
+    Its error is then that of the first corner that did not come to its end.
+    """
+    main = outcome.directory
+    if outcome.error is not None or not main.sensitivity.is_dir():
+        return outcome
+    try:
+        for against in _prepared(main):
+            asked = deciders()
+            tell(Note(f"sensitivity: every assumed number of the drives is now against {against}"))
+            with corner_begun(
+                main, against, stop, tell, deciders=asked, tools=tools, force=force
+            ) as context:
+                found = execute(context, asked)
+            outcome = replace(outcome, left=(*outcome.left, *found.left))
+            if found.error is not None:
+                return replace(outcome, end=found.end, error=found.error)
+    except StithyError as error:
+        end: End = "interrupted" if isinstance(error, Interrupted) else "failed"
+        return replace(outcome, end=end, error=error)
+    return outcome
+
+
+def ended_before_its_corners(directory: Path, held: ExitStack) -> Outcome | None:
+    """A run that ended well and whose corners did not; locked against other sessions of it."""
+    main = RunDirectory(directory)
+    if not main.sensitivity.is_dir() or not is_over(main):
+        return None
+    refuse_living(main, read_history(main))
+    if not any(_prepared(main)):
+        return None
+    held.enter_context(run_held(directory))
+    return Outcome(main, "finished", None, (), {})
+
+
+def _prepared(main: RunDirectory) -> Iterator[str]:
+    """The candidates against which a corner is to be measured still, their studies written."""
+
+    for against, other in wanted(context_of(read_run(main.root))):
+        known = main.corners().get(against)
+        if known is not None and is_over(known):
+            continue
+        if known is not None or prepare_corner(main, against, other):
+            yield against

@@ -1,0 +1,125 @@
+"""Windows that are decided while a study runs: which they are, after which step, and why.
+
+A plan is made from the study alone. What was measured may ask for more. A block with an invalid
+window is measured once more: the whole block, as candidates are compared only if they were measured
+back to back; in the same order and from the same seed, so that it stands for the block that was
+drawn; and once, as what fails twice will fail again. A search tries another level. Both are values:
+from the study, its plan and these values the same steps follow whenever somebody asks.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from stithy.plan.expand import around
+from stithy.plan.order import blocks
+from stithy.plan.steps import Plan, Step, WindowPlan, window_id
+from stithy.registry import plugins
+from stithy.search import Search
+from stithy.study.model import Study
+
+
+@dataclass(frozen=True)
+class Additional:
+    """Windows that come next after the step with the id `after`; `because` says why, in words.
+
+    `after` may be a step of the plan or an additional one. Of several that come after the same
+    step, those that were decided first come first.
+    """
+
+    after: str
+    windows: tuple[WindowPlan, ...]
+    because: str
+
+
+def steps_of(study: Study, plan: Plan, additional: Sequence[Additional]) -> tuple[Step, ...]:
+    """The steps of the plan, with those of additional windows where they belong.
+
+    Raises ValueError for windows that come after a step that there is not, or that there are
+    already.
+    """
+    if not additional:
+        return plan.steps
+    behind: dict[str, list[Step]] = {}
+    for each in additional:
+        behind.setdefault(each.after, []).extend(around(study, each.windows, null=plan.null))
+    found = tuple(_with_what_follows(plan.steps, behind))
+    if len(found) != len(plan.steps) + sum(map(len, behind.values())):
+        lost = set(behind) - {step.id for step in found}
+        raise ValueError(f"windows come after what is no step: {', '.join(sorted(lost))}")
+    if len({step.id for step in found}) != len(found):
+        raise ValueError("an additional window has the id of another")
+    return found
+
+
+def _with_what_follows(
+    steps: Iterable[Step], behind: Mapping[str, Sequence[Step]]
+) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _with_what_follows(behind.get(step.id, ()), behind)
+
+
+Block = tuple[WindowPlan, ...]
+"""The windows of one block in their order."""
+
+
+def blocks_over(steps: Iterable[Step], done: Collection[str]) -> Iterator[Block]:
+    """The blocks whose windows are all over, without those of which a second attempt is known.
+
+    Nor are the windows of a search among them: it compares nobody within a block, and measures
+    those that say nothing again by itself.
+    """
+    all_windows = (step.window for step in steps if step.kind == "window")
+    windows = [window for window in all_windows if window and not window.tried]
+    repeated = {(window.users, window.block) for window in windows if window.attempt}
+    blocks: dict[tuple[int, int], list[WindowPlan]] = {}
+    for window in windows:
+        blocks.setdefault((window.users, window.block), []).append(window)
+    for key, block in blocks.items():
+        if key not in repeated and all(window.id in done for window in block):
+            yield tuple(block)
+
+
+def repeated(block: Block) -> Block:
+    """The same windows in the same order from the same seed, as the block's second attempt."""
+    return tuple(
+        replace(each, id=window_id(each.candidate, each.users, each.block, attempt=1), attempt=1)
+        for each in block
+    )
+
+
+ENDS = 2
+"""The ends of a bracket, each of which is measured a second time."""
+
+
+def tried(
+    study: Study, plan: Plan, steps: Sequence[Step], users: int, candidates: Sequence[str]
+) -> tuple[WindowPlan, ...]:
+    """The windows of these candidates at a level, in an order drawn from the seed.
+
+    `steps` are all that the run has so far: windows of a level that was measured before are its
+    next block. All draws are those of any other block of that level and number.
+    """
+    known = [step.window.block for step in steps if step.window and step.window.users == users]
+    index = max(known, default=-1) + 1
+    names = list(study.candidates)
+    block = blocks(names, [(users, index + 1)], study.seed)[-1]
+    windows = plugins("scenario")["load"].windows_of(study, block, tried=True)
+    wanted = (window for window in windows if window.candidate in candidates)
+    return tuple(replace(window, position=place) for place, window in enumerate(wanted))
+
+
+def trial(study: Study, plan: Plan) -> tuple[Step, ...]:
+    """The steps of one level that every candidate is tried at; none where nothing is searched for.
+
+    All levels cost the same.
+    """
+    if plan.search is None:
+        return ()
+    names = list(study.candidates)
+    return around(study, tried(study, plan, plan.steps, plan.search.users_most, names))
+
+
+def windows_most(search: Search) -> int:
+    """The most windows of each candidate, where those of a level agree and all are valid."""
+    return search.levels_most + ENDS

@@ -1,0 +1,119 @@
+"""The study that asks a study's primary question again, with varied emulated drives.
+
+It has the two candidates and the level of the question: no other level, no search, no threshold.
+All else is as it was, so that the drives are the only difference. It is a study like any other, as
+text: it is run, resumed, removed and judged as every study is.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from stithy.errors import UserError
+from stithy.plan.steps import Question
+from stithy.storage.provider import ROLES
+from stithy.study.document import read_document
+from stithy.study.load import StudyFile, parse_study
+from stithy.study.model import Study
+
+DROPPED = ("find", "find_within")
+OPTION = "--sensitivity"
+
+SHARE = 0.25
+"""By how much assumed numbers are varied."""
+
+Rename = Callable[[str, str, str], str]
+"""The profile instead of another: of candidate, role, profile."""
+
+
+@dataclass(frozen=True)
+class DriveNamed:
+    """A drive that a candidate has by its study: `keys` is the mapping that names its profile."""
+
+    role: str
+    keys: dict[str, Any]
+
+
+def narrowed(content: bytes, pair: tuple[str, str], asked: Question, rename: Rename) -> bytes:
+    """The study of the primary question alone, its drives renamed; JSON, which is YAML.
+
+    `content` must be a study without problems, `pair` two of its candidates.
+    """
+    data = deepcopy(_data(content))
+    data["candidates"] = {name: data["candidates"][name] for name in pair}
+    for name, candidate in data["candidates"].items():
+        for drive in _drives(candidate):
+            drive.keys["drive"] = rename(name, drive.role, drive.keys["drive"])
+    load = {key: value for key, value in data["load"].items() if key not in DROPPED}
+    data["load"] = {**load, "users": [asked.users]}
+    primary = data.get("primary") or {}
+    data["primary"] = {**primary, "users": asked.users, "metric": asked.metric,
+                       "candidates": list(pair)}  # fmt: skip
+    data.pop("thresholds", None)
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def profiles_of(content: bytes) -> dict[str, dict[str, str]]:
+    """The drive profiles that a study names, by candidate and role; none for other storage."""
+    return {
+        name: {drive.role: drive.keys["drive"] for drive in _drives(candidate)}
+        for name, candidate in _data(content)["candidates"].items()
+    }
+
+
+def representative(file: StudyFile, asked: Question) -> Study:
+    """A study that costs what each one with varied drives costs."""
+    names = list(file.study.candidates)
+    pair = asked.candidates or (names[0], names[1])
+    kept = narrowed(file.content, pair, asked, lambda _, __, profile: profile)
+    return parse_study("the sensitivity's study", kept)
+
+
+def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -> None:
+    """Raise UserError where there is nothing to vary, or no answer that could change.
+
+    `assumed`: how many numbers each candidate's profiles assume.
+    """
+    if file.null:
+        raise UserError(
+            "a null study has no better candidate whose drive could be worse than assumed",
+            where=OPTION,
+            remedy="leave out --null or --sensitivity",
+        )
+    if asked is None:
+        raise UserError(
+            "the study has no primary question whose answer could change",
+            where=OPTION,
+            remedy="compare two candidates at a level of `load.users`, or leave it out",
+        )
+    named = asked.candidates or tuple(file.study.candidates)
+    if not any(profiles_of(file.content)[name] for name in named):
+        raise UserError(
+            "no candidate is an emulated drive, so that there is no profile to vary",
+            where=OPTION,
+            remedy="leave it out; measured storage assumes nothing",
+        )
+    if not any(assumed.get(name, 0) for name in named):
+        raise UserError(
+            "the drive profiles assume no number: each names its source",
+            where=OPTION,
+            remedy="leave it out; `stithy drive catalogue NAME` shows the sources",
+        )
+
+
+def _data(content: bytes) -> dict[str, Any]:
+    """The plain values of a study's file."""
+    document = read_document("the study", content.decode("utf-8-sig"))
+    assert isinstance(document.data, dict)  # it was checked before
+    return document.data
+
+
+def _drives(value: Any, role: str = "data") -> Iterator[DriveNamed]:
+    """Every drive below, whatever the provider calls the mapping around it."""
+    if isinstance(value, dict):
+        if isinstance(value.get("drive"), str):
+            yield DriveNamed(role, value)
+        for key, inside in value.items():
+            yield from _drives(inside, key if key in ROLES else role)

@@ -1,0 +1,207 @@
+"""Lines and marks in figures: moments of a window, limits of a device, the response-time target."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from stithy.analysis.bottlenecks.observe import ability
+from stithy.report import metrics
+from stithy.report.context import Context
+from stithy.report.drawing import palette
+from stithy.report.drawing.chart import Line
+from stithy.report.drawing.compose import Drawing, Rows, Spec, unit
+from stithy.report.words.loads import named
+from stithy.report.words.wording import count, duration
+from stithy.results.manifest import CandidateFacts
+
+SCHEMA = {
+    "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "second": pl.Float64,
+    "what": pl.String,
+}  # fmt: skip
+"""Of a frame of marks; `second` counts from the moment at which the window's users began."""
+
+
+def _checkpoints(context: Context, windows: Collection[str]) -> pl.DataFrame:
+    """When checkpoints began that ended while the window was watched."""
+    samples = context.run.samples.of(metrics.DATABASE, [metrics.LAST_CHECKPOINT], windows)
+    begun = samples.select("window_id", pl.col("value").alias("began_at_s")).unique()
+    starts = context.run.window.select("window_id", "candidate", "users", "started_at_s")
+    second = pl.col("began_at_s") - pl.col("started_at_s")
+    return (
+        begun.join(starts, on="window_id", how="inner")
+        .with_columns(second.alias("second"), pl.lit(CHECKPOINT).alias("what"))
+        .filter(pl.col("second") >= 0)
+        .select(list(SCHEMA))
+    )
+
+
+def _changes(context: Context, windows: Collection[str]) -> pl.DataFrame:
+    """When the level of a window's throughput changed."""
+    rows = [
+        {
+            "window_id": window.id, "candidate": window.candidate, "users": window.users,
+            "second": float(each.index + window.measure_after_s), "what": CHANGE,
+        }
+        for window in context.evidence.windows
+        if window.id in windows and window.steady is not None
+        for each in window.steady.changes
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of mark; `line` is what its lines are called, `told` the end of their sentence.
+
+    `of`: the quantity it is about, in whose strip alone it stands; None: in all.
+    """
+
+    line: str
+    told: str
+    dash: tuple[int, int]
+    find: Callable[[Context, Collection[str]], pl.DataFrame]
+    of: str | None = None
+
+
+CHECKPOINT, CHANGE = "a checkpoint began", "the level of throughput changed"
+
+KINDS: Mapping[str, Kind] = {
+    CHECKPOINT: Kind("Broken vertical lines", "where a checkpoint began", (4, 3), _checkpoints),
+    CHANGE: Kind(
+        "Dotted vertical lines", "where the level of a window's throughput changed", (1, 3),
+        _changes, of="tpm",
+    ),
+}  # fmt: skip
+
+
+def marks(context: Context, windows: Collection[str]) -> pl.DataFrame:
+    """All marks of windows by their ids, in the order of windows and seconds."""
+    found = [kind.find(context, windows) for kind in KINDS.values()]
+    return pl.concat(found).sort("window_id", "second", "what")
+
+
+def of_windows(frame: pl.DataFrame, windows: Iterable[str], quantity: str | None = None) -> Rows:
+    """The marks of these windows that stand in the strip of a quantity; None: those of all."""
+    names = [name for name, kind in KINDS.items() if kind.of in (None, quantity)]
+    mine = frame.filter(pl.col("window_id").is_in(list(windows)) & pl.col("what").is_in(names))
+    return mine.select("second", "what").unique(maintain_order=True).to_dicts()
+
+
+def explained(rows: Rows) -> str:
+    """What the lines of these marks mean, a sentence a kind; empty where there are none."""
+    there = {row["what"] for row in rows}
+    told = (f"{each.line} mark {each.told}." for name, each in KINDS.items() if name in there)
+    return " ".join(told)
+
+
+def mark_lines(drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:
+    """The vertical lines as a layer; none where there is nothing to mark."""
+    tips = [alt.Tooltip("what:N", title="what"), alt.Tooltip("second:Q", title="at second")]
+    layers = []
+    for name, kind in KINDS.items():
+        mine = [row for row in rows if row["what"] == name]
+        if mine:
+            # Not by a scale: layers share theirs, and that of a strip's lines is another.
+            rule = alt.Chart(drawing.add(mine))
+            rule = rule.mark_rule(color=palette.MARK[0], strokeDash=list(kind.dash))
+            layers.append(unit(rule.encode(x=x, tooltip=tips)))
+    return layers
+
+
+DRAWN_WITHIN = 3.0
+"""Own: a limit further above what was reached would press all points to the axis."""
+
+BYTES_PER_MB = 1e6
+
+WORDS = {
+    "read_iops": "reads", "write_iops": "writes", "total_iops": "of both together",
+    "read_bytes_per_s": "MB read", "write_bytes_per_s": "MB written",
+    "total_bytes_per_s": "MB of both together",
+}  # fmt: skip
+"""What so many of are allowed in a second, by the profile's key."""
+
+
+def device_lines(
+    context: Context, key: str, reached: float, divisor: float = 1.0
+) -> tuple[Line, ...]:
+    """The limits by `key` that are near to what was reached, of each candidate that has one.
+
+    `reached`: the largest value drawn, in units of `divisor`.
+    """
+    return tuple(
+        Line(value / divisor, f"limit of {name}", context.styles[name].colour)
+        for name, value in _most(context, key).items()
+        if 0 < value / divisor <= DRAWN_WITHIN * reached
+    )
+
+
+def device_limits_said(context: Context, keys: Sequence[str]) -> str:
+    """What the profiles allow, each profile once; empty where none says anything."""
+    each = list(dict.fromkeys(_profiles(context, keys)))
+    if not each:
+        return ""
+    return (
+        f" By their profiles the drives do at most: {'; '.join(each)}. Limits far above what was "
+        "reached are not drawn."
+    )
+
+
+def _most(context: Context, key: str) -> Mapping[str, float]:
+    """By candidate; one whose drives differ in it has no single limit."""
+    found = {}
+    for candidate in _emulated(context):
+        caps = {
+            able.caps.get(key)
+            for drive in candidate.drives
+            if (able := ability(drive.profile, drive.scale)) is not None
+        }
+        if len(caps) == 1 and (cap := caps.pop()) is not None:
+            found[candidate.name] = cap
+    return found
+
+
+def _profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
+    """`generic-sata 93,000 reads, 43,000 writes a second`."""
+    for candidate in _emulated(context):
+        for drive in candidate.drives:
+            able = ability(drive.profile, drive.scale)
+            caps = able.caps if able is not None else {}
+            parts = [f"{_shown(key, caps[key])} {WORDS[key]}" for key in keys if key in caps]
+            if parts:
+                yield f"{named(drive)} {', '.join(parts)} a second"
+
+
+def _shown(key: str, value: float) -> str:
+    return count(value / BYTES_PER_MB if key.endswith("_bytes_per_s") else value)
+
+
+def _emulated(context: Context) -> Iterator[CandidateFacts]:
+    candidates = context.manifest.candidates if context.manifest else ()
+    return (each for each in candidates if each.drives)
+
+
+MS_PER_S = 1000.0
+
+
+def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tuple[Line, ...]:
+    """The line, milliseconds, where the limit is of this transaction type and percentile.
+
+    `percentile` None: the chart shows all of them, and the line says of which it is.
+    """
+    limit = context.limit
+    if limit is None or limit.transaction != kind or percentile not in (None, limit.percentile):
+        return ()
+    of = f" of {limit.percentile}" if percentile is None else ""
+    return (Line(limit.limit_s * MS_PER_S, f"limit{of} {duration(limit.limit_s)}"),)
+
+
+def response_limit_said(
+    context: Context, kinds: tuple[str, ...], percentiles: tuple[str, ...]
+) -> str:
+    """A sentence on the line, where one of these types and percentiles has it; else empty."""
+    limit = context.limit
+    if limit is None or limit.transaction not in kinds or limit.percentile not in percentiles:
+        return ""
+    return f" The broken line is the response-time target for {limit.name}."

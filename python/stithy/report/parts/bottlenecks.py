@@ -1,0 +1,158 @@
+"""What limited each window, in tables, and the seconds in which all users stood still."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.answers.comparisons import causes
+from stithy.analysis.bottlenecks.judge import Cause, Judged, Limited
+from stithy.analysis.bottlenecks.observation import bounds, of_samples
+from stithy.analysis.bottlenecks.rules import RULES
+from stithy.analysis.bottlenecks.stalls import CAUSES, stalled_windows
+from stithy.report.context import Context
+from stithy.report.drawing.palette import bottleneck_styles
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import listing, percent, plural
+
+
+def bottleneck_windows(context: Context) -> PageTable:
+    """What limited each window, what was seen, what else held, and what could not be told."""
+    types = dict.fromkeys(("window_id", "by", "says", "also", "silent"), pl.String)
+    schema: dict[str, Any] = {
+        **types, **dict.fromkeys(("storage_share", "storage_low", "storage_high"), pl.Float64)
+    }  # fmt: skip
+    shows = (
+        Show("window_id", "Window", "id"), Show("by", "Limited by"), Show("says", "What was seen"),
+        Show("also", "What else holds"), Show("storage_share", "Storage, at most", "share"),
+        Show("storage_low", "from", "share"), Show("storage_high", "to (95 %)", "share"),
+        Show("silent", "Not determined"),
+    )  # fmt: skip
+    frame = pl.DataFrame(list(_rows(context)), schema=schema)
+    everywhere = frame["silent"][0] if frame["silent"].n_unique() == 1 else None
+    may_be_empty = ("also", "silent", "storage_low", "storage_high")
+    left_out = {name for name in may_be_empty if not frame[name].count()}
+    left_out |= {"silent"} if everywhere else set()
+    caption = "What limited each window"
+    caption += f"; not determined in any: {everywhere}" if everywhere else ""
+    shown = tuple(show for show in shows if show.column not in left_out)
+    return PageTable("limited", caption, shown, frame)
+
+
+def _rows(context: Context) -> Iterator[dict[str, Any]]:
+    known = bottleneck_styles(is_open=context.is_open)
+    for window in context.evidence.windows:
+        if (limited := context.limited.get(window.id)) is not None:
+            silent = [f"{RULES[each.rule].words}: {each.because}" for each in limited.silent]
+            yield {
+                "window_id": window.id, "by": known[limited.kind].words, "says": _seen(limited),
+                "also": "; ".join(each.says for each in limited.also) or None,
+                "silent": "; ".join(silent) or None, **_storage(limited),
+            }  # fmt: skip
+
+
+def _storage(limited: Limited) -> dict[str, float | None]:
+    """What part storage had, with its interval where few samples are behind it."""
+    low, high = bounds(limited.storage_share, limited.storage_samples) or (None, None)
+    return {
+        "storage_share": limited.storage_share, "storage_low": low, "storage_high": high,
+    }  # fmt: skip
+
+
+def _seen(limited: Limited) -> str | None:
+    """What limited; where nothing did by itself, the two bounds that came nearest."""
+    if limited.by is not None:
+        return limited.by.says
+    return _nearest([each for each in limited.judged if each.holds is False][:2])
+
+
+def _nearest(judged: Sequence[Judged]) -> str | None:
+    return "; ".join(each.says for each in judged) or None
+
+
+def bottleneck_levels(context: Context) -> PageTable:
+    """What limited each candidate at each level."""
+    evidence = context.evidence
+    rows = []
+    for users in evidence.levels:
+        row: dict[str, Any] = {"users": users}
+        found = dict(causes(evidence, context.limited, users).of)
+        for name in evidence.candidates:
+            cause = found.get(name)
+            row[f"by:{name}"] = None if cause is None else _cell(context, cause)
+        rows.append(row)
+    shows = [Show("users", context.level_name, "count")]
+    shows += [Show(f"by:{name}", f"Limited {name}") for name in evidence.candidates]
+    types: dict[str, Any] = {show.column: pl.String for show in shows} | {"users": pl.Int64}
+    frame = pl.DataFrame(rows if context.limited else [], schema=types)
+    return PageTable("limited-levels", "What limited each candidate", tuple(shows), frame)
+
+
+def _cell(context: Context, cause: Cause) -> str:
+    text = bottleneck_styles(is_open=context.is_open)[cause.limit].words
+    rule = RULES.get(cause.limit)
+    if rule is not None and rule.told and cause.share is not None:
+        text += f" ({of_samples(cause.share, cause.samples)})"
+    if cause.windows < cause.windows_all:
+        text += f", in {cause.windows} of {cause.windows_all} windows"
+    return text
+
+
+def stalls_table(context: Context) -> PageTable:
+    """One row a candidate, level and cause, over its valid windows; empty where none stalled."""
+    shows = (
+        Show("candidate", "Candidate"),
+        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        Show("cause", "Cause"), Show("windows", "Windows", "count"),
+        Show("seconds", "Stalled seconds", "count"), Show("measured_s", "of", "count"),
+        Show("share", "Users' time", "share"),
+    )  # fmt: skip
+    schema: dict[str, Any] = {
+        "candidate": pl.String, "users": pl.Int64, "cause": pl.String, "windows": pl.Int64,
+        "seconds": pl.Int64, "measured_s": pl.Int64, "share": pl.Float64,
+    }  # fmt: skip
+    rows = [
+        row
+        for users in context.evidence.levels
+        for name in context.evidence.candidates
+        for row in _rows_of_stalls(context, name, users)
+    ]
+    return PageTable("stalls", "Stalls of all users", shows, pl.DataFrame(rows, schema=schema))
+
+
+def _rows_of_stalls(context: Context, name: str, users: int) -> Iterator[dict[str, Any]]:
+    seen = stalled_windows(context.run.seconds)
+    windows = {each.id for each in context.evidence.valid_at(name, users)} & seen.keys()
+    measured_s = sum(_length_s(context, each) for each in windows)
+    for cause, words in CAUSES.items():
+        mine = [
+            each for each in context.stalls if each.window_id in windows and each.cause == cause
+        ]
+        if mine:
+            yield {
+                "candidate": name, "users": users, "cause": words,
+                "windows": len({each.window_id for each in mine}), "seconds": len(mine),
+                "measured_s": measured_s,
+                "share": sum(each.lost_share for each in mine) / measured_s,
+            }  # fmt: skip
+
+
+def _length_s(context: Context, window_id: str) -> int:
+    """The whole seconds of a window's measurement."""
+    rows = context.run.seconds.filter(window_id=window_id, transaction="all", phase="measure")
+    return rows.height
+
+
+def stall_sentences(context: Context) -> Iterator[str]:
+    """For each candidate at the level of the answer how long its users stood still, and why."""
+    users = context.answer_level
+    for name in context.evidence.candidates if users is not None else ():
+        rows = list(_rows_of_stalls(context, name, users or 0))
+        if rows:
+            causes = [f"{row['cause']} {percent(row['share'])}" for row in rows]
+            seconds = sum(row["seconds"] for row in rows)
+            yield (
+                f"At {context.level(users or 0)}, all users of {name} stood still in "
+                f"{plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
+                f"{percent(sum(row['share'] for row in rows))} of their time: {listing(causes)}."
+            )

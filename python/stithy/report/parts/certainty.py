@@ -1,0 +1,302 @@
+"""How sure the answer is: each comparison with its interval, the order of candidates, the state."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.answers.comparisons import Compared, comparisons
+from stithy.analysis.answers.findings import DecisionStatus, findings, question
+from stithy.analysis.evidence import Window
+from stithy.analysis.verdict.decide import Call, Next, certainty
+from stithy.analysis.verdict.effect import EACH_ORDER_LEAST, Position, position_effect
+from stithy.analysis.verdict.statistics import CAUTION, INTERIM_BLOCKS
+from stithy.metrics import parse_quantity
+from stithy.report.context import Context
+from stithy.report.findings import sentences
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import CONSERVATIVE, T_INTERVAL, exactly, finely, listing, plural
+from stithy.results.manifest import QuestionFacts
+
+ONE_SIDED = {Call.BETTER, Call.WORSE, Call.HIGHER, Call.LOWER}
+"""The calls that are said of one candidate."""
+
+
+def verdict_tables(context: Context) -> tuple[PageTable, PageTable]:
+    """The verdicts, and what else their blocks tell.
+
+    Both are empty with a single candidate, and where a search alone chose the levels.
+    """
+    if context.evidence.primary.by_search:
+        return _verdicts(context, ()), _certainty(context, ())
+    found = comparisons(context.evidence, question(context.evidence))
+    return _verdicts(context, found), _certainty(context, found)
+
+
+def verdict_rule(context: Context) -> dict[str, str]:
+    """The numbers of the rule as the page says them."""
+    return {
+        "margin": exactly(context.evidence.primary.margin_share),
+        "looks": listing([str(blocks) for blocks in _looks(context)]),
+        "caution": f"{CAUTION:g}",
+    }
+
+
+def _looks(context: Context) -> tuple[int, ...]:
+    """Those that the study may come to, and its limit; of a study without a question all."""
+    most = context.evidence.primary.blocks_most
+    return (*(blocks for blocks in INTERIM_BLOCKS if blocks < most), max(most, INTERIM_BLOCKS[0]))
+
+
+def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
+    rows = [
+        {
+            **_named(each), "value": each.effect.ratio, "low": each.effect.low,
+            "high": each.effect.high, **_plain(each), "blocks": each.effect.pairs,
+            "interval": _interval(each), "verdict": _call(each),
+            "because": each.effect.missing_because or each.verdict.because,
+        }
+        for each in found
+    ]  # fmt: skip
+    shows = (
+        *_shows(context), Show("value", "Ratio", "fine ratio"), Show("low", "from", "fine ratio"),
+        Show("high", "to", "fine ratio"), Show("blocks", "Blocks", "count"),
+        Show("interval", "Interval"), Show("verdict", "Verdict"), Show("because", "Why undecided"),
+    )  # fmt: skip
+    schema: dict[str, Any] = {
+        **_NAMED, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+        "plain_low": pl.Float64, "plain_high": pl.Float64, "blocks": pl.Int64,
+        "interval": pl.String, "verdict": pl.String, "because": pl.String,
+    }  # fmt: skip
+    return PageTable("verdicts", "Verdicts", shows, pl.DataFrame(rows, schema=schema))
+
+
+def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
+    """The cross-checks of the comparisons that have more than one block."""
+    seed = context.manifest.seed if context.manifest else 0
+    rows = []
+    for each in found:
+        if each.effect.pairs > 1:
+            checks = certainty(
+                each.effect.logs, seed, each.verdict.margin_share, decided=each.verdict.decided
+            )
+            rows.append({
+                **_named(each), "lag_1": checks.lag_1, "widened": checks.widened,
+                "sign_flip_share": checks.sign_flip_share, "chance_share": each.chance_share,
+                "bootstrap_low": checks.low, "bootstrap_high": checks.high,
+                "blocks_needed": checks.blocks_needed,
+            })  # fmt: skip
+    shows = (
+        *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
+        Show("widened", "Interval widened by", "ratio"),
+        Show("chance_share", "As much by chance", "chance"),
+        Show("sign_flip_share", "by random signs", "chance"),
+        Show("bootstrap_low", "Bootstrap from", "fine ratio"),
+        Show("bootstrap_high", "to", "fine ratio"),
+        Show("blocks_needed", "Blocks that may decide", "count"),
+    )  # fmt: skip
+    schema: dict[str, Any] = {
+        **_NAMED, "lag_1": pl.Float64, "widened": pl.Float64, "sign_flip_share": pl.Float64,
+        "chance_share": pl.Float64, "bootstrap_low": pl.Float64, "bootstrap_high": pl.Float64,
+        "blocks_needed": pl.Int64,
+    }  # fmt: skip
+    return PageTable(
+        "certainty", "Cross-checks of the verdicts", shows, pl.DataFrame(rows, schema=schema)
+    )
+
+
+_NAMED: dict[str, Any] = {
+    "users": pl.Int64, "a": pl.String, "b": pl.String, "pair": pl.String, "metric": pl.String,
+}  # fmt: skip
+
+
+def _named(each: Compared) -> dict[str, Any]:
+    return {
+        "users": each.users, "a": each.a, "b": each.b, "pair": f"{each.b} ÷ {each.a}",
+        "metric": each.metric.label,
+    }  # fmt: skip
+
+
+def _shows(context: Context) -> tuple[Show, ...]:
+    levels = f"{context.level_unit.capitalize()}s"
+    return Show("pair", "Compared"), Show("metric", "By"), Show("users", levels, "count")
+
+
+def _interval(each: Compared) -> str:
+    if each.effect.low is None:
+        return "none"
+    return f"plain {T_INTERVAL}" if each.effect.plain else CONSERVATIVE
+
+
+def _plain(each: Compared) -> dict[str, float | None]:
+    """The plain interval, for who wants it; the one that decides is wider."""
+    low, high = each.effect.plain_bounds or (None, None)
+    return {"plain_low": low, "plain_high": high}
+
+
+def _call(each: Compared) -> str:
+    """The verdict in words: whose it is, and whether it answers the question."""
+    call = each.verdict.call.value
+    text = f"{each.b} {call}" if each.verdict.call in ONE_SIDED else call
+    return f"{text} (the question)" if each.primary else text
+
+
+NAMED_MOST = 8
+"""Own: so many blocks are listed in the sentence; of more the table has the orders."""
+
+
+def order_table(context: Context) -> PageTable:
+    """A row for each comparison that has more than one block; empty where nothing is compared."""
+    found: tuple[Compared, ...] = ()
+    if not context.evidence.primary.by_search:
+        found = comparisons(context.evidence, question(context.evidence))
+    shows = (
+        Show("pair", "Compared"), Show("metric", "By"),
+        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        Show("first", "Blocks in which each came first"),
+        Show("value", "Later ÷ earlier window", "fine ratio"),
+        Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
+        Show("visible", "Effect visible", "truth"),
+    )  # fmt: skip
+    schema: dict[str, Any] = {
+        "users": pl.Int64, "a": pl.String, "b": pl.String, "pair": pl.String, "metric": pl.String,
+        "first": pl.String, "order": pl.String, "value": pl.Float64, "low": pl.Float64,
+        "high": pl.Float64, "visible": pl.Boolean,
+    }  # fmt: skip
+    rows = [_row(each) for each in found if each.effect.pairs > 1]
+    caption = "Order of the candidates, and effect of position within blocks"
+    return PageTable("orders", caption, shows, pl.DataFrame(rows, schema=schema))
+
+
+def _row(each: Compared) -> dict[str, Any]:
+    known = _position(each)
+    return {
+        "users": each.users, "a": each.a, "b": each.b, "pair": f"{each.b} ÷ {each.a}",
+        "metric": each.metric.label, "first": _counts(each, known), "order": _order(each),
+        "value": known.ratio, "low": known.low, "high": known.high, "visible": known.visible,
+    }  # fmt: skip
+
+
+def _position(each: Compared) -> Position:
+    return position_effect(each.effect.logs, each.effect.b_later)
+
+
+def _counts(each: Compared, known: Position) -> str:
+    return f"{each.a} {known.a_first}, {each.b} {len(known.b_later) - known.a_first}"
+
+
+def _order(each: Compared) -> str:
+    """Who came first, block by block."""
+    return ", ".join(each.a if later else each.b for later in each.effect.b_later)
+
+
+def order_sentence(context: Context) -> str | None:
+    """The order of the comparison that answers the question, and whether the position mattered."""
+    answer = None if context.evidence.primary.by_search else question(context.evidence)
+    if answer is None or answer.effect.pairs < 2:
+        return None
+    known = _position(answer)
+    return f"{_came_first(answer, known)} {_told(answer, known)}"
+
+
+def _came_first(answer: Compared, known: Position) -> str:
+    blocks = len(known.b_later)
+    text = f"{answer.a} came first in {known.a_first} of {blocks} valid blocks"
+    return f"{text} ({_order(answer)})." if blocks <= NAMED_MOST else f"{text}."
+
+
+def _told(answer: Compared, known: Position) -> str:
+    if known.ratio is None or known.low is None or known.high is None:
+        return (
+            "Whether the position in a block matters is not tested: that takes "
+            f"{EACH_ORDER_LEAST} blocks of each order."
+        )
+    measured = (
+        f"By {answer.metric.noun} the later window of a block was {finely(known.ratio)} times the "
+        f"earlier one (95 % interval {finely(known.low)} to {finely(known.high)})"
+    )
+    if not known.visible:
+        return f"{measured}: no effect of position is visible."
+    if known.balanced:
+        return (
+            f"{measured}: the position in a block matters. It favours neither candidate, because "
+            "each came first equally often, but it widens the interval of the verdict."
+        )
+    return (
+        f"{measured}: the position in a block matters. The candidates did not come first equally "
+        "often, so a part of their difference is due to it."
+    )
+
+
+def state_sentence(context: Context, stands: DecisionStatus) -> str:
+    """Where the question stands, in a sentence or two; with a forecast while it is undecided."""
+    if stands.compared is None:
+        return f"No block answers the question yet{_why(context)}."
+    said = sentences(findings(context.evidence, context.limited)[:1], context.level_unit)[0]
+    return f"{said} {ahead}" if (ahead := _ahead(context, stands)) else said
+
+
+def _why(context: Context) -> str:
+    """What is most often wrong at the level of the question: with its windows, else its values."""
+    asked = context.evidence.primary.users
+    there = [window for window in context.evidence.windows if window.users == asked]
+    invalid = [window for window in there if window.failures]
+    flags = Counter(flag.value for each in invalid for flag in {*each.failures})
+    if not flags:
+        return _missing(context, there)
+    flag, count = flags.most_common(1)[0]
+    windows = plural(len(there), "window")
+    verb = "is" if len(invalid) == 1 else "are"
+    return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them by "{flag}"'
+
+
+def _missing(context: Context, windows: Sequence[Window]) -> str:
+    """Why valid windows have no value of what is asked; nothing where they have."""
+    evidence = context.evidence
+    values = [evidence.value_of(each, evidence.primary.metric) for each in windows if each.valid]
+    missing = (each.missing_because for each in values if each.missing_because is not None)
+    return f": {because}" if (because := next(missing, None)) else ""
+
+
+def _ahead(context: Context, stands: DecisionStatus) -> str:
+    if stands.progress.step is not Next.ANOTHER_BLOCK or stands.blocks < 2:
+        return ""
+    if stands.blocks_needed is None:
+        most = plural(context.evidence.primary.blocks_most, "block")
+        return f"If blocks go on to vary as they do, {most} will not decide it."
+    return f"If blocks go on to vary as they do, {stands.blocks_needed} may decide it."
+
+
+def question_sentence(context: Context) -> str | None:
+    """The primary question, and how many blocks it took; None where nothing was compared."""
+    facts = context.manifest.plan.question if context.manifest else None
+    if facts is None:
+        return None
+    derived = " (derived, as the study names none)" if "metric" in facts.derived else ""
+    return (
+        f"The primary question{derived} is that of {parse_quantity(facts.metric).noun} at "
+        f"{context.level(facts.users)}, {_pair(facts)}, beyond a margin of "
+        f"{exactly(facts.margin_share)}. {_blocks(context, facts)}"
+    )
+
+
+def _pair(facts: QuestionFacts) -> str:
+    if facts.candidates is None:
+        return "of the two candidates farthest apart"
+    return f"of {facts.candidates[1]} against {facts.candidates[0]}"
+
+
+def _blocks(context: Context, facts: QuestionFacts) -> str:
+    at_level = [window for window in context.evidence.windows if window.users == facts.users]
+    blocks = len({window.block for window in at_level})
+    measured = f"{plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
+    again = len({window.block for window in at_level if window.attempt})
+    if again:
+        measured += f", {again} of them once more"
+    if facts.blocks_least == facts.blocks_most:
+        return f"The study fixes the number of blocks there; {measured}."
+    return (
+        f"Blocks are measured there until it is decided, at least {facts.blocks_least} and at most "
+        f"{facts.blocks_most}; {measured}."
+    )

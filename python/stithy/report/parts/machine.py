@@ -1,0 +1,248 @@
+"""What the machine and the load driver were able to do beside the windows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends
+from stithy.analysis.validity.instruments import Headroom, headroom
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import at_most, count, listing, percent, plural
+from stithy.results.manifest import CalibrationFacts
+
+
+def canary_table(context: Context) -> PageTable:
+    """One row a canary; figures that are off are marked in words."""
+    rows = [_row(canary) for canary in context.evidence.canaries]
+    levels = f"{context.level_unit.capitalize()}s"
+    return PageTable(
+        "canary",
+        "What the machine was like before each block",
+        (
+            Show("users", levels, "count"), Show("block", "Block", "count"),
+            Show("one_rounds_per_s", "One CPU, rounds a second", "count"),
+            Show("one_share", "off the median", "signed share"),
+            Show("all_rounds_per_s", "All CPUs", "count"),
+            Show("all_share", "off", "signed share"),
+            Show("read_p50_s", "A read, median", "duration"),
+            Show("read_share", "off", "signed share"),
+            Show("changed", "The machine"),
+        ),
+        pl.DataFrame(rows, schema=_SCHEMA),
+    )  # fmt: skip
+
+
+_SCHEMA = {
+    "window_id": pl.String, "users": pl.Int64, "block": pl.Int64, "at_s": pl.Float64,
+    "one_rounds_per_s": pl.Float64, "one_share": pl.Float64,
+    "all_rounds_per_s": pl.Float64, "all_share": pl.Float64,
+    "read_p50_s": pl.Float64, "read_share": pl.Float64, "read_p99_s": pl.Float64,
+    "changed": pl.String, "missing_because": pl.String,
+}  # fmt: skip
+
+
+def _row(canary: Canary) -> dict[str, object]:
+    row = canary.row
+    shares = {gauge.column: canary.shares.get(gauge.column) for gauge in GAUGES}
+    return {
+        "window_id": row["window_id"], "users": row["users"], "block": row["block"],
+        "at_s": row["at_s"],
+        "one_rounds_per_s": row["one_rounds_per_s"], "one_share": shares["one_rounds_per_s"],
+        "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares["all_rounds_per_s"],
+        "read_p50_s": row["read_p50_s"], "read_share": shares["read_p50_s"],
+        "read_p99_s": row["read_p99_s"], "missing_because": row["missing_because"],
+        "changed": _changed(canary),
+    }  # fmt: skip
+
+
+def _changed(canary: Canary) -> str:
+    if canary.off:
+        return f"changed: {listing([off.gauge.what for off in canary.off])}"
+    return "as usual" if canary.shares else "not known"
+
+
+def machine_sentence(context: Context) -> str | None:
+    """Whether the machine stayed what it was; None where there were no canaries."""
+    canaries = context.evidence.canaries
+    if not canaries:
+        return None
+    known = [canary for canary in canaries if canary.shares]
+    if len(known) < LEAST:
+        return (
+            "Whether the machine stayed the same is not known from "
+            f"{plural(len(known), 'baseline check')}."
+        )
+    return " ".join([_odd_ones(canaries), _over_the_run(canaries), *_unread(canaries)])
+
+
+def floors() -> str:
+    """By how much a figure must be off at least, in words."""
+    return listing([f"{percent(gauge.floor_share)} for {gauge.what}" for gauge in GAUGES])
+
+
+def machine_flaw(context: Context) -> str | None:
+    """What of it weakens the answer, for the top of the page."""
+    odd = [canary for canary in context.evidence.canaries if canary.off]
+    if not odd:
+        return None
+    verb = "was" if len(odd) == 1 else "were"
+    return (
+        f"{len(odd)} of {plural(len(context.evidence.canaries), 'block')} {verb} measured on a "
+        "machine whose baseline check was off (details: Whether the machine stayed the same)."
+    )
+
+
+def _odd_ones(canaries: Sequence[Canary]) -> str:
+    odd = [canary for canary in canaries if canary.off]
+    if not odd:
+        return (
+            f"Before each of {plural(len(canaries), 'block')} the baseline check was as "
+            f"usual: {_spread(canaries)}."
+        )
+    one, marked = ("one block", "it is") if len(odd) == 1 else (f"{len(odd)} blocks", "these are")
+    return (
+        f"Before {one} of {len(canaries)} the baseline check was off its median; {marked} marked."
+    )
+
+
+def _spread(canaries: Sequence[Canary]) -> str:
+    """`one CPU within 1.2 % of its median, all CPUs within 0.9 %, reads within 4 %`."""
+    parts: list[str] = []
+    for gauge in GAUGES:
+        known = [each.shares[gauge.column] for each in canaries if gauge.column in each.shares]
+        if known:
+            of = " of the median" if not parts else ""
+            parts.append(f"{gauge.what} within {at_most(max(map(abs, known)))}{of}")
+    return ", ".join(parts)
+
+
+def _over_the_run(canaries: Sequence[Canary]) -> str:
+    clear = [trend for trend in trends([canary.row for canary in canaries]) if trend.clear]
+    if not clear:
+        return "There was no clear trend over the run."
+    told = listing([_trend(trend) for trend in clear])
+    return f"Over the run {told}: a drift; the balanced order within blocks cancels it."
+
+
+def _trend(trend: Trend) -> str:
+    return (
+        f"{trend.gauge.what} became {percent(abs(trend.share))} {_slower(trend.gauge, trend.share)}"
+    )
+
+
+def _slower(gauge: Gauge, share: float) -> str:
+    return "slower" if (share < 0) == gauge.is_rate else "faster"
+
+
+def _unread(canaries: Sequence[Canary]) -> list[str]:
+    why = dict.fromkeys(each.row["missing_because"] for each in canaries)
+    told = [str(each) for each in why if each]
+    return [f"Not all of it could be done: {'; '.join(told)}."] if told else []
+
+
+@dataclass(frozen=True)
+class Told:
+    """The head-room of a run in one sentence; `weakens` is set where it is little, or unknown."""
+
+    text: str
+    weakens: bool
+
+
+def headroom_frame(context: Context) -> pl.DataFrame:
+    """For each window what it asked, as shares of 1 of what the driver can do."""
+    rows = [{"window_id": name, **vars(found)} for name, found in _found(context)]
+    schema = {
+        "window_id": pl.String, "rate_per_s": pl.Float64, "rate_share": pl.Float64,
+        "users_share": pl.Float64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema)
+
+
+def headroom_shows(context: Context) -> tuple[Show, ...]:
+    """The columns of `frame` that have anything to show."""
+    found = [each for _, each in _found(context)]
+    known = [Show("rate_per_s", "Transactions a second", "rate")]
+    if any(each.rate_share is not None for each in found):
+        known.append(Show("rate_share", "Of what it can do", "share"))
+    if any(each.users_share is not None for each in found):
+        known.append(Show("users_share", "Of the users it can serve", "share"))
+    return tuple(known)
+
+
+def headroom_sentence(context: Context) -> Told | None:
+    """How much of the driver the windows used; None where nothing was measured."""
+    if context.manifest is None or not any(each.rate_per_s for _, each in _found(context)):
+        return None
+    facts = context.manifest.calibration
+    if (because := _shown_otherwise(context)) is not None:
+        return Told(f"The driver's headroom is not proven: {because}.", True)
+    if facts is None or facts.rate_per_s_max is None:
+        because = facts.missing_because if facts else None
+        return Told(f"The driver's headroom is not proven: {because or 'not known why'}.", True)
+    little = [(name, each) for name, each in _found(context) if each.is_little]
+    return _little(context, little, facts) if little else _enough(context, facts)
+
+
+def _shown_otherwise(context: Context) -> str | None:
+    """What a window showed of the driver that its calibration did not foretell."""
+    windows = context.evidence.windows
+    refuted = (each.row.get("driver_refuted") for each in windows)
+    if (told := next(filter(None, refuted), None)) is not None:
+        return str(told)
+    for window in (each for each in windows if each.valid):
+        limited = context.limited.get(window.id)
+        by = limited.by if limited is not None else None
+        if by is not None and by.rule == "driver" and not headroom(window.row).is_little:
+            return f"{by.says} in {window.id}"
+    return None
+
+
+def _little(context: Context, little: list[tuple[str, Headroom]], facts: CalibrationFacts) -> Told:
+    name, worst = max(little, key=lambda each: each[1].share or 0.0)
+    asked = (
+        f"The driver was asked for {_shares(worst)} that it can sustain on this host "
+        f"({_limits(facts)}) in {name}"
+    )
+    if len(little) == 1:
+        return Told(f"{asked}: it may be what limits this window.", True)
+    windows = f"{len(little)} of {len(context.evidence.windows)} windows"
+    text = f"{asked}, and for more than half of it in {windows}: it may be what limits them."
+    return Told(text, True)
+
+
+def _enough(context: Context, facts: CalibrationFacts) -> Told:
+    found = [each for _, each in _found(context)]
+    rates = [each.rate_share for each in found if each.rate_share is not None]
+    users = [each.users_share for each in found if each.users_share is not None]
+    most = Headroom(None, max(rates, default=None), max(users, default=None))
+    plain = context.load is not None and not context.load.procedures
+    more = "; as plain SQL a transaction takes several answers, so it was asked for more"
+    text = (
+        f"The driver used at most {_shares(most, at_most)} that it was shown to sustain on this "
+        f"host ({_limits(facts)}){more if plain else ''}."
+    )
+    return Told(text, plain)
+
+
+def _shares(found: Headroom, shown: Callable[[float], str] = percent) -> str:
+    parts = []
+    if found.rate_share is not None:
+        parts.append(f"{shown(found.rate_share)} of the rate")
+    if found.users_share is not None:
+        parts.append(f"{shown(found.users_share)} of the users")
+    return " and ".join(parts)
+
+
+def _limits(facts: CalibrationFacts) -> str:
+    rate = f"{count(facts.rate_per_s_max or 0)} transactions a second"
+    over = f"over {plural(facts.connections or 0, 'connection')}"
+    if facts.users_max is None:
+        return f"{rate} {over}"
+    at_least = "at least " if facts.users_limit_reached else ""
+    return f"{rate} {over}, {at_least}{count(facts.users_max)} users who pause"
+
+
+def _found(context: Context) -> list[tuple[str, Headroom]]:
+    return [(window.id, headroom(window.row)) for window in context.evidence.windows]

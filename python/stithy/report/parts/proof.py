@@ -1,0 +1,180 @@
+"""What proves that the work was done: ledgers, and how near the load came to its specification."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.validity.work import GONE
+from stithy.registry import plugins
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import count, duration, listing, plural
+from stithy.results.manifest import LoadFacts, Manifest
+from stithy.workload.workload import Workload
+
+COUNTS = (
+    ("acknowledged", "Acknowledged"), ("lost", "Lost"), ("differing", "Differing"),
+    ("refused", "Refused"), ("returned", "Returned"), ("in_doubt", "In doubt"),
+    ("in_doubt_found", "of those found"), ("unknown", "Not in the ledger"),
+)  # fmt: skip
+
+
+def counted(context: Context) -> PageTable:
+    """What became of the orders and payments of each window's ledger."""
+    shows = (
+        Show("window_id", "Window", "id"), Show("deal", "Kind"),
+        *(Show(name, heading, "count") for name, heading in COUNTS),
+    )  # fmt: skip
+    order = context.run.window.select("window_id")
+    frame = order.join(context.run.ledger, on="window_id", maintain_order="left_right")
+    return PageTable("ledger", "Ledgers against the database", shows, frame)
+
+
+def written(context: Context) -> PageTable:
+    """How the ledgers were kept: what is durable, the slowest sync, what ended or hindered them."""
+    frame = context.run.window.filter(_kept()).select(*(show.column for show in WRITTEN))
+    return PageTable("ledgers-written", "How the ledgers were kept", WRITTEN, frame)
+
+
+WRITTEN = (
+    Show("window_id", "Window", "id"),
+    Show("ledger_acknowledged", "Acknowledgements durable", "count"),
+    Show("ledger_sync_max_s", "Slowest sync", "duration"),
+    Show("ledger_shares", "Shares with the volume"),
+    Show("ledger_problem", "Ended early"),
+    Show("ledger_unverified_because", "Not compared"),
+)
+
+
+def gone(context: Context) -> PageTable:
+    """The first transactions of each window that ledger and database tell differently."""
+    return PageTable(
+        "ledger-findings",
+        "Transactions on which ledger and database disagree",
+        (
+            Show("window_id", "Window", "id"), Show("deal", "Kind"), Show("kind", "What became"),
+            Show("text", "Which"),
+        ),
+        context.run.ledger_findings,
+    )  # fmt: skip
+
+
+def ledgers_proven(context: Context) -> str | None:
+    """That nothing acknowledged is missing, in one sentence; None where that is not known."""
+    if context.run.ledger.is_empty() or list(ledger_flaws(context)):
+        return None
+    totals = _totals(context)
+    deals = listing([plural(n["acknowledged"], deal) for deal, n in totals.items()])
+    doubt, found = (sum(n[key] for n in totals.values()) for key in ("in_doubt", "in_doubt_found"))
+    verb = "was" if doubt == 1 else "were"
+    doubts = f"; {count(doubt)} {verb} in doubt, {count(found)} of them found" if doubt else ""
+    return f"Of {deals} that the ledgers hold as acknowledged none is missing{doubts}."
+
+
+def ledger_flaws(context: Context) -> Iterator[str]:
+    """What the ledgers show to be gone, and which of them prove nothing."""
+    broken = context.run.ledger.filter(pl.any_horizontal(pl.col(*GONE) > 0))
+    if not broken.is_empty():
+        totals = {name: int(broken[name].sum()) for name in GONE}
+        yield (
+            f"ACKNOWLEDGED WORK IS GONE: the ledgers of "
+            f"{plural(broken['window_id'].n_unique(), 'window')} show "
+            f"{listing([f'{count(n)} {name}' for name, n in totals.items() if n])}."
+        )
+    because = context.run.window["ledger_unverified_because"].drop_nulls()
+    if len(because):
+        yield (
+            f"{plural(len(because), 'ledger')} could not be compared with the database: "
+            f"{because[0]}."
+        )
+    cut = context.run.window["ledger_problem"].drop_nulls()
+    if len(cut):
+        yield f"{plural(len(cut), 'ledger')} ended early: {cut[0]}."
+
+
+def _totals(context: Context) -> dict[str, dict[str, int]]:
+    """The counts of all windows together, by kind of transaction."""
+    names = [name for name, _ in COUNTS]
+    summed = context.run.ledger.group_by("deal", maintain_order=True).agg(pl.col(*names).sum())
+    return {str(row.pop("deal")): row for row in summed.to_dicts()}
+
+
+def _kept() -> pl.Expr:
+    return pl.any_horizontal(
+        pl.col("ledger_acknowledged", "ledger_unverified_because").is_not_null()
+    )
+
+
+Row = Mapping[str, Any]
+
+FAR = 1.1
+"""Own: above the bound by more than rounding and the ends of a window."""
+
+
+def specified_sentences(context: Context) -> tuple[str, ...]:
+    """Isolation, deferred deliveries, orders a warehouse, and where the rest is listed."""
+    manifest = context.manifest
+    if manifest is None or manifest.workload.name not in (known := plugins("workload")):
+        return ()
+    workload = known[manifest.workload.name].WORKLOAD
+    rows = [window.row for window in context.evidence.windows]
+    types = [window.transactions for window in context.evidence.windows]
+    return (
+        *_isolation(manifest.load, rows),
+        *_deferred(manifest.load, workload, types),
+        *_orders_a_warehouse(manifest, workload, rows),
+        f"What else differs from the specification, and why: {workload.deviations}.",
+    )
+
+
+def _isolation(load: LoadFacts, rows: list[Row]) -> Iterator[str]:
+    """Source: clause 3.4.1 of the TPC-C specification, which excludes the phenomena P0 to P3."""
+    level = load.isolation.replace("-", " ")
+    if load.isolation == "read-committed":
+        yield (
+            f"Transactions ran at {level}, as those of most applications do. The specification "
+            "asks for more: repeatable read or serializable, without the phenomena P0 to P3."
+        )
+    else:
+        yield f"Transactions ran at {level}, without the phenomena P0 to P3, as specified."
+    known = [each for each in rows if each["retries"] is not None and each["transactions"]]
+    if repeated := sum(each["retries"] for each in known):
+        done = sum(each["transactions"] for each in known)
+        yield (
+            f"After conflicts {repeated:,} attempts were repeated, "
+            f"{count(1000 * repeated / done)} for each 1,000 transactions; response times include "
+            "them."
+        )
+
+
+def _deferred(load: LoadFacts, workload: Workload, types: list[Mapping[str, Row]]) -> Iterator[str]:
+    """Queue and execution of the slowest window, which no response time includes."""
+    names = [each.name for each in workload.transactions if each.deferred]
+    if load.rate_per_s is not None or not load.deferred_delivery:
+        return
+    for name in names:
+        yield f"Users did not wait for {name}: its response time is that of queueing."
+        own = [each[name] for each in types if name in each]
+        queued = [each["pool_wait_p95_s"] for each in own if each["pool_wait_p95_s"] is not None]
+        took = [each["service_p95_s"] for each in own if each["service_p95_s"] is not None]
+        if queued and took:
+            yield (
+                f"In the slowest window the p95 of its wait in the queue was "
+                f"{duration(max(queued))}, that of its execution {duration(max(took))}."
+            )
+
+
+def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row]) -> Iterator[str]:
+    most = workload.nopm_per_warehouse_max
+    orders = [each["nopm"] for each in rows if each["nopm"] is not None]
+    if most is None or not orders or max(orders) <= FAR * most * manifest.workload.warehouses:
+        return
+    found = f"Up to {count(max(orders) / manifest.workload.warehouses)} NOPM came to a warehouse"
+    if manifest.load.pace == "keyed":
+        yield f"{found}; the specification has ten users there, who give at most {most}."
+        return
+    yield (
+        f"{found}. Ten users who key and think as specified give at most {most}: this is no keyed "
+        "load. Few users do the work of many here, on less data."
+    )

@@ -1,0 +1,248 @@
+"""Transactions by type, and what each took of server and device."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from stithy.analysis.evidence import Evidence, Window
+from stithy.metrics import ALL, Quantity, values_needed
+from stithy.report.context import Context
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import listing, upper_bound
+
+PERCENTILES = ("p50", "p95")
+
+TYPES_NOTE = (
+    "Ratios are paired by block, as those of the verdicts; they describe, and are not adjusted for "
+    "how many types there are. A dash means that fewer than 100 values lie beyond the percentile: "
+    "of all valid windows, or for a ratio of each."
+)
+"""What stands below the table."""
+
+Row = dict[str, Any]
+
+
+def types_table(context: Context) -> PageTable:
+    """One row a type, percentile and pair of candidates, at the level that the answer tells of.
+
+    Empty with a single candidate. Where nothing of a percentile is known it has no row.
+    """
+    evidence, users = context.evidence, context.answer_level
+    first, *others = evidence.candidates or ("",)
+    rows = [
+        _row(evidence, users, (first, name), Quantity(percentile, kind))
+        for kind in _types(evidence)
+        for percentile in PERCENTILES
+        for name in others
+        if users is not None
+    ]
+    known = [row for row in rows if row["a_s"] is not None or row["b_s"] is not None]
+    return PageTable(
+        "types", _caption(context), _shows(context, known), pl.DataFrame(known, schema=_SCHEMA)
+    )
+
+
+_SCHEMA: Row = {
+    "transaction": pl.String, "percentile": pl.String, "users": pl.Int64, "a": pl.String,
+    "b": pl.String, "a_s": pl.Float64, "b_s": pl.Float64, "ratio": pl.Float64, "low": pl.Float64,
+    "high": pl.Float64, "blocks": pl.Int64, "missing_because": pl.String,
+}  # fmt: skip
+
+
+def _caption(context: Context) -> str:
+    level = "" if context.answer_level is None else f" at {context.level(context.answer_level)}"
+    return f"Response time by transaction type{level}"
+
+
+def _shows(context: Context, rows: list[Row]) -> tuple[Show, ...]:
+    names = context.evidence.candidates
+    is_pair = len(names) == 2
+    of = {"a_s": names[0], "b_s": names[1]} if is_pair else {"a_s": "of the first", "b_s": "of it"}
+    ratio = f"{names[1]} ÷ {names[0]}" if is_pair else "Ratio to the first"
+    shows = [
+        Show("transaction", "Transaction"), Show("percentile", "Percentile"),
+        *(() if is_pair else (Show("b", "Candidate"),)),
+        *(Show(column, text, "duration") for column, text in of.items()),
+        Show("ratio", ratio, "ratio"),
+    ]  # fmt: skip
+    if any(row["low"] is not None for row in rows):
+        high = upper_bound(row["blocks"] for row in rows)
+        shows += [Show("low", "from", "ratio"), Show("high", high, "ratio")]
+    return tuple(shows)
+
+
+def _types(evidence: Evidence) -> list[str]:
+    named = (kind for window in evidence.windows for kind in window.transactions)
+    return [kind for kind in dict.fromkeys(named) if kind != ALL]
+
+
+def _row(evidence: Evidence, users: int, pair: tuple[str, str], quantity: Quantity) -> Row:
+    effect = evidence.effect(*pair, users, quantity)
+    a_s, b_s = (_level(evidence, name, users, quantity) for name in pair)
+    return {
+        "transaction": quantity.of, "percentile": quantity.metric, "users": users,
+        "a": pair[0], "b": pair[1], "a_s": a_s, "b_s": b_s, "ratio": effect.ratio,
+        "low": effect.low, "high": effect.high, "blocks": effect.pairs,
+        "missing_because": effect.missing_because,
+    }  # fmt: skip
+
+
+def _level(evidence: Evidence, name: str, users: int, quantity: Quantity) -> float | None:
+    """The percentile over all valid windows, where enough of their values lie beyond it."""
+    count = sum(each.completed(quantity.of or ALL) for each in evidence.valid_at(name, users))
+    if count < values_needed(quantity.known.percent or 0.0):
+        return None
+    return evidence.level_of(name, users, quantity)
+
+
+CPU_STATES = ("user_share", "nice_share", "system_share", "irq_share")
+"""The states in which a CPU works: idle, waiting and stolen time is none of it."""
+
+Seen = Mapping[tuple[str, str, str], float]
+"""Means of one window by collector, subject and metric."""
+
+Quotient = Callable[[Seen, float, int], float | None]
+"""Of what was seen, transactions a second, and CPUs of the server; None where it was not seen."""
+
+
+def work_table(context: Context) -> PageTable:
+    """One row a candidate and level: medians over its valid windows."""
+    rows = list(_rows(context))
+    shows = (
+        Show("candidate", "Candidate"),
+        Show("users", f"{context.level_unit.capitalize()}s", "count"),
+        Show("windows", "Windows", "count"), Show("log_bytes", "Log", "size"),
+        Show("device_reads", "Device reads", "rate"),
+        Show("server_cpu_s", "Server CPU", "duration"),
+        Show("hit_share", "Buffer hit ratio", "share"),
+    )  # fmt: skip
+    schema: Row = {
+        "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64,
+        **dict.fromkeys(QUOTIENTS, pl.Float64), "missing_because": pl.String,
+    }  # fmt: skip
+    return PageTable("work", "Work per transaction", shows, pl.DataFrame(rows, schema=schema))
+
+
+def work_note(told: PageTable) -> str:
+    """What the columns are, and why there are dashes."""
+    return " ".join([
+        "All values are medians over the valid windows. Log, reads and CPU time are means of the "
+        "measurement, divided by its transactions a second. Log is what the server added to its "
+        "write-ahead log. Device reads are those of the busiest block device under the volumes. "
+        "Server CPU is the work of the CPUs to which the server is bound, other programs there "
+        "included. The buffer hit ratio is the share of blocks found in the server's own buffers.",
+        *_gaps(told.frame),
+    ])  # fmt: skip
+
+
+def _gaps(frame: pl.DataFrame) -> Iterator[str]:
+    names: dict[str, list[str]] = {}
+    for name, because in (
+        frame.select("candidate", "missing_because").unique().sort("*").iter_rows()
+    ):
+        if because is not None:
+            names.setdefault(because, []).append(name)
+    for because, of in names.items():
+        yield f"Missing for {listing(of)}: {because}"
+
+
+def _rows(context: Context) -> Iterator[Row]:
+    evidence, cpus = context.evidence, _server_cpus(context)
+    seen = _seen(context)
+    for users in evidence.levels:
+        for name in evidence.candidates:
+            if evidence.at(name, users):
+                valid = evidence.valid_at(name, users)
+                yield {
+                    "candidate": name,
+                    "users": users,
+                    **_row_of_work(context, valid, seen, cpus),
+                }
+
+
+def _row_of_work(
+    context: Context, valid: Sequence[Window], seen: Mapping[str, Seen], cpus: int
+) -> Row:
+    rates = {each.id: rate for each in valid if (rate := _rate_per_s(each))}
+    row: Row = {"windows": len(valid)}
+    missing = []
+    for column, (what, quotient, collector) in QUOTIENTS.items():
+        found = [quotient(seen.get(name, {}), rate, cpus) for name, rate in rates.items()]
+        known = [value for value in found if value is not None]
+        row[column] = median(known) if known else None
+        if not known:
+            missing.append(f"{what} ({_why(context, collector, rates, cpus)})")
+    if not valid:
+        missing = ["a level without a valid window"]
+    return {**row, "missing_because": f"{listing(missing)}." if missing else None}
+
+
+def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int) -> str:
+    """Why no valid window has it."""
+    if not rates:
+        return "no valid window ended a transaction"
+    ended = context.sampled.ended.filter(
+        pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
+    )
+    if not ended.is_empty():
+        return str(ended["missing_because"][0])
+    if collector == "cpu" and not cpus:
+        return "the server is bound to no CPUs of its own"
+    if collector == "block":
+        return "no block device under its volumes was sampled"
+    return f"the collector `{collector}` has no samples of it"
+
+
+def _rate_per_s(window: Window) -> float | None:
+    done, length_s = window.row["transactions"], window.measured_s
+    return done / length_s if window.measured and done and length_s else None
+
+
+def _server_cpus(context: Context) -> int:
+    """How many CPUs the server is bound to; 0 where it may use any."""
+    cpus = context.manifest.database.cpus if context.manifest else None
+    return len(cpus or ())
+
+
+def _seen(context: Context) -> dict[str, Seen]:
+    found: dict[str, Any] = {}
+    columns = ("window_id", "collector", "subject", "metric", "mean")
+    for name, collector, subject, metric, mean in context.sampled.means.select(columns).iter_rows():
+        found.setdefault(name, {})[collector, subject, metric] = mean
+    return found
+
+
+def _log_bytes(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    del cpus
+    log = seen.get(("database", "", "wal_bytes_per_s"))
+    return None if log is None else log / rate_per_s
+
+
+def _device_reads(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    del cpus
+    # A volume's layers count the same reads, so they are not summed up.
+    reads = [mean for (of, _, name), mean in seen.items() if (of, name) == ("block", "reads_per_s")]
+    return max(reads) / rate_per_s if reads else None
+
+
+def _server_cpu_s(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    shares = [seen.get(("cpu", "server", state)) for state in CPU_STATES]
+    known = [share for share in shares if share is not None]
+    return sum(known) * cpus / rate_per_s if cpus and len(known) == len(shares) else None
+
+
+def _hit_share(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
+    del rate_per_s, cpus
+    hit, read = (seen.get(("database", "", f"blocks_{what}_per_s")) for what in ("hit", "read"))
+    return None if hit is None or read is None or not hit + read else hit / (hit + read)
+
+
+QUOTIENTS: Mapping[str, tuple[str, Quotient, str]] = {
+    "log_bytes": ("log", _log_bytes, "database"),
+    "device_reads": ("device reads", _device_reads, "block"),
+    "server_cpu_s": ("server CPU", _server_cpu_s, "cpu"),
+    "hit_share": ("buffer hit ratio", _hit_share, "database"),
+}
+"""By column: what it is called, how it is worked out, and the collector that tells of it."""

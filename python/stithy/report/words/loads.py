@@ -1,0 +1,258 @@
+"""How the database was driven, on which drives and by which program, as the page says it."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from stithy.metrics import values_needed
+from stithy.plan.cost import costs_of_short_windows
+from stithy.registry import plugins
+from stithy.report.tables import PageTable, Show
+from stithy.report.words.wording import listing
+from stithy.results.manifest import CandidateFacts, DriveFacts, LoadFacts, Manifest
+from stithy.units import format_scale
+from stithy.workload import words
+from stithy.workload.words import HAMMERDB, Reach
+
+Row = Mapping[str, Any]
+
+CLOSED = (
+    "The users form a closed loop: each waits for its answer before it acts again, so a stall of "
+    "the storage also stops the load, and response times during a stall are seen by as many "
+    "transactions as there are users. Missed starts are the transactions that users would have "
+    "begun at their usual pace while answers over ten times the median of their type held them up."
+)
+OPEN = (
+    "The load is an open loop: transactions are due at a rate, whether those before are answered "
+    "or not, so all that was due during a stall of the storage has waited since then, and its "
+    "response time says so. A level is a number of connections. Unserved are the transactions that "
+    "were due in the measurement and not begun by its end."
+)
+
+
+def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
+    """What windows shorter than usual cost, a sentence each."""
+    return costs_of_short_windows(load.ramp_up_s, load.duration_s) if load else ()
+
+
+def said(load: LoadFacts | None) -> str:
+    """Loop and pace, connections, mix and keys, isolation, in one clause for every footer."""
+    if load is None:
+        return "How users acted is not recorded"
+    is_open = load.rate_per_s is not None
+    loop = words.loop(
+        load.pace, load.think_s, load.rate_per_s, load.arrivals, deferred=load.deferred_delivery
+    )
+    parts = [
+        loop[0].upper() + loop[1:],
+        words.pool(load.connections, is_open=is_open),
+        words.profile(load.profile),
+        load.isolation.replace("-", " "),
+    ]
+    if load.touch_percent < 100:
+        parts.insert(2, f"{load.touch_percent} % of the warehouses in reach")
+    return ", ".join(parts)
+
+
+def label(load: LoadFacts | None) -> str | None:
+    """What must stand beside every number; None where nothing must."""
+    return HAMMERDB if load is not None and load.profile == "hammerdb" else None
+
+
+def level_name(load: LoadFacts | None) -> str:
+    """What the levels of the horizontal axis are."""
+    is_open = load is not None and load.rate_per_s is not None
+    return "Connections of the open loop" if is_open else "Virtual users"
+
+
+def level_unit(load: LoadFacts | None) -> str:
+    """One of what a level counts."""
+    return "connection" if load is not None and load.rate_per_s is not None else "user"
+
+
+def paragraph(load: LoadFacts | None) -> str:
+    """What kind of loop it was, and what that means for the numbers."""
+    return OPEN if load is not None and load.rate_per_s is not None else CLOSED
+
+
+def reached(rows: Sequence[Row]) -> str | None:
+    """Touched data against memory, where users reach most; None where no window knows it.
+
+    A memory limit that differs between windows is not in it: no single one would be true.
+    """
+    known = [each for each in rows if each["warehouses_touched"] is not None]
+    if not known:
+        return None
+    row = max(known, key=lambda each: int(each["warehouses_touched"]))
+    limits = {each["memory_limit_bytes"] for each in known if each["memory_limit_enforced"]}
+    all_limited = all(each["memory_limit_enforced"] for each in known)
+    limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
+    sizes = (row["database_bytes"], row["shared_buffers_bytes"], limit_bytes)
+    told = words.reach(Reach(row["warehouses_touched"], row["warehouses_total"], *sizes))
+    differing = len({each["warehouses_touched"] for each in known}) > 1
+    where = f"At {row['users']:,} users, " if differing else ""
+    return f"{where}{told}." if where else f"{told[0].upper()}{told[1:]}."
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A drive profile of the run: its name, its text, and what must be said of it."""
+
+    name: str
+    text: str
+    words: str
+
+
+def footer(manifest: Manifest | None) -> str:
+    """Which candidates are emulated, for the last line of every figure; empty where none is."""
+    told = [f"{each.name} = {_named(each)}" for each in _emulated(manifest)]
+    return f"EMULATED drives: {', '.join(told)}" if told else ""
+
+
+def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
+    """The same for the top of the page; None where nothing is emulated.
+
+    `off`: there are windows in which a drive was late or not as described.
+    """
+    told = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
+    if not told:
+        return None
+    who, text = "they", "are emulated drives: they take the times that their profiles describe"
+    if len(told) == 1:
+        who, text = "it", "is an emulated drive: it takes the times that its profile describes"
+    but = f", except where {who} took other times (details: How sure this is)" if off else ""
+    return f"{listing(told)} {text}{but}."
+
+
+def assumptions(manifest: Manifest | None) -> str | None:
+    """How many of the numbers that decide are assumed, by profile; None where none is."""
+    told = []
+    for name, drive in {each.profile_name: each for each in _drives(manifest)}.items():
+        numbers = _deciding(drive.profile)
+        assumed = sum(_is_assumed(number, drive.assumed) for number in numbers)
+        if assumed:
+            told.append(f"{assumed} of {len(numbers)} of {name}")
+    if not told:
+        return None
+    return (
+        f"Of the numbers that set a drive's times and rates, {listing(told)} are assumed: nobody "
+        "published or measured them."
+    )
+
+
+def _drives(manifest: Manifest | None) -> Iterator[DriveFacts]:
+    return (drive for candidate in _emulated(manifest) for drive in candidate.drives)
+
+
+def _deciding(profile: str) -> list[str]:
+    """The numbers of a profile by their way, `read.p50_us`; without its capacity and version."""
+    try:
+        facts = tomllib.loads(profile)
+    except tomllib.TOMLDecodeError:
+        return []
+    return [
+        f"{name}.{key}" if key else name
+        for name, table in facts.items()
+        if name not in ("version", "capacity_bytes", "provenance")
+        for key, value in (table.items() if isinstance(table, dict) else [("", table)])
+        if not isinstance(value, str | bool)
+    ]
+
+
+def _is_assumed(number: str, assumed: Sequence[str]) -> bool:
+    return number in assumed or number.partition(".")[0] in assumed
+
+
+def profiles(manifest: Manifest | None) -> tuple[Profile, ...]:
+    """Each profile once, in the order of the candidates."""
+    found: dict[str, Profile] = {}
+    for candidate in _emulated(manifest):
+        for drive in candidate.drives:
+            found.setdefault(
+                drive.profile, Profile(drive.profile_name, drive.profile, _said(drive))
+            )
+    return tuple(found.values())
+
+
+def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
+    """What each emulated drive did in each window, by operation.
+
+    `frame` is the table `drives`, `windows` are the ids of the windows in their order.
+    """
+    order = pl.DataFrame({"window_id": list(windows)}, schema={"window_id": pl.String})
+    rows = order.join(
+        frame.filter(pl.col("answered") > 0), on="window_id", maintain_order="left_right"
+    ).select(
+        "window_id", "role", "operation", "answered", "moved_bytes", "errors",
+        *(
+            pl.when(pl.col("logged") >= values_needed(percent)).then(f"latency_p{percent}_s")
+            for percent in (50, 99)
+        ),
+        "latency_max_s", "late_answers",
+        (pl.col("late_answers") / pl.col("answered")).alias("late_share"),
+        "late_mean_s", "device_mean_s", "added_mean_s", "cpu_s", "cpu_wait_s",
+    )  # fmt: skip
+    failed = (Show("errors", "Errors", "count"),) if (rows["errors"] > 0).any() else ()
+    return PageTable(
+        "drives",
+        "What the emulated drives did, by operation",
+        (
+            Show("window_id", "Window", "id"), Show("role", "Drive"),
+            Show("operation", "Operation"), Show("answered", "Answered", "count"),
+            Show("moved_bytes", "Moved", "size"), *failed,
+            Show("latency_p50_s", "In the drive, p50", "duration"),
+            Show("latency_p99_s", "p99", "duration"),
+            Show("late_share", "Late answers", "share"),
+            Show("late_mean_s", "Late, mean", "duration"),
+            Show("device_mean_s", "On the device, mean", "duration"),
+            Show("added_mean_s", "Longer than its profile", "duration"),
+        ),
+        rows,
+    )  # fmt: skip
+
+
+def _emulated(manifest: Manifest | None) -> Iterator[CandidateFacts]:
+    """The candidates with emulated drives."""
+    return (each for each in (manifest.candidates if manifest else ()) if each.drives)
+
+
+def _named(candidate: CandidateFacts) -> str:
+    """`generic-nvme`, `generic-sata at scale 1/8`, `data generic-sata, log generic-nvme`."""
+    drives = candidate.drives
+    if len(drives) == 1:
+        return named(drives[0])
+    return ", ".join(f"{drive.role} {named(drive)}" for drive in drives)
+
+
+def named(drive: DriveFacts) -> str:
+    """A drive by its profile: `generic-nvme`, `generic-sata at scale 1/8`."""
+    scale = f" at scale {format_scale(drive.scale)}" if drive.scale != 1 else ""
+    return f"{drive.profile_name}{scale}"
+
+
+def _said(drive: DriveFacts) -> str:
+    """What a profile is, and which of its numbers nobody has measured or published."""
+    model = ""
+    if drive.scale != 1:
+        model = (
+            f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS and bandwidth "
+            "are divided, latencies kept."
+        )
+    assumed = "None of its numbers is assumed."
+    if drive.assumed:
+        verb = "is" if len(drive.assumed) == 1 else "are"
+        assumed = (
+            f"Assumed {verb} {listing(list(drive.assumed))}; its other numbers name their source."
+        )
+    return f"{drive.profile_name} describes {drive.title}. {assumed}{model}"
+
+
+def provenance(manifest: Manifest | None) -> str:
+    """The provenance of the run's workload; of all known ones where the run's is not known."""
+    known = plugins("workload")
+    if manifest is not None and manifest.workload.name in known:
+        return str(known[manifest.workload.name].WORKLOAD.provenance)
+    return " ".join(module.WORKLOAD.provenance for module in known.values())

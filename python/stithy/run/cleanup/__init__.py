@@ -1,0 +1,1 @@
+"""What a run has created, who owns it, and how each resource is removed."""

@@ -1,0 +1,276 @@
+"""How each kind of created resource is removed: by a run's end, its failure and `clean` alike.
+
+Every cleanup handler is idempotent, and removes only what the register names and what still carries
+the run's mark. Processes go first, then the rest in the reverse order of its creation.
+"""
+
+import importlib
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.clock import SystemClock
+from stithy.drives import places
+from stithy.drives.filesystems import is_mounted, unmount
+from stithy.drives.program import find, remove, repair, serving
+from stithy.errors import StithyError
+from stithy.hosts.processes import end, pids_inside, pids_of_run
+from stithy.hosts.resources import remove_group
+from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
+from stithy.run.cleanup.register import (
+    PREFIX,
+    SCRATCH_PLACES,
+    Registered,
+    Resource,
+    all_registered,
+    forget,
+    read_registered,
+)
+from stithy.run.journal import Journal
+from stithy.storage.consent import remove_mark
+from stithy.storage.volume import remove_own, remove_tree
+
+Facts = Mapping[str, str]
+
+MARKING = frozenset({"mark", "directory"})
+"""What a volume is known by."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A thing that could not be removed, and why."""
+
+    resource: Resource
+    reason: str
+
+
+def clean_up(
+    run_id: str,
+    resources: Iterable[Resource],
+    removed: Callable[[int], None],
+    *,
+    everything: bool = True,
+) -> list[Left]:
+    """Remove `resources`, given in the order of their creation; returns what is left.
+
+    `removed` hears of each one that is no more. `everything`: all processes of the run are ended
+    first, not only the servers among `resources`.
+    """
+    ordered = list(resources)
+    for resource in ordered:
+        if resource.kind == "server":
+            _remove_server(resource.facts)
+    if everything:
+        end(pids_of_run(run_id), signal.SIGTERM)
+    left = _remove_each(list(reversed(ordered)), removed)
+    # What lay on a drive that has died cannot be removed from it, and is gone with its mount.
+    return _remove_each([each.resource for each in left], removed)
+
+
+def _remove_each(resources: Iterable[Resource], removed: Callable[[int], None]) -> list[Left]:
+    """Remove each, in the order given; returns what is left."""
+    left: list[Left] = []
+    for resource in resources:
+        because = _held(resource, left) or _removal_failed(resource)
+        if because is not None:
+            left.append(Left(resource, because))
+            continue
+        # What is not written down, for want of room, `clean` only does once more.
+        with suppress(StithyError):
+            removed(resource.number)
+    return left
+
+
+def _held(resource: Resource, left: Iterable[Left]) -> str | None:
+    """Why a volume stays known as the run's: a tree in it is left, for the next clean to find."""
+    if resource.kind not in MARKING:
+        return None
+    place = resource.facts.get("path")
+    trees = [each.resource.facts for each in left if each.resource.kind == "tree"]
+    return next(
+        (f"{each['name']} in it is left" for each in trees if each["volume"] == place), None
+    )
+
+
+def _removal_failed(resource: Resource) -> str | None:
+    """Remove it; why that failed, None where it did not."""
+    try:
+        CLEANUP_HANDLERS[resource.kind](resource.facts)
+    except (OSError, StithyError, KeyError) as error:
+        return _reason(error)
+    return None
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _remove_server(facts: Facts) -> None:
+    """End a server without writing its pages: its files are removed anyway."""
+    end(pids_inside(Path(facts["data"]), facts["program"]), signal.SIGQUIT)
+
+
+def _remove_shared_memory(facts: Facts) -> None:
+    package = plugins("engine")[facts["engine"]].__name__
+    importlib.import_module(f"{package}.engine").forget(facts)
+
+
+def _remove_tree(facts: Facts) -> None:
+    remove_own(Path(facts["volume"]), [facts["name"]], facts["run_id"])
+
+
+def _remove_mark(facts: Facts) -> None:
+    with suppress(FileNotFoundError):
+        remove_mark(Path(facts["path"]), facts["run_id"])
+
+
+def _remove_directory(facts: Facts) -> None:
+    """Only when it is empty: whatever else is in it is not Stithy's."""
+    with suppress(FileNotFoundError):
+        Path(facts["path"]).rmdir()
+
+
+def _remove_scratch(facts: Facts) -> None:
+    """The name was drawn by Stithy for this run alone; anything else is not touched."""
+    path = Path(facts["path"])
+    if path.parent in SCRATCH_PLACES and path.name.startswith(PREFIX):
+        remove_tree(path)
+
+
+def _remove_cgroup(facts: Facts) -> None:
+    remove_group(Path(facts["path"]))
+
+
+def _remove_mount(facts: Facts) -> None:
+    """Only while the drive of this run is mounted there; what would hold it back is ended first.
+
+    After a reboot another drive may have the device's name: it is not to be touched.
+    """
+    if not is_mounted(Path(facts["path"]), facts["device"]):
+        return
+    if (folder := serving(facts["device"])) is not None:
+        repair(folder)
+    unmount(Path(facts["path"]), device=facts["device"])
+
+
+def _remove_drive(facts: Facts) -> None:
+    remove(Path(facts["folder"]))
+
+
+def _remove_image(facts: Facts) -> None:
+    """The name was drawn by Stithy for this run alone; anything else is not touched."""
+    path = Path(facts["path"])
+    if path.name.startswith(PREFIX) and path.suffix == ".img" and not path.is_symlink():
+        path.unlink(missing_ok=True)
+
+
+CLEANUP_HANDLERS: Mapping[str, Callable[[Facts], None]] = {
+    "directory": _remove_directory,
+    "mark": _remove_mark,
+    "tree": _remove_tree,
+    "scratch": _remove_scratch,
+    "cgroup": _remove_cgroup,
+    "server": _remove_server,
+    "shared-memory": _remove_shared_memory,
+    "mount": _remove_mount,
+    "drive": _remove_drive,
+    "image": _remove_image,
+}
+"""One handler for each kind of resource."""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What became of one run: how many things were removed, and what could not be.
+
+    `running`: it goes on, so nothing was touched.
+    """
+
+    run: Registered
+    removed: int
+    left: tuple[Left, ...]
+    running: bool = False
+
+
+def clean(directory: Path | None = None) -> Sequence[Cleaned]:
+    """Clean all runs of this user that have ended, or only that of one run directory."""
+    runs = all_registered()
+    if directory is not None:
+        own = RunDirectory(directory.resolve())
+        inside = own.sensitivity
+        runs = [run for run in runs if run.directory == own.root or inside in run.directory.parents]
+    return [Cleaned(run, 0, (), running=True) if _goes_on(run) else clean_run(run) for run in runs]
+
+
+@dataclass(frozen=True)
+class DriveCleaned:
+    """What became of the drives of one program; `left` is why they could not be removed."""
+
+    folder: Path
+    drives: tuple[str, ...]
+    left: str | None
+
+
+def clean_drives() -> Sequence[DriveCleaned]:
+    """Remove what killed drive programs left, and the drives of runs that are not known any more.
+
+    A person's drives that are up are left alone, and so are those of runs that go on or were kept.
+    """
+    known = {run.run_id for run in all_registered()}
+    entries = [(folder, places.read_entry(folder)) for folder in places.all_folders()]
+    return [
+        _clean_drive(folder, entry.drives)
+        for folder, entry in entries
+        if entry is not None and _is_orphan(folder, entry, known)
+    ]
+
+
+def _is_orphan(folder: Path, entry: places.Entry, known: set[str]) -> bool:
+    if entry.is_starting or entry.run_id in known:
+        return False
+    return entry.run_id is not None or find(folder) is None
+
+
+def _clean_drive(folder: Path, drives: tuple[str, ...]) -> DriveCleaned:
+    try:
+        remove(folder)
+    except (OSError, StithyError) as error:
+        return DriveCleaned(folder, drives, str(error))
+    return DriveCleaned(folder, drives, None)
+
+
+def _goes_on(run: Registered) -> bool:
+    """A kept run has ended, even while the process that ran it still writes its report."""
+    return run.is_running and not run.kept
+
+
+def clean_run(run: Registered) -> Cleaned:
+    """Unmake what one run left. Idempotent; its entry in the register goes when nothing is left."""
+    journal = Journal(run.path, SystemClock())
+    try:
+        left = clean_up(
+            run.run_id,
+            run.resources,
+            lambda number: _write_removed(journal, number),
+            everything=True,
+        )
+    finally:
+        journal.close()
+    # Whoever resumed it meanwhile writes into that file.
+    if not left and not ((now := read_registered(run.path)) and _goes_on(now)):
+        forget(run.path)
+    return Cleaned(run, len(run.resources) - len(left), tuple(left))
+
+
+def find_run(run_id: str) -> Registered | None:
+    """The ended run of this id in the register."""
+    return next(
+        (run for run in all_registered() if run.run_id == run_id and not _goes_on(run)), None
+    )
+
+
+def _write_removed(journal: Journal, number: int) -> None:
+    journal.write("removed", number=number)

@@ -1,0 +1,304 @@
+"""Which windows are still needed, found out while a run goes on.
+
+The schedule of a session shrinks and grows: optional blocks are left out once the primary question
+is decided, and schedulers add windows to those of the plan. Who judges is not known here:
+`analysis` does, and the command line hands its deciders in. They read the results alone, and what
+they ask for is in the journal before anything of it is done. So a run that is resumed goes on as if
+it had never been cut off.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from stithy.metrics import ALL, parse_quantity
+from stithy.plan.additional import Additional, blocks_over, repeated, steps_of
+from stithy.plan.answerable import check_counted, rate_key
+from stithy.plan.steps import Plan, Step, WindowPlan
+from stithy.results.layout import RunDirectory
+from stithy.results.read import read_rows
+from stithy.results.tables import TRANSACTIONS, WINDOW
+from stithy.run.context import Context
+from stithy.run.events import InterimAnalysis, StepSkipped, StepStarted, WindowsAdded
+from stithy.run.journal import Journal
+from stithy.run.preparation.forecast import Forecast
+from stithy.study.load import StudyFile
+
+ADDED = "windows-added"
+"""The journal's event for them."""
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """A run until now: its study and plan, the additional windows by now, and its results.
+
+    `done` holds the ids of all windows that are measured or left out, and may hold those of other
+    steps.
+    """
+
+    directory: RunDirectory
+    file: StudyFile
+    plan: Plan
+    additional: tuple[Additional, ...]
+    done: frozenset[str]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps in their order, done or not."""
+        return steps_of(self.file.study, self.plan, self.additional)
+
+    @property
+    def has_windows_left(self) -> bool:
+        """Whether any window that is known by now is still to be measured."""
+        return any(step.kind == "window" and step.id not in self.done for step in self.steps)
+
+
+Scheduler = Callable[[SoFar], Additional | None]
+"""Which windows come next for what was measured; None: none. Asked again until it has none.
+
+It follows from what it is given alone, and asks for no window that is there already.
+"""
+
+Invalid = Callable[[RunDirectory, Sequence[str]], Mapping[str, str]]
+"""Which of these windows are invalid, by id, and why in a few words.
+
+A window without results is not.
+"""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How the primary question stands: `text` says it in words.
+
+    `blocks` are the valid ones so far; `is_interim`: the stopping rule is evaluated after so many.
+    `blocks_needed` is about how many will decide, None where that is not known or beyond the limit.
+    """
+
+    decided: bool
+    blocks: int
+    text: str
+    is_interim: bool = True
+    blocks_needed: int | None = None
+
+
+Judge = Callable[[RunDirectory], Status]
+
+
+@dataclass(frozen=True)
+class Deciders:
+    """Who judges what was measured. A seam: tests hand in what decides when they like.
+
+    `judge` says when the primary question is decided; without one every block is measured.
+    `schedulers` say which windows are needed beside those of the plan.
+    """
+
+    judge: Judge | None = None
+    schedulers: Sequence[Scheduler] = ()
+
+
+class Repeats:
+    """The scheduler that repeats each block that has an invalid window, once."""
+
+    def __init__(self, invalid: Invalid) -> None:
+        """`invalid` is asked once for each block."""
+        self._invalid = invalid
+        self._sound: set[str] = set()
+
+    def __call__(self, so_far: SoFar) -> Additional | None:
+        """The windows of the first such block, once more."""
+        for block in blocks_over(so_far.steps, so_far.done):
+            last = block[-1].id
+            if last in self._sound:
+                continue
+            if found := self._invalid(so_far.directory, [window.id for window in block]):
+                listed = ", ".join(f"{name} ({why})" for name, why in found.items())
+                because = f"the block is measured once more, for this is invalid: {listed}"
+                return Additional(last, repeated(block), because)
+            self._sound.add(last)
+        return None
+
+
+def ask(so_far: SoFar, schedulers: Sequence[Scheduler], journal: Journal) -> tuple[Additional, ...]:
+    """All additional windows with those that are decided now, which are written down first.
+
+    Each scheduler sees what those before it asked for.
+    """
+    for scheduler in schedulers:
+        while (wanted := scheduler(so_far)) is not None:
+            journal.write(ADDED, **asdict(wanted))
+            so_far = replace(so_far, additional=(*so_far.additional, wanted))
+    return so_far.additional
+
+
+def additional_from(facts: Mapping[str, Any]) -> Additional:
+    """Additional windows as the journal has them. Raises KeyError or TypeError where it lacks."""
+    windows = tuple(WindowPlan(**each) for each in facts["windows"])
+    return Additional(facts["after"], windows, facts["because"])
+
+
+class Schedule:
+    """The steps of one session in their order, as far as they are decided by now."""
+
+    def __init__(
+        self, context: Context, deciders: Deciders, forecast: Forecast, *, keep: bool
+    ) -> None:
+        """`keep`: nothing is torn down. What no earlier session has done is left."""
+        self._context = context
+        self._schedulers = deciders.schedulers
+        self._interim = _InterimAnalyses(context, deciders.judge)
+        self._forecast = forecast
+        self._keep = keep
+        self._over: dict[str, None] = {}
+        self._left = self._steps()
+
+    def begin(self) -> None:
+        """Ask the schedulers for the first time."""
+        self._ask()
+
+    def next(self) -> StepStarted | None:
+        """The next step that is needed, as it is announced; None where none is left.
+
+        Those before it that are not needed any more are left out, which is written down. Raises
+        Interrupted.
+        """
+        while self._left:
+            self._context.stop.check()
+            step = self._left[0]
+            if (because := self._interim.spares(step)) is None:
+                number, count = len(self._over) + 1, len(self._over) + len(self._left)
+                return StepStarted(step, number, count, *self.expected_s(self._left))
+            self._skip(step, because)
+        return None
+
+    def end(self, step: Step) -> None:
+        """A step was done, or left out; a window may need additional ones, which come next."""
+        self._over[step.id] = None
+        self._left = self._left[1:]
+        if step.kind == "window":
+            self._ask()
+
+    def conclude(self) -> None:
+        """Nothing is left: evaluate the stopping rule after the last block, too."""
+        self._interim.conclude()
+
+    def expected_s(self, steps: Sequence[Step]) -> tuple[float, float | None]:
+        """The expected time of these steps, and of all of them where some may not be needed."""
+        certain = self._interim.certain(steps)
+        whole_s = self._forecast.left_s(steps)
+        return self._forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
+
+    def _skip(self, step: Step, because: str) -> None:
+        context = self._context
+        context.books.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
+        if step.kind == "window":
+            context.state.progress.skipped[step.id] = because
+        context.tell(StepSkipped(step, because))
+        self.end(step)
+
+    def _ask(self) -> None:
+        """Ask what is needed now beside what is known, and say it."""
+        context, before = self._context, self._context.state.progress.additional
+        done = context.state.progress.done | self._over.keys()
+        so_far = SoFar(context.directory, context.file, context.plan, before, done)
+        context.state.progress.additional = ask(so_far, self._schedulers, context.books.journal)
+        self._left = self._steps()
+        for each in context.state.progress.additional[len(before) :]:
+            ids = tuple(window.id for window in each.windows)
+            steps = [step for step in self._left if step.window and step.window.id in ids]
+            context.tell(WindowsAdded(ids, each.because, self._forecast.left_s(steps)))
+
+    def _steps(self) -> list[Step]:
+        return [
+            step
+            for step in self._context.steps
+            if step.id not in self._over and not (self._keep and step.kind == "tear-down")
+        ]
+
+
+class _InterimAnalyses:
+    """The primary question, judged before each block that it may not need."""
+
+    def __init__(self, context: Context, judge: Judge | None) -> None:
+        self._context = context
+        self._judge = judge
+        self._judged_before: int | None = None
+        self._status: Status | None = None
+
+    @property
+    def _decided(self) -> bool:
+        return self._status is not None and self._status.decided
+
+    def spares(self, step: Step) -> str | None:
+        """Why this step is not needed; None where it is."""
+        if not step.if_undecided or step.window is None or self._judge is None:
+            return None
+        if not self._decided:
+            self._judge_before(step.window.block)
+        return self._status.text if self._status and self._decided else None
+
+    def conclude(self) -> None:
+        """Judge once more, after the last block, where the question was not decided before."""
+        optional = [step.window for step in self._context.plan.steps if step.if_undecided]
+        if optional and not self._decided:
+            self._judge_before(max(window.block for window in optional if window) + 1)
+
+    def certain(self, steps: Sequence[Step]) -> list[Step]:
+        """Those of the steps that will be done as far as is known now."""
+        if self._judge is None:
+            return list(steps)
+        needed = self._status.blocks_needed if self._status else 0
+        return [step for step in steps if not step.if_undecided or self._is_due(step, needed)]
+
+    def _is_due(self, step: Step, needed: int | None) -> bool:
+        if self._decided:
+            return False
+        assert step.window is not None  # only windows and what is around them may be spared
+        return needed is None or step.window.block < needed
+
+    def _judge_before(self, block: int) -> None:
+        """Judge what there is before a block; once, whatever steps the block has."""
+        if self._judge is None or self._judged_before == block:
+            return
+        self._judged_before = block
+        before, status = self._status, self._judge(self._context.directory)
+        self._status = status
+        if not status.is_interim or (before and before.blocks == status.blocks):
+            return
+        facts = {"blocks": status.blocks, "decided": status.decided, "text": status.text}
+        self._context.books.journal.write("interim-analysis", **facts)
+        self._context.tell(InterimAnalysis(status.text, status.blocks, status.decided))
+
+
+class Rates:
+    """Transactions a second of the windows so far: they tell which questions have an answer."""
+
+    def __init__(self, context: Context) -> None:
+        """`known`: by `rate_key`, for later plans."""
+        self._context = context
+        self._counted = False
+        self.known: dict[str, float] = {}
+
+    def learn(self, step: Step) -> None:
+        """Keep the rate of a window that was measured.
+
+        Raises InvalidMeasurement where the first window of the question's level shows that the
+        others cannot have the values that its metric needs.
+        """
+        window, plan, study = step.window, self._context.plan, self._context.file.study
+        if step.kind != "window" or window is None:
+            return
+        tables = self._context.directory.window(window.id)
+        rows = read_rows(tables.table("transactions"), TRANSACTIONS)
+        counts = {row["transaction"]: row["committed"] + row["rolled_back"] for row in rows}
+        complete = [row["complete"] for row in read_rows(tables.table("window"), WINDOW)]
+        if complete != [True] or ALL not in counts:
+            return
+        key = rate_key(study, window.candidate, window.users)
+        self.known[key] = counts[ALL] / window.duration_s
+        asked = plan.question
+        if asked is None or window.users != asked.users or self._counted:
+            return
+        self._counted = True
+        quantity = parse_quantity(asked.metric)
+        if quantity.known.source == "transactions":
+            check_counted(study, asked, window.id, counts.get(quantity.of or ALL, 0))

@@ -1,1 +1,0 @@
-"""Which windows are still needed, found out while a run goes on."""

@@ -1,0 +1,305 @@
+"""Where a run stands, as numbers for a monitoring system: made of its events alone.
+
+Nothing of it reaches results, and nothing is asked of the server or the hammer. Of windows that are
+measured, the command line's judge says which are invalid, in the pause after each. The numbers are
+served as OpenMetrics text, on loopback only.
+"""
+
+import ipaddress
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from stithy.clock import Clock
+from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.openmetrics import CONTENT_TYPE, END, Family, Point, family, written
+from stithy.results.layout import RunDirectory
+from stithy.run.deciding import Invalid
+from stithy.run.events import (
+    Event,
+    InterimAnalysis,
+    Progress,
+    RunStarted,
+    SecondPassed,
+    StepFinished,
+    StepSkipped,
+    StepStarted,
+)
+
+Numbers = Iterator[tuple[Family, Point]]
+
+RUN = {
+    "steps": "steps of this session of the run, as far as they are decided",
+    "step": "number of the current step, from 1; labels say which one it is",
+    "left_s": "expected time until the run ends",
+    "left_undecided_s": "the same if every block is needed",
+    "windows_done": "windows that this session has measured or was spared",
+    "windows_invalid": "measured windows that support no claim, those of earlier sessions included",
+    "question_blocks": "valid blocks at the last interim analysis of the primary question",
+    "question_decided": "1 once the primary question is decided",
+}
+NOW = {
+    "progress_share": "how much of the current step's stage, or of the window, is done",
+    "transactions_per_min": "completed transactions of the last second, per minute",
+    "response_p95_s": "95th percentile of response time of the headline transaction in it",
+}
+
+
+@dataclass
+class _State:
+    """What the events have told so far."""
+
+    directory: Path | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+    steps: int | None = None
+    step: StepStarted | None = None
+    step_began_s: float = 0.0
+    second: SecondPassed | None = None
+    progress: Progress | None = None
+    interim: InterimAnalysis | None = None
+    windows_done: int = 0
+    invalid: dict[str, str] | None = field(default_factory=dict)
+
+
+class LiveNumbers:
+    """Hears the events of a run, and tells where it stands; events and questions may cross."""
+
+    def __init__(self, clock: Clock, invalid: Invalid) -> None:
+        """`clock` tells how much of the expected time is over."""
+        self._clock = clock
+        self._invalid = invalid
+        self._state = _State()
+        self._lock = threading.Lock()
+
+    def show(self, event: Event) -> None:
+        """Hear one event; an `Observer`."""
+        # Judging reads files: whoever asks meanwhile must not wait for it.
+        judged = self._judged(event)
+        with self._lock:
+            self._hear(event)
+            if judged is not None:
+                self._state.invalid = {**(self._state.invalid or {}), **judged}
+
+    def text(self) -> str:
+        """All numbers as OpenMetrics text; what is not known is not in it."""
+        with self._lock:
+            numbers = [*self._run(), *self._now()]
+        return "".join(written(each, [point]) for each, point in numbers) + END
+
+    def _hear(self, event: Event) -> None:
+        state = self._state
+        match event:
+            case RunStarted():
+                state.directory, state.steps = Path(event.directory), event.steps
+                state.notes = event.notes
+            case StepStarted():
+                state.step, state.steps = event, event.steps
+                state.step_began_s = self._clock.monotonic_s()
+                state.second = state.progress = None
+            case StepFinished() | StepSkipped():
+                state.windows_done += event.step.kind == "window"
+                state.second = state.progress = None
+            case SecondPassed():
+                state.second = event
+            case Progress():
+                state.progress = event
+            case InterimAnalysis():
+                state.interim = event
+            case _:
+                pass
+
+    def _judged(self, event: Event) -> Mapping[str, str] | None:
+        """The invalid ones of the windows that an event adds; None where it adds none."""
+        if isinstance(event, RunStarted):
+            directory = RunDirectory(Path(event.directory))
+            windows = sorted(
+                each.parent.name for each in directory.windows.glob("*/window.parquet")
+            )
+        elif isinstance(event, StepFinished) and event.step.kind == "window":
+            if self._state.directory is None:
+                return None
+            directory, windows = RunDirectory(self._state.directory), [event.step.id]
+        else:
+            return None
+        with suppress(StithyError):  # a result that cannot be read is told by the report
+            return self._invalid(directory, windows) if windows else {}
+        return None
+
+    def _run(self) -> Numbers:
+        state, run = self._state, self._labels()
+        if state.directory is None:
+            return
+        values: dict[str, float | None] = {
+            "steps": state.steps,
+            "windows_done": state.windows_done,
+            "windows_invalid": None if state.invalid is None else len(state.invalid),
+        }
+        if (interim := state.interim) is not None:
+            values |= {"question_blocks": interim.blocks, "question_decided": interim.decided}
+        if (step := state.step) is not None:
+            values |= {
+                "left_s": self._left_s(step.left_s),
+                "left_undecided_s": self._left_s(step.left_s_undecided),
+            }
+            which = {"step": step.step.id, "kind": step.step.kind}
+            labels = {**run, **which, **self._whose(step.step.candidate or "")}
+            yield family(("run", "step"), RUN["step"]), Point(step.number, labels)
+        for name, value in values.items():
+            if value is not None:
+                yield family(("run", name), RUN[name]), Point(float(value), run)
+
+    def _left_s(self, left_s: float | None) -> float | None:
+        """What is left of an expected time by now; 0 where a step takes longer."""
+        if left_s is None:
+            return None
+        return max(0.0, left_s - (self._clock.monotonic_s() - self._state.step_began_s))
+
+    def _now(self) -> Numbers:
+        if (second := self._state.second) is not None:
+            window = second.window
+            labels = {
+                **self._labels(), "window": window.id, **self._whose(window.candidate),
+                "users": str(window.users), "block": str(window.block), "phase": second.phase,
+            }  # fmt: skip
+            whole_s = window.ramp_up_s + window.duration_s
+            yield _now("progress_share", min(1.0, (second.second + 1) / whole_s), labels)
+            yield _now("transactions_per_min", second.tpm, labels)
+            if second.p95_s is not None:
+                yield _now("response_p95_s", second.p95_s, labels)
+        elif (progress := self._state.progress) is not None and progress.total > 0:
+            labels = {**self._labels(), "stage": progress.stage}
+            yield _now("progress_share", min(1.0, progress.done / progress.total), labels)
+
+    def _whose(self, candidate: str) -> dict[str, str]:
+        """The candidate, with what must stand beside its numbers where anything must."""
+        note = self._state.notes.get(candidate)
+        return {"candidate": candidate, **({"note": note} if note else {})}
+
+    def _labels(self) -> dict[str, str]:
+        directory = self._state.directory
+        return {"run": directory.resolve().name} if directory is not None else {}
+
+
+def _now(name: str, value: float, labels: Mapping[str, str]) -> tuple[Family, Point]:
+    return family(("now", name), NOW[name]), Point(float(value), labels)
+
+
+PATH = "/metrics"
+PLAIN_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""What a program reads that does not ask for OpenMetrics; of these numbers it is the same text."""
+PATIENCE_S = 5.0
+"""A program that connects and says nothing is not waited for any longer."""
+EXAMPLE = "127.0.0.1:9464"
+
+
+@dataclass(frozen=True)
+class Address:
+    """A host of this machine and a port; port 0 is any that is free."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """As it stands in an address of the web."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """The address that a person wrote: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
+
+    Raises UserError for anything else, and for every address that is not on loopback.
+    """
+    host, _, port = text.rpartition(":")
+    host = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):
+        raise _wrong(text, "this is no address with a port")
+    try:
+        known = ipaddress.ip_address(host)
+    except ValueError:
+        raise _wrong(text, "its host is no number") from None
+    if not known.is_loopback:
+        remedy = f"name {EXAMPLE}, and let `ssh -L` or a proxy of your own lead to it"
+        problem = "other machines could read it there, without a password"
+        raise UserError(problem, where=f"--metrics {text}", remedy=remedy)
+    return Address(host, int(port))
+
+
+def _wrong(text: str, problem: str) -> UserError:
+    return UserError(problem, where=f"--metrics {text}", remedy=f"write it as {EXAMPLE}")
+
+
+@contextmanager
+def endpoint(address: Address, text: Callable[[], str]) -> Iterator[str]:
+    """Inside, whoever asks at the address gets `text`; gives the address of the page.
+
+    Raises PreconditionError where the port cannot be had.
+    """
+    server = _server(address, text)
+    thread = threading.Thread(target=server.serve_forever, name="live numbers", daemon=True)
+    thread.start()
+    try:
+        yield f"http://{Address(address.host, server.server_address[1])}{PATH}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _server(address: Address, text: Callable[[], str]) -> ThreadingHTTPServer:
+    kind = _Server6 if ":" in address.host else _Server
+    try:
+        return kind((address.host, address.port), _handler(text))
+    except OSError as error:
+        raise PreconditionError(
+            f"nothing can be told there: {os.strerror(error.errno or 0).lower()}",
+            where=f"--metrics {address}",
+            remedy="name another port, or end what has this one (`ss -ltnp` says what)",
+        ) from error
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True  # a program that is slow to read does not hold up the end of the run
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A program that went away before it had its answer is nothing to tell of."""
+
+
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
+def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers one program."""
+
+        timeout = PATIENCE_S
+
+        def do_GET(self) -> None:
+            """Tell the numbers, or that there is nothing else."""
+            if self.path.partition("?")[0] != PATH:
+                self._answer(404, PLAIN_TYPE, f"the numbers are at {PATH}\n")
+                return
+            wants = "application/openmetrics-text" in self.headers.get("Accept", "")
+            self._answer(200, CONTENT_TYPE if wants else PLAIN_TYPE, text())
+
+        def _answer(self, status: int, kind: str, told: str) -> None:
+            body = told.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def version_string(self) -> str:
+            """Who answers, without the versions that a stranger need not know."""
+            return "stithy"
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Who asks, and how often, is no talk for the terminal."""
+
+    return Handler

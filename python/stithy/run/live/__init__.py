@@ -1,1 +1,0 @@
-"""Where a run stands, for whoever watches it while it goes on."""

@@ -1,0 +1,1 @@
+"""What is checked and worked out before a run begins; nothing is created."""

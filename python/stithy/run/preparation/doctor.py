@@ -1,0 +1,152 @@
+"""What each part of Stithy needs of this machine and lacks here; see `stithy doctor`.
+
+Parts are what the registry finds, so a new provider, engine, scenario or collector is told of
+without a word here. The judgements themselves are in `stithy.needs` and `stithy.hosts.checks`, and
+those of engines are their own `check`. Nothing is changed.
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.database.engine import Request
+from stithy.errors import StithyError
+from stithy.hosts.checks.load import memory_of
+from stithy.hosts.runner import LocalRunner, server_user
+from stithy.needs import Judgement, Machine, Need
+from stithy.registry import plugins
+from stithy.secrets import generate_password
+from stithy.storage.volume import existing_part
+from stithy.units import format_size
+
+FAMILIES = ("provider", "scenario", "collector")
+"""Families whose plug-ins name their needs in `NEEDS`; engines are asked otherwise."""
+
+DEMO_PARTS = (("provider", "drive"), ("engine", "postgresql"), ("scenario", "load"))
+DEMO_MEMORY_BYTES = 6 * 2**30
+"""What the plan of `studies/demo.yaml` asks for, in whole GiB; a test holds the two together."""
+
+PROBED_MEMORY_BYTES = 2**30
+"""Of an instance that is never started: engines try settings for one."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """One need of a part, and what the machine has of it."""
+
+    why: str
+    optional: bool
+    judgement: Judgement
+
+    @property
+    def prevents(self) -> bool:
+        """Whether the part cannot work here for want of it."""
+        return self.judgement.state == "missing" and not self.optional
+
+
+@dataclass(frozen=True)
+class Part:
+    """One plug-in or command with its needs."""
+
+    family: str
+    name: str
+    needs: tuple[Needed, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether it works here; without what is optional it does."""
+        return not any(each.prevents for each in self.needs)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """All that was found; `demo_lacks` is empty where the demo could run."""
+
+    checks: Mapping[str, tuple[Judgement, ...]]
+    parts: tuple[Part, ...]
+    demo_lacks: tuple[Judgement, ...]
+
+
+AskEngine = Callable[[str], Judgement]
+
+
+def examine(
+    machine: Machine,
+    commands: Mapping[str, Iterable[Need]],
+    *,
+    ask_engine: AskEngine | None = None,
+    here: Path | None = None,
+) -> Examination:
+    """Judge all checks, parts and `commands` (their needs by name).
+
+    `ask_engine` judges an engine by its name. `here` is where results would go by default.
+    """
+    families = [*((family, _needs_of(family)) for family in FAMILIES), ("command", commands)]
+    parts = [
+        Part(family, name, _judged(needs, machine))
+        for family, by_name in families
+        for name, needs in by_name.items()
+    ]
+    asked = ask_engine or engine_here
+    parts += [
+        Part("engine", name, (Needed("its server programs", False, asked(name)),))
+        for name in plugins("engine")
+    ]
+    checks = {name: tuple(each.judge(machine)) for name, each in plugins("check").items()}
+    return Examination(checks, tuple(parts), _demo_lacks(parts, machine, here or Path.cwd()))
+
+
+def engine_here(name: str) -> Judgement:
+    """Whether an engine finds its programs and can run them, as the user that servers run as."""
+    try:
+        request = Request(
+            runner=LocalRunner(),
+            settings={},
+            memory_bytes=PROBED_MEMORY_BYTES,
+            connections_max=1,
+            user=server_user(),
+            password=generate_password(),
+        )
+        package = plugins("engine")[name].__name__
+        found = importlib.import_module(f"{package}.engine").create(request).check()
+    except StithyError as error:
+        return Judgement(name, "missing", f"{error.where}: {error.problem}", error.remedy)
+    return Judgement(name, "there", f"{found.version} in {found.programs}")
+
+
+def _needs_of(family: str) -> dict[str, Sequence[Need]]:
+    return {name: module.NEEDS for name, module in plugins(family).items()}
+
+
+def _judged(needs: Iterable[Need], machine: Machine) -> tuple[Needed, ...]:
+    return tuple(Needed(each.why, each.optional, each.judge(machine)) for each in needs)
+
+
+def _demo_lacks(parts: Iterable[Part], machine: Machine, here: Path) -> tuple[Judgement, ...]:
+    """What keeps the demo from running: what its parts lack, memory, a place for its results."""
+    lacks = [
+        each.judgement
+        for part in parts
+        if (part.family, part.name) in DEMO_PARTS
+        for each in part.needs
+        if each.prevents
+    ]
+    lacks += [*_too_little_memory(machine), *_no_results(here)]
+    return tuple(dict.fromkeys(lacks))
+
+
+def _too_little_memory(machine: Machine) -> Iterable[Judgement]:
+    available = memory_of(machine, "MemAvailable")
+    if available is not None and available < DEMO_MEMORY_BYTES:
+        found = f"{format_size(available)} to use, of {format_size(DEMO_MEMORY_BYTES)} for the demo"
+        remedy = "free memory, or write a study that fits: `stithy new`"
+        yield Judgement("memory", "missing", found, remedy)
+
+
+def _no_results(here: Path) -> Iterable[Judgement]:
+    there = existing_part(here)
+    if not os.access(there, os.W_OK | os.X_OK):
+        found = f"results cannot be written to {there}"
+        yield Judgement("results", "missing", found, "go elsewhere, or name a directory: --out")

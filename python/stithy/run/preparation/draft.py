@@ -1,0 +1,340 @@
+"""A new study for this machine: what it offers, as far as it fits into free memory and space.
+
+An offer is a candidate that could be: a directory with room, or a drive that it can emulate. The
+database is as large as fits, too. All that a run checks before it starts is checked here, and
+nothing is made.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stithy.errors import PreconditionError
+from stithy.hosts.checks.load import memory_of
+from stithy.hosts.runner import LocalRunner, server_user
+from stithy.needs import Judgement, Machine
+from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.steps import Plan
+from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
+from stithy.run.context import KEEPER
+from stithy.run.preparation.doctor import engine_here
+from stithy.run.preparation.equip import keeper_in
+from stithy.run.preparation.preflight import check_candidates, check_room
+from stithy.storage.provider import ROLES, Provider, Room, Site
+from stithy.storage.volume import OpenPlace
+from stithy.study.load import parse_study
+from stithy.study.model import Study
+from stithy.study.template import Draft, Option, study_text
+from stithy.units import format_size
+
+MIB = 2**20
+WORKLOAD = "order-entry"
+WAREHOUSES = (20, 10, 5, 2, 1)
+"""Larger ones take minutes to load and to restore before each window; whoever wants one says so."""
+
+SHORT_WAREHOUSES_MAX = 5
+DATA_PER_MEMORY = 3
+"""The database is so many times what the server may keep in memory, so that storage is read."""
+
+MEMORY_BYTES_MIN = 256 * MIB
+MEMORY_STEP_BYTES = 64 * MIB
+FREE_SHARE = 0.5
+"""Of what is free: the rest is other people's."""
+
+PLACES_MAX = 4
+USERS_MAX = 256
+QUESTION = "Which of these storages serves the users of this database best?"
+ALONE = "What does this storage give the users of this database?"
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the person asks for; empty or None: whatever fits. `short`: minutes, not an hour."""
+
+    paths: tuple[Path, ...] = ()
+    drives: tuple[str, ...] = ()
+    engine: str | None = None
+    warehouses: int | None = None
+    short: bool = False
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A new study: its text, what it reads back as, and its plan."""
+
+    text: str
+    study: Study
+    plan: Plan
+
+
+Check = Callable[[Study, Plan], None]
+"""Raises PreconditionError where a study could not run here."""
+
+
+def draft(
+    machine: Machine,
+    wishes: Wishes,
+    *,
+    ask_engine: Callable[[str], Judgement] | None = None,
+    check: Check | None = None,
+) -> Drafted:
+    """The largest study that fits. Raises PreconditionError where none does, or there is no engine.
+
+    UserError for a wish that no study can have.
+    """
+    engine = choose_engine(wishes.engine, ask_engine or engine_here)
+    checked = check or (lambda study, plan: check_here(machine, study, plan))
+    problem: PreconditionError | None = None
+    for number, begun in enumerate(_drafts(machine, wishes, engine)):
+        for warehouses in _warehouses(wishes):
+            drafted = _finished(_sized(begun, warehouses))
+            try:
+                checked(drafted.study, drafted.plan)
+            except PreconditionError as error:
+                # Of what is compared for want of more room nobody asked to hear.
+                problem = error if number == 0 else problem
+            else:
+                return drafted
+    raise problem or PreconditionError(
+        "no file system has a directory that this user may use, and drives cannot be emulated",
+        where="this machine",
+        remedy="name a directory with --path; `stithy doctor` tells what drives lack",
+    )
+
+
+def choose_engine(wish: str | None, ask: Callable[[str], Judgement]) -> str:
+    """The engine asked for, else the first that is here; PreconditionError where it is not."""
+    names = list(plugins("engine")) if wish is None else [wish]
+    judged = {name: ask(name) for name in names}
+    for name, each in judged.items():
+        if each.state == "there":
+            return name
+    raise PreconditionError(
+        "; ".join(f"{name}: {each.found}" for name, each in judged.items()),
+        where="database engine",
+        remedy="; ".join(each.remedy for each in judged.values() if each.remedy),
+    )
+
+
+def check_here(machine: Machine, study: Study, plan: Plan) -> None:
+    """All that a run checks of its candidates; and that half of what is free stays so."""
+    runner, user = LocalRunner(), server_user()
+    providers = {name: _provider(study, name) for name in study.candidates}
+    keeper = keeper_in(RunDirectory(Path("runs")))
+    check_candidates(study, plan, providers, keeper, runner, user)
+    places = {**providers, KEEPER: keeper}
+    rooms = {name: [_spared(room) for room in each.rooms()] for name, each in places.items()}
+    available = round((memory_of(machine, "MemAvailable") or 0) * FREE_SHARE)
+    check_room(study, plan, rooms, available)
+    if study.database.memory_bytes > available:
+        raise PreconditionError(
+            f"a server of {format_size(study.database.memory_bytes)} is more than half of the "
+            "memory that is free",
+            where="memory",
+            remedy="free memory, or use fewer warehouses",
+        )
+
+
+def _spared(room: Room) -> Room:
+    free = room.free_bytes
+    return room if free is None else replace(room, free_bytes=round(free * FREE_SHARE))
+
+
+def _provider(study: Study, name: str) -> Provider:
+    candidate = study.candidates[name]
+    site = Site(
+        runner=LocalRunner(),
+        needed_bytes=needed_bytes(study),
+        logs=Path("logs"),
+        seeds=dict.fromkeys(ROLES, 0),
+    )
+    module = plugins("provider")[candidate.provider]
+    provider: Provider = module.create(candidate.spec, name, site)
+    return provider
+
+
+def _drafts(machine: Machine, wishes: Wishes, engine: str) -> Iterator[Draft]:
+    """Studies without a size, the one with the most to compare first."""
+    places, memory = offered_places(machine), offered_memory(machine)
+    drives = offered_drives(machine)
+    offers = [*places, *memory, *drives]
+    for chosen in _choices(wishes, places, memory, drives):
+        if chosen:
+            lines = [each.lines for each in chosen]
+            others = tuple(each for each in offers if each.lines not in lines)
+            yield _begun(machine, wishes, engine, tuple(chosen), others)
+
+
+def _choices(
+    wishes: Wishes, places: Sequence[Option], memory: Sequence[Option], drives: Sequence[Option]
+) -> Iterator[Sequence[Option]]:
+    """What is asked for; else all places, and where there is but one, something beside it."""
+    if wishes.paths or wishes.drives:
+        yield _wished(wishes)
+        return
+    if len(places) > 1:
+        yield places[:PLACES_MAX]
+        yield places[:2]
+    for beside in (drives[:1], memory[:1]):
+        if beside:
+            yield [*places[:1], *beside]
+    yield drives[:2]
+    yield places[:1]
+    yield memory[:1]
+
+
+def _wished(wishes: Wishes) -> list[Option]:
+    found: list[Option] = []
+    for path in wishes.paths:
+        found.append(directory(path, [each.name for each in found]))
+    for profile in wishes.drives:
+        found.append(drive(profile, [each.name for each in found]))
+    return found
+
+
+def _begun(
+    machine: Machine,
+    wishes: Wishes,
+    engine: str,
+    candidates: tuple[Option, ...],
+    others: tuple[Option, ...],
+) -> Draft:
+    """A draft with everything but the size of its database."""
+    return Draft(
+        head=_head(machine),
+        question=QUESTION if len(candidates) > 1 else ALONE,
+        candidates=candidates,
+        others=others,
+        engine=engine,
+        memory_bytes=MEMORY_BYTES_MIN,
+        workload=WORKLOAD,
+        warehouses=1,
+        users=_users(machine, wishes, emulated=any("drive" in each.lines for each in candidates)),
+        ramp_up_s=5.0 if wishes.short else 30.0,
+        duration_s=15.0 if wishes.short else 60.0,
+    )
+
+
+def _users(machine: Machine, wishes: Wishes, *, emulated: bool) -> tuple[int, ...]:
+    """Levels by the number of CPUs; fewer users where drives take their share of those."""
+    cpus = machine.fact("cpus").value
+    most = (cpus if isinstance(cpus, int) else 1) * (2 if emulated else 4)
+    ladder = (1, most // 2) if wishes.short else (1, most // 2, most)
+    return tuple(dict.fromkeys(min(each, USERS_MAX) for each in ladder))
+
+
+def _head(machine: Machine) -> tuple[str, ...]:
+    facts: Mapping[str, object] = {
+        name: machine.fact(name).value for name in ("cpus", "distribution")
+    }
+    memory = memory_of(machine, "MemTotal")
+    size = f", {format_size(memory)} of memory" if memory else ""
+    return (
+        f"A study for this machine ({facts['cpus']} CPUs{size}, {facts['distribution']}),",
+        "written by `stithy new`. It is ready to run: `stithy plan` shows what it does and how",
+        "long that takes, and `stithy run` runs it. Change what you like: `stithy plan` reports",
+        "every mistake. Text after a # is a comment.",
+    )
+
+
+def _warehouses(wishes: Wishes) -> Sequence[int]:
+    """Sizes to try, the largest first."""
+    if wishes.warehouses is not None:
+        return (wishes.warehouses,)
+    most = SHORT_WAREHOUSES_MAX if wishes.short else max(WAREHOUSES)
+    return [each for each in WAREHOUSES if each <= most]
+
+
+def _sized(begun: Draft, warehouses: int) -> Draft:
+    workload = plugins("workload")[begun.workload].WORKLOAD
+    data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
+    memory = data // DATA_PER_MEMORY // MEMORY_STEP_BYTES * MEMORY_STEP_BYTES
+    return replace(begun, warehouses=warehouses, memory_bytes=max(MEMORY_BYTES_MIN, memory))
+
+
+def _finished(sized: Draft) -> Drafted:
+    text = study_text(sized)
+    study = parse_study("the new study", text.encode())
+    return Drafted(text, study, expand(study))
+
+
+DRIVES = {
+    "generic-nvme": "an NVMe drive for servers",
+    "generic-sata": "a SATA SSD for servers",
+    "generic-7200": "a disk of 7,200 rpm",
+}
+"""Shipped profiles of the kinds that most people choose between, and what they are."""
+
+NAME_MAX = 40
+"""What a study file allows."""
+
+
+def offered_places(machine: Machine) -> list[Option]:
+    """Directories on which a candidate could stand, most room first, none of them memory."""
+    return _named((each, _place_note(each)) for each in machine.places() if not each.memory_backed)
+
+
+def offered_memory(machine: Machine) -> list[Option]:
+    """The same of file systems in memory."""
+    return _named((each, _place_note(each)) for each in machine.places() if each.memory_backed)
+
+
+def offered_drives(machine: Machine) -> list[Option]:
+    """Emulated drives, as far as the machine has what they need."""
+    needs = plugins("provider")["drive"].NEEDS
+    if any(need.judge(machine).state == "missing" for need in needs if not need.optional):
+        return []
+    return [drive(profile, note=f"emulated: {title}") for profile, title in DRIVES.items()]
+
+
+def drive(profile: str, taken: Iterable[str] = (), note: str = "an emulated drive") -> Option:
+    """The offer of a drive profile: a shipped one's name, or a file."""
+    name = _unique(_name(Path(profile).name.removesuffix(".toml")), taken)
+    return Option(name, {"drive": profile}, note)
+
+
+def directory(path: Path, taken: Iterable[str] = ()) -> Option:
+    """The offer of a directory that a person names."""
+    return Option(_unique(_name(path.name), taken), {"path": str(path.absolute())}, "a directory")
+
+
+def _named(places: Iterable[tuple[OpenPlace, str]]) -> list[Option]:
+    found: list[Option] = []
+    for place, note in places:
+        taken = [each.name for each in found]
+        found.append(Option(_unique(_place_name(place), taken), {"path": str(place.path)}, note))
+    return found
+
+
+def _place_name(place: OpenPlace) -> str:
+    if place.memory_backed:
+        return "memory"
+    if place.mount_point == Path("/"):
+        return "system"
+    return _name("-".join(place.mount_point.parts[1:]))
+
+
+def _place_note(place: OpenPlace) -> str:
+    free = format_size(place.free_bytes)
+    if place.memory_backed:
+        return f"{place.filesystem}: its pages are memory, {free} at most"
+    on = f" on {', '.join(place.devices)}" if place.devices else ""
+    return f"{place.filesystem}{on}, {free} free"
+
+
+def _name(text: str) -> str:
+    """A candidate's name: small letters, digits and hyphens, and no number to YAML."""
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_MAX - 8].strip("-")
+    return plain if re.match(r"(?!(true|false|null)$)[a-z]", plain) else f"at-{plain}".rstrip("-")
+
+
+def _unique(name: str, taken: Iterable[str]) -> str:
+    names = set(taken)
+    return next(each for each in _numbered(name) if each not in names)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in range(2, 10_000))

@@ -1,0 +1,272 @@
+"""From a checked study to all that a run needs of the machine: found and tried, not used yet.
+
+A run that begins and one that is resumed are equipped alike. The fingerprint is what of the machine
+and the programs must be the same for a run to go on where it was cut off: less than the environment
+that the manifest records, only what numbers rest on and no restart changes.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import stithy
+from stithy.clock import Clock, SystemClock
+from stithy.database.engine import Engine, Installation, Request
+from stithy.errors import Problems
+from stithy.hosts.facts import machine_facts
+from stithy.hosts.here import LocalMachine
+from stithy.hosts.processes import RUN_VARIABLE
+from stithy.hosts.resources import other_cpus, server_cpus
+from stithy.hosts.runner import Command, LocalRunner, Runner, ServerUser, server_user
+from stithy.needs import Machine
+from stithy.plan.expand import expand, needed_bytes
+from stithy.plan.steps import Plan, derive_seed
+from stithy.registry import plugins
+from stithy.results.comparability import is_same_memory
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import Fact, Scalar
+from stithy.run.cleanup.books import Books
+from stithy.run.cleanup.handlers import clean_run, find_run
+from stithy.run.cleanup.register import kept_password, make_scratch
+from stithy.run.context import KEEPER, Context, State
+from stithy.run.events import Observer, logging
+from stithy.run.stop import Stop
+from stithy.secrets import Secret, generate_password
+from stithy.storage.provider import ROLES, Provider, Site
+from stithy.storage.providers.path import DirectoryProvider
+from stithy.study.load import StudyFile
+from stithy.study.sections import is_emulated
+from stithy.units import format_size
+from stithy.wire.program import HAMMER, find_program
+from stithy.workload.hammer import Hammer
+from stithy.workload.program import Program
+
+Fingerprint = Mapping[str, Scalar]
+"""By the name of each thing, in words; None where the machine does not tell it."""
+
+MEMORY = "memory"
+FACTS = {
+    "kernel": "kernel",
+    "architecture": "architecture",
+    "cpu_model": "CPU",
+    "cpus": "number of CPUs",
+    "memory_bytes": MEMORY,
+}
+"""Facts of the machine that count, and what a person calls them."""
+
+
+def native_hammer(runner: Runner, cpus: tuple[int, ...] | None) -> Callable[[Secret], Program]:
+    """The native hammer, found now: a machine without it is told so before anything starts."""
+    program = find_program(HAMMER)
+    return lambda url: Hammer(runner, url, program, cpus)
+
+
+def native_version(runner: Runner) -> str:
+    """The version of the native hammer, as it tells it."""
+    return runner.run(Command([str(find_program(HAMMER)), "--version"])).stdout.strip()
+
+
+def engine_of(file: StudyFile, request: Request) -> Engine:
+    """The engine that the study names."""
+    package = plugins("engine")[file.study.database.engine].__name__
+    engine: Engine = importlib.import_module(f"{package}.engine").create(request)
+    return engine
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The seams of a run: real by default, fakes in tests."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    runner: Callable[[str], Runner] = lambda run_id: LocalRunner({RUN_VARIABLE: run_id})
+    hammer: Callable[[Runner, tuple[int, ...] | None], Callable[[Secret], Program]] = native_hammer
+    hammer_version: Callable[[Runner], str] = native_version
+    engine: Callable[[StudyFile, Request], Engine] = engine_of
+    user: Callable[[], ServerUser | None] = server_user
+    machine: Callable[[], Machine] = LocalMachine
+
+
+@dataclass(frozen=True)
+class Equipped:
+    """A study, and what was found on the machine for it; `machine` is what must not change."""
+
+    run_id: str
+    file: StudyFile
+    plan: Plan
+    directory: RunDirectory
+    clock: Clock
+    runner: Runner
+    user: ServerUser | None
+    password: Secret
+    server_cpus: tuple[int, ...] | None
+    engine: Engine
+    installation: Installation
+    hammer: Callable[[Secret], Program]
+    providers: Mapping[str, Provider]
+    keeper: Provider
+    machine: Fingerprint
+
+    def context(self, books: Books, stop: Stop, tell: Observer, state: State) -> Context:
+        """All of it with the run's books: what the steps may use. Makes the run's own directory.
+
+        Raises PreconditionError where none can be made.
+        """
+        return Context(
+            run_id=self.run_id,
+            file=self.file,
+            server_cpus=self.server_cpus,
+            plan=self.plan,
+            workload=plugins("workload")[self.file.study.workload.name].WORKLOAD,
+            directory=self.directory,
+            books=books,
+            clock=self.clock,
+            runner=self.runner,
+            engine=self.engine,
+            installation=self.installation,
+            hammer=self.hammer,
+            providers=self.providers,
+            keeper=self.keeper,
+            user=self.user,
+            scratch=make_scratch(books.record, self.user),
+            stop=stop,
+            tell=logging(self.directory.log, self.clock, tell),
+            state=state,
+        )
+
+
+def equip(
+    file: StudyFile, directory: RunDirectory, run_id: str, logs: Path, tools: Tools
+) -> Equipped:
+    """Find and try what the study needs; `logs` is for what storage writes about itself.
+
+    Makes nothing. Raises UserError or PreconditionError, with all that was found.
+    """
+    runner, user, problems = tools.runner(run_id), tools.user(), Problems()
+    cpus = problems.attempt(lambda: _server_cpus(file))
+    password = kept_password(run_id) or generate_password()
+    engine = tools.engine(file, _request(file, runner, user, cpus, password))
+    installation = problems.attempt(engine.check)
+    hammer = problems.attempt(lambda: tools.hammer(runner, other_cpus(cpus)))
+    hammer_version = problems.attempt(lambda: tools.hammer_version(runner))
+    problems.refuse(str(file.path))
+    assert installation is not None  # else there was a problem, as with the next two
+    assert hammer is not None
+    assert hammer_version is not None
+    providers = providers_of(file, logs, runner, other_cpus(cpus))
+    return Equipped(
+        run_id=run_id,
+        file=file,
+        plan=expand(file.study, null=file.null),
+        directory=directory,
+        clock=tools.clock,
+        runner=runner,
+        user=user,
+        password=password,
+        server_cpus=cpus,
+        engine=engine,
+        installation=installation,
+        hammer=hammer,
+        providers=providers,
+        keeper=keeper_in(directory),
+        machine=_machine(file, installation, hammer_version, providers),
+    )
+
+
+def _machine(
+    file: StudyFile,
+    installation: Installation,
+    hammer_version: str,
+    providers: Mapping[str, Provider],
+) -> Fingerprint:
+    programs = {
+        "stithy": stithy.__version__,
+        "hammer": hammer_version,
+        file.study.database.engine: installation.version,
+    }
+    storage = {f"storage of {name}": each.fingerprint() for name, each in providers.items()}
+    known = {name: words for name, words in storage.items() if words is not None}
+    return fingerprint(machine_facts(), {**programs, **known})
+
+
+def _server_cpus(file: StudyFile) -> tuple[int, ...] | None:
+    emulated = any(map(is_emulated, file.study.candidates.values()))
+    return server_cpus(file.study.database.cpus, emulated=emulated)
+
+
+def _request(
+    file: StudyFile,
+    runner: Runner,
+    user: ServerUser | None,
+    cpus: tuple[int, ...] | None,
+    password: Secret,
+) -> Request:
+    database = file.study.database
+    return Request(
+        runner=runner,
+        settings=database.settings,
+        memory_bytes=database.memory_bytes,
+        connections_max=file.study.load.connections_max,
+        user=user,
+        password=password,
+        cpus=cpus,
+    )
+
+
+def providers_of(
+    file: StudyFile, logs: Path, runner: Runner, cpus: tuple[int, ...] | None
+) -> dict[str, Provider]:
+    """The provider of each candidate, with what the run offers it."""
+    made: dict[str, Provider] = {}
+    for name, candidate in file.study.candidates.items():
+        site = Site(
+            runner=runner,
+            needed_bytes=needed_bytes(file.study),
+            logs=logs.absolute(),
+            seeds={role: derive_seed(file.study.seed, "drive", name, role) for role in ROLES},
+            cpus=cpus,
+        )
+        made[name] = plugins("provider")[candidate.provider].create(candidate.spec, name, site)
+    return made
+
+
+def keeper_in(directory: RunDirectory) -> Provider:
+    """What keeps the master copy, beside the results: on no candidate's volume."""
+    return DirectoryProvider(directory.master_copy.absolute(), KEEPER)
+
+
+def clean_leftovers(providers: Mapping[str, Provider]) -> None:
+    """What dead runs left on these candidates is removed first, servers and mounts included."""
+    for provider in providers.values():
+        if (run_id := provider.left_by()) and (found := find_run(run_id)):
+            clean_run(found)
+
+
+def fingerprint(machine: Mapping[str, Fact], programs: Mapping[str, str]) -> dict[str, Scalar]:
+    """The fingerprint of this machine with these versions of programs."""
+    found = {word: _scalar(machine.get(name)) for name, word in FACTS.items()}
+    return {**found, **programs}
+
+
+def changes(before: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
+    """What is not as it was, each in words: `kernel: 6.1.0 before, 6.2.0 now`."""
+    return tuple(
+        f"{name}: {_in_words(name, before.get(name))} before, {_in_words(name, now.get(name))} now"
+        for name in dict.fromkeys([*before, *now])
+        if not _same(name, before.get(name), now.get(name))
+    )
+
+
+def _same(name: str, before: Scalar, now: Scalar) -> bool:
+    return is_same_memory(before, now) if name == MEMORY else before == now
+
+
+def _scalar(fact: Fact | None) -> Scalar:
+    value = fact.value if fact else None
+    return value if isinstance(value, str | int | float) else None
+
+
+def _in_words(name: str, value: Scalar) -> str:
+    if value is None:
+        return "not known"
+    return format_size(value) if name == MEMORY and isinstance(value, int) else str(value)

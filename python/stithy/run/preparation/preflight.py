@@ -1,0 +1,361 @@
+"""All that can be known to fail is found before anything is started, made or measured.
+
+`stithy plan` and `stithy run` make the same checks, by `preflight`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from stithy.drives.profiles import profile_text
+from stithy.drives.varied import assumed_numbers
+from stithy.errors import PreconditionError, Problems, UserError
+from stithy.hosts.checks import load
+from stithy.hosts.checks.drives import FLOOR_S
+from stithy.hosts.checks.load import memory_of
+from stithy.hosts.runner import Command, Runner, ServerUser
+from stithy.needs import Machine
+from stithy.plan import sensitivity
+from stithy.plan.answerable import doubtful, unanswerable
+from stithy.plan.cost import space_by_candidate
+from stithy.plan.expand import data_bytes, expand
+from stithy.plan.sensitivity import profiles_of
+from stithy.plan.steps import Plan
+from stithy.results.drives import PLURALS, tolerance_s
+from stithy.results.layout import RunDirectory
+from stithy.run.context import KEEPER
+from stithy.run.preparation.equip import (
+    Equipped,
+    Tools,
+    clean_leftovers,
+    equip,
+    keeper_in,
+    providers_of,
+)
+from stithy.run.preparation.forecast import earlier_added_s, earlier_rates
+from stithy.storage.provider import Provider, Room
+from stithy.storage.volume import existing_part
+from stithy.study.load import StudyFile
+from stithy.study.model import Study
+from stithy.units import format_duration, format_size
+
+RESERVE_BYTES = 64 * 2**20
+"""Left free on every file system: other programs write there too."""
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What all checks found: `problems` prevent the run, `warnings` change what it shows.
+
+    `equipped` is None where the study's programs or settings are among the problems.
+    """
+
+    equipped: Equipped | None
+    problems: Problems
+    warnings: tuple[str, ...]
+
+
+def preflight(
+    file: StudyFile, directory: RunDirectory, run_id: str, tools: Tools, *, clean: bool
+) -> Preflight:
+    """Every check of this machine before a run, each made whatever the others find.
+
+    `clean`: remove first what dead runs left on the candidates, as a run does; without it nothing
+    is changed.
+    """
+    problems = Problems()
+    warnings: list[str] = []
+    equipped = problems.attempt(lambda: equip(file, directory, run_id, directory.drives, tools))
+    providers = (
+        equipped.providers
+        if equipped
+        else providers_of(file, directory.drives, tools.runner(run_id), None)
+    )
+    if clean and equipped:
+        clean_leftovers(providers)
+    elif not clean:
+        warnings += _leftovers(providers)
+    plan, machine = expand(file.study, null=file.null), tools.machine()
+    usable = _usable(problems, providers, tools.runner(run_id), tools.user())
+    keeper = keeper_in(directory)
+    problems.attempt(lambda: _check_together(file.study, plan, providers, usable, keeper))
+    problems.attempt(lambda: check_memory(file.study, machine))
+    problems.attempt(lambda: check_directory(directory.root, usable))
+    asked = (file.study, plan.question, earlier_rates())
+    problems.found += unanswerable(*asked)
+    warnings += doubtful(*asked)
+    warnings += not_delivered(
+        {key: s for each in usable.values() for key, s in each.asked_times_s().items()}
+    )
+    return Preflight(equipped, problems, (*warnings, *cautions(file.study, machine)))
+
+
+def check_sensitivity(file: StudyFile) -> None:
+    """Raise UserError where `--sensitivity` has nothing to vary, or no answer that could change."""
+    named = profiles_of(file.content)
+    assumed = {
+        name: sum(len(assumed_numbers(profile_text(each))) for each in by_role.values())
+        for name, by_role in named.items()
+    }
+    sensitivity.check(file, expand(file.study, null=file.null).question, assumed)
+
+
+def _leftovers(providers: Mapping[str, Provider]) -> Iterator[str]:
+    for name, provider in providers.items():
+        if run_id := provider.left_by():
+            yield f"candidate {name} holds what the dead run {run_id} left: a run removes it first"
+
+
+def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
+    """Which drives are likely to take other times here than asked for, by profile and operation.
+
+    By what the last run with each found, or else by the time that any request takes under load.
+    """
+    added_s = earlier_added_s()
+    for profile in dict.fromkeys(name for name, _ in asked):
+        short = []
+        for operation in ("read", "write", "flush"):
+            if (asked_s := asked.get((profile, operation))) is None:
+                continue
+            added = added_s.get(f"{profile} {operation}")
+            likely_s = max(asked_s, FLOOR_S) if added is None else asked_s + added
+            if likely_s - asked_s > tolerance_s(asked_s):
+                times = format_duration(likely_s), format_duration(asked_s)
+                short.append(f"{PLURALS[operation]} about {times[0]} (asked: {times[1]})")
+        if short:
+            yield (
+                f"drive {profile} cannot be delivered on this machine under load: "
+                f"{' and '.join(short)}; the report names the times that the database got. For "
+                "times that are kept, emulate a slower drive: a copy of the profile with longer "
+                "ones (`stithy drive catalogue`); a `scale` keeps them"
+            )
+
+
+def check_candidates(
+    study: Study,
+    plan: Plan,
+    providers: Mapping[str, Provider],
+    keeper: Provider,
+    runner: Runner,
+    user: ServerUser | None,
+) -> None:
+    """Raise all problems with the candidates' places: consent, nesting, way to it, room."""
+    problems = Problems()
+    usable = _usable(problems, providers, runner, user)
+    problems.attempt(lambda: _check_together(study, plan, providers, usable, keeper))
+    problems.refuse("the candidates")
+
+
+def _usable(
+    problems: Problems, providers: Mapping[str, Provider], runner: Runner, user: ServerUser | None
+) -> dict[str, Provider]:
+    """The candidates whose own place has no problem."""
+    usable = {}
+    for name, provider in providers.items():
+        before = len(problems.found)
+        problems.attempt(provider.check)
+        if len(problems.found) == before:
+            problems.attempt(partial(_check_way, name, provider.place(), runner, user))
+        if len(problems.found) == before:
+            usable[name] = provider
+    return usable
+
+
+def _check_together(
+    study: Study,
+    plan: Plan,
+    providers: Mapping[str, Provider],
+    usable: Mapping[str, Provider],
+    keeper: Provider,
+) -> None:
+    """Raise all problems that candidates and the master copy have with each other."""
+    problems = Problems()
+    problems.attempt(lambda: _refuse_nesting(providers))
+    if plan.null:
+        problems.attempt(lambda: _refuse_unlike(usable))
+    rooms = {name: each.rooms() for name, each in {**usable, KEEPER: keeper}.items()}
+    problems.attempt(lambda: check_room(study, plan, rooms, memory_available_bytes()))
+    problems.refuse("the candidates")
+
+
+def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
+    """Directories of a null study must lie on one file system; images of drives are made alike."""
+    places = [
+        [room.filesystem_id for room in each.rooms() if room.takes_bytes is None]
+        for each in providers.values()
+    ]
+    if any(each != places[0] for each in places):
+        first, second = (str(each.place()) for each in providers.values())
+        raise PreconditionError(
+            f"{second} does not lie on the file system of {first}",
+            where="--null",
+            remedy="name a directory inside of that file system, not the one it is mounted on",
+        )
+
+
+def check_memory(study: Study, machine: Machine) -> None:
+    """Raise for a server that is given more memory than the machine has."""
+    asked, total = study.database.memory_bytes, memory_of(machine, "MemTotal")
+    if total is not None and asked > total:
+        raise PreconditionError(
+            f"the study gives the server {format_size(asked)} of memory, and this machine has "
+            f"{format_size(total)}",
+            where="database.memory",
+            remedy="ask for less",
+        )
+
+
+def cautions(study: Study, machine: Machine) -> Iterator[str]:
+    """What prevents no run, but changes what it shows: one sentence each."""
+    asked, available = study.database.memory_bytes, memory_of(machine, "MemAvailable")
+    limit = f"the server's memory of {format_size(asked)}"
+    if available is not None and available < asked <= (memory_of(machine, "MemTotal") or asked):
+        yield f"{limit} is more than the {format_size(available)} that are free now"
+    if problem := machine.memory_limit_problem():
+        yield (
+            f"{limit} cannot be enforced here ({problem}): the page cache may hold more, and "
+            "storage is then read less"
+        )
+    data = data_bytes(study)
+    if asked >= data:
+        yield (
+            f"{limit} holds the whole database of about {format_size(data)}: storage is hardly "
+            "read; give it less memory or more warehouses"
+        )
+    for each in load.judge(machine):
+        if each.state == "disturbing":
+            yield f"the machine is not quiet: {each.found}: {each.remedy}"
+
+
+def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
+    """Raise unless results can be written to `directory`: missing or empty, and on no volume."""
+    real = directory.resolve()
+    for name, provider in providers.items():
+        if real.is_relative_to(provider.place()) or provider.place().is_relative_to(real):
+            raise UserError(
+                f"the results' directory {directory} and candidate {name} lie in each other",
+                where="--out",
+                remedy="keep results outside of what is measured",
+            )
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(
+            f"{directory} exists and is not an empty directory",
+            where="--out",
+            remedy="name another one: results are never overwritten",
+        )
+    there = existing_part(directory)
+    if not there.is_dir():
+        raise UserError(
+            f"{there} is not a directory", where="--out", remedy="name another directory with --out"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PreconditionError(
+            f"{there} is not writable for this user",
+            where="--out",
+            remedy="name another directory with --out",
+        )
+
+
+def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
+    """One candidate inside another, or the same by way of a link, would measure each other."""
+    places = {name: provider.place() for name, provider in providers.items()}
+    for name, place in places.items():
+        for other, around in places.items():
+            if name != other and place.is_relative_to(around):
+                raise PreconditionError(
+                    f"{place} lies in {around}, the place of candidate {other}",
+                    where=f"candidate {name}",
+                    remedy="give each candidate a directory of its own",
+                )
+
+
+def _check_way(name: str, place: Path, runner: Runner, user: ServerUser | None) -> None:
+    """The server's user must be able to enter every directory on the way."""
+    if user is None:
+        return
+    there = existing_part(place)
+    way = [str(each) for each in reversed([there, *there.parents])]
+    script = 'for each; do test -x "$each" || { echo "$each"; exit 1; }; done'
+    finished = runner.run(Command(["/bin/sh", "-c", script, "sh", *way], user=user.name))
+    if finished.code != 0:
+        closed = finished.stdout.strip() or str(there)
+        raise PreconditionError(
+            f"user {user.name}, as whom the database server runs, may not enter {closed}",
+            where=f"candidate {name}",
+            remedy=f"allow it (chmod o+x {closed}), or name another directory",
+        )
+
+
+def check_room(
+    study: Study, plan: Plan, rooms: Mapping[str, Sequence[Room]], available: int
+) -> None:
+    """Raise unless all candidates fit together, by file system and in the `available` memory."""
+    shares = list(_shares(plan, rooms))
+    for place in dict.fromkeys(each.room.filesystem_id for each in shares):
+        here = [each for each in shares if each.room.filesystem_id == place]
+        needed, free = _sum(here) + RESERVE_BYTES, here[0].room.free_bytes
+        if free is not None and needed > free:
+            raise _too_small(here, needed, free, f"on {here[0].room.mount_point}")
+    in_memory = [each for each in shares if each.room.memory_backed]
+    needed = _sum(in_memory) + study.database.memory_bytes
+    if in_memory and needed > available:
+        raise _too_small(in_memory, needed, available, "of memory, the server's included")
+
+
+class _Share(NamedTuple):
+    """What a candidate takes of one room."""
+
+    candidate: str
+    room: Room
+    size_bytes: int
+
+
+def _shares(plan: Plan, rooms: Mapping[str, Sequence[Room]]) -> Iterator[_Share]:
+    needs = {**space_by_candidate(plan), KEEPER: plan.database_bytes}
+    for name, parts in rooms.items():
+        for room in parts:
+            taken = room.takes_bytes
+            yield _Share(name, room, needs[name] if taken is None else taken)
+
+
+def _sum(shares: Iterable[_Share]) -> int:
+    return sum(each.size_bytes for each in shares)
+
+
+def _too_small(shares: list[_Share], needed: int, free: int, what: str) -> PreconditionError:
+    names = list(dict.fromkeys(each.candidate for each in shares if each.candidate != KEEPER))
+    kept = any(each.candidate == KEEPER for each in shares)
+    images = any(each.room.takes_bytes is not None for each in shares)
+    instead = (
+        "give drives a smaller `size` or a directory as `backing`"
+        if images
+        else ("name another directory")
+    )
+    instead += ", name another --out" if kept else ""
+    return PreconditionError(
+        f"{format_size(needed)} may be needed {what}, {format_size(free)} are free",
+        where=_places(names, with_master=kept),
+        remedy=f"make room, {instead}, or use fewer warehouses or shorter windows",
+    )
+
+
+def _places(names: Sequence[str], *, with_master: bool) -> str:
+    """`candidates a and b, and --out`."""
+    candidates = f"candidate{'s' if len(names) > 1 else ''} {' and '.join(names)}" if names else ""
+    master = "--out, for the master copy" if with_master else ""
+    return ", and ".join(each for each in (candidates, master) if each)
+
+
+def memory_available_bytes(proc: Path = Path("/proc")) -> int:
+    """Memory that could be used now without swapping. Source: proc_meminfo(5), MemAvailable."""
+    for line in (proc / "meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    raise PreconditionError(
+        "the kernel does not tell the available memory",
+        where=str(proc / "meminfo"),
+        remedy="use a kernel of version 3.14 or later",
+    )

@@ -1,0 +1,206 @@
+"""What a run's journal tells of it: its sessions, the steps that were done, the things made.
+
+A session is one process's time with the run: from `stithy run` or `stithy resume` to its end, its
+failure, or its death. A pure reading: the machine is not asked.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stithy.errors import PreconditionError, UserError
+from stithy.hosts.processes import Identity, identity_from
+from stithy.plan.additional import Additional
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import End, SessionFacts
+from stithy.run.cleanup.register import Resource
+from stithy.run.copies.loading import MASTER_MADE
+from stithy.run.deciding import ADDED, additional_from
+from stithy.run.journal import Entry, read_journal
+from stithy.run.preparation.equip import Fingerprint
+
+MASTER_KEPT = "master-kept"
+"""The event of a session that begins with the master copy of an earlier one."""
+
+BEGINNINGS = ("run-started", "run-resumed")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session; `end` is None where the journal breaks off, `last_at_s` is its last entry's."""
+
+    owner: Identity
+    started_at_s: float
+    last_at_s: float
+    changed: tuple[str, ...]
+    master_kept: bool
+    end: End | None
+    because: str | None
+
+    def facts(self) -> SessionFacts:
+        """What the manifest keeps of a session that is over."""
+        return SessionFacts(
+            started_at_s=self.started_at_s,
+            ended_at_s=self.last_at_s,
+            boot_id=self.owner.boot_id,
+            changed=self.changed,
+            master_kept=self.master_kept,
+            end=self.end or "killed",
+            end_because=self.because,
+        )
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The step that began last of those that may change a candidate's database."""
+
+    id: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class History:
+    """A run until now; `finished` are ids of steps, `skipped` those left out, with the reason.
+
+    `null`: it measures one candidate against itself. `additional`: the windows that were decided
+    while it went on.
+    `touched`: by candidate, what came last to its database. `master`: the hash of the contents of
+    the master copy as it was made, None where there was none, or loading began anew since.
+    `resources` are all that were created and not removed within their own step: most of them were
+    removed later, which the register knows.
+    """
+
+    run_id: str
+    study: Path
+    study_sha256: str
+    null: bool
+    machine: Fingerprint
+    sessions: tuple[Session, ...]
+    finished: frozenset[str]
+    skipped: Mapping[str, str]
+    additional: tuple[Additional, ...]
+    touched: Mapping[str, Touched]
+    master: str | None
+    resources: tuple[Resource, ...]
+
+
+def read_history(directory: RunDirectory) -> History:
+    """The run whose results are in `directory`.
+
+    Raises UserError where there is no run, or none that began; PreconditionError for a journal
+    that this user may not read, or without what a run needs to go on.
+    """
+    entries = _entries(directory)
+    begun = next((entry for entry in entries if entry.event == "run-started"), None)
+    if begun is None:
+        raise _no_run(directory)
+    try:
+        return _history(entries, begun.facts)
+    except (KeyError, TypeError, ValueError) as error:
+        raise PreconditionError(
+            "its journal lacks what a run needs to go on",
+            where=str(directory.journal),
+            remedy="run the study again; an older Stithy wrote this run",
+        ) from error
+
+
+def _entries(directory: RunDirectory) -> Sequence[Entry]:
+    try:
+        return read_journal(directory.journal)
+    except NotADirectoryError as error:
+        raise _no_run(directory) from error
+    except OSError as error:
+        raise PreconditionError(
+            f"its journal cannot be read: {error.strerror}",
+            where=str(directory.journal),
+            remedy="resume it as the user who ran it",
+        ) from error
+
+
+def _no_run(directory: RunDirectory) -> UserError:
+    if directory.journal.exists() or directory.study.exists():
+        return UserError(
+            "the run in it had not begun when it was ended: there is nothing to go on from",
+            where=str(directory.root),
+            remedy="remove that directory and run the study again",
+        )
+    known = "it has no journal" if directory.root.is_dir() else "no such directory"
+    return UserError(
+        f"not a run directory: {known}",
+        where=str(directory.root),
+        remedy="name a directory that `stithy run` wrote",
+    )
+
+
+def _history(entries: Sequence[Entry], begun: Mapping[str, Any]) -> History:
+    machine = [entry.facts["machine"] for entry in entries if entry.event in BEGINNINGS]
+    skipped = [entry.facts for entry in entries if entry.event == "step-skipped"]
+    finished = [entry.facts["id"] for entry in entries if entry.event == "step-finished"]
+    return History(
+        run_id=begun["run_id"],
+        study=Path(begun["study"]),
+        study_sha256=begun["study_sha256"],
+        null=begun["null"],
+        machine=machine[-1],
+        sessions=tuple(_sessions(entries)),
+        finished=frozenset(finished),
+        skipped={facts["id"]: facts["because"] for facts in skipped},
+        additional=tuple(additional_from(each.facts) for each in entries if each.event == ADDED),
+        touched=_touched(entries),
+        master=_master(entries),
+        resources=_resources(entries),
+    )
+
+
+def _touched(entries: Sequence[Entry]) -> dict[str, Touched]:
+    """A candidate's storage holds what it held when it is made ready for another session."""
+    started = (entry.facts for entry in entries if entry.event == "step-started")
+    return {
+        facts["candidate"]: Touched(facts["id"], facts["kind"])
+        for facts in started
+        if facts.get("candidate") is not None and facts["kind"] != "provision"
+    }
+
+
+def _master(entries: Sequence[Entry]) -> str | None:
+    found = None
+    for entry in entries:
+        if entry.event == "step-started" and entry.facts.get("kind") == "prepare":
+            found = None
+        elif entry.event == MASTER_MADE:
+            found = str(entry.facts["sha256"])
+    return found
+
+
+def _sessions(entries: Sequence[Entry]) -> Iterator[Session]:
+    starts = [number for number, entry in enumerate(entries) if entry.event in BEGINNINGS]
+    for start, stop in zip(starts, [*starts[1:], len(entries)], strict=True):
+        yield _session(entries[start:stop])
+
+
+def _session(entries: Sequence[Entry]) -> Session:
+    """A session from its entries; what comes after its end (there is nothing) does not count."""
+    first = entries[0]
+    ended = next((entry for entry in entries if entry.event == "run-ended"), None)
+    return Session(
+        owner=identity_from(first.facts["owner"]),
+        started_at_s=first.at_s,
+        last_at_s=(ended or entries[-1]).at_s,
+        changed=tuple(first.facts.get("changed", ())),
+        master_kept=any(entry.event == MASTER_KEPT for entry in entries),
+        end=ended.facts["end"] if ended else None,
+        because=ended.facts["because"] if ended else None,
+    )
+
+
+def _resources(entries: Sequence[Entry]) -> tuple[Resource, ...]:
+    """What was created, without what was removed later in the journal."""
+    made: list[Resource] = []
+    for entry in entries:
+        if entry.event == "creating":
+            made.append(Resource(entry.sequence, entry.facts["kind"], entry.facts["facts"]))
+        elif entry.event == "removed":
+            gone = (entry.facts["kind"], entry.facts["facts"])
+            made = [each for each in made if (each.kind, each.facts) != gone]
+    return tuple(made)

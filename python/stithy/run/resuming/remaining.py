@@ -1,0 +1,273 @@
+"""What remains of a run that was cut off, and what of it is still there to be used.
+
+A window counts as measured when its step was finished and its row can be read; the row is what a
+window writes last. A final check looks at what a candidate's last window left, so it can only be
+done where that is still there, or a window of that candidate is still to come.
+
+Two things on storage are worth using again: the master copy, which spares loading, and the database
+that a candidate's last window left. Both are used only where nothing is to be guessed: the journal
+says in which state they were left, the place still carries the run's mark, and the master copy is
+byte for byte what it was when it was made. No server ever runs on a master copy, and one that had
+would not be that.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from stithy.database.engine import ServerFacts
+from stithy.errors import StithyError
+from stithy.plan.steps import Plan, Step, StepKind
+from stithy.results import tables
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import CalibrationFacts, Manifest
+from stithy.results.read import read_rows
+from stithy.results.tables import Row
+from stithy.run.cleanup.register import Resource
+from stithy.run.context import KEEPER, Known, State, Tables
+from stithy.run.resuming.history import History
+from stithy.storage.consent import DATA, MASTER
+from stithy.storage.copy import Contents, contents_of
+from stithy.storage.provider import Provider
+
+GONE = "the database that its last window left was gone with the session that was cut off"
+
+AROUND: frozenset[StepKind] = frozenset({"provision", "tear-down"})
+LOADING: frozenset[StepKind] = frozenset({"prepare", "check"})
+"""Steps that come before the master copy and leave nothing else."""
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What a session is to do: `windows` are left to be measured, `kept` are measured.
+
+    `cut_off` are those left of which something was written; `impossible` are final checks that
+    cannot be done any more, with the reason. `state` is what the session begins with.
+    """
+
+    state: State
+    windows: int
+    kept: int
+    cut_off: tuple[str, ...]
+    impossible: Mapping[str, str]
+
+
+def remaining_of(
+    steps: Sequence[Step],
+    directory: RunDirectory,
+    history: History,
+    manifest: Manifest | None,
+    *,
+    has_master: bool = False,
+    databases: frozenset[str] = frozenset(),
+) -> Remaining:
+    """The rest of a run with these steps, from its journal's past and its results.
+
+    `has_master`: the master copy is there, and need not be made again. `databases`: the candidates
+    of which what their last window left is there.
+    """
+    windows = [step for step in steps if step.kind == "window"]
+    measured = _measured(windows, directory, history)
+    left = [step for step in windows if step.id not in {*measured, *history.skipped}]
+    calibration = _calibration(history, manifest)
+    known = {*history.finished, *history.skipped}
+    ends = [step for step in steps if step.at_end and step.id not in known]
+    checks = [step for step in ends if step.candidate in databases]
+    done = _done(steps, left, checks) | _settled(steps, calibrated=calibration is not None,
+                                                 has_master=has_master)  # fmt: skip
+    impossible = {step.id: GONE for step in ends if step.id in done}
+    state = _state(directory, manifest, measured, reloaded=bool(left) and not has_master)
+    state.known.calibration = calibration
+    state.progress.skipped = {
+        s.id: history.skipped[s.id] for s in windows if s.id in history.skipped
+    }
+    state.progress.done = done
+    written = tuple(step.id for step in left if directory.window(step.id).root.exists())
+    return Remaining(state, len(left), len(measured), written, impossible)
+
+
+def over(steps: Sequence[Step], directory: RunDirectory, history: History) -> frozenset[str]:
+    """The ids of those windows among the steps that are measured or were left out."""
+    windows = [step for step in steps if step.kind == "window"]
+    return frozenset({*_measured(windows, directory, history), *history.skipped})
+
+
+def _measured(windows: Sequence[Step], directory: RunDirectory, history: History) -> dict[str, Row]:
+    """The rows of the windows that are measured, by id."""
+    found = {}
+    for step in windows:
+        if step.id in history.finished:
+            rows = read_rows(directory.window(step.id).table("window"), tables.WINDOW)
+            found.update({row["window_id"]: row for row in rows})
+    return found
+
+
+def _done(steps: Sequence[Step], left: Sequence[Step], checks: Sequence[Step]) -> frozenset[str]:
+    """The steps that are not to be done again; where no window is left all but final checks."""
+    waiting = {step.id for step in left}
+    candidates = {step.candidate for step in left}
+    ends = {step.id for step in steps if step.at_end and step.candidate in candidates}
+    ends |= {step.id for step in checks}
+    around = {step.candidate for step in checks}
+    return frozenset(
+        step.id
+        for step in steps
+        if (step.window is not None and step.window.id not in waiting)
+        or (step.at_end and step.id not in ends)
+        or not (left or step.at_end or (step.kind in AROUND and step.candidate in around))
+    )
+
+
+def _settled(steps: Sequence[Step], *, calibrated: bool, has_master: bool) -> frozenset[str]:
+    """The steps whose outcome is known or there, whatever is left to do."""
+    loading = {step.id for step in steps if step.kind in LOADING and not step.at_end}
+    calibration = {step.id for step in steps if step.kind == "calibrate"}
+    return frozenset((loading if has_master else set()) | (calibration if calibrated else set()))
+
+
+def _calibration(history: History, manifest: Manifest | None) -> CalibrationFacts | None:
+    """What the driver was shown to keep up with, where an earlier session found that out."""
+    known = manifest.calibration if manifest else None
+    return known if known and known.connections and "calibrate" in history.finished else None
+
+
+def _state(
+    directory: RunDirectory,
+    manifest: Manifest | None,
+    measured: Mapping[str, Row],
+    *,
+    reloaded: bool,
+) -> State:
+    """What earlier sessions found out; of what is done again, only what is found anew counts."""
+    moments = {"end"} if reloaded else {"load", "end"}
+    kept = Tables(
+        _rows(directory.table("restores"), tables.RESTORES, "window_id", {*measured}),
+        _rows(directory.table("canary"), tables.CANARY, "window_id", {*measured}),
+        _rows(directory.table("conditions"), tables.CONDITIONS, "moment", moments),
+    )
+    limits = {
+        row["candidate"]: (row["memory_limit_enforced"], row["memory_limit_note"])
+        for row in measured.values()
+    }
+    state = State(tables=kept, known=Known(limits=limits))
+    if manifest is not None:
+        state.known.hammer_version = manifest.hammer_version
+        state.known.server_facts = _server_facts(manifest)
+    return state
+
+
+def _server_facts(manifest: Manifest) -> ServerFacts | None:
+    database = manifest.database
+    if database.effective_settings is None or database.server_version is None:
+        return None
+    return ServerFacts(database.server_version, dict(database.effective_settings))
+
+
+def _rows(path: Path, table: tables.Table, column: str, wanted: set[str]) -> list[Row]:
+    """The rows of a table that have one of the wanted values in that column."""
+    return [row for row in read_rows(path, table) if row[column] in wanted]
+
+
+STAYING = frozenset({"directory", "mark"})
+"""Kinds of things that stay where anything on a candidate's volume does; trees go by their name."""
+
+
+@dataclass(frozen=True)
+class Reusable:
+    """The directories that are left alone, by candidate; `lost` is why there is no master copy.
+
+    `master` is where it lies, None where `lost` says why not; `databases` are the candidates whose
+    last window's database is there.
+    """
+
+    trees: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    master: Path | None = None
+    lost: str | None = None
+
+    @property
+    def databases(self) -> frozenset[str]:
+        """The candidates whose final check can be done."""
+        return frozenset(name for name, trees in self.trees.items() if DATA in trees)
+
+    def keeps(self, resource: Resource) -> bool:
+        """Whether this thing of an earlier session is left as it is."""
+        trees = self.trees.get(resource.facts.get("candidate", ""), frozenset())
+        if resource.kind == "tree":
+            return resource.facts["name"] in trees
+        return bool(trees) and resource.kind in STAYING
+
+    def without_master(self) -> "Reusable":
+        """The same where the master copy is of no use."""
+        trees = {name: each - {MASTER} for name, each in self.trees.items()}
+        return replace(
+            self, trees={name: each for name, each in trees.items() if each}, master=None
+        )
+
+    @property
+    def recorded(self) -> Iterator[tuple[str, str]]:
+        """Candidate and name of each directory: the register knows them already."""
+        return ((name, tree) for name, trees in self.trees.items() for tree in trees)
+
+
+def reusable_of(
+    history: History,
+    plan: Plan,
+    providers: Mapping[str, Provider],
+    keeper: Provider,
+    *,
+    unusable: str | None,
+) -> Reusable:
+    """What is there; the contents of a master copy are yet to be proven, with `proven`.
+
+    `unusable` is why nothing at all may be used, None where it may. Changes nothing.
+    """
+    if unusable is not None:
+        return Reusable(lost=unusable)
+    places = {name: each.survives(history.run_id) for name, each in providers.items()}
+    master, lost = _master(history, keeper.survives(history.run_id))
+    trees = {
+        name: frozenset({DATA})
+        for name, place in places.items()
+        if place is not None and _has_database(name, place, history, plan)
+    }
+    if master is not None:
+        trees[KEEPER] = frozenset({MASTER})
+    return Reusable(trees, master, lost)
+
+
+def _has_database(name: str, place: Path, history: History, plan: Plan) -> bool:
+    """Whether a whole window, or the final check of it, was the last that touched the database."""
+    if not (place / DATA).is_dir():
+        return False
+    touched = history.touched.get(name)
+    if touched is None:
+        return False
+    ends = {step.id for step in plan.steps if step.at_end}
+    return touched.id in ends or (touched.kind == "window" and touched.id in history.finished)
+
+
+def _master(history: History, place: Path | None) -> tuple[Path | None, str | None]:
+    """Where the master copy lies, or why there is none; `place` is what its keeper has."""
+    if history.master is None:
+        return None, "its master copy had not been finished"
+    if place is None:
+        return None, "its master copy is gone: the directory that it lay in was removed"
+    if (place / MASTER).is_symlink() or not (place / MASTER).is_dir():
+        return None, f"its master copy {place / MASTER} is gone"
+    return place / MASTER, None
+
+
+def proven(master: Path, sha256: str) -> tuple[Contents | None, str | None]:
+    """The contents of a master copy if they are what they were, or why it cannot be used."""
+    try:
+        contents = contents_of(master)
+    except (OSError, StithyError) as error:
+        return None, f"its master copy {master} cannot be read: {error}"
+    if contents.sha256 != sha256:
+        return None, f"its master copy {master} is not as it was made"
+    return contents, None
+
+
+def without_reusable(resources: Iterable[Resource], reusable: Reusable) -> tuple[Resource, ...]:
+    """The things that are not left alone."""
+    return tuple(each for each in resources if not reusable.keeps(each))

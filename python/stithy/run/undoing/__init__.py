@@ -1,1 +1,0 @@
-"""What a run has made, and how each thing of it is unmade."""

@@ -1,0 +1,79 @@
+"""The baseline check before each block: fixed work that has nothing to do with any candidate.
+
+What it tells of the machine is judged by `analysis`, over all blocks. A check that
+failed ends no run.
+"""
+
+from stithy.errors import Interrupted, StithyError
+from stithy.plan.steps import Step
+from stithy.results import tables
+from stithy.results.tables import Row
+from stithy.results.write import write_table
+from stithy.run.context import Context
+from stithy.units import format_duration
+from stithy.wire.messages import CanarySummary
+from stithy.workload.program import NOWHERE, Watch, Work
+
+SPIN_S = 0.2
+READ_S = 0.25
+"""Own: twenty slices of a scheduler's turn, and a thousand reads of a solid-state drive; with the
+start of the program a check takes less than a second."""
+
+FILE = "canary"
+FILE_BYTES = 32 * 2**20
+"""Own: more than a device answers from the line that it read last, and written at once."""
+
+
+def check_baseline(context: Context, step: Step) -> str:
+    """Measure the machine itself, and write it down; returns it in words. Raises Interrupted."""
+    assert step.window is not None  # the plan gives every check the first window of its block
+    row: Row = {column.name: None for column in tables.CANARY.columns}
+    row |= {
+        "window_id": step.window.id,
+        "users": step.window.users,
+        "block": step.window.block,
+        "attempt": step.window.attempt,
+        "at_s": context.clock.now_s(),
+    }
+    try:
+        row |= _numbers(_sent(context))
+    except Interrupted:
+        raise
+    except StithyError as error:
+        row["missing_because"] = f"{error.where}: {error.problem}"
+    _keep(context, row)
+    return _in_words(row)
+
+
+def _sent(context: Context) -> CanarySummary:
+    # The run's own directory lies in memory or on the system's disk, on no volume under test.
+    work = Work(context.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
+    watch = Watch(context.directory.canary_output, stop=context.stop.asked)
+    return context.hammer(NOWHERE).canary(work, watch=watch)
+
+
+def _numbers(summary: CanarySummary) -> Row:
+    row: Row = {
+        "one_rounds_per_s": summary.one_rounds_per_s,
+        "all_rounds_per_s": summary.all_rounds_per_s,
+        "threads": summary.threads,
+        "missing_because": summary.reads_missing_because,
+    }
+    if summary.reads is not None:
+        row["reads"] = summary.reads.count
+        for name in ("mean_s", "p50_s", "p99_s", "max_s"):
+            row[f"read_{name}"] = getattr(summary.reads, name)
+    return row
+
+
+def _keep(context: Context, row: Row) -> None:
+    context.state.tables.canaries.append(row)
+    write_table(context.directory.table("canary"), tables.CANARY, context.state.tables.canaries)
+
+
+def _in_words(row: Row) -> str:
+    if row["one_rounds_per_s"] is None:
+        return f"not done: {row['missing_because']}"
+    read_s = row["read_p50_s"]
+    reads = f"reads {format_duration(read_s)}" if read_s else f"no reads: {row['missing_because']}"
+    return f"one CPU {row['one_rounds_per_s']:,.0f} rounds a second, {reads}"

@@ -1,0 +1,116 @@
+"""What the driver can do on this host, found once before the first window, with a null transaction.
+
+Each window is compared with it: a driver that is asked for much of what it can do measures itself.
+"""
+
+import os
+
+from stithy.errors import Interrupted, StithyError
+from stithy.hosts.activity import OtherLoad, others_between, read_others
+from stithy.plan.steps import Step
+from stithy.results.manifest import CalibrationFacts
+from stithy.results.write import write_json
+from stithy.run.context import Context
+from stithy.run.copies.loading import need_database
+from stithy.run.events import Note, Progress
+from stithy.run.windows.driving import pace_of
+from stithy.study.load_keys import Load
+from stithy.wire.jobs import Keyed, Think
+from stithy.wire.messages import AnyMessage, CalibrateSummary
+from stithy.wire.messages import Progress as HammerProgress
+from stithy.workload import words
+from stithy.workload.program import Watch
+
+TRIAL_S = 0.75
+"""Own: some twenty trials take 20 s, and a stumble of 5 ms is no hundredth of the least rate's."""
+
+OTHERS_CPU_SHARE = 0.05
+"""Own: as of windows, see `analysis.validity.surroundings`."""
+
+THINK_S = 20.7
+"""The mean pause of keyed users. Source: docs/explanation/method.md."""
+
+
+def calibrate(context: Context, step: Step) -> str:
+    """Find what the driver keeps up with and keep it; that it could not be found ends no run.
+
+    Raises Interrupted.
+    """
+    try:
+        summary, others = _calibrated(context, step)
+    except Interrupted:
+        raise
+    except StithyError as error:
+        because = f"{error.where}: {error.problem}"
+        context.tell(Note(f"the driver could not be calibrated: {because}"))
+        context.state.known.calibration = CalibrationFacts(missing_because=because)
+        return f"not done: {because}"
+    write_json(context.directory.calibration, summary)
+    share = _share(others)
+    context.state.known.calibration = _facts(summary).model_copy(update={"others_share": share})
+    if share is not None and share > OTHERS_CPU_SHARE:
+        who = f" ({', '.join(others.names)})" if others.names else ""
+        used = f"other programs used {100 * share:.0f} % of the CPUs"
+        found = "it can do at least what was found, and how much more is not known"
+        context.tell(Note(f"{used} while the driver was calibrated{who}: {found}"))
+    return _in_words(summary)
+
+
+def _share(others: OtherLoad) -> float | None:
+    """What others used of all CPUs; None where no time passed."""
+    spent_s = others.span_s * len(os.sched_getaffinity(0))
+    return min(1.0, others.cpu_s / spent_s) if spent_s else None
+
+
+def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLoad]:
+    """What was found, and what others used meanwhile."""
+    output = context.directory.calibrate_output
+    candidate = step.candidate or context.plan.master_candidate
+    need_database(context, candidate)
+    with context.server(candidate, output.with_name("server.log")) as instance:
+        own = {os.getpid(), instance.pid}
+        before = read_others(context.clock, own)
+        summary = context.hammer(instance.url).calibrate(
+            connections=context.file.study.load.connections_max,
+            trial_s=TRIAL_S,
+            think_s=pause_s(context.file.study.load),
+            watch=_watch(context),
+        )
+        return summary, others_between(before, read_others(context.clock, own))
+
+
+def pause_s(load: Load) -> float | None:
+    """The mean time between two transactions of a user; None for users who do not pause."""
+    match pace_of(load):
+        case Think(mean_s=mean_s):
+            return mean_s
+        case Keyed():
+            return THINK_S
+    return None
+
+
+def _watch(context: Context) -> Watch:
+    """A watch that hands on which rate was tried."""
+
+    def on_message(message: AnyMessage) -> None:
+        if isinstance(message, HammerProgress):
+            context.tell(Progress(message.stage, message.done, message.total))
+
+    return Watch(context.directory.calibrate_output, on_message, context.stop.asked)
+
+
+def _facts(summary: CalibrateSummary) -> CalibrationFacts:
+    over = words.pool(summary.connections)
+    late = f"the driver was late at every rate that was tried {over}"
+    return CalibrationFacts(
+        connections=summary.connections,
+        rate_per_s_max=summary.rate_per_s_max,
+        think_s=summary.think_s,
+        users_max=summary.users_max,
+        users_limit_reached=summary.users_limit_reached,
+        missing_because=None if summary.rate_per_s_max else late,
+    )
+
+
+def _in_words(summary: CalibrateSummary) -> str:
+    return words.kept_up(summary.connections, summary.rate_per_s_max)

@@ -1,0 +1,76 @@
+"""An emulated drive: a block device with the service times of a described one, and a file system.
+
+One drive serves every role that has none of its own.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from stithy.storage.provider import ROLES, Role, Site
+from stithy.storage.providers.drive import emulated
+from stithy.storage.providers.drive.keys import DriveKeys
+
+NAME = "drive"
+EMULATED = True
+NEEDS = emulated.NEEDS
+
+
+class Roles(BaseModel):
+    """The roles that have a drive of their own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    log: DriveKeys | None = Field(
+        default=None,
+        json_schema_extra={"default": "the data drive"},
+        description="The drive of the write-ahead log.",
+    )
+    temp: DriveKeys | None = Field(
+        default=None,
+        json_schema_extra={"default": "the data drive"},
+        description="The drive of temporary files, which hold sorts and hashes that exceed memory.",
+    )
+    backup: DriveKeys | None = Field(
+        default=None,
+        json_schema_extra={"default": "the data drive"},
+        description="The drive of backups.",
+    )
+
+
+class Spec(DriveKeys):
+    """A candidate on emulated drives, each with a file system of its own."""
+
+    roles: Roles = Field(
+        default=Roles(),
+        json_schema_extra={"default": "one drive for all"},
+        description="Separate drives for the log, temporary files or backups.",
+    )
+
+    @property
+    def drives(self) -> dict[Role, DriveKeys]:
+        """The drives that there are, by role; that of the data serves every role without one."""
+        own: dict[Role, DriveKeys | None] = {
+            role: self if role == "data" else getattr(self.roles, role) for role in ROLES
+        }
+        return {role: keys for role, keys in own.items() if keys is not None}
+
+
+def drive_roles(spec: Spec) -> tuple[Role, ...]:
+    """The roles with a drive of their own."""
+    return tuple(spec.drives)
+
+
+def image_bytes(spec: Spec, needed_bytes: Mapping[Role, int]) -> int:
+    """The memory that the drives take, bytes."""
+    return sum(keys.image_bytes(needed_bytes[role]) for role, keys in spec.drives.items())
+
+
+def overlap(_one: Spec, _other: Spec) -> bool:
+    """Never: each drive is made anew, also one like another."""
+    return False
+
+
+def create(spec: Spec, candidate: str, site: Site | None = None) -> emulated.EmulatedProvider:
+    """The provider of one candidate."""
+    return emulated.EmulatedProvider(spec.drives, candidate, site)

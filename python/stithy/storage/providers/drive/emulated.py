@@ -1,0 +1,295 @@
+"""Emulated drives as storage: brought up, given a file system each, mounted, and taken away again.
+
+Each candidate has one drive program, which serves the drives of all its roles. Mount points are
+fresh folders of Stithy's own that the server's user can enter. What a profile is worth and whether
+a drive can be had is the drive program's to say; here it is asked before anything is made.
+"""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stithy.drives import filesystems
+from stithy.errors import PreconditionError
+from stithy.hosts.here import LocalMachine
+from stithy.hosts.processes import own_identity
+from stithy.needs import Device, Need, OwnProgram, Program, Root
+from stithy.storage.consent import Mark, write_mark
+from stithy.storage.provider import EmulatedDrive, Record, Role, Room, Site, Volume
+from stithy.storage.providers.drive.keys import SECTOR_BYTES, DriveKeys
+from stithy.storage.volume import describe, room_of
+from stithy.units import format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from stithy.drives.control import Control
+    from stithy.drives.profiles import Profile
+    from stithy.drives.spec import DriveSpec
+    from stithy.wire.drive.messages import DriveFacts
+
+PLACES = (Path("/run"), Path("/tmp"), Path("/var/tmp"))
+PREFIX = "stithy-drives-"
+MOUNT_OPTIONS = ("noatime",)
+"""Else the first read of each restored file would write, in the first window more than later.
+"""
+
+
+RIGHTS: tuple[Need, ...] = (
+    Root(why="FUSE, loop devices and mounting"),
+    Device(path="/dev/fuse", module="fuse", why="the way to a drive"),
+    Device(path="/dev/loop-control", module="loop", why="a drive's block device"),
+)
+NEEDS: tuple[Need, ...] = (
+    *RIGHTS,
+    OwnProgram(name="stithy-drive", why="it is the drives"),
+    Program(
+        name="taskset",
+        package=filesystems.UTILITIES,
+        asked=("--version",),
+        why="keeping a CPU free for the drives",
+    ),
+    *filesystems.needs(usual="ext4"),
+)
+"""What emulated drives need of the machine."""
+
+INSTEAD = (
+    "or compare directories, which need no rights, with `path`: studies/disk-and-memory.yaml is "
+    "an example"
+)
+
+
+class EmulatedProvider:
+    """The emulated drives of one candidate."""
+
+    def __init__(self, roles: Mapping[Role, DriveKeys], candidate: str, site: Site | None) -> None:
+        """`roles` has the data's drive at least; nothing is asked of the machine yet."""
+        self._roles = roles
+        self._candidate = candidate
+        self._where = f"candidate {candidate}"
+        self._given_site = site
+        place = next((each for each in PLACES if os.access(each, os.W_OK | os.X_OK)), PLACES[-1])
+        self._place = place / f"{PREFIX}{secrets.token_hex(4)}"
+
+    def place(self) -> Path:
+        """The folder that holds the mount points."""
+        return self._place
+
+    def check(self) -> None:
+        """Raise for a machine, profile, file system or size with which this cannot work."""
+        self._need_rights()
+        for role, keys in self._roles.items():
+            filesystems.need_tools(keys.filesystem)
+            self._check_size(role, keys)
+            self._check_backing(keys)
+
+    def rooms(self) -> tuple[Room, ...]:
+        """What the images take of memory and of file systems: all of it at once, to be sure."""
+        return tuple(self._room(role, keys) for role, keys in self._roles.items())
+
+    def fingerprint(self) -> str | None:
+        """The profiles that a person wrote: shipped ones belong to the version of Stithy."""
+        files = {keys.drive: Path(keys.drive) for keys in self._roles.values() if "/" in keys.drive}
+        known = [
+            f"{name} (SHA-256 {hashlib.sha256(path.read_bytes()).hexdigest()[:12]})"
+            for name, path in sorted(files.items())
+            if path.is_file()
+        ]
+        return ", ".join(known) or None
+
+    def asked_times_s(self) -> dict[tuple[str, str], float]:
+        """The medians of 4 KiB, and the flush's time; a drive that spins has flushes alone."""
+        found: dict[tuple[str, str], float] = {}
+        for each in self._profiles.values():
+            facts = each.facts
+            times = {"read": facts.read_p50_s, "write": facts.write_p50_s, "flush": facts.flush_s}
+            found |= {(facts.name, name): s for name, s in times.items() if s is not None}
+        return found
+
+    def left_by(self) -> str | None:
+        """None: everything is made anew, under names that no run had before."""
+        return None
+
+    def survives(self, run_id: str) -> None:
+        """Never: drives are made anew."""
+
+    def provision(self, run_id: str, record: Record) -> Volume:
+        """Bring the drives up, make and mount their file systems."""
+        drives = self._bring_up(run_id, record)
+        record("directory", {"path": str(self._place), "run_id": run_id})
+        self._place.mkdir(mode=0o755)
+        self._place.chmod(0o755)
+        volumes = {drive.role: self._mounted(drive, run_id, record) for drive in drives}
+        data = volumes.pop("data")
+        return replace(data, others=volumes)
+
+    def keep(self) -> None:
+        """Nothing is to be done: drives go on until they are told to end."""
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    @cached_property
+    def _site(self) -> Site:
+        assert self._given_site is not None  # runs always give one
+        return self._given_site
+
+    @cached_property
+    def _profiles(self) -> "dict[Role, Profile]":
+        """The profiles, judged by the drive program. Raises UserError for one that is wrong."""
+        from stithy.drives.profiles import find_profile
+
+        return {
+            role: find_profile(keys.drive, scale=keys.scale) for role, keys in self._roles.items()
+        }
+
+    def _need_rights(self) -> None:
+        here = LocalMachine()
+        for need in RIGHTS:
+            if (judged := need.judge(here)).state == "missing":
+                raise PreconditionError(
+                    f"emulated drives need {judged.what}, for {need.why}: {judged.found}",
+                    where=self._where,
+                    remedy=f"{judged.remedy}, {INSTEAD}",
+                )
+
+    def _size(self, role: Role) -> int:
+        return self._roles[role].drive_bytes(self._site.needed_bytes[role])
+
+    def _check_size(self, role: Role, keys: DriveKeys) -> None:
+        size, capacity = self._size(role), self._profiles[role].facts.capacity_bytes
+        if size > capacity:
+            raise PreconditionError(
+                f"a drive of {format_size(size)} is larger than its profile {keys.drive} says, "
+                f"{format_size(capacity)}",
+                where=self._where,
+                remedy="give it a smaller `size` or `scale`, or use fewer warehouses",
+            )
+        needed, usable = self._site.needed_bytes[role], keys.usable_bytes(size)
+        if usable < needed:
+            raise PreconditionError(
+                f"a drive of {format_size(size)} holds about {format_size(usable)} with "
+                f"{keys.filesystem}, and its {role} may come to {format_size(needed)}",
+                where=self._where,
+                remedy="leave out `size`, or give it a larger one; fewer warehouses and shorter "
+                "windows need less",
+            )
+
+    def _check_backing(self, keys: DriveKeys) -> None:
+        folder = keys.backing
+        if folder is not None and not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+            raise PreconditionError(
+                f"{folder} is not a directory that can be written to",
+                where=self._where,
+                remedy=f"make it (mkdir -p {folder}), or name another one as `backing`",
+            )
+
+    def _room(self, role: Role, keys: DriveKeys) -> Room:
+        size = self._size(role)
+        if keys.backing is not None:
+            return replace(room_of(keys.backing), takes_bytes=size)
+        return Room(
+            filesystem_id=f"image of {self._candidate} {role}",
+            free_bytes=None,
+            memory_backed=True,
+            mount_point=self._place / role,
+            takes_bytes=size,
+        )
+
+    def _bring_up(self, run_id: str, record: Record) -> list[EmulatedDrive]:
+        from stithy.drives import places, program
+
+        for role, keys in self._roles.items():
+            if keys.backing is not None:
+                record("image", {"path": str(self._image(run_id, role, keys.backing))})
+        folder = places.folder_of(self._candidate, run_id)
+        record("drive", {"folder": str(folder)})
+        self._site.logs.mkdir(parents=True, exist_ok=True)
+        specs = [self._spec(run_id, role) for role in self._roles]
+        up = program.start(specs, folder, run_id=run_id, cpus=self._site.cpus)
+        found = {each.drive: each for each in up.drives}
+        return [self._described(role, up.control.path, found[role]) for role in self._roles]
+
+    def _image(self, run_id: str, role: Role, folder: Path) -> Path:
+        return folder / f"stithy-{run_id}-{self._candidate}-{role}.img"
+
+    def _log_stem(self, role: Role) -> Path:
+        return self._site.logs / f"{self._candidate}.{role}"
+
+    def _seed(self, role: Role) -> int:
+        given = self._roles[role].seed
+        return self._site.seeds[role] if given is None else given
+
+    def _spec(self, run_id: str, role: Role) -> "DriveSpec":
+        from stithy.drives.spec import DriveSpec, File, Memory
+
+        keys = self._roles[role]
+        folder = keys.backing
+        return DriveSpec(
+            name=role,
+            profile=self._profiles[role].text,
+            size_bytes=self._size(role),
+            sector_bytes=SECTOR_BYTES,
+            backing=Memory() if folder is None else File(self._image(run_id, role, folder)),
+            scale=keys.scale,
+            seed=self._seed(role),
+            hlog_stem=self._log_stem(role),
+        )
+
+    def _described(self, role: Role, control: Path, ready: "DriveFacts") -> EmulatedDrive:
+        keys, profile = self._roles[role], self._profiles[role]
+        return EmulatedDrive(
+            name=ready.drive,
+            role=role,
+            control=control,
+            device=ready.device,
+            profile_name=profile.facts.name,
+            title=profile.facts.title,
+            profile=profile.text,
+            assumed=profile.facts.assumed,
+            scale=ready.scale,
+            size_bytes=ready.size_bytes,
+            sector_bytes=ready.sector_bytes,
+            backing="memory" if keys.backing is None else f"a file in {keys.backing}",
+            seed=self._seed(role),
+            transport=ready.transport,
+            transport_s=ready.transport_s,
+            spin_s=ready.spin_s,
+            log_stem=self._log_stem(role),
+        )
+
+    def _mounted(self, drive: EmulatedDrive, run_id: str, record: Record) -> Volume:
+        """The volume on a drive: its file system made, mounted and marked."""
+        from stithy.drives import filesystems
+        from stithy.drives.control import Control
+
+        kind, point = self._roles[drive.role].filesystem, self._place / drive.role
+        record("directory", {"path": str(point), "run_id": run_id})
+        point.mkdir(mode=0o755)
+        with _unpaced(Control(drive.control), drive.name):
+            filesystems.make(drive.device, kind, runner=self._site.runner)
+            record("mount", {"path": str(point), "device": drive.device})
+            filesystems.mount(
+                drive.device, point, kind, options=MOUNT_OPTIONS, runner=self._site.runner
+            )
+            # The server's user must be able to go through it, whatever the caller's umask is.
+            point.chmod(0o755)
+            record("mark", {"path": str(point), "run_id": run_id})
+            write_mark(point, Mark(run_id, True, own_identity()))
+        return replace(describe(point), drive=drive)
+
+
+@contextmanager
+def _unpaced(control: "Control", name: str) -> "Iterator[None]":
+    """Inside, the drive takes no time: making a file system is no measurement."""
+    control.set(name, paced=False)
+    try:
+        yield
+    finally:
+        control.set(name, paced=True)

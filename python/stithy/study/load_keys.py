@@ -1,0 +1,362 @@
+"""The `load` section of a study: how many virtual users, when they act, what they share."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
+
+from stithy.search import ResponseTarget, Search, levels_within
+from stithy.study.load_values import (
+    EXAMPLE,
+    HOME_USERS,
+    LIMIT_EXAMPLE,
+    USERS_MOST,
+    LimitValue,
+    Pace,
+    PaceValue,
+    ProfileName,
+    SearchValue,
+    Within,
+    warehouses_touched,
+)
+from stithy.study.problems import Violation, refuse, within
+from stithy.units import Percent, PerSecondOrNone, Seconds, format_duration, format_rate
+
+DAY_S = 86_400.0
+USERS_MAX = 100_000
+CONNECTIONS_MAX = 10_000
+REPEAT_MAX = 1000
+RAMP_UP_S = 30.0
+"""Until caches and log of most databases are as they stay; docs/explanation/verdicts.md."""
+DURATION_S = 60.0
+RATE_PER_S_MIN = 0.01
+RATE_PER_S_MAX = 1e6
+
+Level = Annotated[int, Field(ge=1, le=USERS_MAX)]
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _number(high: int) -> WithJsonSchema:
+    """What an editor knows of a whole number that may be left out."""
+    return WithJsonSchema({"type": "integer", "minimum": 1, "maximum": high})
+
+
+def _ladder(users: tuple[int, ...]) -> tuple[int, ...]:
+    repeated = {level for level in users if users.count(level) > 1}
+    refuse(
+        Violation("a level given twice", "use `repeat` to measure a level more often", level, (i,))
+        for i, level in enumerate(users)
+        if level in repeated and level in users[:i]
+    )
+    return users
+
+
+_SEARCHED = object()
+"""Stands for levels that a study with a search may leave out."""
+
+
+def _or_searched(users: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    return () if users is _SEARCHED else check(users)
+
+
+def _levels_or_search(schema: dict[str, Any]) -> None:
+    """What an editor knows of it: one of the two is needed."""
+    schema["required"] = [name for name in schema["required"] if name != "users"]
+    schema["anyOf"] = [{"required": ["users"]}, {"required": ["find"]}]
+
+
+class Load(BaseModel):
+    """The virtual users: how many, how busy, and for how long."""
+
+    model_config = ConfigDict(**_STRICT, json_schema_extra=_levels_or_search)
+
+    users: Annotated[
+        tuple[Level, ...],
+        Field(strict=False, min_length=1, max_length=100),
+        AfterValidator(_ladder),
+        WrapValidator(_or_searched),
+    ] = Field(
+        json_schema_extra={"default": "required without a search"},
+        description="The levels: numbers of virtual users, measured in this order.",
+        examples=[[1, 4, 13]],
+    )
+    find: SearchValue = Field(
+        default=None,
+        json_schema_extra={"default": "no search"},
+        description=(
+            "A saturation search, with or without `users`: for each candidate it finds the most "
+            "users within a response-time target, by doubling and bisection. The percentile is "
+            "p50, p90, p95, p99 or p99.9, of a transaction type or of `all`."
+        ),
+        examples=[EXAMPLE],
+    )
+    find_within: Within = Field(
+        default=None,
+        json_schema_extra={
+            "default": f"1 to {USERS_MOST}, at most the number of users with a home"
+        },
+        description="The lowest and the highest level of the search; it begins at the lowest.",
+        examples=[[1, 500]],
+    )
+    limit: LimitValue = Field(
+        default=None,
+        json_schema_extra={"default": "the target of find, if any"},
+        description=(
+            "A response-time target without a search: the report draws it, and says how many of "
+            "the listed users each candidate keeps within it. The percentile and the "
+            "transaction type are written as in `find`, which has its own target."
+        ),
+        examples=[LIMIT_EXAMPLE],
+    )
+    connections: Annotated[
+        int | None, Field(ge=1, le=CONNECTIONS_MAX), _number(CONNECTIONS_MAX)
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "one per user"},
+        description=(
+            "Size of the connection pool that all users share, as behind a transaction monitor. "
+            "A connection serves one transaction at a time. With `rate` the default is as many "
+            "connections as users."
+        ),
+        examples=[64],
+    )
+    pace: PaceValue = Field(
+        default=Pace(),
+        json_schema_extra={"default": "none"},
+        description=(
+            "When users act in a closed loop. `none`: back to back. `keyed`: with the keying "
+            "and think times of the specification; each user has a home district, and "
+            "deliveries are deferred. `{think: 2 s}`: with exponential think times of this "
+            "mean, at most ten times the mean."
+        ),
+        examples=["keyed", {"think": "2 s"}],
+    )
+    rate_per_s: Annotated[PerSecondOrNone, within(RATE_PER_S_MIN, RATE_PER_S_MAX, format_rate)] = (
+        Field(
+            alias="rate",
+            default=None,
+            json_schema_extra={"default": "a closed loop"},
+            description=(
+                "An open loop: transactions arrive at this rate, whether or not earlier ones were "
+                "answered. It replaces `pace`."
+            ),
+            examples=["500/s"],
+        )
+    )
+    arrivals: Literal["poisson", "constant"] = Field(
+        default="poisson",
+        description="With `rate`: how the intervals between arrivals are distributed.",
+        examples=["constant"],
+    )
+    delivery: Annotated[
+        Literal["awaited", "deferred"] | None,
+        WithJsonSchema({"type": "string", "enum": ["awaited", "deferred"]}),
+    ] = Field(
+        default=None,
+        json_schema_extra={"default": "deferred with keyed pace, else awaited"},
+        description=(
+            "Whether users wait for deliveries. `deferred`, as specified: a delivery is queued, "
+            "and its user continues at once. Its response time is the time to queue it. Its "
+            "wait in the queue and its service time are recorded separately."
+        ),
+        examples=["deferred"],
+    )
+    users_per_warehouse: Annotated[int | None, Field(ge=1, le=USERS_MAX), _number(USERS_MAX)] = (
+        Field(
+            default=None,
+            json_schema_extra={"default": f"{HOME_USERS} with keyed pace, else no user has a home"},
+            description=(
+                "Number of users whose home is in each warehouse, in its districts in turn. Users "
+                "without a home choose a random warehouse and district for each transaction."
+            ),
+            examples=[1500],
+        )
+    )
+    touch_percent: Annotated[Percent, within(1, 100, lambda share: f"{share:.0f}%")] = Field(
+        alias="touch",
+        default=100,
+        json_schema_extra={"default": "100%"},
+        description=(
+            "Share of the warehouses that users touch, rounded up to whole warehouses; it sets "
+            "the working set. The other warehouses stay on the storage, and are not accessed."
+        ),
+        examples=["30%"],
+    )
+    profile: ProfileName = Field(
+        default="specification",
+        description=(
+            "Input profile: the transaction mix and the keys. `hammerdb` uses the mix and the "
+            "uniform keys of HammerDB, to compare with numbers measured with it; every output "
+            "says so."
+        ),
+        examples=["hammerdb"],
+    )
+    ramp_up_s: Annotated[Seconds, within(0, DAY_S, format_duration)] = Field(
+        alias="ramp_up",
+        default=RAMP_UP_S,
+        json_schema_extra={"default": format_duration(RAMP_UP_S)},
+        description=(
+            "Time under load before each measurement. `stithy plan` and the report say what a "
+            "shorter time costs."
+        ),
+        examples=["10 s"],
+    )
+    duration_s: Annotated[Seconds, within(1, 7 * DAY_S, format_duration)] = Field(
+        alias="duration",
+        default=DURATION_S,
+        json_schema_extra={"default": format_duration(DURATION_S)},
+        description=(
+            "Length of each measurement, at least 1 s. `stithy plan` and the report say what a "
+            "shorter time costs."
+        ),
+        examples=["20 s"],
+    )
+    repeat: Annotated[int | None, Field(ge=1, le=REPEAT_MAX), _number(REPEAT_MAX)] = Field(
+        default=None,
+        json_schema_extra={"default": "1; at the level of the question, until it is decided"},
+        description=(
+            "A fixed number of blocks at each level. A block is one window of every candidate; "
+            "every second block reverses the order of the block before it. A verdict needs at "
+            "least 4 blocks; with 2 or 3 there is a plain interval and no verdict."
+        ),
+        examples=[3],
+    )
+    checkpoint: bool = Field(
+        default=True,
+        description="Whether Stithy forces a checkpoint just before each window.",
+        examples=[True],
+    )
+    procedures: bool = Field(
+        default=True,
+        description=(
+            "Whether transactions are procedures in the server. `false` sends plain prepared "
+            "SQL instead."
+        ),
+        examples=[False],
+    )
+    isolation: Literal["read-committed", "repeatable-read", "serializable"] = Field(
+        default="read-committed",
+        description=(
+            "Transaction isolation. The specification requires `repeatable-read` or "
+            "`serializable`; conflicting transactions are then repeated. `read-committed` is "
+            "weaker, and is what most applications use."
+        ),
+        examples=["repeatable-read"],
+    )
+    ledger: bool = Field(
+        default=False,
+        description=(
+            "Whether each window keeps a commit ledger: a file in the run's directory of what "
+            "was sent and what was acknowledged. Put that directory on another device than the "
+            "candidates. After the window Stithy compares the ledger with the database. If "
+            "something acknowledged is missing, the window is invalid. A ledger costs about 1% "
+            "of the throughput."
+        ),
+        examples=[True],
+    )
+    calibrate: bool = Field(
+        default=True,
+        description=(
+            "Whether Stithy calibrates the load driver on this host, once before the first "
+            "window, in about 20 seconds. Windows that need more than half of that capacity are "
+            "flagged. Without calibration the driver headroom is not proven."
+        ),
+        examples=[False],
+    )
+    error_limit: int = Field(
+        default=100,
+        ge=0,
+        le=10**9,
+        description="Number of unexpected database errors after which a window ends.",
+        examples=[100],
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _may_be_searched(cls, section: Any) -> Any:
+        """With a search the levels may be left out."""
+        if isinstance(section, dict) and "find" in section and "users" not in section:
+            return {**section, "users": _SEARCHED}
+        return section
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        refuse(self._without_levels())
+        return self
+
+    def _without_levels(self) -> Iterator[Violation]:
+        """What asks for levels or a search that is not there, each at the key to change."""
+        if self.find is None and self.find_within is not None:
+            right = f"add `find: {EXAMPLE}`, or leave it out"
+            ends = list(self.find_within)
+            yield Violation("the ends of a search without one", right, ends, ("find_within",))
+        if not self.users and self.find is not None and self.repeat is not None:
+            right = "leave it out, or add `users`: a search measures each end of its bracket twice"
+            yield Violation("blocks at each level without levels", right, self.repeat, ("repeat",))
+        if self.limit is not None and self.find is not None:
+            # Two that agree would say one thing twice, and two that differ would be two limits.
+            right = "leave it out: the response-time target is that of `find`"
+            yield Violation(
+                "a response-time target beside a search", right, self.limit.text, ("limit",)
+            )
+
+    @property
+    def response_limit(self) -> ResponseTarget | None:
+        """The limit of response time, searched for or not; None where the study has none."""
+        return self.find or self.limit
+
+    @property
+    def pauses(self) -> bool:
+        """Whether users wait between two transactions."""
+        return self.rate_per_s is None and self.pace.kind != "none"
+
+    @property
+    def deferred_delivery(self) -> bool:
+        """Whether users leave deliveries to be done behind their backs."""
+        return self.delivery == "deferred" or self.pace.kind == "keyed"
+
+    @property
+    def users_max(self) -> int:
+        """The most users that any level may have."""
+        return max((*self.users, *self._searched))
+
+    @property
+    def _searched(self) -> tuple[int, ...]:
+        """The ends of the search as written, or as usual; none without one."""
+        return () if self.find is None else self.find_within or (1, USERS_MOST)
+
+    @property
+    def connections_max(self) -> int:
+        """The most connections that any level has."""
+        return self.connections or self.users_max
+
+    def search(self, warehouses: int) -> Search | None:
+        """The search, whose usual end is where homes end; None where nothing is searched for."""
+        if self.find is None:
+            return None
+        least, most = self._searched
+        if self.find_within is None and self.home_users is not None:
+            reach = warehouses_touched(self.touch_percent, warehouses)
+            most = min(most, reach * self.home_users)
+        return Search(self.find, least, most, levels_within(self.users, least, most))
+
+    @property
+    def home_users(self) -> int | None:
+        """Users at home in each warehouse; None where nobody has a home."""
+        if self.users_per_warehouse is None and self.pace.kind == "keyed":
+            return HOME_USERS
+        return self.users_per_warehouse
+
+    def reach(self, warehouses: int) -> int | None:
+        """Warehouses that users reach; None where it is all of them."""
+        reached = warehouses_touched(self.touch_percent, warehouses)
+        return None if reached == warehouses else reached

@@ -1,0 +1,367 @@
+"""Values and rules of the `load` section: pace, search and target of response time, contradictions.
+
+The rules over several keys hold for the `load` section of a study and for the options of `stithy
+hammer run` alike, which have the same names.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    WithJsonSchema,
+)
+
+from stithy.metrics import PERCENTILES
+from stithy.search import ResponseTarget, read_time
+from stithy.study.problems import Violation, rule_error, within
+from stithy.suggest import instead
+from stithy.units import Seconds, format_duration
+
+Kind = Literal["none", "keyed", "think"]
+WORDS: tuple[Kind, ...] = ("none", "keyed")
+THINK_S_MIN = 1e-3
+THINK_S_MAX = 3600.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """`none`: back to back; `keyed`: as specified; `think`: a mean think time of `think_s`."""
+
+    kind: Kind = "none"
+    think_s: float | None = None
+
+
+class _Think(BaseModel):
+    """The form `{think: 2 s}`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    think: Annotated[Seconds, within(THINK_S_MIN, THINK_S_MAX, format_duration)]
+
+
+RIGHT = "one of none, keyed, {think: 2 s}"
+
+
+def read_pace(value: Any) -> Pace:
+    """The pace that a word or a mapping names; an error says which there are."""
+    if isinstance(value, Pace):
+        return value
+    if isinstance(value, dict) and value.keys() == {"think"}:
+        return Pace("think", _Think.model_validate(value).think)
+    named = next((word for word in WORDS if word == value), None)
+    if named is None:
+        raise rule_error("not a pace", RIGHT)
+    return Pace(named)
+
+
+_THINK_SCHEMA = TypeAdapter(_Think).json_schema()
+
+PaceValue = Annotated[
+    Pace,
+    PlainValidator(read_pace),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": list(WORDS)},
+                {
+                    "type": "object",
+                    "properties": {
+                        "think": {
+                            key: each
+                            for key, each in _THINK_SCHEMA["properties"]["think"].items()
+                            if key != "title"
+                        }
+                    },
+                    "required": ["think"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+"""A pace in a study file."""
+
+
+LIMIT_EXAMPLE = "p95 of new-order ≤ 1 s"
+EXAMPLE = f"max users with {LIMIT_EXAMPLE}"
+USERS_MOST = 256
+"""Where the study says no more, a search ends here; each user has a connection by default."""
+USERS_MAX = 100_000
+LONGEST = 200
+
+_RELATIONS = ("≤", "<=")
+_TOKEN = re.compile(r"[<>=!≤≥]+|[^\s<>=!≤≥]+")
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a limit is written: the words before it, what all of it is called, and an example."""
+
+    head: tuple[str, ...]
+    noun: str
+    example: str
+
+
+_SEARCH = _Form(("max", "users", "with"), "search", EXAMPLE)
+_PLAIN = _Form((), "limit", LIMIT_EXAMPLE)
+
+
+def read_search(value: Any) -> ResponseTarget | None:
+    """The limit that is searched for; an error points at the word that does not fit."""
+    return _read(value, _SEARCH)
+
+
+def read_limit(value: Any) -> ResponseTarget | None:
+    """The limit that is not searched for; errors as above."""
+    return _read(value, _PLAIN)
+
+
+def _read(value: Any, form: _Form) -> ResponseTarget | None:
+    if value is None or isinstance(value, ResponseTarget):
+        return value
+    if not isinstance(value, str) or not value.strip():
+        raise rule_error(f"not a {form.noun}", f"such as {form.example}")
+    if len(value) > LONGEST:
+        raise rule_error("too long", f"at most {LONGEST} characters, such as {form.example}")
+    return _Words(value, form).limit()
+
+
+class _Words:
+    """A text word by word, so that the first wrong one is told."""
+
+    def __init__(self, text: str, form: _Form) -> None:
+        self._text = text
+        self._form = form
+        self._tokens = list(_TOKEN.finditer(text))
+        self._place = 0
+
+    def limit(self) -> ResponseTarget:
+        for word in self._form.head:
+            self._expect((word,))
+        percentile = self._expect(tuple(PERCENTILES), "unknown percentile")
+        self._expect(("of",))
+        transaction = self._expect(None)
+        self._expect(_RELATIONS, "not the relation of a limit")
+        return ResponseTarget(percentile, transaction, self._time())
+
+    def _expect(self, words: tuple[str, ...] | None, what: str | None = None) -> str:
+        """The next word, which must be one of these; None: any word."""
+        if self._place >= len(self._tokens):
+            early = f"a {self._form.noun} that ends too early"
+            _fail(early, f"write {self._form.example}", (0, len(self._text.rstrip())))
+        found = self._tokens[self._place]
+        self._place += 1
+        if found[0] in words if words is not None else found[0][0] not in "<>=!≤≥":
+            return found[0]
+        example = f"write {self._form.example}"
+        right = instead(found[0], words) if words and len(words) > 1 else example
+        _fail(f"{what or f'not a {self._form.noun}'}, `{found[0]}`", right, found.span())
+
+    def _time(self) -> float:
+        """The time after the relation, which is the rest of the sentence."""
+        relation = self._tokens[self._place - 1]
+        rest = self._text[relation.end() :]
+        begin = relation.end() + len(rest) - len(rest.lstrip())
+        if not rest.strip():
+            _fail("a limit without a time", f"write {self._form.example}", relation.span())
+        return _read_time(rest, (begin, len(self._text.rstrip())))
+
+
+def _read_time(rest: str, part: tuple[int, int]) -> float:
+    try:
+        limit_s = read_time(rest)
+    except ValueError as error:
+        _fail(f"not a duration, `{rest.strip()}`", str(error), part)
+    if not limit_s > 0:
+        _fail("a response-time target of 0", "a time above 0, such as 1 s", part)
+    return limit_s
+
+
+def _fail(what: str, right: str, part: tuple[int, int]) -> NoReturn:
+    raise rule_error(what, right, part)
+
+
+def _bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
+    if within is None:
+        return None
+    if len(within) != 2 or within[0] >= within[1]:
+        raise rule_error("not two levels in their order", "the fewest users and the most: [1, 500]")
+    return within[0], within[1]
+
+
+_SENTENCE = WithJsonSchema({"type": "string"})
+SearchValue = Annotated[ResponseTarget | None, PlainValidator(read_search), _SENTENCE]
+"""A search in a study file."""
+
+LimitValue = Annotated[ResponseTarget | None, PlainValidator(read_limit), _SENTENCE]
+"""A limit in a study file that is not searched for."""
+
+Users = Annotated[int, Field(ge=1, le=USERS_MAX)]
+
+Within = Annotated[
+    tuple[Users, ...] | None,
+    Field(strict=False),
+    AfterValidator(_bounds),
+    WithJsonSchema({
+        "type": "array", "minItems": 2, "maxItems": 2,
+        "items": {"type": "integer", "minimum": 1, "maximum": USERS_MAX},
+    }),
+]  # fmt: skip
+"""Where a search begins and where it ends."""
+
+
+HOME_USERS = 10
+"""Users at home in each warehouse with keyed pace. Source: TPC-C 5.11, one in each district."""
+
+ProfileName = Literal["specification", "hammerdb"]
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """What was asked for; `given` names the keys that were written and not left to defaults.
+
+    `users_per_warehouse` None binds nobody, `connections` None gives each user its own. `find_most`
+    is where a search ends, None where nothing is searched for.
+    """
+
+    users: tuple[int, ...]
+    given: frozenset[str]
+    connections: int | None
+    keyed: bool
+    rate_per_s: float | None
+    users_per_warehouse: int | None
+    touch_percent: int
+    profile: ProfileName
+    warehouses: int
+    find_most: int | None = None
+    delivery: Literal["awaited", "deferred"] | None = None
+
+    @property
+    def users_max(self) -> int:
+        """The most users that there may be."""
+        return max((*self.users, self.find_most or 0))
+
+    @property
+    def place_of_most(self) -> tuple[str, int]:
+        """The key that asks for so many."""
+        if self.users_max in self.users:
+            return "users", self.users.index(self.users_max)
+        return "find_within", 1
+
+
+def warehouses_touched(touch_percent: int, warehouses: int) -> int:
+    """Warehouses in reach: the share rounded up, at least one."""
+    return max(1, ceil(warehouses * touch_percent / 100))
+
+
+def conflicts(asked: LoadOptions) -> Iterator[Violation]:
+    """All that contradicts itself, each at the key to change."""
+    yield from _open_loop(asked) if asked.rate_per_s is not None else _closed_loop(asked)
+    if asked.profile == "hammerdb" and asked.keyed:
+        yield Violation(
+            "HammerDB's mix with the specified waits",
+            "its published numbers are of runs without waits: `pace: none`, or leave out `profile`",
+            asked.profile,
+            ("profile",),
+        )
+
+
+def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
+    if asked.find_most is not None:
+        yield Violation(
+            "a search for users at a rate",
+            "leave out one of them: at a rate, users are only connections",
+            asked.rate_per_s,
+            ("rate",),
+        )
+    if "pace" in asked.given:
+        yield Violation(
+            "a rate together with a pace",
+            "keep one: a pace belongs to a closed loop, where users wait for answers",
+            asked.rate_per_s,
+            ("rate",),
+        )
+    if asked.delivery == "deferred":
+        yield Violation(
+            "deferred deliveries in an open loop",
+            "leave it out: in an open loop nobody waits for an answer",
+            asked.delivery,
+            ("delivery",),
+        )
+    if asked.users_per_warehouse is not None and "users_per_warehouse" in asked.given:
+        yield Violation(
+            "homes in an open loop",
+            "leave it out: in an open loop transactions have no user, and draw their warehouses",
+            asked.users_per_warehouse,
+            ("users_per_warehouse",),
+        )
+    if asked.connections is not None and len(asked.users) > 1:
+        yield Violation(
+            "levels that would all be the same",
+            "keep one, or leave out `connections`: at a rate, users are only connections",
+            list(asked.users),
+            ("users",),
+        )
+
+
+def _closed_loop(asked: LoadOptions) -> Iterator[Violation]:
+    if "arrivals" in asked.given:
+        yield Violation(
+            "arrivals without a rate",
+            "add `rate`, such as 500/s, or leave it out",
+            None,
+            ("arrivals",),
+        )
+    if asked.keyed and asked.delivery == "awaited":
+        yield Violation(
+            "users with keyed pace who wait for deliveries",
+            "leave it out: the specified waits go with deferred deliveries",
+            asked.delivery,
+            ("delivery",),
+        )
+    most, deferred = asked.users_max, asked.keyed or asked.delivery == "deferred"
+    # Deferred deliveries need connections beside the users' own.
+    if asked.connections is not None and asked.connections > most and not deferred:
+        yield Violation(
+            "more connections than users",
+            f"at most {most}, because a user has one transaction at a time; or leave it out",
+            asked.connections,
+            ("connections",),
+        )
+    if asked.users_per_warehouse is not None:
+        yield from _homes(asked, asked.users_per_warehouse)
+
+
+def _homes(asked: LoadOptions, users_per_warehouse: int) -> Iterator[Violation]:
+    """Every user has a home within reach."""
+    reach = warehouses_touched(asked.touch_percent, asked.warehouses)
+    most = asked.users_max
+    if most <= reach * users_per_warehouse:
+        return
+    needed = ceil(most / reach)
+    if most <= asked.warehouses * users_per_warehouse:
+        share = ceil(100 * ceil(most / users_per_warehouse) / asked.warehouses)
+        yield Violation(
+            f"too few homes in reach for {most} users",
+            f"at least {share}%, or `users_per_warehouse: {needed}`",
+            f"{asked.touch_percent}%",
+            ("touch",),
+        )
+        return
+    yield Violation(
+        "more users than homes",
+        f"at most {reach * users_per_warehouse} with {reach} warehouses and {users_per_warehouse} "
+        f"users at home in each; or `users_per_warehouse: {needed}`, or "
+        f"{ceil(most / users_per_warehouse)} warehouses in reach",
+        most,
+        asked.place_of_most,
+    )
