@@ -18,6 +18,7 @@ FAMILIES = {
     "scenario": "stithy.plan.scenarios",
     "check": "stithy.hosts.checks",
     "figure": "stithy.report.figures",
+    "section": "stithy.report.sections",
     "format": "stithy.report.formats",
     "export": "stithy.report.exports",
 }

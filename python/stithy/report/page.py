@@ -6,43 +6,26 @@ Pure: `write` reads the results before and writes afterwards. The same results g
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from stithy.analysis.answers.comparisons import pairs_of
-from stithy.analysis.answers.findings import MAIN, findings
-from stithy.analysis.validity.work import commit_rule
-from stithy.plan.order import williams
+from stithy.analysis.answers.findings import MAIN, Finding, findings
 from stithy.registry import plugins
 from stithy.report.between import Pair
+from stithy.report.blocks import APPENDIX, ROWS_MAX, Section
 from stithy.report.context import Context
 from stithy.report.drawing import compose, draw, palette
 from stithy.report.drawing.compact import slim
 from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
-from stithy.report.parts import (
-    answer,
-    bottlenecks,
-    candidates,
-    certainty,
-    compared,
-    machine,
-    other_runs,
-    page_tables,
-    proof,
-    searches,
-    transactions,
-    validity,
-)
+from stithy.report.parts import answer, candidates, compared, other_runs, page_tables
 from stithy.report.tables import PageTable
-from stithy.report.words import loads
 from stithy.report.words.escape import bound, seen
-from stithy.report.words.loads import provenance
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "template"
@@ -54,8 +37,8 @@ FIGURE_FILES = (
 
 
 @dataclass(frozen=True)
-class Section:
-    """One section of figures: its anchor, heading and what is drawn in it."""
+class FigureGroup:
+    """The figures of one subject: its key, its heading and what is drawn."""
 
     key: str
     heading: str
@@ -68,59 +51,54 @@ class Section:
         return footers.pop() if len(footers) == 1 else None
 
 
-Sections = tuple[Section, ...]
-
-FACTS_MOST = 24
-"""Own: a longer table of facts is folded, and stands at the end, after all results."""
-
 DECISIVE = "decisive"
-"""The section of the figures that bear the answer, beside the comparisons on top."""
+"""The group of the figures that bear the answer, beside the comparisons on top."""
 
-MAIN_SECTIONS = ("answer", DECISIVE, "runs", "certainty")
-"""What a report has before its appendix."""
+MAIN_GROUPS = ("answer", DECISIVE, "runs", "certainty")
+"""What stands before the appendix."""
+
+APART = frozenset({"answer", "certainty", "canaries"})
+"""Groups that stand in a section which says more than figures do."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Everything that the template prints."""
+    """Everything that a report says, whatever the format."""
 
     context: Context
     answer: answer.Answer
-    sections: Sections
+    groups: tuple[FigureGroup, ...]
     tables: dict[str, PageTable]
     facts: tuple[PageTable, ...]
     pairs: tuple[Pair, ...] = ()
 
     @property
-    def said_of_runs(self) -> tuple[str, ...]:
-        """What is said of other runs, a paragraph each."""
-        return other_runs.words(self.pairs) if self.pairs else ()
+    def question(self) -> str:
+        """The title of the report."""
+        manifest = self.context.manifest
+        return manifest.question if manifest else "Report of a run whose question is not known"
 
     @property
-    def tables_of_runs(self) -> tuple[str, ...]:
-        """The names of the tables that hold this run against others."""
-        return tuple(each.name for each in other_runs.tables(self.pairs))
+    def closing(self) -> str:
+        """The last sentence."""
+        manifest = self.context.manifest
+        version = f" {manifest.stithy_version}" if manifest else ""
+        return f"Made by Stithy{version} from the results beside it."
 
-    @property
-    def main(self) -> Mapping[str, Section]:
-        """The sections of figures before the appendix, by key."""
-        return {each.key: each for each in self.sections if each.key in MAIN_SECTIONS}
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All sections that have something to say, in their order."""
+        found = (each for module in plugins("section").values() for each in module.sections(self))
+        return tuple(sorted(found, key=lambda each: each.order))
 
-    @property
-    def appendix(self) -> Sections:
-        """The sections of figures in the appendix, but for the baseline checks of the machine."""
-        return tuple(each for each in self.sections if each.key not in (*MAIN_SECTIONS, "canaries"))
-
-    @property
-    def canaries(self) -> Drawn | None:
-        """What is drawn of the baseline checks; None where nothing is."""
-        drawn = (each for s in self.sections if s.key == "canaries" for each in s.drawn)
-        return next(drawn, None)
+    def group(self, key: str) -> FigureGroup | None:
+        """The figures of this subject, None where there are none."""
+        return next((each for each in self.groups if each.key == key), None)
 
     @property
     def figures(self) -> list[Figure]:
         """All figures, in the order of the page."""
-        return [each for s in self.sections for each in s.drawn if isinstance(each, Figure)]
+        return [each for g in self.groups for each in g.drawn if isinstance(each, Figure)]
 
     def footer(self, figure: Figure) -> str:
         """What must be read with a figure where it stands alone, away from the page."""
@@ -128,46 +106,46 @@ class Page:
 
 
 def build(context: Context, pairs: Sequence[Pair] = ()) -> Page:
-    """The page's content from a run's evidence; `pairs` hold it against other runs."""
-    sections = _sections(context)
+    """The page's content from a run's evidence; `pairs` compare it with other runs."""
+    groups = _groups(context)
     if pairs:
         of_runs = tuple(_told(each, context) for each in other_runs.drawn(pairs))
-        runs = Section("runs", "Compared with other runs", of_runs)
-        sections = _in_order((*sections, runs))
+        groups = _in_order((*groups, FigureGroup("runs", "Compared with other runs", of_runs)))
     found = findings(context.evidence, context.limited)
-    absent = [
-        (f"figure: {each.would_show}", each.because)
-        for section in sections
-        for each in section.drawn
-        if isinstance(each, Absent)
-    ]
-    told = candidates.table(context)
-    figures = [each for s in sections for each in s.drawn if isinstance(each, Figure)]
-    tables = (
-        page_tables.titles(figures), told, candidates.devices(context, told),
-        transactions.types_table(context), page_tables.summary(context),
-        page_tables.windows(context), compared.compared_table(context), searches.table(context),
-        *certainty.verdict_tables(context), certainty.order_table(context),
-        machine.canary_table(context),
-        transactions.work_table(context), bottlenecks.stalls_table(context),
-        validity.reasons_table(context), validity.gathered_table(context),
-        page_tables.driver(context),
-        page_tables.proof(context), page_tables.laws(context), page_tables.conditions(context),
-        page_tables.broken_conditions(context), page_tables.restores(context),
-        loads.table(context.run.drives, context.run.window["window_id"].to_list()),
-        proof.counted(context), proof.written(context), proof.gone(context),
-        page_tables.missing(absent, context), answer.findings_table(found),
-        answer.thresholds_table(answer.judged(context)), bottlenecks.bottleneck_windows(context),
-        bottlenecks.bottleneck_levels(context), *other_runs.tables(pairs),
-    )  # fmt: skip
     return Page(
         context,
         answer.answer(context, found[:MAIN]),
-        sections,
-        {table.name: table for table in tables},
+        groups,
+        {each.name: each for each in _tables(context, groups, found, pairs)},
         tuple(compared.facts_tables(context.manifest)) if context.manifest else (),
         tuple(pairs),
     )
+
+
+def _tables(
+    context: Context,
+    groups: Sequence[FigureGroup],
+    found: Sequence[Finding],
+    pairs: Sequence[Pair],
+) -> Iterator[PageTable]:
+    """Those of the sections, and those that are made of more than the run's evidence."""
+    for module in plugins("section").values():
+        yield from getattr(module, "tables", _no_tables)(context)
+    drawn = [each for group in groups for each in group.drawn]
+    yield page_tables.titles([each for each in drawn if isinstance(each, Figure)])
+    absent = [each for each in drawn if isinstance(each, Absent)]
+    missing = [(f"figure: {each.would_show}", each.because) for each in absent]
+    yield page_tables.missing(missing, context)
+    table = candidates.table(context)
+    yield table
+    yield candidates.devices(context, table)
+    yield answer.findings_table(found)
+    yield from other_runs.tables(pairs)
+
+
+def _no_tables(context: Context) -> tuple[PageTable, ...]:
+    del context  # a section of words alone
+    return ()
 
 
 def render(page: Page, drawings: dict[str, str]) -> str:
@@ -181,8 +159,9 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         page=page,
         context=page.context,
         manifest=page.context.manifest,
-        load=page.context.load,
-        tables=page.tables,
+        sections=page.sections,
+        appendix=APPENDIX,
+        rows_max=ROWS_MAX,
         numbers=numbers,
         figure_files=FIGURE_FILES,
         drawings={name: Markup(svg) for name, svg in drawings.items()},
@@ -192,34 +171,10 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         script=Markup(script),
         library=Markup(library),
         policy=_policy(library, script),
-        provenance=provenance(page.context.manifest),
-        moment=compared.moment,
-        facts_most=FACTS_MOST,
-        guide=compared.guide_words(page.context),
-        words=page_tables.WORDS,
-        types_note=transactions.TYPES_NOTE,
-        work_note=transactions.work_note(page.tables["work"]),
-        commit_rule=commit_rule(),
-        **certainty.verdict_rule(page.context),
-        asked=certainty.question_sentence(page.context),
-        candidates_note=candidates.note(page.context, page.tables["candidates"]),
-        searched=searches.asked(page.context),
-        lost=validity.lost_pattern(page.context),
-        order=certainty.order_sentence(page.context),
-        short=loads.short_windows(page.context.load),
-        loop=loads.paragraph(page.context.load),
-        specified=" ".join(proof.specified_sentences(page.context)),
-        headroom=machine.headroom_sentence(page.context),
-        machine=machine.machine_sentence(page.context),
-        canary_floors=machine.floors(),
-        pairs=pairs_of(page.context.evidence),
-        square=len(williams(max(1, len(page.context.evidence.candidates)))),
-        ledgers_proven=proof.ledgers_proven(page.context),
-        emulated=loads.profiles(page.context.manifest),
     )
 
 
-def _sections(context: Context) -> Sections:
+def _groups(context: Context) -> tuple[FigureGroup, ...]:
     families = sorted(plugins("figure").values(), key=lambda module: module.ORDER)
     drawn: dict[str, list[Drawn]] = {key: [] for key in SECTIONS}
     for family in families:
@@ -233,7 +188,7 @@ def _sections(context: Context) -> Sections:
         for key, part in drawn.items()
     }
     return _in_order(
-        Section(key, headings[key], tuple(part))
+        FigureGroup(key, headings[key], tuple(part))
         for key, part in {**parts, DECISIVE: decisive}.items()
         if part
     )
@@ -246,10 +201,10 @@ def _decisive(context: Context) -> tuple[str, ...]:
     return asked.get(known.source, "device-latency"), "limits"
 
 
-def _in_order(sections: Iterable[Section]) -> Sections:
+def _in_order(groups: Iterable[FigureGroup]) -> tuple[FigureGroup, ...]:
     """As they stand on the page, by which figures are numbered."""
-    order = (*MAIN_SECTIONS, *SECTIONS)
-    return tuple(sorted(sections, key=lambda each: order.index(each.key)))
+    order = (*MAIN_GROUPS, *SECTIONS)
+    return tuple(sorted(groups, key=lambda each: order.index(each.key)))
 
 
 def _told(drawn: Drawn, context: Context) -> Drawn:

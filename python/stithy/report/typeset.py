@@ -8,7 +8,6 @@ and those that steer and are not seen, are set by their number: `[U+1F600]`.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import typst
 
 from stithy.report.drawing.draw import FONTS
-from stithy.report.reading import Block, Heading, Picture
 from stithy.report.words.escape import is_seen, numbered
 
 ASSETS = Path(__file__).parent / "assets"
@@ -32,12 +30,16 @@ _NOTHING = b"#set page(width: 1pt, height: 1pt, margin: 0pt)"
 _PROBE = b'#set document(title: "t")\n#set text(font: "Inter")\n#sys.inputs.report'
 
 
-def pdf(blocks: Sequence[Block], drawings: Mapping[str, str], made_at_s: float | None) -> bytes:
+Blocks = Sequence[Mapping[str, Any]]
+"""What is set, as `assets/report.typ` reads it; `formats/pdf.py` makes it of a report."""
+
+
+def pdf(blocks: Blocks, drawings: Mapping[str, str], made_at_s: float | None) -> bytes:
     """The report as PDF; `drawings` are the figures' SVG by name, `made_at_s` its Unix time."""
     return _compile((ASSETS / "report.typ").read_bytes(), _input(blocks, drawings), made_at_s)
 
 
-def images(blocks: Sequence[Block], drawings: Mapping[str, str], ppi: float) -> list[bytes]:
+def images(blocks: Blocks, drawings: Mapping[str, str], ppi: float) -> list[bytes]:
     """The pages of the same as PNG, for those who look after how they are set."""
     source = (ASSETS / "report.typ").read_bytes()
     sheets = _compiler().compile(
@@ -60,12 +62,12 @@ def png(title: str, drawing: str, footer: str) -> bytes:
     return image
 
 
-def _input(blocks: Sequence[Block], drawings: Mapping[str, str]) -> str:
-    title = next(each.text for each in blocks if isinstance(each, Heading) and each.level == 0)
-    pictured = [each.name for each in blocks if isinstance(each, Picture)]
+def _input(blocks: Blocks, drawings: Mapping[str, str]) -> str:
+    headings = (each for each in blocks if each["kind"] == "heading")
+    pictured = [each["name"] for each in blocks if each["kind"] == "picture"]
     document = {
-        "title": title,
-        "blocks": [asdict(each) for each in blocks],
+        "title": next(each["text"] for each in headings if each["level"] == 0),
+        "blocks": blocks,
         "drawings": {name: {"svg": drawings[name], **_size(drawings[name])} for name in pictured},
     }
     return _json(document)

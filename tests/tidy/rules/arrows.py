@@ -28,7 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "analysis": ("values", "steady", "validity", "verdict", "search", "bottlenecks", "answers"),
     "cli": ("talk", "running", "hammer", "drive"),
     "run": ("cleanup", "preparation", "copies", "windows", "resuming"),
-    "report": ("words", "drawing", "parts", "figures", "formats", "exports"),
+    "report": ("words", "drawing", "parts", "figures", "sections", "formats", "exports"),
 }
 REMEDY = "give it what it needs as an argument, or move the code to where the arrow starts"
 

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-from stithy.report.reading import Grid, Heading
 from stithy.report.typeset import pdf, png, printable
 from support.pdf_text import text_of
 
@@ -23,8 +22,12 @@ def test_a_table_wider_than_a_page_is_set_in_parts_with_its_first_column() -> No
     """No cell is lost, and an interval stays with the value before it."""
     headings = ["Users", *("a", "b", "from", "to (95 %)") * 5]
     cells = ["first", *(f"c{number}" for number in range(20))]
-    wide = Grid("t", "Wide", "", tuple(headings), (True,) * 21, (tuple(cells),))
-    lines = text_of(pdf([Heading(0, "Which?"), wide], {}, 0)).splitlines()
+    title = {"kind": "heading", "level": 0, "text": "Which?"}
+    wide = {
+        "kind": "grid", "name": "t", "caption": "Wide", "style": "", "headings": headings,
+        "numeric": [True] * 21, "rows": [cells],
+    }  # fmt: skip
+    lines = text_of(pdf([title, wide], {}, 0)).splitlines()
     assert [line for line in lines if line.startswith("Users")] == [
         "Users a b from to (95 %) a b from to (95 %) a",
         "Users b from to (95 %) a b from to (95 %) a",

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from stithy.report.page import Page
-from stithy.report.parts import candidates, certainty, proof, transactions
+from stithy.report.parts import candidates, certainty, other_runs, proof, transactions
 from stithy.report.parts.page_tables import WORDS
 from stithy.report.tables import PageTable
 from stithy.report.words.escape import bullets, code, escaped, table
@@ -50,10 +50,10 @@ def _parts(page: Page) -> Iterator[str]:
         yield escaped(order)
     yield from _work(page.tables["work"])
     yield escaped(f"{context.footer}.")
-    for text in page.said_of_runs:
+    for text in other_runs.words(page.pairs) if page.pairs else ():
         yield escaped(text)
-    for name in page.tables_of_runs:
-        yield from _captioned(page.tables[name])
+    for each in other_runs.tables(page.pairs):
+        yield from _captioned(each)
     yield from _captioned(_invalid(page.tables["reasons-gathered"]))
     yield from _repeat(page)
     yield escaped(" ".join((provenance(manifest), *proof.specified_sentences(context))))

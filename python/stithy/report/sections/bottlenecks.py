@@ -1,0 +1,44 @@
+"""What limited each window, and the stalls within windows."""
+
+from collections.abc import Iterator
+
+from stithy.report.blocks import APPENDIX, Block, Grid, Section, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.parts import bottlenecks
+from stithy.report.tables import PageTable
+
+NAME = "bottlenecks"
+
+METHOD = (
+    "A bound is the throughput that one resource allows if everything else takes no time. A window "
+    "at 80 % of a bound could reach at most 1.25 times its throughput, however fast all else "
+    "became. A CPU or a device is the bottleneck from 80 % of its bound on, and a share of the "
+    'users\' time from 50 % on; the tightest of these bounds counts. "Several" means that no '
+    'single bound holds. "Not determined" means that none holds and one could not be judged. '
+    '"Storage, at most" is the share of the users\' time that went to waits for data and for the '
+    "log. It includes waits for a lock or a connection whose holder may have waited for storage. "
+    "Sessions are sampled once per second. Waits for storage count no longer than the devices "
+    "under the volumes had a request in progress."
+)
+
+
+def tables(context: Context) -> Iterator[PageTable]:
+    """Bounds by window and by level, and stalls by their cause."""
+    yield bottlenecks.bottleneck_windows(context)
+    yield bottlenecks.bottleneck_levels(context)
+    yield bottlenecks.stalls_table(context)
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Where a window has numbers to be judged."""
+    if not page.tables["limited"].frame.is_empty():
+        blocks = tuple(_blocks(page))
+        yield Section("bottlenecks", APPENDIX + 100, "What limited each window", blocks)
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    yield from paragraph(METHOD)
+    yield from grid(page.tables["limited"])
+    if not page.tables["stalls"].frame.is_empty():
+        yield Grid(page.tables["stalls"])

@@ -1,0 +1,54 @@
+"""How sure the answer is: the verdicts, the order of the candidates, reasons against windows."""
+
+from collections.abc import Iterator
+
+from stithy.report.blocks import Block, Grid, Section, figures, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.parts import certainty, validity
+from stithy.report.tables import PageTable
+from stithy.report.words import loads
+
+NAME = "certainty"
+
+VERDICTS_OPEN_MAX = 12
+"""More verdicts are folded on the page."""
+
+
+def tables(context: Context) -> Iterator[PageTable]:
+    """Verdicts with their statistics, the order of the candidates, reasons against windows."""
+    yield from certainty.verdict_tables(context)
+    yield certainty.order_table(context)
+    yield validity.reasons_table(context)
+    yield validity.gathered_table(context)
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Always there."""
+    yield Section("certainty", 40, "How sure this is", tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    context = page.context
+    if not page.tables["verdicts"].frame.is_empty():
+        yield from _verdicts(page)
+    if (group := page.group("certainty")) is not None:
+        yield from figures(group)
+    yield from paragraph(validity.lost_pattern(context))
+    yield from paragraph(certainty.order_sentence(context))
+    yield from paragraph(*loads.short_windows(context.load))
+    if page.tables["reasons"].frame.is_empty():
+        yield from paragraph("No window has a reason or a note against it.")
+    else:
+        yield Grid(page.tables["reasons-gathered"], "reasons")
+
+
+def _verdicts(page: Page) -> Iterator[Block]:
+    margin = certainty.verdict_rule(page.context)["margin"]
+    yield from paragraph(
+        certainty.question_sentence(page.context),
+        "The verdict follows from the conservative 95 % interval of the ratio. It is better or "
+        f"worse if the interval excludes 1, equivalent if it lies within {margin} of 1, and "
+        "otherwise undecided. The appendix describes the method and its cross-checks.",
+    )
+    yield from grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)

@@ -1,0 +1,42 @@
+"""The beginning of the appendix, and the numbers of all levels."""
+
+from collections.abc import Iterator
+
+from stithy.report.blocks import APPENDIX, Grid, Section, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.parts import page_tables, searches
+from stithy.report.tables import PageTable
+
+NAME = "levels"
+
+INTRODUCTION = "All figures and tables, what proves the work, and how everything was measured."
+
+
+def tables(context: Context) -> Iterator[PageTable]:
+    """The summary by levels."""
+    yield page_tables.summary(context)
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Always there."""
+    yield Section("appendix", APPENDIX, "Appendix", tuple(paragraph(INTRODUCTION)))
+    note = paragraph(page_tables.WORDS, *_notes(page), style="note")
+    blocks = (Grid(page.tables["summary"], "summary"), *note)
+    yield Section("levels", APPENDIX + 10, "All levels", blocks)
+
+
+def _notes(page: Page) -> Iterator[str]:
+    context = page.context
+    if len(context.evidence.candidates) > 1:
+        interval = (
+            ", geometric means over the blocks with their interval, which one block does not give"
+            if context.repeated
+            else "; with one window each they have no interval"
+        )
+        yield f"Ratios are to {context.evidence.candidates[0]}{interval}."
+    searched = ", or that the search needed none there" if searches.asked(context) else ""
+    yield f"A dash means that no valid window gives the number{searched}."
+    if "forest" not in {each.name for each in page.figures}:
+        yield f"{context.footer}."
+    yield context.reach or ""

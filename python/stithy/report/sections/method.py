@@ -1,0 +1,79 @@
+"""Method and limits: how it was measured, and what the numbers do not say."""
+
+from collections.abc import Iterator
+
+from stithy.plan.order import williams
+from stithy.report.blocks import APPENDIX, Block, Section, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.parts import proof
+from stithy.report.words import loads
+
+NAME = "method"
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Always there."""
+    blocks = tuple(_blocks(page.context))
+    yield Section("method", APPENDIX + 300, "Method and limits", blocks)
+
+
+def _blocks(context: Context) -> Iterator[Block]:
+    emulated = loads.profiles(context.manifest)
+    yield from paragraph(loads.provenance(context.manifest), *proof.specified_sentences(context))
+    yield from paragraph(*_order(context), loads.paragraph(context.load))
+    if emulated:
+        yield from paragraph(
+            "Emulated drives are no hardware. Each is a block device with an ordinary file system. "
+            "A program of Stithy answers its requests with the service times, channels, cache and "
+            "limits of the drive profile. An emulated drive is only as accurate as its profile; "
+            "assumed values are listed. Loading and restoring took no time of the drive; each "
+            "window began with the drive's state after loading.",
+            *(each.words for each in emulated),
+        )
+    yield from paragraph(
+        "Response time runs from the intended start to the answer, retries and waiting included. "
+        "Percentiles come from histograms with three significant digits; they are never "
+        "averaged. With several windows at a level, rates are means, and percentiles are those "
+        "of all windows merged (of the median window if a latency log is missing). Ratios are "
+        "means of log ratios, paired by block. A single window has no interval, and a small "
+        "difference between single windows means nothing."
+    )
+    yield from paragraph(*_limits(context, is_emulated=bool(emulated)))
+
+
+def _order(context: Context) -> Iterator[str]:
+    square = len(williams(max(1, len(context.evidence.candidates))))
+    each = (
+        f", and over a whole Williams square ({square} blocks) each candidate follows each other "
+        "one equally often"
+        if len(context.evidence.candidates) > 2
+        else ""
+    )
+    yield (
+        "Each window starts from the same restored database, after the same warm-up. Within a "
+        "block the candidates run in a balanced order drawn from the seed: every second block "
+        f"reverses the order of the block before it{each}. So neither the position in a block nor "
+        "a drift of the machine favours a candidate."
+    )
+
+
+def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
+    own = (
+        "; those of the table of candidates, and all percentiles, are the emulated drives' own, "
+        "without the transport through the kernel"
+    )
+    yield (
+        "Device latencies come from the kernel's counters and include its queue"
+        f"{own if is_emulated else ''}."
+    )
+    if context.load is not None:
+        yield (
+            "A checkpoint was forced just before every window, so that all begin in the same phase."
+            if context.load.checkpoint
+            else "No checkpoint was forced before the windows."
+        )
+    yield (
+        "The numbers hold for this machine, this configuration and this size of database; they do "
+        "not apply to others."
+    )

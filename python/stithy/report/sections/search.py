@@ -1,0 +1,38 @@
+"""The search for the most users within a response-time target."""
+
+from collections.abc import Iterator
+
+from stithy.report.blocks import APPENDIX, Block, Section, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.page import Page
+from stithy.report.parts import searches
+from stithy.report.tables import PageTable
+
+NAME = "search"
+
+METHOD = (
+    "The search doubles the users until a window misses the target. Then it halves the gap between "
+    "the last two levels until the bracket is one user wide, or about 5 % above 20 users. It "
+    "measures both ends of the bracket a second time. A level meets the target if all its valid "
+    "windows do; invalid windows do not count. A search is no verdict and has no interval. It says "
+    "that a candidate serves more only if the brackets lie further apart than the wider bracket is "
+    "wide."
+)
+
+
+def tables(context: Context) -> Iterator[PageTable]:
+    """Every level that was tried."""
+    yield searches.table(context)
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Where the study asked for a search."""
+    asked = searches.asked(page.context)
+    if asked:
+        blocks = tuple(_blocks(page, asked))
+        yield Section("search", APPENDIX + 110, "The search for users", blocks)
+
+
+def _blocks(page: Page, asked: str) -> Iterator[Block]:
+    yield from paragraph(asked, METHOD)
+    yield from grid(page.tables["search"], even_empty=True)

@@ -1,0 +1,174 @@
+"""Validity: which windows count, and what proves that their numbers are true."""
+
+from collections.abc import Iterator
+
+from stithy.analysis.validity.work import commit_rule
+from stithy.report.blocks import APPENDIX, Block, Grid, Heading, Picture, Section, grid, paragraph
+from stithy.report.context import Context
+from stithy.report.figure import Figure
+from stithy.report.page import Page
+from stithy.report.parts import machine, page_tables, proof, transactions
+from stithy.report.tables import PageTable
+from stithy.report.words import loads
+
+NAME = "validity"
+
+
+def tables(context: Context) -> Iterator[PageTable]:
+    """Windows, and every proof of what they did."""
+    run = context.run
+    yield page_tables.windows(context)
+    yield machine.canary_table(context)
+    yield transactions.work_table(context)
+    yield page_tables.driver(context)
+    yield loads.table(run.drives, run.window["window_id"].to_list())
+    yield page_tables.proof(context)
+    yield proof.counted(context)
+    yield proof.written(context)
+    yield proof.gone(context)
+    yield page_tables.conditions(context)
+    yield page_tables.broken_conditions(context)
+    yield page_tables.restores(context)
+    yield page_tables.laws(context)
+
+
+def sections(page: Page) -> Iterator[Section]:
+    """Always there."""
+    yield Section("validity", APPENDIX + 200, "Validity", tuple(_blocks(page)))
+
+
+def _blocks(page: Page) -> Iterator[Block]:
+    yield from paragraph(
+        "A window with an invalidating reason supports no claim: figures draw it hollow, and "
+        "ratios leave it out. Notes do not invalidate a window. A block with an invalid window "
+        "is measured once more; then the second measurement counts, and the first is drawn "
+        "hollow."
+    )
+    reasons = page.tables["reasons"]
+    if page.tables["reasons-gathered"].frame.height < reasons.frame.height:
+        yield Grid(reasons, fold=reasons.caption, screen=True)
+    yield from grid(page.tables["windows"], even_empty=True)
+    yield from _baseline_checks(page)
+    yield from _work(page)
+    yield from _driver(page)
+    yield from _drives(page)
+    yield from _acknowledged(page)
+    yield from _ledgers(page)
+    yield from _consistency(page)
+    yield from _restores(page)
+    yield from _invariants(page)
+    if not page.tables["missing"].frame.is_empty():
+        yield Heading("What is missing")
+        yield from grid(page.tables["missing"])
+
+
+def _baseline_checks(page: Page) -> Iterator[Block]:
+    said = machine.machine_sentence(page.context)
+    if said is None:
+        return
+    yield Heading("Whether the machine stayed the same")
+    yield from paragraph(
+        said,
+        "A baseline check is a fixed piece of work just before each block, on the CPUs and on a "
+        "file that belongs to no candidate. It is marked if it differs from the median of all "
+        "checks by more than three times their median deviation and by more than "
+        f"{machine.floors()}. Windows of such a block get a note and stay valid, because all "
+        "candidates of a block ran on the same machine.",
+    )
+    table, group = page.tables["canary"], page.group("canaries")
+    figure = group.drawn[0] if group else None
+    if isinstance(figure, Figure):
+        yield Picture(figure, alone=True)
+        yield Grid(table, fold=table.caption)
+    else:
+        yield from grid(table, even_empty=True)
+
+
+def _work(page: Page) -> Iterator[Block]:
+    table = page.tables["work"]
+    if not table.frame.is_empty():
+        yield Heading("Work per transaction")
+        yield from paragraph(transactions.work_note(table))
+        yield from grid(table)
+
+
+def _driver(page: Page) -> Iterator[Block]:
+    found = machine.headroom_sentence(page.context)
+    yield Heading("Headroom of the load driver")
+    yield from paragraph(
+        found.text if found else None,
+        "The calibration before the first window measures what the driver can do on its host: "
+        "the highest rate at which it starts each empty transaction on time. A window that asks "
+        "for more than half of that rate may be limited by its driver.",
+    )
+    yield from grid(page.tables["driver"], even_empty=True)
+
+
+def _drives(page: Page) -> Iterator[Block]:
+    if not loads.profiles(page.context.manifest):
+        return
+    yield Heading("The emulated drives")
+    yield from paragraph(
+        "An emulated drive answers each request when the drive in its profile would. Its latency "
+        "is the service time of the profile plus the delay of the answer. Answers leave earlier "
+        "by the mean transport latency of the kernel.",
+        "Late answers are errors of the emulation, mostly for lack of CPU. So are reads and "
+        "flushes that take longer on the kernel's block device than in the profile. A window is "
+        "invalid if more than one answer in ten is late, or if reads or flushes take longer by "
+        "more than a quarter and by more than 20 µs.",
+    )
+    yield from grid(page.tables["drives"], even_empty=True)
+
+
+def _acknowledged(page: Page) -> Iterator[Block]:
+    yield Heading("Acknowledged work is there")
+    yield from paragraph(
+        "Between the quiet states before and after a window, the order numbers must grow by "
+        "exactly the acknowledged orders, plus the orders without an answer that are in the "
+        "database. The server's commit counter may exceed the driver's only by the commits of "
+        f"session starts, quiet readings and autovacuum: at most {commit_rule()}."
+    )
+    yield from grid(page.tables["proof"], even_empty=True)
+
+
+def _ledgers(page: Page) -> Iterator[Block]:
+    if page.tables["ledgers-written"].frame.is_empty():
+        return
+    yield Heading("The ledgers")
+    yield from paragraph(
+        proof.ledgers_proven(page.context),
+        "While each window ran, the driver wrote every order and payment that it sent, and every "
+        "answer, to a commit ledger, synced twenty times per second. After the window, each of "
+        "them was looked up in the database. Acknowledged work must be there unchanged; refused "
+        "work must not be there.",
+    )
+    yield from grid(page.tables["ledger"], even_empty=True)
+    yield from grid(page.tables["ledgers-written"])
+    yield from grid(page.tables["ledger-findings"])
+
+
+def _consistency(page: Page) -> Iterator[Block]:
+    yield Heading("Consistency")
+    if page.tables["conditions"].frame.is_empty():
+        yield from paragraph("No consistency condition was verified.")
+    yield from grid(page.tables["conditions"])
+    if not page.tables["conditions-broken"].frame.is_empty():
+        yield Grid(page.tables["conditions-broken"])
+
+
+def _restores(page: Page) -> Iterator[Block]:
+    yield Heading("The same start for every window")
+    if page.tables["restores"].frame.is_empty():
+        yield from paragraph("No restore is recorded.")
+    yield from grid(page.tables["restores"])
+
+
+def _invariants(page: Page) -> Iterator[Block]:
+    yield Heading("Invariants")
+    yield from paragraph(
+        "In a closed loop, the number of users equals throughput times the mean of response time "
+        "plus pause. The total equals the sum of its parts, and the mix is that of the profile. A "
+        "deviation beyond chance and the edges of a window would mean that the measurement "
+        "contradicts itself."
+    )
+    yield Grid(page.tables["identities"], fold="Both sides of every invariant")
