@@ -378,13 +378,11 @@ def drive_facts(files: Files, row: Row) -> Expected:
 
 
 WINDOWS = (
-    "SELECT w.window_id, w.users, w.block, w.attempt, w.nopm, w.tpm, t.committed + "
-    "t.rolled_back AS done, CASE WHEN done >= 200 THEN t.response_p50_s END AS response_p50_s, "
-    "CASE WHEN done >= 2000 THEN t.response_p95_s END AS response_p95_s, CASE WHEN done >= "
-    "10000 THEN t.response_p99_s END AS response_p99_s, CASE WHEN done >= 10000 THEN "
-    "t.pool_wait_p99_s END AS pool_wait_p99_s, missed_starts, unserved, w.errors, "
-    "w.retries, checkpoints_inside FROM win w LEFT JOIN tx t ON w.window_id = t.window_id "
-    "AND t.transaction = 'all'"
+    "SELECT w.*, t.committed + t.rolled_back AS done, CASE WHEN done >= 200 THEN "
+    "t.response_p50_s END AS response_p50_s, CASE WHEN done >= 2000 THEN t.response_p95_s END AS "
+    "response_p95_s, CASE WHEN done >= 10000 THEN t.response_p99_s END AS response_p99_s, CASE "
+    "WHEN done >= 10000 THEN t.pool_wait_p99_s END AS pool_wait_p99_s FROM win w LEFT JOIN tx t "
+    "ON w.window_id = t.window_id AND t.transaction = 'all'"
 )
 STEADY = ("range_share", "slope_share", "late_s", "late_share")
 

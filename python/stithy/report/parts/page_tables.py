@@ -65,35 +65,44 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
     return row
 
 
-def windows(context: Context) -> PageTable:
-    """Every window with its main numbers and whether it is valid."""
-    shows = (
-        Show("window_id", "Window", "id"), Show("nopm", "NOPM", "count"),
-        Show("tpm", "TPM", "count"), Show("response_p50_s", "p50", "duration"),
-        Show("response_p95_s", "p95", "duration"), Show("response_p99_s", "p99", "duration"),
-        Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
-        Show("missed_starts", "Missed starts", "count"), Show("unserved", "Unserved", "count"),
-        Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
-        Show("checkpoints_inside", "Checkpoints", "count"), Show("steady", "Steady", "truth"),
-        Show("valid", "Valid", "truth"),
-    )  # fmt: skip
-    types: dict[str, Any] = {
-        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
-        "attempt": pl.Int64, "nopm": pl.Float64, "tpm": pl.Float64, "response_p50_s": pl.Float64,
-        "response_p95_s": pl.Float64, "response_p99_s": pl.Float64,
-        "pool_wait_p99_s": pl.Float64, "missed_starts": pl.Int64, "unserved": pl.Int64,
-        "errors": pl.Int64,
-        "retries": pl.Int64, "checkpoints_inside": pl.Int64, "steady": pl.Boolean,
-        "range_share": pl.Float64, "slope_share": pl.Float64, "late_s": pl.Int64,
-        "late_share": pl.Float64, "steady_unknown_because": pl.String, "valid": pl.Boolean,
-    }  # fmt: skip
-    rows = [_window_row(window) for window in context.evidence.windows]
-    frame = pl.DataFrame(rows, schema=types)
-    return PageTable("windows", "All windows", _with_values(shows, frame), frame)
+_MEASURED = (
+    Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
+    Show("missed_starts", "Missed starts", "count"), Show("unserved", "Unserved", "count"),
+    Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
+    Show("checkpoints_inside", "Checkpoints", "count"),
+)  # fmt: skip
+"""Columns of the table of windows that are shown as they were measured."""
 
+_PERCENTILES = (
+    Show("response_p50_s", "p50", "duration"), Show("response_p95_s", "p95", "duration"),
+    Show("response_p99_s", "p99", "duration"),
+    Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
+)  # fmt: skip
 
 _RARE = ("pool_wait_p99_s", "missed_starts", "unserved")
 """Columns of the windows that have no meaning in every kind of load."""
+
+
+def windows(context: Context) -> PageTable:
+    """Every window with its main numbers and whether it is valid."""
+    types: dict[str, Any] = {
+        "window_id": pl.String, "candidate": pl.String, "users": pl.Int64, "block": pl.Int64,
+        "attempt": pl.Int64, **{each.column: pl.Float64 for each in _PERCENTILES},
+        "steady": pl.Boolean, "range_share": pl.Float64, "slope_share": pl.Float64,
+        "late_s": pl.Int64, "late_share": pl.Float64, "steady_unknown_because": pl.String,
+        "valid": pl.Boolean,
+    }  # fmt: skip
+    rows = [_window_row(window) for window in context.evidence.windows]
+    measured = context.run.window.select("window_id", *(each.column for each in _MEASURED))
+    frame = pl.DataFrame(rows, schema=types).join(
+        measured, on="window_id", how="left", maintain_order="left"
+    )
+    throughput, others = _MEASURED[:2], _MEASURED[2:]
+    shows = (
+        Show("window_id", "Window", "id"), *throughput, *_PERCENTILES, *others,
+        Show("steady", "Steady", "truth"), Show("valid", "Valid", "truth"),
+    )  # fmt: skip
+    return PageTable("windows", "All windows", _with_values(shows, frame), frame)
 
 
 def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...]:
@@ -104,29 +113,16 @@ def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ..
 
 
 def _window_row(window: Window) -> dict[str, Any]:
-    row = window.row
-    return {
-        "window_id": window.id, "candidate": window.candidate, "users": window.users,
-        "block": window.block, "attempt": window.attempt, "nopm": row["nopm"],
-        "tpm": row["tpm"],
-        **{key: window.printable(key) for key in _PERCENTILES},
-        "missed_starts": row["missed_starts"], "unserved": row["unserved"],
-        "errors": row["errors"], "retries": row["retries"],
-        "checkpoints_inside": row["checkpoints_inside"], **_steady(window), "valid": window.valid,
-    }  # fmt: skip
-
-
-def _steady(window: Window) -> dict[str, Any]:
-    """How steady the window was; a dash where that cannot be told, with the reason in the files."""
+    """What was judged of a window; a dash where its steadiness cannot be told."""
     found = window.steady or unknown("it has no numbers")
     return {
+        "window_id": window.id, "candidate": window.candidate, "users": window.users,
+        "block": window.block, "attempt": window.attempt,
+        **{each.column: window.printable(each.column) for each in _PERCENTILES},
         "steady": found.steady, "range_share": found.range_share,
         "slope_share": found.slope_share, "late_s": found.late_s, "late_share": found.late_share,
-        "steady_unknown_because": found.unknown_because,
+        "steady_unknown_because": found.unknown_because, "valid": window.valid,
     }  # fmt: skip
-
-
-_PERCENTILES = ("response_p50_s", "response_p95_s", "response_p99_s", "pool_wait_p99_s")
 
 
 def driver(context: Context) -> PageTable:
