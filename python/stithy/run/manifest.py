@@ -145,26 +145,16 @@ class ManifestFile:
     def _load(self) -> LoadFacts:
         load = self._context.file.study.load
         pace = pace_of(load)
-        return LoadFacts(
-            users=load.users,
-            pace=pace.kind,
-            think_s=load.pace.think_s,
-            rate_per_s=load.rate_per_s,
-            arrivals=None if load.rate_per_s is None else load.arrivals,
-            connections=load.connections,
-            delivery="deferred" if load.deferred_delivery else "awaited",
-            users_per_warehouse=load.home_users,
-            touch_percent=load.touch_percent,
-            profile=load.profile,
-            ramp_up_s=load.ramp_up_s,
-            duration_s=load.duration_s,
-            repeat=load.repeat,
-            checkpoint=load.checkpoint,
-            procedures=load.procedures,
-            isolation=load.isolation,
-            error_limit=load.error_limit,
-            ledger=load.ledger,
-        )
+        # What the section and the manifest call alike is kept as written.
+        same = load.model_dump(include=set(LoadFacts.model_fields))
+        other = {
+            "pace": pace.kind,
+            "think_s": load.pace.think_s,
+            "arrivals": None if load.rate_per_s is None else load.arrivals,
+            "delivery": "deferred" if load.deferred_delivery else "awaited",
+            "users_per_warehouse": load.home_users,
+        }
+        return LoadFacts(**same | other)
 
     def _database(self) -> DatabaseFacts:
         database = self._context.file.study.database
