@@ -40,7 +40,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Reading:
+class DriveReading:
     """What one run gave; times are fio's total latency.
 
     `cpu_us_per_io` is the CPU time of the drive's program; `others_cpus` how many CPUs were taken
@@ -57,9 +57,9 @@ class Reading:
     others_cpus: float
 
 
-def readings(work: Work, device: str, pid: int, *, wanted: int, most: int) -> list[Reading]:
+def readings(work: Work, device: str, pid: int, *, wanted: int, most: int) -> list[DriveReading]:
     """The `wanted` calmest of at most `most` readings; no more than needed are taken."""
-    taken: list[Reading] = []
+    taken: list[DriveReading] = []
     while len(taken) < most and sum(each.others_cpus < CALM_CPUS for each in taken) < wanted:
         wait_for_calm()
         taken.append(read(work, device, pid))
@@ -76,7 +76,7 @@ def wait_for_calm() -> None:
             return
 
 
-def read(work: Work, device: str, pid: int) -> Reading:
+def read(work: Work, device: str, pid: int) -> DriveReading:
     """One run of fio against a block device whose program is `pid`."""
     started_s, busy_before_s = time.monotonic(), busy_s()
     kernel_before_s, program_before_s = kernel_s(), program_s(pid)
@@ -89,7 +89,7 @@ def read(work: Work, device: str, pid: int) -> Reading:
     passed_s = time.monotonic() - started_s
     times = told["lat_ns"]
     ios = max(int(told["total_ios"]), 1)
-    return Reading(
+    return DriveReading(
         iops=float(told["iops"]),
         bytes_per_s=float(told["bw_bytes"]),
         mean_us=times["mean"] / 1e3,

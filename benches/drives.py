@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import drive_readings as fio
-from drive_readings import Reading, Work
+from drive_readings import DriveReading, Work
 from kept import NOT_VALID, TARGET_MISSED, keep
 from stithy.drives.program import DriveProgram, start
 from stithy.drives.spec import DriveSpec
@@ -135,7 +135,7 @@ def described(us: float, cap: str = "") -> str:
     return PROFILE.format(us=us, cap=f"[cap]\n{cap}" if cap else "", marks=', "cap"' if cap else "")
 
 
-def measured(effort: Effort, program: DriveProgram, name: str, work: Work) -> list[Reading]:
+def measured(effort: Effort, program: DriveProgram, name: str, work: Work) -> list[DriveReading]:
     """The calmest readings of a drive."""
     return fio.readings(
         work,
@@ -146,12 +146,12 @@ def measured(effort: Effort, program: DriveProgram, name: str, work: Work) -> li
     )
 
 
-def median(taken: Sequence[Reading], figure: str) -> float:
+def median(taken: Sequence[DriveReading], figure: str) -> float:
     """Over the readings."""
     return float(statistics.median(getattr(each, figure) for each in taken))
 
 
-def told(taken: Sequence[Reading]) -> str:
+def told(taken: Sequence[DriveReading]) -> str:
     """What stands beside a value: the program's CPU, and whether the machine was left alone."""
     others = max(each.others_cpus for each in taken)
     shared = f", others took {others:.1f} CPUs" if others >= fio.CALM_CPUS else ""
@@ -226,7 +226,7 @@ def half_of_the_floor(effort: Effort, done: dict[str, Part]) -> float:
     return most_iops / 2
 
 
-def fidelity_lines(us: float, depth: int, taken: Sequence[Reading]) -> list[Line]:
+def fidelity_lines(us: float, depth: int, taken: Sequence[DriveReading]) -> list[Line]:
     """Mean within 3 % or 3 µs, p99 within 10 % or 20 µs."""
     mean_us, p99_us = median(taken, "mean_us") - us, median(taken, "p99_us") - us
     iops = median(taken, "iops")

@@ -241,7 +241,7 @@ RULES: Rules = [
     (r"was # times the earlier one \(# interval # to #\)", _later),
     (r"\(#(?= interval)", fixed(0.95)),
     (r"# blocks?, at least # are needed", lambda f, r, m: [_blocks(f, r, m)[0], 4]),
-    (r"of # blocks no verdict is looked for, at least # are needed",
+    (r"# blocks? cannot give a verdict: at least # are needed",
      lambda f, r, m: [_blocks(f, question(f), m)[0], 4]),
     (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in a window, and one has #", _too_few),
     (r"(?P<m>p[\d.]+) \(needs # values, and there are #\)", _few_there),

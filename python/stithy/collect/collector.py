@@ -38,7 +38,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TimedSample:
     """A sample as the sampler keeps it: with its collector, unit and Unix time (interval's end)."""
 
     at_s: float

@@ -18,9 +18,9 @@ from typing import Any
 from stithy.clock import thread_cpu_s
 from stithy.collect.collector import (
     Collector,
-    Reading,
     Sample,
     Scope,
+    TimedSample,
     Unavailable,
 )
 from stithy.errors import InfrastructureError
@@ -52,7 +52,7 @@ class Sampler:
         for each in self._rounds:
             each.start()
 
-    def stop(self) -> tuple[Reading, ...]:
+    def stop(self) -> tuple[TimedSample, ...]:
         """End, and return all readings in the order of their time."""
         self._stop.set()
         readings = [reading for each in self._rounds for reading in each.leave()]
@@ -71,7 +71,7 @@ class _Rounds(threading.Thread):
         self._clock = scope.clock
         self._ended = stop
         self._watched = [_Watched(module) for module in modules]
-        self._readings: list[Reading] = []
+        self._readings: list[TimedSample] = []
 
     def run(self) -> None:
         """Once a second until told to stop."""
@@ -84,7 +84,7 @@ class _Rounds(threading.Thread):
         for each in self._watched:
             each.close()
 
-    def leave(self) -> list[Reading]:
+    def leave(self) -> list[TimedSample]:
         """What was read; a thread that hangs is left behind, and its series say so."""
         self.join(LEAVE_PATIENCE_S)
         readings = list(self._readings)
@@ -105,7 +105,7 @@ class _Rounds(threading.Thread):
             self._readings += each.read(at_s)
         own = (at_s - due_s, self._clock.monotonic_s() - begin_s, thread_cpu_s() - cpu_s)
         self._readings += [
-            Reading(at_s, SAMPLER, metric.unit, Sample(self._subject, metric.name, value))
+            TimedSample(at_s, SAMPLER, metric.unit, Sample(self._subject, metric.name, value))
             for metric, value in zip(SAMPLER_METRICS, own, strict=True)
         ]
 
@@ -120,7 +120,7 @@ class _Watched:
         self._collector: Collector | None = None
         self._series: set[tuple[str, str]] = set()
 
-    def prime(self, scope: Scope, at_s: float) -> list[Reading]:
+    def prime(self, scope: Scope, at_s: float) -> list[TimedSample]:
         """Make the collector and take its first reading."""
         try:
             self._collector = self._module.create(scope)
@@ -130,28 +130,28 @@ class _Watched:
             return self.lost(at_s, self._why(error))
         return self.read(at_s)
 
-    def read(self, at_s: float) -> list[Reading]:
+    def read(self, at_s: float) -> list[TimedSample]:
         """What the collector says now; nothing once it is dead."""
         if self._collector is None:
             return []
         try:
             samples = self._collector.sample()
-            readings = [Reading(at_s, self._name, self._units[s.metric], s) for s in samples]
+            readings = [TimedSample(at_s, self._name, self._units[s.metric], s) for s in samples]
         except Exception as error:  # noqa: BLE001 the others must go on; the series tell what died
             self.close()
             return self.lost(at_s, self._why(error))
         self._series.update((sample.subject, sample.metric) for sample in samples)
         return readings
 
-    def lost(self, at_s: float, why: str) -> list[Reading]:
+    def lost(self, at_s: float, why: str) -> list[TimedSample]:
         """A null with the reason for each series it has begun, or for each metric if none."""
         series = sorted(self._series) or [("", metric) for metric in self._units]
         return [
-            Reading(at_s, self._name, self._units[metric], Sample(subject, metric, None, why))
+            TimedSample(at_s, self._name, self._units[metric], Sample(subject, metric, None, why))
             for subject, metric in series
         ]
 
-    def left_behind(self, at_s: float, why: str) -> list[Reading]:
+    def left_behind(self, at_s: float, why: str) -> list[TimedSample]:
         """What is lost of a collector that does not come back."""
         return self.lost(at_s, f"{UNANSWERED if self._is_under_test else STOPPED}{why}")
 
@@ -178,7 +178,7 @@ def _text(error: Exception) -> str:
 
 
 def series_rows(
-    window_id: str, readings: Iterable[Reading], started_at_s: float | None
+    window_id: str, readings: Iterable[TimedSample], started_at_s: float | None
 ) -> list[dict[str, Any]]:
     """Rows of SERIES; `second` counts from `started_at_s`, and is null where that is not known."""
     return [
@@ -197,7 +197,7 @@ def series_rows(
     ]
 
 
-def checkpoints_inside(readings: Iterable[Reading], from_s: float, to_s: float) -> int | None:
+def checkpoints_inside(readings: Iterable[TimedSample], from_s: float, to_s: float) -> int | None:
     """How many checkpoints began and ended between two moments of Unix time.
 
     The server tells, in whole seconds, when the last complete checkpoint began; one that began in

@@ -273,7 +273,7 @@ PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundDrive:
     """One drive.
 
     `run_id` is the run that owns it, None for a person's. `device` was its block device when it
@@ -300,14 +300,14 @@ class Found:
         return Control(self.folder / CONTROL)
 
 
-def all_drives() -> list[Found]:
+def all_drives() -> list[FoundDrive]:
     """All drives of this user's register, a person's first."""
     there = mounts()
     found = [each for folder in places.all_folders() for each in _of_folder(folder, there)]
     return sorted(found, key=lambda each: (each.run_id or "", each.full_name))
 
 
-def drive_named(name: str) -> Found:
+def drive_named(name: str) -> FoundDrive:
     """The drive of this name, or of this full name.
 
     Raises UserError for an unknown one, with the nearest, and for one that several have.
@@ -326,7 +326,7 @@ def drive_named(name: str) -> Found:
     raise unknown_drive(name, drives)
 
 
-def unknown_drive(name: str, drives: Iterable[Found]) -> UserError:
+def unknown_drive(name: str, drives: Iterable[FoundDrive]) -> UserError:
     """The error for a name that no drive has."""
     names = [each.full_name for each in drives]
     near = closest(name, names)
@@ -339,7 +339,7 @@ def unknown_drive(name: str, drives: Iterable[Found]) -> UserError:
     return UserError("no drive of this name is up", where=repr(name), remedy=remedy)
 
 
-def _of_folder(folder: Path, there: Sequence[Mount]) -> list[Found]:
+def _of_folder(folder: Path, there: Sequence[Mount]) -> list[FoundDrive]:
     entry = places.read_entry(folder)
     if entry is None:  # it went between two looks
         return []
@@ -356,7 +356,7 @@ def _of_folder(folder: Path, there: Sequence[Mount]) -> list[Found]:
     devices: dict[str, str] = dict(zip(entry.drives, entry.devices, strict=False))
     devices |= {name: each.device for name, each in facts.items()}
     return [
-        Found(
+        FoundDrive(
             name=name,
             folder=folder,
             run_id=entry.run_id,

@@ -49,7 +49,7 @@ class Activity:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ActivityCounters:
     """Counters at a moment: ticks of all CPUs, ticks and name by process, busy ms by device."""
 
     at_s: float
@@ -65,9 +65,9 @@ def watch(clock: Clock, proc: Path = Path("/proc")) -> Activity:
     return between(before, read(clock, proc))
 
 
-def read(clock: Clock, proc: Path) -> Reading:
+def read(clock: Clock, proc: Path) -> ActivityCounters:
     """All counters now; of a kernel that tells none, none."""
-    return Reading(
+    return ActivityCounters(
         clock.monotonic_s(),
         _cpu_ticks(_text(proc / "stat")),
         _processes(proc),
@@ -75,7 +75,7 @@ def read(clock: Clock, proc: Path) -> Reading:
     )
 
 
-def between(before: Reading, after: Reading) -> Activity:
+def between(before: ActivityCounters, after: ActivityCounters) -> Activity:
     """What went on between two readings."""
     span_s = after.at_s - before.at_s
     spent = [max(0, b - a) for a, b in zip(before.cpu_ticks, after.cpu_ticks, strict=False)]

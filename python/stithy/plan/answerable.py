@@ -39,7 +39,7 @@ Rates = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Requested:
     """A quantity of candidates at a level, and where the study asks for it.
 
     `of_each_window`: each window must have a value of its own, as a verdict needs it; a threshold
@@ -96,21 +96,21 @@ def check_counted(study: Study, question: Question, window_id: str, count: int) 
         )
 
 
-def _asked(study: Study, question: Question | None) -> Iterator[Asked]:
+def _asked(study: Study, question: Question | None) -> Iterator[Requested]:
     if question is not None and "metric" not in question.derived:
         yield _of_question(study, question)
     for threshold in study.thresholds:
         for side in (threshold.left, threshold.right):
             if isinstance(side, MeasuredValue):
-                yield Asked(side.quantity, (side.candidate,), side.users, "thresholds", False)
+                yield Requested(side.quantity, (side.candidate,), side.users, "thresholds", False)
 
 
-def _of_question(study: Study, question: Question) -> Asked:
+def _of_question(study: Study, question: Question) -> Requested:
     names = [name for name in question.candidates or study.candidates if name in study.candidates]
-    return Asked(parse_quantity(question.metric), names, question.users, "primary.metric")
+    return Requested(parse_quantity(question.metric), names, question.users, "primary.metric")
 
 
-def _unreported(study: Study, asked: Asked) -> UserError | None:
+def _unreported(study: Study, asked: Requested) -> UserError | None:
     """A metric that the storage of a candidate does not report."""
     known, of = asked.quantity.known, asked.quantity.of
     if known.source == "drives" or known.collector == "drive":
@@ -151,7 +151,7 @@ def _by_kernel(quantity: Quantity) -> str:
     return f"`block.{operation}_latency_s`, which the kernel counts for every block device"
 
 
-def _too_few(study: Study, asked: Asked, rates: Rates) -> UserError | None:
+def _too_few(study: Study, asked: Requested, rates: Rates) -> UserError | None:
     """A percentile of response time for which a window has too few transactions."""
     quantity, known = asked.quantity, asked.quantity.known
     if known.source != "transactions" or known.percent is None:

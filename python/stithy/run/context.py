@@ -55,7 +55,7 @@ class Tables:
 
 
 @dataclass
-class Known:
+class Discovered:
     """What was found out, for the manifest; None or empty before.
 
     `calibration`: what the driver keeps up with. `limits`: by candidate, whether its memory limit
@@ -93,7 +93,7 @@ class State:
     """
 
     tables: Tables = field(default_factory=Tables)
-    known: Known = field(default_factory=Known)
+    known: Discovered = field(default_factory=Discovered)
     progress: Progress = field(default_factory=Progress)
     volumes: dict[str, Volume] = field(default_factory=dict)
     master: Contents | None = None

@@ -6,9 +6,9 @@ import pytest
 
 import drive_readings
 import drives
-from drive_readings import Reading, Work
+from drive_readings import DriveReading, Work
 
-READING = Reading(
+READING = DriveReading(
     iops=10_000,
     bytes_per_s=4e7,
     mean_us=81.0,
@@ -20,7 +20,7 @@ READING = Reading(
 )
 
 
-def _met(us: float, reading: Reading) -> list[bool | None]:
+def _met(us: float, reading: DriveReading) -> list[bool | None]:
     return [line.met for line in drives.fidelity_lines(us, 1, [reading])]
 
 
@@ -49,7 +49,7 @@ def test_the_calmest_readings_are_taken(monkeypatch: pytest.MonkeyPatch) -> None
     """No more than needed are made, and at most so many as allowed."""
     made: list[float] = []
 
-    def read(work: Work, device: str, pid: int) -> Reading:
+    def read(work: Work, device: str, pid: int) -> DriveReading:
         made.append([0.9, 0.01, 0.5, 0.02, 0.03][len(made)])
         return replace(READING, others_cpus=made[-1])
 

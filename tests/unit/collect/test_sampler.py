@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from fakes.clock import HurriedClock
-from stithy.collect.collector import Reading, Sample, Scope, Unavailable
+from stithy.collect.collector import Sample, Scope, TimedSample, Unavailable
 from stithy.collect.sampler import Sampler, checkpoints_inside, series_rows
 from stithy.errors import InfrastructureError
 from stithy.metrics import SAMPLER as NAME
@@ -55,7 +55,7 @@ def module(name: str, collector: Any, **more: Any) -> ModuleType:
     return result
 
 
-def readings_of(*modules: ModuleType, until: threading.Event) -> tuple[Reading, ...]:
+def readings_of(*modules: ModuleType, until: threading.Event) -> tuple[TimedSample, ...]:
     """What a sampler kept until the event was set."""
     sampler = Sampler(Scope((), None, clock=HurriedClock()), {each.NAME: each for each in modules})
     sampler.start()
@@ -63,7 +63,7 @@ def readings_of(*modules: ModuleType, until: threading.Event) -> tuple[Reading, 
     return sampler.stop()
 
 
-def of(readings: tuple[Reading, ...], collector: str) -> list[Reading]:
+def of(readings: tuple[TimedSample, ...], collector: str) -> list[TimedSample]:
     """The readings of one collector."""
     return [each for each in readings if each.collector == collector]
 
@@ -174,16 +174,16 @@ def test_what_is_measured_and_does_not_answer_is_told_apart(monkeypatch: Any) ->
     assert (of(readings, "broken")[-1].sample.missing_because or "").startswith(STOPPED)
 
 
-def checkpoint(at_s: float, began_s: float | None) -> Reading:
+def checkpoint(at_s: float, began_s: float | None) -> TimedSample:
     """What the database's collector says at a moment about the last checkpoint."""
-    return Reading(at_s, "database", "s", Sample("", "last_checkpoint_at_s", began_s, None))
+    return TimedSample(at_s, "database", "s", Sample("", "last_checkpoint_at_s", began_s, None))
 
 
 def test_rows_are_as_the_table_declares_and_count_seconds_from_the_start() -> None:
     """A sample before the users' start has a negative second."""
     readings = [
-        Reading(99.0, "cpu", "", Sample("", "user_share", 0.5)),
-        Reading(101.5, "block", "s", Sample("vda", "read_latency_s", None, "no reads")),
+        TimedSample(99.0, "cpu", "", Sample("", "user_share", 0.5)),
+        TimedSample(101.5, "block", "s", Sample("vda", "read_latency_s", None, "no reads")),
     ]
     frame = frame_of(SERIES, series_rows("w-1", readings, started_at_s=100.0))
     assert frame["second"].to_list() == [-1.0, 1.5]
@@ -192,7 +192,7 @@ def test_rows_are_as_the_table_declares_and_count_seconds_from_the_start() -> No
 
 def test_without_a_start_the_second_is_null() -> None:
     """A window whose users never started keeps its series by Unix time."""
-    readings = [Reading(99.0, "cpu", "", Sample("", "user_share", 0.5))]
+    readings = [TimedSample(99.0, "cpu", "", Sample("", "user_share", 0.5))]
     assert series_rows("w-1", readings, None)[0]["second"] is None
 
 

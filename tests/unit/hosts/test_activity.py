@@ -11,9 +11,9 @@ from fakes.clock import FakeClock
 from stithy.clock import SystemClock
 from stithy.hosts.activity import (
     TICKS_PER_S,
+    ActivityCounters,
     OthersReading,
     Process,
-    Reading,
     between,
     births,
     made_between,
@@ -23,12 +23,14 @@ from stithy.hosts.activity import (
     watch,
 )
 
-BEFORE = Reading(10.0, (100, 0, 100, 700, 0, 0, 0, 0), {7: ("postgres", 50)}, {"vda": 1000})
+BEFORE = ActivityCounters(
+    10.0, (100, 0, 100, 700, 0, 0, 0, 0), {7: ("postgres", 50)}, {"vda": 1000}
+)
 
 
 def test_busy_time_is_all_but_idle_waiting_and_stolen() -> None:
     """Of 200 ticks 80 worked, 20 waited for a device, 20 were stolen, 80 were idle."""
-    after = Reading(12.0, (160, 0, 120, 780, 20, 0, 0, 20), {}, {"vda": 1500})
+    after = ActivityCounters(12.0, (160, 0, 120, 780, 20, 0, 0, 20), {}, {"vda": 1500})
     activity = between(BEFORE, after)
     assert activity.cpu_share == pytest.approx(0.4)
     assert activity.steal_share == pytest.approx(0.1)
@@ -38,7 +40,7 @@ def test_busy_time_is_all_but_idle_waiting_and_stolen() -> None:
 def test_processes_are_told_by_how_many_cpus_they_used() -> None:
     """One that began in between has no beginning to compare with."""
     ticks = 50 + round(2 * 1.5 * TICKS_PER_S)
-    after = Reading(12.0, (), {7: ("postgres", ticks), 8: ("new", 99)}, {})
+    after = ActivityCounters(12.0, (), {7: ("postgres", ticks), 8: ("new", 99)}, {})
     (found,) = between(BEFORE, after).processes
     assert (found.name, found.pid) == ("postgres", 7)
     assert found.cpus == pytest.approx(1.5)

@@ -24,7 +24,7 @@ from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.windows.driving import pace_of, request_of
 from stithy.run.windows.surroundings import Snapshot, row
-from stithy.run.windows.window import Measured, _second, limit_of
+from stithy.run.windows.window import MeasuredWindow, _second, limit_of
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
 from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Pace, Profile, Rate, Think
@@ -244,7 +244,7 @@ def around(context: Context, candidate: str, before: Snapshot, after: Snapshot) 
     windows = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
     window = next(each for each in windows if each.candidate == candidate)
     log = [MaintenanceCounters(0, 0, 0.0, 0, position) for position in (100, 5100)]
-    measured = Measured(window, snapshots=(before, after), maintenance=(log[0], log[1]))
+    measured = MeasuredWindow(window, snapshots=(before, after), maintenance=(log[0], log[1]))
     measured.checkpoint_rule = CheckpointRule(300.0, 2**28)
     return row(context, measured)
 

@@ -10,7 +10,7 @@ from stithy.errors import PreconditionError, StithyError, UserError
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.drives.program import Found
+    from stithy.drives.program import FoundDrive
 
 
 def down(
@@ -59,7 +59,7 @@ def down(
 COMMAND = down
 
 
-def _taken_down(found: "Found") -> tuple[str, StithyError] | None:
+def _taken_down(found: "FoundDrive") -> tuple[str, StithyError] | None:
     """Take one down and say so; its name and why not, where it could not be."""
     from stithy.drives.program import remove
 
@@ -74,7 +74,7 @@ def _taken_down(found: "Found") -> tuple[str, StithyError] | None:
     return None
 
 
-def _refuse_of_run(found: "Found") -> None:
+def _refuse_of_run(found: "FoundDrive") -> None:
     if found.run_id is not None:
         raise PreconditionError(
             f"it belongs to the run {found.run_id}",
@@ -83,7 +83,7 @@ def _refuse_of_run(found: "Found") -> None:
         )
 
 
-def _refuse_mounted(found: "Found") -> None:
+def _refuse_mounted(found: "FoundDrive") -> None:
     """Only what `up` mounted is unmounted; what somebody else mounted is named."""
     from stithy.drives.places import read_entry
 

@@ -8,7 +8,7 @@ from stithy.cli.talk.options import Json
 from stithy.cli.talk.render import UNKNOWN, say, show, show_json, size_text, table
 
 if TYPE_CHECKING:
-    from stithy.drives.program import Found
+    from stithy.drives.program import FoundDrive
 
 
 def list_drives(*, json: Json = False) -> None:
@@ -32,12 +32,12 @@ def list_drives(*, json: Json = False) -> None:
 COMMAND = list_drives
 
 
-def _table(drives: Sequence["Found"]) -> str:
+def _table(drives: Sequence["FoundDrive"]) -> str:
     header = ["name", "device", "size", "profile", "backing", "mounted at", "of run", "state"]
     return table(header, [_row(each) for each in drives])
 
 
-def _row(found: "Found") -> list[str]:
+def _row(found: "FoundDrive") -> list[str]:
     facts = found.facts
     mounted = ", ".join(str(each) for each in found.mounted)
     known = (
@@ -56,13 +56,13 @@ def _row(found: "Found") -> list[str]:
     ]
 
 
-def _state(found: "Found") -> str:
+def _state(found: "FoundDrive") -> str:
     if found.problem is not None:
         return found.problem
     return "up" if found.facts and found.facts.paced else "up, unpaced"
 
 
-def _tell_killed(drives: Sequence["Found"]) -> None:
+def _tell_killed(drives: Sequence["FoundDrive"]) -> None:
     from stithy.drives.program import KILLED
 
     if any(each.problem == KILLED for each in drives):

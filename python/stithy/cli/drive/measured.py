@@ -8,7 +8,7 @@ from stithy.cli.talk.render import UNKNOWN, Align, rate_text, say, table, time_t
 
 if TYPE_CHECKING:
     from stithy.drives.measure.compare import Compared
-    from stithy.drives.measure.measurement import Measured, Measurement, Served
+    from stithy.drives.measure.measurement import MeasuredPoint, Measurement, Served
     from stithy.drives.measure.measuring import Watch
 
 SAID_PARTS = 20
@@ -38,7 +38,7 @@ def table_of(measurement: "Measurement") -> str:
     return table(head, rows, align)
 
 
-def _rows(measured: "Measured") -> Iterator[list[str]]:
+def _rows(measured: "MeasuredPoint") -> Iterator[list[str]]:
     from stithy.drives.measure.measuring import point_of
 
     name = point_of(measured).name

@@ -7,7 +7,7 @@ from stithy.cli.talk.render import size_text
 from stithy.errors import UserError
 
 if TYPE_CHECKING:
-    from stithy.drives.program import Found
+    from stithy.drives.program import FoundDrive
     from stithy.wire.drive.messages import DriveFacts
 
 
@@ -62,7 +62,7 @@ def drive_json(facts: "DriveFacts") -> dict[str, Any]:
     return facts.model_dump(mode="json", include=keys)
 
 
-def found_json(found: "Found") -> dict[str, Any]:
+def found_json(found: "FoundDrive") -> dict[str, Any]:
     """A drive of the list; what is not known of it is null, with the reason in `problem`."""
     from stithy.wire.drive.messages import DriveFacts
 

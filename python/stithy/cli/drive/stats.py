@@ -10,7 +10,7 @@ from stithy.cli.talk.render import Align, say, show, show_json, size_text, table
 from stithy.exits import Exit
 
 if TYPE_CHECKING:
-    from stithy.drives.program import Found
+    from stithy.drives.program import FoundDrive
     from stithy.wire.drive.messages import DriveCounters, OperationCounters
 
 WATCH_S = 1.0
@@ -66,7 +66,7 @@ def stats(
 COMMAND = stats
 
 
-def _counted(drives: Iterable["Found"], *, must: bool) -> list["DriveCounters"]:
+def _counted(drives: Iterable["FoundDrive"], *, must: bool) -> list["DriveCounters"]:
     """The counters of each drive that tells them; `must`: raise where one does not."""
     from stithy.errors import StithyError
 
@@ -120,7 +120,7 @@ def _totals(counters: "DriveCounters") -> Iterable[str]:
         yield f"CPU: {time_text(counters.cpu_s)}, waited {waited} for one"
 
 
-def _watch(drives: Sequence["Found"]) -> None:
+def _watch(drives: Sequence["FoundDrive"]) -> None:
     """A line a second for each drive: what it did between two readings; Ctrl-C is its usual end."""
     with suppress(KeyboardInterrupt):
         before = {each.drive: each for each in _counted(drives, must=True)}

@@ -8,7 +8,7 @@ from stithy.cli.talk.render import say, show_json
 from stithy.errors import UserError
 
 if TYPE_CHECKING:
-    from stithy.drives.program import Found
+    from stithy.drives.program import FoundDrive
     from stithy.wire.drive.control import AnswerTrace
 
 
@@ -62,7 +62,7 @@ def trace(
 COMMAND = trace
 
 
-def _may_write(found: "Found", file: Path) -> None:
+def _may_write(found: "FoundDrive", file: Path) -> None:
     """Raise UserError for a file that would be lost, or whose writing would itself be traced."""
     from stithy.hosts.devices import devices_under
 

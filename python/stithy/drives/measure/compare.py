@@ -12,7 +12,7 @@ from stithy.clock import Clock
 from stithy.drives import places
 from stithy.drives.measure import fio as fio_program
 from stithy.drives.measure.fio import Fio, Place
-from stithy.drives.measure.measurement import Answer, Measurement, Served, TargetFacts
+from stithy.drives.measure.measurement import Measurement, PointResult, Served, TargetFacts
 from stithy.drives.measure.measuring import Plan, Watch, measure, point_of
 from stithy.drives.measure.points import Point
 from stithy.drives.program import DriveProgram, start
@@ -143,7 +143,7 @@ def of_profile(points: Sequence[Point], told: Sequence[PointFigures]) -> Referen
     }
 
 
-def _of_answer(answer: Answer) -> Mapping[str, Figures]:
+def _of_answer(answer: PointResult) -> Mapping[str, Figures]:
     return {
         kind: figures(served, with_rate=kind != "flush")
         for kind in KINDS

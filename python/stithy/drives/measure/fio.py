@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stithy.drives.measure import FIO
-from stithy.drives.measure.measurement import Answer, Histogram, Served
+from stithy.drives.measure.measurement import Histogram, PointResult, Served
 from stithy.drives.measure.points import Point, Schedule
 from stithy.environment import search_path
 from stithy.errors import InfrastructureError, PreconditionError
@@ -23,7 +23,7 @@ MS_PER_S = 1000.0
 NS_PER_S = 1e9
 
 
-def parse_output(text: str, point: Point, where: str) -> Answer:
+def parse_output(text: str, point: Point, where: str) -> PointResult:
     """The answer to a point; `where` names what was measured in messages.
 
     Raises InfrastructureError where fio failed, or its output lacks what was asked for.
@@ -33,7 +33,7 @@ def parse_output(text: str, point: Point, where: str) -> Answer:
     if job["error"] or document.get("global error"):
         raise _failed(f"fio failed: {around or job['error']}", where)
     runtime_s = max(job[kind]["runtime"] for kind in ("read", "write")) / MS_PER_S
-    answer = Answer(
+    answer = PointResult(
         read=_served(job["read"], job["read"]["lat_ns"], runtime_s),
         write=_served(job["write"], job["write"]["lat_ns"], runtime_s),
         flush=_served({}, job["sync"]["lat_ns"], runtime_s),
@@ -126,7 +126,7 @@ class Fio:
     engine: str
     runner: Runner
 
-    def measure(self, place: Place, point: Point, timing: Schedule, seed: int) -> Answer:
+    def measure(self, place: Place, point: Point, timing: Schedule, seed: int) -> PointResult:
         """Measure one point once. Raises InfrastructureError where it fails."""
         words = [self.program, *options(place, point, timing, self.engine, seed)]
         limit_s = timing.settle_s + timing.point_s + PATIENCE_S

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from stithy.drives.measure.measurement import Histogram, Measured, Measurement, Served, WrittenSlice
+from stithy.drives.measure.measurement import (
+    Histogram,
+    MeasuredPoint,
+    Measurement,
+    Served,
+    WrittenSlice,
+)
 
 SHARES = (
     0.0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98,
@@ -259,7 +265,7 @@ def access(measurement: Measurement, kind: str) -> AccessFit | None:
     )
 
 
-def pure(measurement: Measurement, kind: str) -> list[tuple[Measured, Served]]:
+def pure(measurement: Measurement, kind: str) -> list[tuple[MeasuredPoint, Served]]:
     """Points of one kind alone at random places, by size and then depth."""
     share = {"read": 1.0, "write": 0.0}[kind]
     found = [
@@ -273,7 +279,7 @@ def pure(measurement: Measurement, kind: str) -> list[tuple[Measured, Served]]:
     return sorted(found, key=lambda pair: (pair[0].length_bytes, pair[0].depth))
 
 
-def request_bytes_per_s(found: Sequence[tuple[Measured, Served]]) -> float:
+def request_bytes_per_s(found: Sequence[tuple[MeasuredPoint, Served]]) -> float:
     """Bandwidth of one request beyond its first 4 KiB, from what larger ones take alone.
 
     The line through the median of the smallest that fits the other medians best.

@@ -88,7 +88,7 @@ class Served(_Kept):
         return self.moved_bytes / self.duration_s
 
 
-class Answer(_Kept):
+class PointResult(_Kept):
     """What a point gave; None for what it did not ask."""
 
     read: Served | None = None
@@ -102,14 +102,14 @@ class Answer(_Kept):
         return sum(each.latency.beyond for each in kinds if each is not None)
 
 
-def together(answers: Iterable[Answer]) -> Answer:
+def together(answers: Iterable[PointResult]) -> PointResult:
     """The answers of all rounds to one point as one."""
     all_answers = list(answers)
     kinds = {}
     for kind in ("read", "write", "flush"):
         found = [served for each in all_answers if (served := getattr(each, kind)) is not None]
         kinds[kind] = _together(found) if found else None
-    return Answer(**kinds)
+    return PointResult(**kinds)
 
 
 def _together(parts: list[Served]) -> Served:
@@ -122,7 +122,7 @@ def _together(parts: list[Served]) -> Served:
     )
 
 
-class Measured(_Kept):
+class MeasuredPoint(_Kept):
     """One point of the matrix with its answer, all rounds together.
 
     `iops_by_round` is of reads and writes together: how steady the drive was.
@@ -133,7 +133,7 @@ class Measured(_Kept):
     depth: int
     sequential: bool
     flushed_every: int
-    answer: Answer
+    answer: PointResult
     iops_by_round: tuple[float, ...]
 
 
@@ -176,7 +176,7 @@ class Measurement(_Kept):
     seed: int
     point_s: float
     rounds: int
-    matrix: tuple[Measured, ...]
+    matrix: tuple[MeasuredPoint, ...]
     sustained: tuple[WrittenSlice, ...] = ()
     notes: tuple[str, ...] = Field(default=())
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from stithy.clock import Clock, SystemClock
 from stithy.drives.measure.fio import Fio, Place
 from stithy.drives.measure.measurement import (
-    Answer,
-    Measured,
+    MeasuredPoint,
     Measurement,
+    PointResult,
     TargetFacts,
     WrittenSlice,
     together,
@@ -81,9 +81,9 @@ def measure(
     )
 
 
-def _rounds(fio: Fio, place: Place, plan: Plan, watch: Watch) -> dict[Point, list[Answer]]:
+def _rounds(fio: Fio, place: Place, plan: Plan, watch: Watch) -> dict[Point, list[PointResult]]:
     """The answers to each point, one a round."""
-    answers: dict[Point, list[Answer]] = {point: [] for point in plan.points}
+    answers: dict[Point, list[PointResult]] = {point: [] for point in plan.points}
     total, done = plan.schedule.rounds * len(plan.points), 0
     for points in order(plan.points, plan.schedule.rounds, plan.seed):
         for point in points:
@@ -95,8 +95,8 @@ def _rounds(fio: Fio, place: Place, plan: Plan, watch: Watch) -> dict[Point, lis
     return answers
 
 
-def _measured(point: Point, answers: Sequence[Answer]) -> Measured:
-    return Measured(
+def _measured(point: Point, answers: Sequence[PointResult]) -> MeasuredPoint:
+    return MeasuredPoint(
         read_share=point.read_share,
         length_bytes=point.length_bytes,
         depth=point.depth,
@@ -107,7 +107,7 @@ def _measured(point: Point, answers: Sequence[Answer]) -> Measured:
     )
 
 
-def iops(answer: Answer) -> float:
+def iops(answer: PointResult) -> float:
     """Reads and writes a second, together."""
     return sum(served.iops for served in (answer.read, answer.write) if served is not None)
 
@@ -165,7 +165,7 @@ def unsteady(measurement: Measurement) -> list[str]:
     return found
 
 
-def point_of(measured: Measured) -> Point:
+def point_of(measured: MeasuredPoint) -> Point:
     """What was asked."""
     return Point(
         measured.read_share,

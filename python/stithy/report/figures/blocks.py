@@ -1,4 +1,4 @@
-"""How the verdict came about: the ratio of every block, and what was known of it at each look."""
+"""How the verdict came about: the ratio of every block, and each interim analysis."""
 
 import math
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ AFTER = 0.16
 """Own: so far beside its last block stands what was known after it; else they hide each other."""
 
 BLOCKS_LABELLED = 40
-"""Own: with more blocks the axis has a number at the looks alone."""
+"""Own: with more blocks the axis has a number at the interim analyses alone."""
 
 STRETCHED_FROM = 6.0
 """Own: an effect so many times as far from 1 as the boundary presses that to the line of 1."""
@@ -45,7 +45,7 @@ def draw(context: Context) -> list[Drawn]:
         return [Absent("verdict-by-block", shows, why_none(context))]
     if answered.effect.pairs < BLOCKS_LEAST:
         blocks = plural(answered.effect.pairs, "block")
-        because = f"of {blocks} no verdict is looked for, at least {BLOCKS_LEAST} are needed"
+        because = f"{blocks} cannot give a verdict: at least {BLOCKS_LEAST} are needed"
         return [Absent("verdict-by-block", shows, because)]
     stages = _stages(context, answered)
     title, rows = _title(stages, answered), _rows(stages)
@@ -57,7 +57,7 @@ def draw(context: Context) -> list[Drawn]:
             caption=f"{_caption(context, answered, scale)} {_why(stages)}",
             description=f"{title}. Chart of the ratio of {answered.b} to {answered.a} against the "
             f"number of blocks: a dot for each of {len(stages)} blocks, and at "
-            f"{plural(_looks(stages), 'interim analysis', 'interim analyses')} the mean so far "
+            f"{plural(_interim(stages), 'interim analysis', 'interim analyses')} the mean so far "
             "with its interval, between the two lines of the boundary.",
             footer=context.footer,
             spec=drawing.spec(_chart(context, drawing, answered, rows, scale)),
@@ -78,7 +78,7 @@ def _stages(context: Context, answered: Compared) -> tuple[Stage, ...]:
     )
 
 
-def _looks(stages: Sequence[Stage]) -> int:
+def _interim(stages: Sequence[Stage]) -> int:
     return sum(stage.is_interim for stage in stages)
 
 
@@ -151,7 +151,7 @@ def _rows(stages: Sequence[Stage]) -> Rows:
             "value": _factor(stage.mean), "low": _ends(stage)[0], "high": _ends(stage)[1],
             "boundary_low": None if stage.boundary is None else _factor(-stage.boundary),
             "boundary_high": None if stage.boundary is None else _factor(stage.boundary),
-            "look": stage.is_interim,
+            "interim": stage.is_interim,
             "verdict": stage.verdict.call.value if stage.is_interim else None,
         }
         for stage in stages
@@ -161,27 +161,27 @@ def _rows(stages: Sequence[Stage]) -> Rows:
 def _chart(
     context: Context, drawing: Drawing, answered: Compared, rows: Rows, scale: ratios.Scale
 ) -> Spec:
-    looks = [
+    interims = [
         {**row, "candidate": answered.b, "after": row["blocks"] + AFTER}
         for row in rows
-        if row["look"]
+        if row["interim"]
     ]
-    x, after = _blocks_axis(rows, looks, "blocks"), _blocks_axis(rows, looks, "after")
+    x, after = _blocks_axis(rows, interims, "blocks"), _blocks_axis(rows, interims, "after")
     y = scale.axis("at", f"Ratio of {answered.metric.label}")
     layers = [
-        *_ground(answered, drawing, y), *_bounds(drawing, looks, after, y),
-        _dots(drawing, rows, x, y), *_marks(context, drawing, looks, after, y),
+        *_ground(answered, drawing, y), *_bounds(drawing, interims, after, y),
+        _dots(drawing, rows, x, y), *_marks(context, drawing, interims, after, y),
     ]  # fmt: skip
     return layer(layers, width=WIDTH, height=240)
 
 
-def _blocks_axis(rows: Rows, looks: Rows, field: str) -> alt.X:
+def _blocks_axis(rows: Rows, interims: Rows, field: str) -> alt.X:
     """Blocks from the first to the last, by themselves or with what was known after them."""
     return alt.X(
         f"{field}:Q", title="Blocks so far",
         scale=alt.Scale(domain=[0.5, len(rows) + 0.5 + AFTER], nice=False),
         axis=alt.Axis(
-            values=[row["blocks"] for row in (rows if len(rows) <= BLOCKS_LABELLED else looks)],
+            values=[row["blocks"] for row in (rows if len(rows) <= BLOCKS_LABELLED else interims)],
             format="d", grid=False, labelOverlap="greedy",
         ),
     )  # fmt: skip
@@ -193,11 +193,11 @@ def _scale(rows: Rows, margin_share: float) -> ratios.Scale:
     far = (
         min(max(row[key], near[0] / ROOM), near[1] * ROOM)
         for row in rows
-        if row["look"]
+        if row["interim"]
         for key in ("low", "high", "boundary_low", "boundary_high")
     )
     low, high = ratios.domain([*near, *far, 1 / (1 + margin_share), 1 + margin_share], 1.0)
-    bounds = [row["boundary_high"] for row in rows if row["look"]]
+    bounds = [row["boundary_high"] for row in rows if row["interim"]]
     pressed = max(math.log(bounds[-1]), math.log1p(margin_share))
     if 0 < STRETCHED_FROM * pressed < max(-math.log(low), math.log(high)):
         return ratios.Scale((low, high), pressed).roomier(0.08)
@@ -215,19 +215,21 @@ def _ground(answered: Compared, drawing: Drawing, y: alt.Y) -> list[Spec]:
     ]
 
 
-def _bounds(drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
-    """The boundary on both sides, named at its first look."""
+def _bounds(drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+    """The boundary on both sides, named at the first interim analysis."""
     layers = []
-    look: dict[str, Any] = {"color": palette.MARK[0], "clip": True, "opacity": 1}
+    style: dict[str, Any] = {"color": palette.MARK[0], "clip": True, "opacity": 1}
     for side in ("boundary_low", "boundary_high"):
-        some = [{"after": row["after"], "at": math.log(row[side])} for row in looks]
+        some = [{"after": row["after"], "at": math.log(row[side])} for row in interims]
         chart = alt.Chart(drawing.add(some))
-        # A single look makes no line, so each has a mark of its own, too.
-        line = chart.mark_line(strokeDash=[6, 4], strokeWidth=1.5, **look)
-        ends = chart.mark_tick(orient="horizontal", thickness=1.5, size=36, **look)
+        # A single interim analysis makes no line, so each has a mark of its own, too.
+        line = chart.mark_line(strokeDash=[6, 4], strokeWidth=1.5, **style)
+        ends = chart.mark_tick(orient="horizontal", thickness=1.5, size=36, **style)
         layers += [unit(line.encode(x=x, y=y)), unit(ends.encode(x=x, y=y))]
     named = [{**some[0], "text": "boundary"}]
-    text = alt.Chart(drawing.add(named)).mark_text(align="right", dx=-23, baseline="middle", **look)
+    text = alt.Chart(drawing.add(named)).mark_text(
+        align="right", dx=-23, baseline="middle", **style
+    )
     return [*layers, unit(text.encode(x=x, y=y, text=alt.Text("text:N")))]
 
 
@@ -248,8 +250,8 @@ def _dots(drawing: Drawing, rows: Rows, x: alt.X, y: alt.Y) -> Spec:
     return unit(points.encode(x=x, y=y, tooltip=tips))
 
 
-def _marks(context: Context, drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
-    """The means at the looks with their intervals, in the look of the candidate they are of."""
+def _marks(context: Context, drawing: Drawing, interims: Rows, x: alt.X, y: alt.Y) -> list[Spec]:
+    """The means at the interim analyses with their intervals, in the style of their candidate."""
     colour = alt.Color("candidate:N", scale=candidate_scale(context, "colour"), legend=None)
     shape = alt.Shape("candidate:N", scale=candidate_scale(context, "marker"), legend=None)
     tips = [
@@ -258,7 +260,7 @@ def _marks(context: Context, drawing: Drawing, looks: Rows, x: alt.X, y: alt.Y) 
         alt.Tooltip("verdict:N", title="verdict"),
     ]
     logs = {"at": "value", "from": "low", "to": "high"}
-    placed = [{**row, **{key: math.log(row[of]) for key, of in logs.items()}} for row in looks]
+    placed = [{**row, **{key: math.log(row[of]) for key, of in logs.items()}} for row in interims]
     chart = alt.Chart(drawing.add(placed))
     bars = chart.mark_rule(strokeWidth=3, clip=True)
     points = chart.mark_point(filled=True, size=130, opacity=1)
@@ -279,12 +281,12 @@ def _table(stages: Sequence[Stage]) -> PageTable:
         Show("high", upper_bound(stage.blocks for stage in stages), "fine ratio"),
         Show("boundary_low", "boundary below", "fine ratio"),
         Show("boundary_high", "above", "fine ratio"),
-        Show("look", "look", "truth"), Show("verdict", "verdict"),
+        Show("interim", "interim analysis", "truth"), Show("verdict", "verdict"),
     )  # fmt: skip
     schema: dict[str, Any] = {
         "blocks": pl.Int64, "block_ratio": pl.Float64, "value": pl.Float64, "low": pl.Float64,
         "high": pl.Float64, "boundary_low": pl.Float64, "boundary_high": pl.Float64,
-        "look": pl.Boolean, "verdict": pl.String,
+        "interim": pl.Boolean, "verdict": pl.String,
     }  # fmt: skip
     frame = pl.DataFrame(_rows(stages), schema=schema)
     return PageTable("verdict-by-block", "The verdict, block by block", shows, frame)

@@ -38,12 +38,12 @@ def verdict_rule(context: Context) -> dict[str, str]:
     """The numbers of the rule as the page says them."""
     return {
         "margin": exactly(context.evidence.primary.margin_share),
-        "looks": listing([str(blocks) for blocks in _looks(context)]),
+        "interim_blocks": listing([str(blocks) for blocks in _interim_blocks(context)]),
         "caution": f"{CAUTION:g}",
     }
 
 
-def _looks(context: Context) -> tuple[int, ...]:
+def _interim_blocks(context: Context) -> tuple[int, ...]:
     """Those that the study may come to, and its limit; of a study without a question all."""
     most = context.evidence.primary.blocks_most
     return (*(blocks for blocks in INTERIM_BLOCKS if blocks < most), max(most, INTERIM_BLOCKS[0]))

@@ -143,8 +143,8 @@ def _unread(canaries: Sequence[Canary]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Told:
-    """The head-room of a run in one sentence; `weakens` is set where it is little, or unknown."""
+class Sentence:
+    """The driver headroom of a run in one sentence; `weakens`: it is little, or unknown."""
 
     text: str
     weakens: bool
@@ -171,16 +171,16 @@ def headroom_shows(context: Context) -> tuple[Show, ...]:
     return tuple(known)
 
 
-def headroom_sentence(context: Context) -> Told | None:
+def headroom_sentence(context: Context) -> Sentence | None:
     """How much of the driver the windows used; None where nothing was measured."""
     if context.manifest is None or not any(each.rate_per_s for _, each in _found(context)):
         return None
     facts = context.manifest.calibration
     if (because := _shown_otherwise(context)) is not None:
-        return Told(f"The driver's headroom is not proven: {because}.", True)
+        return Sentence(f"The driver's headroom is not proven: {because}.", True)
     if facts is None or facts.rate_per_s_max is None:
         because = facts.missing_because if facts else None
-        return Told(f"The driver's headroom is not proven: {because or 'not known why'}.", True)
+        return Sentence(f"The driver's headroom is not proven: {because or 'not known why'}.", True)
     little = [(name, each) for name, each in _found(context) if each.is_little]
     return _little(context, little, facts) if little else _enough(context, facts)
 
@@ -199,20 +199,22 @@ def _shown_otherwise(context: Context) -> str | None:
     return None
 
 
-def _little(context: Context, little: list[tuple[str, Headroom]], facts: CalibrationFacts) -> Told:
+def _little(
+    context: Context, little: list[tuple[str, Headroom]], facts: CalibrationFacts
+) -> Sentence:
     name, worst = max(little, key=lambda each: each[1].share or 0.0)
     asked = (
         f"The driver was asked for {_shares(worst)} that it can sustain on this host "
         f"({_limits(facts)}) in {name}"
     )
     if len(little) == 1:
-        return Told(f"{asked}: it may be what limits this window.", True)
+        return Sentence(f"{asked}: it may be what limits this window.", True)
     windows = f"{len(little)} of {len(context.evidence.windows)} windows"
     text = f"{asked}, and for more than half of it in {windows}: it may be what limits them."
-    return Told(text, True)
+    return Sentence(text, True)
 
 
-def _enough(context: Context, facts: CalibrationFacts) -> Told:
+def _enough(context: Context, facts: CalibrationFacts) -> Sentence:
     found = [each for _, each in _found(context)]
     rates = [each.rate_share for each in found if each.rate_share is not None]
     users = [each.users_share for each in found if each.users_share is not None]
@@ -223,7 +225,7 @@ def _enough(context: Context, facts: CalibrationFacts) -> Told:
         f"The driver used at most {_shares(most, at_most)} that it was shown to sustain on this "
         f"host ({_limits(facts)}){more if plain else ''}."
     )
-    return Told(text, plain)
+    return Sentence(text, plain)
 
 
 def _shares(found: Headroom, shown: Callable[[float], str] = percent) -> str:

@@ -24,7 +24,7 @@ def _blocks(page: Page) -> Iterator[Block]:
         "better or worse if the interval excludes 1, and equivalent if the interval lies within "
         f"a margin of {rule['margin']} around 1. If both hold, the difference is negligible; if "
         "neither holds, the verdict is undecided.",
-        f"Interim analyses take place at {rule['looks']} blocks. Their conservative 95 % "
+        f"Interim analyses take place at {rule['interim_blocks']} blocks. Their conservative 95 % "
         "intervals are wide enough for all analyses together: in simulations, at most 5 of 100 "
         "studies without a difference claim one, and 7 if neighbouring blocks are slightly "
         "correlated. A candidate with rare long stalls can mislead more often.",

@@ -24,7 +24,7 @@ DISKSTATS = Path("/proc/diskstats")
 
 
 @dataclass(frozen=True)
-class Reading:
+class DriveReading:
     """What a drive did since it came up: as it reports itself, and as the kernel counts its device.
 
     `device` is None where the kernel does not count it.
@@ -38,7 +38,7 @@ class Reading:
         return sum(each.answered for each in self.reported.operations if each.name == operation)
 
 
-Counters = Mapping[str, Reading]
+Counters = Mapping[str, DriveReading]
 """A reading of each drive of a candidate, by name."""
 
 
@@ -93,7 +93,7 @@ def counters(context: Context, candidate: str) -> Counters:
                 where=f"candidate {candidate}",
                 remedy="set nothing of a run's drives by hand; repeat the run",
             )
-        found[drive.name] = Reading(counted, devices.get(names[drive.name]))
+        found[drive.name] = DriveReading(counted, devices.get(names[drive.name]))
     return found
 
 

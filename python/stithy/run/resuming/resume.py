@@ -50,7 +50,7 @@ from stithy.study.load import StudyFile, read_study
 
 
 @dataclass(frozen=True)
-class Found:
+class ResumableRun:
     """A run that may go on; `changed` is what is not as it was, and was allowed.
 
     `reusable` are what is left alone of what its last session left.
@@ -111,7 +111,7 @@ def held(root: Path) -> Iterator[None]:
         os.close(fd)
 
 
-def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
+def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRun:
     """Everything that speaks against going on is found here; nothing is changed."""
     history, manifest = read_history(directory), read_manifest(directory.manifest)
     _refuse_ended(directory, history, manifest)
@@ -132,7 +132,7 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> Found:
     reusable = reusable_of(
         history, equipped.plan, equipped.providers, equipped.keeper, unusable=unusable
     )
-    return Found(history, manifest, equipped, changed, reusable)
+    return ResumableRun(history, manifest, equipped, changed, reusable)
 
 
 CHANGED = "what has changed may concern it"
@@ -187,7 +187,7 @@ def _study_changed(history: History, file: StudyFile) -> list[str]:
     return [] if now == file.content else [f"the study {history.study}"]
 
 
-def _enter(found: Found) -> Books:
+def _enter(found: ResumableRun) -> Books:
     """Register this session, and write down that it begins."""
     equipped, history = found.equipped, found.history
     directory = equipped.directory
@@ -217,7 +217,7 @@ def _is_own(resource: Resource, run_id: str) -> bool:
     return mark is not None and mark.run_id == run_id and mark.made_directory
 
 
-def _clean(found: Found, register: Register, reusable: Reusable) -> None:
+def _clean(found: ResumableRun, register: Register, reusable: Reusable) -> None:
     """Remove all that earlier sessions left, as `stithy clean` does, but for what is reusable.
 
     Where the register knows nothing of it (it was lost, or is kept elsewhere), the journal tells
@@ -243,7 +243,7 @@ def _clean(found: Found, register: Register, reusable: Reusable) -> None:
 
 
 def _context(
-    found: Found, books: Books, stop: Stop, tell: Observer, deciders: Deciders | None
+    found: ResumableRun, books: Books, stop: Stop, tell: Observer, deciders: Deciders | None
 ) -> Context:
     """The context of the session: what is left to do, and what is known from before."""
     equipped, history = found.equipped, found.history
@@ -276,7 +276,7 @@ def _context(
 
 
 def _master(
-    found: Found, books: Books, so_far: SoFar, tell: Observer
+    found: ResumableRun, books: Books, so_far: SoFar, tell: Observer
 ) -> tuple[Contents | None, Reusable]:
     """The contents of the master copy that is used on, None where none is; and what stays then."""
     reusable, history = found.reusable, found.history
@@ -296,7 +296,7 @@ def _master(
     return None, reusable
 
 
-def _so_far(found: Found, journal: Journal, deciders: Deciders) -> SoFar:
+def _so_far(found: ResumableRun, journal: Journal, deciders: Deciders) -> SoFar:
     """The run until now, with the windows that its last one needs where nobody had asked yet.
 
     They are asked for before it is known what is left: a run may have nothing left but them.
@@ -327,7 +327,7 @@ def _tell(context: Context, remaining: Remaining) -> None:
     context.tell(Note(f"resumed: {left}{again}"))
 
 
-def _end(found: Found, books: Books, error: StithyError) -> None:
+def _end(found: ResumableRun, books: Books, error: StithyError) -> None:
     """The session ends before its first step; what it has made itself goes again."""
     registered = read_registered(books.register.path)
     resources = registered.resources if registered else ()

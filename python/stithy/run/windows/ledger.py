@@ -20,10 +20,12 @@ from stithy.run.events import Note
 from stithy.workload.program import LedgerVerified, Program, Watch
 
 if TYPE_CHECKING:
-    from stithy.run.windows.window import Measured
+    from stithy.run.windows.window import MeasuredWindow
 
 
-def verify(context: Context, measured: "Measured", hammer: Program, instance: Instance) -> None:
+def verify(
+    context: Context, measured: "MeasuredWindow", hammer: Program, instance: Instance
+) -> None:
     """Compare the window's ledger with the database, and keep what that says or why it could not.
 
     Raises Interrupted, and nothing else of the machine's.
@@ -39,7 +41,7 @@ def verify(context: Context, measured: "Measured", hammer: Program, instance: In
             measured.ledger = _verified(context, measured, hammer)
 
 
-def verify_after_end(context: Context, measured: "Measured") -> None:
+def verify_after_end(context: Context, measured: "MeasuredWindow") -> None:
     """Start a server that ended under the users once more, and compare: what ledgers are for.
 
     What the server acknowledged before its end must be there after it has recovered. Raises nothing
@@ -60,7 +62,7 @@ def verify_after_end(context: Context, measured: "Measured") -> None:
 
 
 @contextmanager
-def _keeping_reason(measured: "Measured", when: str = "") -> Iterator[None]:
+def _keeping_reason(measured: "MeasuredWindow", when: str = "") -> Iterator[None]:
     """What fails inside is kept as the reason why the ledger was not compared."""
     try:
         with failures_of_the_machine(f"the ledger of window {measured.window.id}"):
@@ -72,7 +74,7 @@ def _keeping_reason(measured: "Measured", when: str = "") -> Iterator[None]:
         measured.ledger_unverified_because = f"{when}{error.where}: {error.problem}"
 
 
-def _verified(context: Context, measured: "Measured", hammer: Program) -> LedgerVerified:
+def _verified(context: Context, measured: "MeasuredWindow", hammer: Program) -> LedgerVerified:
     directory = context.directory.window(measured.window.id)
     watch = Watch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(context.size, directory.ledger, watch=watch)
@@ -96,7 +98,7 @@ def warn_of_sharing(context: Context, candidate: str) -> None:
         )
 
 
-def write_ledger(directory: WindowDirectory, measured: "Measured") -> None:
+def write_ledger(directory: WindowDirectory, measured: "MeasuredWindow") -> None:
     """Write the window's tables of the ledger, empty where it was not compared."""
     window_id, verified = measured.window.id, measured.ledger
     counts = ledger_rows(window_id, verified.summary) if verified else []
@@ -105,7 +107,7 @@ def write_ledger(directory: WindowDirectory, measured: "Measured") -> None:
     write_table(directory.table("ledger_findings"), tables.LEDGER_FINDINGS, findings)
 
 
-def result(measured: "Measured") -> str:
+def result(measured: "MeasuredWindow") -> str:
     """What the comparison came to, in words for the step; empty without a ledger."""
     if measured.ledger is None:
         because = measured.ledger_unverified_because

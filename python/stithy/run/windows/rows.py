@@ -26,11 +26,11 @@ from stithy.run.windows.driving import pace_of
 from stithy.units import format_duration
 
 if TYPE_CHECKING:
-    from stithy.run.copies.drives import Reading
-    from stithy.run.windows.window import Measured
+    from stithy.run.copies.drives import DriveReading
+    from stithy.run.windows.window import MeasuredWindow
 
 
-def write_window(context: Context, directory: WindowDirectory, measured: "Measured") -> str:
+def write_window(context: Context, directory: WindowDirectory, measured: "MeasuredWindow") -> str:
     """Write all tables of a window; returns in words what came of it."""
     window = measured.window
     driven = measured.driven
@@ -63,7 +63,7 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     return _in_words(row, transactions) + ledger.result(measured)
 
 
-def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
+def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
     """What each emulated drive of the window's candidate did."""
     if measured.drives is None or measured.driven is None:
         return []
@@ -85,7 +85,7 @@ def _drive_rows(context: Context, measured: "Measured") -> list[Row]:
     return rows
 
 
-def _device_mean_s(before: "Reading", after: "Reading") -> dict[str, float | None]:
+def _device_mean_s(before: "DriveReading", after: "DriveReading") -> dict[str, float | None]:
     """What requests took on a drive's block device; empty where the kernel does not count it."""
     then, now = before.device, after.device
     if then is None or now is None:
@@ -93,7 +93,7 @@ def _device_mean_s(before: "Reading", after: "Reading") -> dict[str, float | Non
     return mean_times_s(then, now, after.answered("write") - before.answered("write"))
 
 
-def window_row(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
+def window_row(context: Context, measured: "MeasuredWindow", transactions: list[Row]) -> Row:
     """The row of WINDOW; null for whatever the window did not come to."""
     window, load = measured.window, context.file.study.load
     pace = pace_of(load)
@@ -128,7 +128,7 @@ def window_row(context: Context, measured: "Measured", transactions: list[Row]) 
     return row
 
 
-def _numbers(context: Context, measured: "Measured", transactions: list[Row]) -> Row:
+def _numbers(context: Context, measured: "MeasuredWindow", transactions: list[Row]) -> Row:
     assert measured.driven is not None  # asked by the caller
     summary = measured.driven.summary
     merged = next((row for row in transactions if row["transaction"] == ALL), {})
@@ -159,7 +159,7 @@ def _calibrated(context: Context) -> Row:
     }
 
 
-def _cut_short(context: Context, measured: "Measured") -> str:
+def _cut_short(context: Context, measured: "MeasuredWindow") -> str:
     """Why the hammer did not come to its planned end."""
     assert measured.driven is not None  # asked by the caller
     if context.stop.asked.is_set():

@@ -26,7 +26,7 @@ from stithy.run.context import Context, parts_of
 from stithy.storage.provider import Volume
 
 if TYPE_CHECKING:
-    from stithy.run.windows.window import Measured
+    from stithy.run.windows.window import MeasuredWindow
 
 DISKSTATS = Path("/proc/diskstats")
 
@@ -62,7 +62,7 @@ def _drive_pids(context: Context) -> set[int]:
     return {identity.pid for identity in found if identity is not None}
 
 
-def row(context: Context, measured: "Measured") -> Row:
+def row(context: Context, measured: "MeasuredWindow") -> Row:
     """The row of SURROUNDINGS of a window with two snapshots."""
     assert measured.snapshots is not None  # asked by the caller
     before, after = measured.snapshots

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.collect.collector import Reading, Scope
+from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
@@ -36,7 +36,7 @@ SHARED_MEMORY = "shared memory segment"
 
 
 @dataclass
-class Measured:
+class MeasuredWindow:
     """What a window has given so far; what it did not come to is None or empty."""
 
     window: WindowPlan
@@ -45,7 +45,7 @@ class Measured:
     peak_bytes: int | None = None
     warm_up_s: float | None = None
     driven: Driven | None = None
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[TimedSample, ...] = ()
     commits: tuple[CommitCounters, CommitCounters] | None = None
     maintenance: tuple[MaintenanceCounters, MaintenanceCounters] | None = None
     drives: tuple[Counters, Counters] | None = None
@@ -72,7 +72,7 @@ def window_step(context: Context, step: Step) -> str:
     short, after the tables are written.
     """
     assert step.window is not None  # the plan gives every window step its window
-    measured = Measured(step.window)
+    measured = MeasuredWindow(step.window)
     try:
         with failures_of_the_machine(f"window {step.window.id}"):
             _measure(context, measured)
@@ -88,7 +88,7 @@ def window_step(context: Context, step: Step) -> str:
     return result
 
 
-def _measure(context: Context, measured: Measured) -> None:
+def _measure(context: Context, measured: MeasuredWindow) -> None:
     window = measured.window
     log = context.directory.window(window.id).server_log
     with limited(context, window.candidate) as limit:
@@ -109,7 +109,7 @@ def _measure(context: Context, measured: Measured) -> None:
 
 
 def _use(
-    context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
+    context: Context, measured: MeasuredWindow, instance: Instance, group: MemoryGroup | None
 ) -> None:
     """Everything between the server's start and its stop."""
     hammer = context.hammer(instance.url)
@@ -131,7 +131,7 @@ def _use(
 
 def _drive_sampled(
     context: Context,
-    measured: Measured,
+    measured: MeasuredWindow,
     hammer: Program,
     instance: Instance,
     group: MemoryGroup | None,
@@ -152,7 +152,7 @@ def _drive_sampled(
         measured.maintenance = (maintenance, instance.maintenance())
 
 
-def _warm_up(context: Context, measured: Measured, hammer: Program) -> None:
+def _warm_up(context: Context, measured: MeasuredWindow, hammer: Program) -> None:
     """The same fixed pass for every candidate, so that all start with the same caches."""
     reach = context.file.study.load.reach(context.size.warehouses)
     summary = hammer.warm_up(
@@ -190,7 +190,7 @@ def _second(context: Context, window: WindowPlan, message: Second) -> SecondPass
 
 @contextmanager
 def _sampled(
-    context: Context, measured: Measured, instance: Instance, group: MemoryGroup | None
+    context: Context, measured: MeasuredWindow, instance: Instance, group: MemoryGroup | None
 ) -> Iterator[None]:
     """Collectors run inside; what they read is kept whatever happens."""
     volume = context.volume(measured.window.candidate)
@@ -222,12 +222,12 @@ def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
     return f"the server {ended}{cause}: {instance.last_words()}"
 
 
-def _reason(measured: Measured, error: StithyError) -> str:
+def _reason(measured: MeasuredWindow, error: StithyError) -> str:
     """Why a window has no numbers: the server's end comes first, it explains the rest."""
     return measured.server_ended or f"{error.where}: {error.problem}"
 
 
-def _stop_when_full(context: Context, directory: WindowDirectory, measured: Measured) -> None:
+def _stop_when_full(context: Context, directory: WindowDirectory, measured: MeasuredWindow) -> None:
     """Raise if the volume is full: by the server's log, or by the hammer's errors."""
     errors = measured.driven.summary.errors if measured.driven else ()
     told = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)

@@ -7,7 +7,7 @@ import pytest
 from fakes.clock import FakeClock
 from fakes.fio import FioRunner, SimulatedDrive
 from stithy.drives.measure.fio import Fio, Place
-from stithy.drives.measure.measurement import Answer, Histogram, Served, merged, together
+from stithy.drives.measure.measurement import Histogram, PointResult, Served, merged, together
 from stithy.drives.measure.measuring import Plan, Watch, busy, measure, unsteady
 from stithy.drives.measure.points import OVERHEAD_S, Point, Schedule, matrix, order, schedule
 from stithy.errors import UserError
@@ -110,11 +110,11 @@ def served(count: int, duration_s: float) -> Served:
 
 def test_the_rate_of_rounds_is_that_of_their_whole_time() -> None:
     """A longer round weighs more; the best half second stays the best."""
-    both = together([Answer(read=served(100, 1.0)), Answer(read=served(500, 3.0))]).read
+    both = together([PointResult(read=served(100, 1.0)), PointResult(read=served(500, 3.0))]).read
     assert both is not None
     assert both.iops == 150
     assert both.iops_max == 500 / 3
-    assert together([Answer(read=served(1, 1.0))]).write is None
+    assert together([PointResult(read=served(1, 1.0))]).write is None
 
 
 MIB = 2**20

@@ -83,7 +83,7 @@ def test_of_several_candidates_the_pair_was_chosen_and_the_boundary_is_stricter(
     found = drawn(tmp_path, shape)
     assert isinstance(found, Figure)
     assert "(of a pair chosen among 21)" in found.caption
-    [look] = found.table.frame.filter(pl.col("look")).to_dicts()
+    [look] = found.table.frame.filter(pl.col("interim")).to_dicts()
     assert look["boundary_high"] > look["high"] / look["value"]
 
 

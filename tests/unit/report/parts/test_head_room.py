@@ -53,7 +53,7 @@ def test_what_a_busy_host_was_shown_to_do_proves_head_room_and_no_want_of_it(
     """The driver can do at least as much: little of it is much, much of it is nothing known."""
     busy = calibrated(700).model_copy(update={"others_share": 0.43})
     told = machine.headroom_sentence(context(tmp_path / "little", busy))
-    assert told == machine.Told(
+    assert told == machine.Sentence(
         "The driver's headroom is not proven: other programs used 43 % of the CPUs while it was "
         "found what the driver can do.",
         True,
