@@ -63,7 +63,7 @@ def _one(context: Context, metric: Quantity) -> Drawn:
         name=name,
         title=title,
         caption=f"{_capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
-        f"paired by block, logarithmic axis. {_certainty(rows)} At the line of 1 both do the same.",
+        f"paired by block, logarithmic axis. {_certainty(rows)} At the line of 1 both are equal.",
         description=f"{title}. Points of the ratio to {first} against "
         f"{context.level_name.lower()}, one mark for each other candidate, with a "
         "reference line at 1.",

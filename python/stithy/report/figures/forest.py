@@ -139,10 +139,10 @@ def _to(chosen: _Chosen) -> str:
 def _caption(context: Context, chosen: _Chosen) -> str:
     margin = exactly(context.evidence.primary.margin_share)
     parts = [
-        "The first row answers the question; below it come its metric level by level and the other "
-        "metrics at its level, best ones first. The word is the verdict on the candidate named "
-        "first; of response times less is better. The band is the margin of "
-        f"{margin}, the line is 1: both do the same."
+        "The first row answers the question. Below it are the same metric at the other levels and "
+        "the other metrics at the same level, best ones first. Each word is the verdict on the "
+        "candidate named first; for response times, less is better. The band is the margin of "
+        f"{margin}. At the line of 1 both are equal."
     ]
     first, *others = context.evidence.candidates
     if len(others) > 1:
@@ -150,7 +150,7 @@ def _caption(context: Context, chosen: _Chosen) -> str:
     if any(not each.effect.plain for each in chosen.drawn):
         parts.append(f"Bars are {CONSERVATIVE} intervals.")
     if any(each.effect.low is None for each in chosen.drawn):
-        parts.append("Hollow: one block, no interval.")
+        parts.append("Hollow marks have one block and no interval.")
     if any(each.effect.low is not None and each.effect.plain for each in chosen.drawn):
         parts.append("Thin bars are plain t intervals of too few blocks for a verdict.")
     if any(_is_cut(each, _domain(chosen.drawn)) for each in chosen.drawn):

@@ -95,16 +95,17 @@ def note(context: Context, told: PageTable) -> str | None:
     if sources:
         other = "of other devices " if len(sources) > 1 else ""
         words = {
-            "drive": "of an emulated drive the mean that the database got at the block layer, and "
-            "the mean that its profile asked for; its p99 is what it took itself, without "
-            "transport latency",
-            "kernel": f"{other}that which the kernel counts, its queue included",
+            "drive": "For an emulated drive, the table shows the mean latency at the block layer "
+            "beside the mean of its profile; its p99 is the drive's own, without transport "
+            "latency.",
+            "kernel": f"Device latency {other}is the mean of the kernel's counters, queueing "
+            "included.",
         }
-        devices = "; ".join(words[each] for each in sources)
+        devices = " ".join(words[each] for each in sources)
         drives = ", and of all emulated drives of a candidate" if "drive" in sources else ""
         parts.append(
-            f"Device latency: {devices}; the slowest of several devices is shown. Requests a "
-            f"second are those of the busiest block device{drives}."
+            f"{devices} The slowest of several devices is shown. Requests a second are those of "
+            f"the busiest block device{drives}."
         )
     if frame["cost_per_nopm"].count():
         parts.append(

@@ -165,7 +165,7 @@ def headroom_shows(context: Context) -> tuple[Show, ...]:
     found = [each for _, each in _found(context)]
     known = [Show("rate_per_s", "Transactions a second", "rate")]
     if any(each.rate_share is not None for each in found):
-        known.append(Show("rate_share", "Of what it can do", "share"))
+        known.append(Show("rate_share", "Share of its capacity", "share"))
     if any(each.users_share is not None for each in found):
         known.append(Show("users_share", "Of the users it can serve", "share"))
     return tuple(known)

@@ -15,8 +15,8 @@ from stithy.report.words.wording import listing, upper_bound
 PERCENTILES = ("p50", "p95")
 
 TYPES_NOTE = (
-    "Ratios are paired by block, as those of the verdicts; they describe, and are not adjusted for "
-    "how many types there are. A dash means that fewer than 100 values lie beyond the percentile: "
+    "Ratios are paired by block, like those of the verdicts. They describe, and are not adjusted "
+    "for the number of types. A dash means that fewer than 100 values lie beyond the percentile: "
     "of all valid windows, or for a ratio of each."
 )
 """What stands below the table."""

@@ -71,7 +71,7 @@ def test_a_candidate_beyond_the_limit_everywhere_says_where_it_begins(tmp_path: 
     said = note(context_of(read_run(tmp_path)), found)
     assert said is not None
     assert "users within the limit (" not in said
-    assert "Device latency: that which the kernel counts, its queue included" in said
+    assert "Device latency is the mean of the kernel's counters, queueing included" in said
 
 
 def test_without_a_limit_no_users_are_told_and_the_note_says_why(tmp_path: Path) -> None:
