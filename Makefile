@@ -13,7 +13,7 @@ MEASURING := tests/e2e tests/real tests/browser
 AT_A_TIME ?= 2
 # What `make test` leaves to `make test-all`: every width and theme, every file system, every kill;
 # of Rust, minutes of load on drives of every shape.
-TIER := -m not(long)
+TIER := -m 'not long'
 RUST_TIER :=
 # Tests of the hammer mostly wait for windows to end; more of them disturb each other on two CPUs.
 RUST_AT_A_TIME ?= 2
@@ -23,7 +23,7 @@ PYTHON_TEST_MAX_S := 1500
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all setup browser check lint rust-test python-test golden bench prove lock
+.PHONY: help demo test test-all setup browser check lint tests golden bench prove lock
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -34,7 +34,7 @@ demo: ## run studies/demo.yaml, without rights for drives disk-and-memory.yaml; 
 
 # Programs and tests are one build, quicker to make than a release.
 test: export STITHY_BUILD := ci
-test: setup lint rust-test python-test ## every check and test, Rust and Python
+test: setup lint tests ## every check and test, Rust and Python
 
 test-all: TIER :=
 test-all: RUST_TIER := -- --include-ignored
@@ -59,13 +59,17 @@ lint:
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings || code=$$?; \
 	wait $$types || code=$$?; exit $$code
 
-rust-test:
-	STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) cargo test --quiet --locked --workspace --profile ci $(RUST_TIER)
+RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) \
+	cargo test --quiet --locked --workspace --profile ci --no-fail-fast $(RUST_TIER)
+PYTEST = $(PYTHON) -m pytest $(TIER) --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))
 
-python-test:
-	@code=0; run="$(PYTHON) -m pytest $(TIER) --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))"; export PYTHONHASHSEED=$$$$; \
-	$$run $(wildcard $(MEASURING)) || code=$$?; \
-	$$run $(foreach each,$(MEASURING),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; exit $$code
+# Rust tests mostly wait, so Python tests that measure nothing run beside them, and those that measure run alone
+# afterwards. Each lane runs to its end, whatever fails in another.
+tests:
+	@code=0; export PYTHONHASHSEED=$$$$; mkdir -p target; $(RUST_TEST) >target/rust-test.log 2>&1 & rust=$$!; \
+	$(PYTEST) $(foreach each,$(MEASURING),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
+	wait $$rust || code=$$?; cat target/rust-test.log; \
+	$(PYTEST) $(wildcard $(MEASURING)) || code=$$?; exit $$code
 
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden
