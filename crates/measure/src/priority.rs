@@ -95,4 +95,27 @@ mod tests {
         assert!(raised == before || raised == before - 1);
         assert_eq!(Some(raised), inherited);
     }
+
+    /// In a container the session may have been started outside, and then has no number in it.
+    #[test]
+    fn a_session_of_outside_is_left_alone() {
+        let inside = |words: &[&std::ffi::OsStr]| {
+            let mut command = std::process::Command::new("unshare");
+            command.args(["--pid", "--fork"]).args(words);
+            command
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        if !inside(&["true".as_ref()]) {
+            return; // no right to a namespace of process numbers
+        }
+        let this = std::env::current_exe().expect("a test is a program");
+        let one = "priority::tests::asking_never_lowers_and_threads_inherit";
+        assert!(inside(&[
+            this.as_os_str(),
+            "--exact".as_ref(),
+            one.as_ref()
+        ]));
+    }
 }
