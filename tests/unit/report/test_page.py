@@ -205,7 +205,7 @@ def test_numbers_stay_with_their_units_and_quoted_files_stay_as_they_are(tmp_pat
     page = _undrawn(tmp_path, Shape(users=(4,), repeat=4, duration_s=2, series=False))
     space = "\N{NO-BREAK SPACE}"
     assert f"(conservative 95{space}% intervals, 4{space}blocks)" in page
-    assert f"over 5{space}% no difference is claimed" in page
+    assert f"Above 5{space}%, no difference is claimed" in page
     assert "  duration: 2 s\n" in page
 
 
@@ -222,8 +222,11 @@ def test_of_several_candidates_the_page_says_what_choosing_a_pair_costs(tmp_path
     """And after how many blocks their orders are balanced; of two it says neither."""
     shape = Shape(candidates=("a", "b", "c"), users=(4,), repeat=4, duration_s=4, series=False)
     html = _undrawn(tmp_path / "three", shape).replace("\N{NO-BREAK SPACE}", " ")
-    assert "they were chosen among 3 pairs after all were measured" in html
-    assert "over a whole Williams square (6 blocks) each follows each other equally often" in html
+    assert "They were chosen from 3 pairs after the measurement" in html
+    assert (
+        "over a whole Williams square (6 blocks) each candidate follows each other one equally often"
+        in html
+    )
     two = _undrawn(tmp_path / "two", replace(shape, candidates=("a", "b")))
     assert "Bonferroni" not in two
     assert "Williams" not in two

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.report.blocks import APPENDIX, Grid, Section, paragraph
+from stithy.report.blocks import APPENDIX, Block, Grid, Section, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import page_tables, searches
@@ -22,7 +22,7 @@ def sections(page: Page) -> Iterator[Section]:
     """Always there."""
     yield Section("appendix", APPENDIX, "Appendix", tuple(paragraph(INTRODUCTION)))
     note = paragraph(page_tables.WORDS, *_notes(page), style="note")
-    blocks = (Grid(page.tables["summary"], "summary"), *note)
+    blocks: tuple[Block, ...] = (Grid(page.tables["summary"], "summary"), *note)
     yield Section("levels", APPENDIX + 10, "All levels", blocks)
 
 

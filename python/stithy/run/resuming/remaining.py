@@ -24,7 +24,7 @@ from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.read import read_rows
 from stithy.results.tables import Row
 from stithy.run.cleanup.register import Resource
-from stithy.run.context import KEEPER, Known, State, Tables
+from stithy.run.context import KEEPER, Discovered, State, Tables
 from stithy.run.resuming.history import History
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents, contents_of
@@ -149,7 +149,7 @@ def _state(
         row["candidate"]: (row["memory_limit_enforced"], row["memory_limit_note"])
         for row in measured.values()
     }
-    state = State(tables=kept, known=Known(limits=limits))
+    state = State(tables=kept, known=Discovered(limits=limits))
     if manifest is not None:
         state.known.hammer_version = manifest.hammer_version
         state.known.server_facts = _server_facts(manifest)

@@ -103,7 +103,7 @@ SEARCH = SearchFacts(
         ),
         (
             Shape(users=(1,), repeat=3, duration_s=4),
-            "of 3 blocks no verdict is looked for, at least 4 are needed",
+            "3 blocks cannot give a verdict: at least 4 are needed",
         ),
     ],
     ids=["alone", "searched", "invalid", "few"],

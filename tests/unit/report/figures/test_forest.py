@@ -47,7 +47,7 @@ def test_without_an_interval_a_point_is_hollow_and_nothing_is_decided(tmp_path: 
     points = [each["mark"] for each in found.spec["layer"] if each["mark"]["type"] == "point"]
     assert points
     assert all(mark["filled"] is False for mark in points)
-    assert "Hollow: one block, no interval." in found.caption
+    assert "Hollow marks have one block and no interval." in found.caption
     assert found.title == "NOPM at 13 users: undecided between disk and memory"
 
 

@@ -131,6 +131,6 @@ def test_names_with_code_stay_texts(tmp_path: Path) -> None:
 def test_a_figure_without_an_image_of_its_own_does_not_end_it(page: Page) -> None:
     """Of a drawing without a size nothing is assumed but that it is square."""
     plain = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"></svg>'
-    only = replace(page, sections=())
+    only = replace(page, groups=())
     assert make(only, {}).startswith(b"%PDF-")
     assert make(page, {figure.name: plain for figure in page.figures}).startswith(b"%PDF-")

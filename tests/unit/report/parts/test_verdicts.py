@@ -31,7 +31,7 @@ def test_the_rule_in_words_has_the_numbers_of_the_code(tmp_path: Path) -> None:
     """The page prints what is done."""
     context = _context(tmp_path, Shape(users=(4,), duration_s=2, series=False))
     assert certainty.verdict_rule(context) == {
-        "margin": "2 %", "looks": "4, 6, 8, 10, 12, 16 and 20", "caution": "1.3",
+        "margin": "2 %", "interim_blocks": "4, 6, 8, 10, 12, 16 and 20", "caution": "1.3",
     }  # fmt: skip
 
 
@@ -43,4 +43,4 @@ def test_looks_are_told_up_to_the_blocks_that_are_allowed(
     context = _context(tmp_path, Shape(users=(4,), duration_s=2, series=False))
     asked = replace(context.evidence.primary, blocks_most=most)
     context = replace(context, evidence=replace(context.evidence, primary=asked))
-    assert certainty.verdict_rule(context)["looks"] == looks
+    assert certainty.verdict_rule(context)["interim_blocks"] == looks
