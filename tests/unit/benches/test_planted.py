@@ -1,0 +1,38 @@
+"""The planted faults can be planted, and what is not caught is told."""
+
+import pytest
+
+from book import Done
+from planted import read_list, told
+from studies import ROOT
+
+FAULTS, LEAST = read_list()
+
+
+def test_the_text_of_each_fault_stands_in_its_file_once() -> None:
+    """Who changes it changes the list as well."""
+    found = {each.name: (ROOT / each.path).read_text().count(each.before) for each in FAULTS}
+    assert found == dict.fromkeys(found, 1)
+    assert len(found) == len(FAULTS) >= LEAST
+    assert all(each.before != each.after for each in FAULTS)
+
+
+def test_every_package_and_every_crate_has_a_fault() -> None:
+    """No part of the product is left out."""
+    folders = [path.parent for path in ROOT.glob("python/stithy/*/__init__.py")]
+    folders += [path.parent for path in ROOT.glob("crates/*/Cargo.toml")]
+    paths = [ROOT / each.path for each in FAULTS]
+    assert [each.name for each in folders if not any(p.is_relative_to(each) for p in paths)] == []
+
+
+def test_a_fault_too_many_that_no_test_notices_misses_the_target(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One that could not be planted is no result at all."""
+    fault = FAULTS[0]
+    caught = Done(fault.part, True, {"caught_by": "tests/x.py::test_it", "took_s": 1.0})
+    missed = Done(fault.part, False, {"caught_by": None, "took_s": 2.0})
+    assert told([caught, missed], 1) == 0
+    assert told([caught, missed], 0) == 99
+    assert f"{fault.name}: NOT CAUGHT (2 s)" in capsys.readouterr().out
+    assert told([Done(fault.part, False, {"failed": "not found", "took_s": 0.0})], 1) == 5
