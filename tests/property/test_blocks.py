@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from stithy.plan.cost import certain
 from stithy.plan.expand import expand
-from stithy.plan.steps import WindowPlan
 from stithy.study.load import parse_study
 from stithy.study.model import Study
 
@@ -34,28 +33,28 @@ def studies(draw: st.DrawFn) -> Study:
     return parse_study("study.yaml", text.encode())
 
 
-def windows_of(study: Study, *, null: bool) -> list[WindowPlan]:
-    """The windows of the plan, in their order."""
-    steps = expand(study, null=null).steps
-    return [step.window for step in steps if step.kind == "window" and step.window]
-
-
 @settings(deadline=None)  # how long a plan takes is not what is tested
 @given(studies(), st.booleans())
 def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, null: bool) -> None:
-    """With the same draws for all, at its place in the order, and each block once."""
-    names = sorted(study.candidates)
-    if null:
-        first = next(iter(study.candidates))
-        names = [first, f"{first}-again"]
+    """With the same draws for all; each level has its blocks, each of them once."""
+    steps = expand(study, null=null).steps
+    assert steps == expand(study, null=null).steps
+    windows = [step.window for step in steps if step.kind == "window" and step.window]
+    first = next(iter(study.candidates))
+    names = [first, f"{first}-again"] if null else sorted(study.candidates)
     seen = []
-    for key, block in groupby(windows_of(study, null=null), lambda w: (w.users, w.block)):
-        windows = list(block)
-        assert sorted(window.candidate for window in windows) == names
-        assert [window.position for window in windows] == list(range(len(names)))
-        assert len({window.seed for window in windows}) == 1
+    for key, group in groupby(windows, lambda w: (w.users, w.block)):
+        block = list(group)
+        assert sorted(window.candidate for window in block) == names
+        assert [window.position for window in block] == list(range(len(names)))
+        assert len({window.seed for window in block}) == 1
         seen.append(key)
-    assert len(set(seen)) == len(seen)
+    question = expand(study, null=null).question
+    counts = dict.fromkeys(study.load.users, study.load.repeat or 1)
+    if study.load.repeat is None and question is not None:
+        counts[question.users] = question.blocks_most
+    expected = [(users, block) for users, count in counts.items() for block in range(count)]
+    assert sorted(seen) == sorted(expected)
 
 
 @settings(deadline=None)  # how long a plan takes is not what is tested
@@ -72,20 +71,3 @@ def test_only_the_last_blocks_of_the_question_may_be_spared(study: Study, null: 
         assert step.window is not None
         assert step.window.users == plan.question.users
         assert plan.question.blocks_least <= step.window.block < plan.question.blocks_most
-
-
-@settings(deadline=None)  # how long a plan takes is not what is tested
-@given(studies(), st.booleans())
-def test_the_same_study_has_the_same_order_and_each_level_has_its_blocks(
-    study: Study, null: bool
-) -> None:
-    """One, a fixed number, or at the level of the question as many as it may need."""
-    windows = windows_of(study, null=null)
-    assert windows == windows_of(study, null=null)
-    question = expand(study, null=null).question
-    for users in study.load.users:
-        blocks = {window.block for window in windows if window.users == users}
-        count = study.load.repeat or 1
-        if study.load.repeat is None and question is not None and users == question.users:
-            count = question.blocks_most
-        assert blocks == set(range(count))

@@ -121,7 +121,7 @@ def test_no_two_sentences_of_a_report_contradict_each_other(context: Context) ->
     rates = [each.row["transactions"] / LENGTH_S for each in context.evidence.windows]
     facts = context.manifest.calibration if context.manifest else None
     if facts and facts.rate_per_s_max and max(rates) > facts.rate_per_s_max:
-        assert "head-room is not proven" in text
+        assert "headroom is not proven" in text
         assert "was asked for" not in text
     for slower, low in _refused(found):
         for claim in claims:

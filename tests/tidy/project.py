@@ -6,7 +6,7 @@ Rules are pure functions of a `Project`, so that each can be shown a small broke
 import ast
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -21,18 +21,8 @@ GENERATED = {"Cargo.lock", "LICENSE"}
 CAPTURED = ("tests/golden/", "tests/data/", "benches/results/")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One place that breaks a rule."""
-
-    path: str
-    line: int
-    problem: str
-    remedy: str
-
-    def __str__(self) -> str:
-        """`path:line: problem, remedy`, as editors and people read it."""
-        return f"{self.path}:{self.line}: {self.problem}, {self.remedy}"
+Finding = str
+"""One place that breaks a rule: `path:line: problem, remedy`, as editors and people read it."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class Source:
     def found(self, place: int | ast.stmt | ast.expr, problem: str, remedy: str) -> Finding:
         """A finding at a line, or where a node begins."""
         line = place if isinstance(place, int) else place.lineno
-        return Finding(self.path, line, problem, remedy)
+        return f"{self.path}:{line}: {problem}, {remedy}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,6 @@ class Project:
     """All texts of the project, by path."""
 
     sources: Mapping[str, Source]
-    root_files: frozenset[str] = field(default=frozenset())
 
     def under(self, *prefixes: str, suffix: str = "") -> Iterator[Source]:
         """The sources whose path starts with one of the prefixes and ends with the suffix."""
@@ -102,8 +91,7 @@ class Rule:
 
 def project_of(texts: Mapping[str, str]) -> Project:
     """A project made of texts by path."""
-    sources = {path: Source(path, text) for path, text in texts.items()}
-    return Project(sources, frozenset(path for path in texts if "/" not in path))
+    return Project({path: Source(path, text) for path, text in texts.items()})
 
 
 def read_project(root: Path) -> Project:

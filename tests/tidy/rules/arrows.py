@@ -1,11 +1,14 @@
-"""Which package may know which: the way of the data goes forward only.
+"""Which package may know which: the way of the data goes forward only; and what is declared.
 
 `study` → `plan` → `run` → `results` → `analysis` → `report`; `storage`, `drives`, `database`,
 `workload`, `collect`, `hosts` and `wire` are what `run` uses; `cli` is above all.
 """
 
 import ast
+import sys
+import tomllib
 from collections.abc import Iterator
+from re import split
 
 from tidy.project import Finding, Project, Rule, Source
 
@@ -84,30 +87,43 @@ def layers_keep_their_order(project: Project) -> Iterator[Finding]:
                 yield source.found(node, f"{layer} imports {module}, but {later} is later", REMEDY)
 
 
+DECLARATION = "pyproject.toml"
+# Packages whose modules are called otherwise, or whose interface includes a second one.
+MODULES = {
+    "vl-convert-python": {"vl_convert"}, "ruamel.yaml": {"ruamel"},
+    "pydantic": {"pydantic", "pydantic_core"}, "jinja2": {"jinja2", "markupsafe"},
+}  # fmt: skip
+
+
+def imports_are_declared(project: Project) -> Iterator[Finding]:
+    """The program imports itself, Python's own modules, and its declared dependencies only."""
+    table = tomllib.loads(project.sources[DECLARATION].text)
+    names = [split(r"[<>=!~;\[ ]", each)[0] for each in table["project"]["dependencies"]]
+    declared = (MODULES.get(name, {name.replace("-", "_")}) for name in names)
+    known = {"stithy", *sys.stdlib_module_names}.union(*declared)
+    for source in project.package():
+        for node, module in imported_modules(source):
+            if module.split(".")[0] not in known:
+                remedy = f"declare it in {DECLARATION} and run `make lock`, or do without"
+                yield source.found(node, f"{module} is not a declared dependency", remedy)
+
+
+_DECLARED = {DECLARATION: '[project]\ndependencies = ["vl-convert-python>=1.9,<2"]\n'}
+
 RULES = (
-    Rule(
-        "arrows go forward",
-        arrows_go_forward,
-        breaks={"python/stithy/plan/a.py": "def f():\n    from stithy.run import journal\n"},
-        keeps={
-            "python/stithy/run/a.py": "from stithy.plan.steps import Step\n",
-            "python/stithy/plan/b.py": "from stithy.running import x\nimport stithy.errors\n",
-        },
-    ),
-    Rule(
-        "nobody imports cli",
-        arrows_go_forward,
-        breaks={"python/stithy/errors.py": "from stithy import cli\n"},
-        keeps={"python/stithy/cli/a.py": "from stithy.cli import render\n"},
-    ),
-    Rule(
-        "layers keep their order",
-        layers_keep_their_order,
-        breaks={"python/stithy/report/words/a.py": "from stithy.report.figures import cpu\n"},
-        keeps={
-            "python/stithy/report/figures/a.py": "from stithy.report.words.wording import count\n",
-            "python/stithy/report/words/b.py": "from stithy.report.tables import Show\n",
-            "python/stithy/report/page.py": "from stithy.report.parts import answer\n",
-        },
-    ),
-)
+    Rule("arrows go forward", arrows_go_forward,
+         breaks={"python/stithy/plan/a.py": "def f():\n    from stithy.run import journal\n"},
+         keeps={"python/stithy/run/a.py": "from stithy.plan.steps import Step\n",
+              "python/stithy/plan/b.py": "from stithy.running import x\nimport stithy.errors\n"}),
+    Rule("nobody imports cli", arrows_go_forward,
+         breaks={"python/stithy/errors.py": "from stithy import cli\n"},
+         keeps={"python/stithy/cli/a.py": "from stithy.cli import render\n"}),
+    Rule("layers keep their order", layers_keep_their_order,
+         breaks={"python/stithy/report/words/a.py": "from stithy.report.figures import cpu\n"},
+         keeps={"python/stithy/report/figures/a.py": "from stithy.report.words import count\n",
+              "python/stithy/report/words/b.py": "from stithy.report.tables import Show\n",
+              "python/stithy/report/page.py": "from stithy.report.parts import answer\n"}),
+    Rule("imports are declared", imports_are_declared,
+         breaks=_DECLARED | {"python/stithy/a.py": "import numpy\n"},
+         keeps=_DECLARED | {"python/stithy/a.py": "import os, vl_convert\n"}),
+)  # fmt: skip

@@ -36,16 +36,12 @@ def _lines(node: ast.stmt) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def python_modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:
-    """The first statement of a Python module is its docstring."""
+def modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:
+    """The first statement of a Python module is its docstring; a Rust file begins with `//!`."""
     for source in project.under(*PYTHON, suffix=".py"):
         if not ast.get_docstring(source.tree):
             remedy = "say in its first statement what the module answers"
             yield source.found(1, "no module docstring", remedy)
-
-
-def rust_modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:
-    """A Rust file begins with `//!`."""
     for source in project.under("crates/", suffix=".rs"):
         if not source.text.startswith("//!"):
             yield source.found(1, "no module comment", "begin with `//!` and what it answers")
@@ -74,34 +70,19 @@ def quantities_end_in_their_unit(project: Project) -> Iterator[Finding]:
 
 
 RULES = (
-    Rule(
-        "files are short",
-        files_are_short,
-        breaks={"python/stithy/long.py": "x = 1\n" * 601},
-        keeps={"python/stithy/long.py": "x = 1\n" * 600, "docs/long.md": "x\n" * 900},
-    ),
-    Rule(
-        "functions are short",
-        functions_are_short,
-        breaks={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 70},
-        keeps={"python/stithy/long.py": 'def f():\n    """F."""\n' + "    x = 1\n" * 69},
-    ),
-    Rule(
-        "Python modules say what they are for",
-        python_modules_say_what_they_are_for,
-        breaks={"tests/unit/test_it.py": 'import os\n"""Too late."""\n'},
-        keeps={"tests/unit/test_it.py": '"""What it answers."""\n'},
-    ),
-    Rule(
-        "Rust modules say what they are for",
-        rust_modules_say_what_they_are_for,
-        breaks={"crates/wire/src/lib.rs": "mod job;\n"},
-        keeps={"crates/wire/src/lib.rs": "//! Messages.\nmod job;\n"},
-    ),
-    Rule(
-        "quantities end in their unit",
-        quantities_end_in_their_unit,
-        breaks={"python/stithy/a.py": "class A:\n    cache_size: int | None\n"},
-        keeps={"python/stithy/a.py": "class A:\n    size_bytes: int\n    time: str\n"},
-    ),
-)
+    Rule("files are short", files_are_short,
+         breaks={"python/stithy/long.py": "x = 1\n" * 601},
+         keeps={"python/stithy/long.py": "x = 1\n" * 600, "docs/long.md": "x\n" * 900}),
+    Rule("functions are short", functions_are_short,
+         breaks={"python/stithy/long.py": "def f():\n" + "    x = 1\n" * 70},
+         keeps={"python/stithy/long.py": 'def f():\n    """F."""\n' + "    x = 1\n" * 69}),
+    Rule("Python modules say what they are for", modules_say_what_they_are_for,
+         breaks={"tests/unit/test_it.py": 'import os\n"""Too late."""\n'},
+         keeps={"tests/unit/test_it.py": '"""What it answers."""\n'}),
+    Rule("Rust modules say what they are for", modules_say_what_they_are_for,
+         breaks={"crates/wire/src/lib.rs": "mod job;\n"},
+         keeps={"crates/wire/src/lib.rs": "//! Messages.\nmod job;\n"}),
+    Rule("quantities end in their unit", quantities_end_in_their_unit,
+         breaks={"python/stithy/a.py": "class A:\n    cache_size: int | None\n"},
+         keeps={"python/stithy/a.py": "class A:\n    size_bytes: int\n    time: str\n"}),
+)  # fmt: skip

@@ -21,27 +21,13 @@ RUST_PROSE = re.compile(r'//[^\n]*|"(?:[^"\\]|\\.)*"')
 
 def words_below(project: Project, heading: str) -> dict[str, str]:
     """From the list: a word as written, and what to use instead."""
-    if LIST not in project.sources:
-        return {}
     table = project.sources[LIST].text.partition(heading)[2].partition("\n## ")[0]
     rows = [match for line in table.splitlines() if (match := ROW.match(line))]
     return {row["word"]: row["instead"] for row in rows}
 
 
-def words_not_used(project: Project) -> dict[str, str]:
-    """In small letters without separators."""
-    found = words_below(project, HEADING)
-    return {re.sub(r"\W", "", word).lower(): instead for word, instead in found.items()}
-
-
 def foreign_word(name: str, foreign: dict[str, str]) -> str | None:
-    """The foreign word that a name is made with, if any: `tpcc_run`, `TpccRun` and `run-tpc-c`.
-
-    >>> foreign_word("run_tpcC", {"tpcc": "order-entry"})
-    'tpcc'
-    >>> foreign_word("stpccato", {"tpcc": "order-entry"}) is None
-    True
-    """
+    """The foreign word that a name is made with, if any: `tpcc_run`, `TpccRun`, `run-tpc-c`."""
     parts = [part.lower() for part in PARTS.findall(name)]
     joined = [*parts, *("".join(pair) for pair in zip(parts, parts[1:], strict=False))]
     return next((part for part in joined if part in foreign), None)
@@ -62,8 +48,9 @@ def identifiers(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def only_our_words(project: Project) -> Iterator[Finding]:
-    """No file and no identifier is made with a word from the list of words not used."""
-    foreign = words_not_used(project)
+    """No file and no identifier is made with a word from the list, in whatever letters."""
+    listed = words_below(project, HEADING).items()
+    foreign = {re.sub(r"\W", "", word).lower(): instead for word, instead in listed}
     for source in project.sources.values():
         named = [(1, part) for part in source.path.split("/")]
         for line, name in [*named, *identifiers(source)]:
@@ -76,19 +63,11 @@ HELP = ("python/stithy/cli/", "python/stithy/study/", "python/stithy/storage/")
 CODE_FONT = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 
-Text = tuple[Source, int, str]
-"""Where it is, the line at which it begins, and its words."""
-
-
-def documents(project: Project) -> Iterator[Text]:
-    """Every document but the list of words itself."""
+def texts_for_people(project: Project) -> Iterator[tuple[Source, int, str]]:
+    """Documents, docstrings of commands, help of options and keys; each with its first line."""
     for source in project.under(*DOCUMENTS, suffix=".md"):
         if source.path != LIST:
             yield source, 1, source.text
-
-
-def help_texts(project: Project) -> Iterator[Text]:
-    """The docstrings of commands, and what is said of options and of keys of a study."""
     for source in project.under(*HELP, suffix=".py"):
         for node in source.nodes:
             match node:
@@ -98,14 +77,12 @@ def help_texts(project: Project) -> Iterator[Text]:
                     yield source, node.value.lineno, text
 
 
-def private_words(project: Project, texts: Iterator[Text]) -> Iterator[Finding]:
-    """Places of a text with a private word that is no name in code font."""
+def standard_words_for_people(project: Project) -> Iterator[Finding]:
+    """No document or help has a word that only this project would understand, but in code font."""
     private = words_below(project, IN_TEXTS)
-    if not private:
-        return
     words = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in private)
     pattern = re.compile(rf"\b({words})(?:s|ed|ing)?\b", re.IGNORECASE)
-    for source, first, text in texts:
+    for source, first, text in texts_for_people(project):
         plain = CODE_FONT.sub(lambda code: "\n" * code[0].count("\n"), text)
         for match in pattern.finditer(plain):
             line = first + plain.count("\n", 0, match.start())
@@ -113,69 +90,46 @@ def private_words(project: Project, texts: Iterator[Text]) -> Iterator[Finding]:
             yield source.found(line, f"{match[0]!r} is not a standard term", f"write {instead}")
 
 
-def standard_words_in_documents(project: Project) -> Iterator[Finding]:
-    """No document has a word that only this project would understand."""
-    return private_words(project, documents(project))
+# Promises, written in two halves so that this file keeps its own rule; paths of somebody's machine
+# and hosts of package registries; each with what is wrong and the remedy.
+PROMISES = (
+    re.compile(r"\b(?:" + "TO" + "DO|FIX" + "ME|XX" + r"X)\b"),
+    "is a promise", "do it now or open an issue",
+)  # fmt: skip
+PRIVATE = (
+    re.compile(
+        r"(?<![\w.<])/(?:work|root|home/\w+)/"
+        r"|https?://[^\s/]*(?:pypi|pythonhosted|crates\.io|deb\.debian)|--(?:extra-)?index-url"
+    ),
+    "exists on one machine or is one site's choice", "leave it out, or make it an argument",
+)  # fmt: skip
 
 
-def standard_words_in_help(project: Project) -> Iterator[Finding]:
-    """Nor has a text of help."""
-    return private_words(project, help_texts(project))
-
-
-# Written in two halves so that this file keeps its own rule.
-PROMISE = re.compile(r"\b(" + "TO" + "DO|FIX" + "ME|XX" + r"X)\b")
-
-
-def no_promises(project: Project) -> Iterator[Finding]:
-    """No note that something is still to be done."""
+def nowhere(
+    project: Project, pattern: re.Pattern[str], problem: str, remedy: str
+) -> Iterator[Finding]:
+    """Every line of the project with something that may stand in none."""
     for source in project.sources.values():
         for number, line in enumerate(source.lines, 1):
-            if match := PROMISE.search(line):
-                yield source.found(number, f"{match[1]} in the text", "do it now or open an issue")
-
-
-PRIVATE = re.compile(
-    r"(?<![\w.<])/(?:work|root|home/\w+)/"
-    r"|https?://[^\s/]*(?:pypi|pythonhosted|crates\.io|deb\.debian)|--(?:extra-)?index-url"
-)
-
-
-def nothing_of_one_machine(project: Project) -> Iterator[Finding]:
-    """No path of somebody's machine and no host of a package registry."""
-    for source in project.sources.values():
-        for number, line in enumerate(source.lines, 1):
-            if match := PRIVATE.search(line):
-                problem = f"{match[0]!r} exists on one machine or is one site's choice"
-                yield source.found(number, problem, "leave it out, or make it an argument")
+            if match := pattern.search(line):
+                yield source.found(number, f"{match[0]!r} {problem}", remedy)
 
 
 # The folders, the suffix, a suppression without a reason, and how one looks with it.
+OURS = ("python/", "tests/", "tools/", "benches/")
 SUPPRESSIONS = (
-    (
-        ("python/", "tests/", "tools/", "benches/"),
-        ".py",
-        re.compile(r"#\s*noqa(?!: [A-Z]+\d+(?:, ?[A-Z]+\d+)* \S)"),
-        "# noqa: E501 why",
-    ),
-    (
-        ("python/", "tests/", "tools/", "benches/"),
-        ".py",
-        re.compile(r"#\s*type: ignore(?!\[[\w-]+(?:, ?[\w-]+)*\] +# \S)"),
-        "# type: ignore[code]  # why",
-    ),
-    (
-        ("crates/",),
-        ".rs",
-        re.compile(r"#!?\[(?:allow|expect)\((?![^\]]*reason)(?!.*// )"),
-        '#[expect(…, reason = "why")]',
-    ),
-)
+    (OURS, ".py", r"#\s*noqa(?!: [A-Z]+\d+(?:, ?[A-Z]+\d+)* \S)", "# noqa: E501 why"),
+    (OURS, ".py", r"#\s*type: ignore(?!\[[\w-]+(?:, ?[\w-]+)*\] +# \S)",
+     "# type: ignore[code]  # why"),
+    (("crates/",), ".rs", r"#!?\[(?:allow|expect)\((?![^\]]*reason)(?!.*// )",
+     '#[expect(…, reason = "why")]'),
+)  # fmt: skip
 
 
 def suppressions_have_reasons(project: Project) -> Iterator[Finding]:
     """Whoever silences a checker says which message and why, at the same place."""
-    for folders, suffix, bare, example in SUPPRESSIONS:
+    for folders, suffix, pattern, example in SUPPRESSIONS:
+        bare = re.compile(pattern)
         for source in project.under(*folders, suffix=suffix):
             for match in bare.finditer(source.text):
                 line = source.text.count("\n", 0, match.start()) + 1
@@ -187,49 +141,26 @@ _WORDS = {LIST: f"{HEADING}\n| `TPC-C` | order-entry |\n"}
 _PRIVATE = {LIST: f"{IN_TEXTS}\n| `missed start` | suppressed arrival |\n| `told` | shown |\n"}
 
 RULES = (
-    Rule(
-        "only our words in identifiers",
-        only_our_words,
-        breaks=_WORDS | {"crates/hammer/src/a.rs": "//! A.\nfn run_tpcc() {}\n"},
-        keeps=_WORDS | {"crates/hammer/src/a.rs": "//! As TPC-C has it.\nfn run() {}\n"},
-    ),
-    Rule(
-        "only our words in file names",
-        only_our_words,
-        breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
-        keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"},
-    ),
-    Rule(
-        "standard words in documents",
-        standard_words_in_documents,
-        breaks=_PRIVATE | {"docs/a.md": "Missed\nstarts count.\n"},
-        keeps=_PRIVATE | {"docs/a.md": "See `missed_starts` and `told`.\n"},
-    ),
-    Rule(
-        "standard words in help",
-        standard_words_in_help,
-        breaks=_PRIVATE | {"python/stithy/study/a.py": 'A = Parameter(help="It is told.")\n'},
-        keeps=_PRIVATE | {"python/stithy/study/a.py": '"""It is told."""\n'},
-    ),
-    Rule(
-        "no promises",
-        no_promises,
-        breaks={"python/stithy/a.py": "# " + "TO" + "DO: later\n"},
-        keeps={"python/stithy/a.py": "# to do it later would lose the count\n"},
-    ),
-    Rule(
-        "nothing of one machine",
-        nothing_of_one_machine,
-        breaks={"docs/a.md": "see /" + "work/main\n"},
-        keeps={"docs/a.md": "see work/main and ./work/a\n"},
-    ),
-    Rule(
-        "suppressions have reasons",
-        suppressions_have_reasons,
-        breaks={"python/stithy/a.py": "x = 1  # " + "noqa: E501\n"},
-        keeps={
-            "python/stithy/a.py": "x = 1  # " + "noqa: E501 a table\n",
-            "crates/hammer/src/a.rs": '#[allow(\n    dead_code,\n    reason = "why"\n)]\n',
-        },
-    ),
-)
+    Rule("only our words in identifiers", only_our_words,
+         breaks=_WORDS | {"crates/hammer/src/a.rs": "//! A.\nfn run_tpcc() {}\n"},
+         keeps=_WORDS | {"crates/hammer/src/a.rs": "//! As TPC-C has it.\nfn run() {}\n"}),
+    Rule("only our words in file names", only_our_words,
+         breaks=_WORDS | {"studies/tpc-c.yaml": "study: x\n"},
+         keeps=_WORDS | {"studies/order-entry.yaml": "study: tpcc\n"}),
+    Rule("standard words in documents", standard_words_for_people,
+         breaks=_PRIVATE | {"docs/a.md": "Missed\nstarts count.\n"},
+         keeps=_PRIVATE | {"docs/a.md": "See `missed_starts` and `told`.\n"}),
+    Rule("standard words in help", standard_words_for_people,
+         breaks=_PRIVATE | {"python/stithy/study/a.py": 'A = Parameter(help="It is told.")\n'},
+         keeps=_PRIVATE | {"python/stithy/study/a.py": '"""It is told."""\n'}),
+    Rule("no promises", lambda project: nowhere(project, *PROMISES),
+         breaks={"python/stithy/a.py": "# " + "TO" + "DO: later\n"},
+         keeps={"python/stithy/a.py": "# to do it later would lose the count\n"}),
+    Rule("nothing of one machine", lambda project: nowhere(project, *PRIVATE),
+         breaks={"docs/a.md": "see /" + "work/main\n"},
+         keeps={"docs/a.md": "see work/main and ./work/a\n"}),
+    Rule("suppressions have reasons", suppressions_have_reasons,
+         breaks={"python/stithy/a.py": "x = 1  # " + "noqa: E501\n"},
+         keeps={"python/stithy/a.py": "x = 1  # " + "noqa: E501 a table\n",
+              "crates/hammer/src/a.rs": '#[allow(\n    dead_code,\n    reason = "why"\n)]\n'}),
+)  # fmt: skip

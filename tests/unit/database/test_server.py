@@ -1,4 +1,4 @@
-"""Programs of a server are found; its last words, its memory and its views are known."""
+"""Programs of a server are found; its settings, last words, memory and views are known."""
 
 from collections.abc import Iterator
 from itertools import chain, repeat
@@ -6,16 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from stithy.database.engines.postgresql import server
+from stithy.database.engines.postgresql import (
+    OWNED_SETTINGS,
+    durability_given_up,
+    log_bytes,
+    server,
+)
 from stithy.database.engines.postgresql.counters import activity_query
 from stithy.database.engines.postgresql.engine import find_installation
 from stithy.database.engines.postgresql.server import last_words, remove_segment
+from stithy.database.engines.postgresql.settings import FIXED, complete, configuration, message
 from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.runner import LocalRunner
 
+MIB, GIB = 2**20, 2**30
 
-def programs(folder: Path, version: str, names: tuple[str, ...] = ("initdb", "pg_ctl")) -> Path:
-    """A folder with programs that only tell their version."""
+
+def _programs(folder: Path, version: str, names: tuple[str, ...] = ("initdb", "pg_ctl")) -> Path:
     folder.mkdir(parents=True)
     for name in ("postgres", *names):
         (folder / name).write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")
@@ -23,141 +30,134 @@ def programs(folder: Path, version: str, names: tuple[str, ...] = ("initdb", "pg
     return folder
 
 
-def test_the_newest_version_wins_wherever_it_is(tmp_path: Path) -> None:
-    """By number, not by the order of its digits."""
-    folders = [programs(tmp_path / each, each) for each in ("15.4", "9.6", "16.10", "16.9")]
+def test_the_newest_complete_version_wins_wherever_it_is(tmp_path: Path) -> None:
+    """By number, not by the order of its digits; a link leads to the real programs."""
+    folders = [_programs(tmp_path / each, each) for each in ("15.4", "9.6", "16.10", "16.9")]
+    (tmp_path / "bin").mkdir()
+    for path in folders[2].iterdir():
+        (tmp_path / "bin" / path.name).symlink_to(path)
+    folders = [folders[0], folders[1], tmp_path / "bin", folders[3]]
     found = find_installation(LocalRunner(), None, folders)
     assert (found.programs, found.version) == (tmp_path / "16.10", "16.10")
+    beta = _programs(tmp_path / "beta", "19beta1")
+    assert find_installation(LocalRunner(), None, [beta]).version == "19beta1"
+    for folder, told in (
+        (_programs(tmp_path / "client", "15.4", ("pg_ctl",)), "client lacks initdb"),
+        (_programs(tmp_path / "old", "11.2"), "has version 11, older than 14"),
+        (tmp_path, "no PostgreSQL server programs.*apt-get install postgresql.*stithy.postgresql"),
+    ):
+        with pytest.raises(PreconditionError, match=told):
+            find_installation(LocalRunner(), None, [folder])
 
 
-def test_an_incomplete_set_is_not_chosen_and_told_if_nothing_else_is_there(tmp_path: Path) -> None:
-    """Distributions have client packages too."""
-    folder = programs(tmp_path / "a", "15.4", names=("pg_ctl",))
-    with pytest.raises(PreconditionError, match=f"{folder} lacks initdb"):
-        find_installation(LocalRunner(), None, [folder])
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["ERROR: a", "LOG: x", "ERROR: b", "PANIC: c", "LOG: y", "FATAL: d"],
+         "ERROR: b | PANIC: c | FATAL: d"),
+        (["LOG: x", "FATAL:  the database system is starting up", "LOG: y"], "LOG: x | LOG: y"),
+        (["FATAL:  the database system is starting up"], "it wrote nothing"),
+    ],
+)  # fmt: skip
+def test_the_last_words_of_a_server_are_its_errors(lines: list[str], told: str) -> None:
+    """At most three; Stithy's own probes are none; never an empty message."""
+    assert last_words(lines) == told
 
 
-def test_a_version_that_is_too_old_is_told(tmp_path: Path) -> None:
-    """With the oldest that would do."""
-    folder = programs(tmp_path / "a", "11.2")
-    with pytest.raises(PreconditionError, match="has version 11, older than 14"):
-        find_installation(LocalRunner(), None, [folder])
-
-
-def test_without_any_programs_the_remedy_names_both_ways_to_get_them(tmp_path: Path) -> None:
-    """The distribution's, and the package for those without root."""
-    with pytest.raises(PreconditionError) as caught:
-        find_installation(LocalRunner(), None, [tmp_path])
-    assert "no PostgreSQL server programs were found" in str(caught.value)
-    assert "apt-get install postgresql" in caught.value.remedy
-    assert "stithy[postgresql]" in caught.value.remedy
-
-
-def test_a_link_leads_to_the_folder_of_the_real_programs(tmp_path: Path) -> None:
-    """They find their other files beside themselves."""
-    real = programs(tmp_path / "real", "15.4")
-    (tmp_path / "bin").mkdir()
-    for path in real.iterdir():
-        (tmp_path / "bin" / path.name).symlink_to(path)
-    assert find_installation(LocalRunner(), None, [tmp_path / "bin"]).programs == real
-
-
-def test_a_beta_is_a_version_too(tmp_path: Path) -> None:
-    """Its name is kept."""
-    folder = programs(tmp_path / "a", "19beta1")
-    assert find_installation(LocalRunner(), None, [folder]).version == "19beta1"
-
-
-STARTING = "FATAL:  the database system is starting up"
-
-
-def test_errors_are_told_before_anything_else() -> None:
-    """At most three, the latest."""
-    lines = ["ERROR: a", "LOG: x", "ERROR: b", "PANIC: c", "LOG: y", "FATAL: d"]
-    assert last_words(lines) == "ERROR: b | PANIC: c | FATAL: d"
-
-
-def test_without_errors_the_last_lines_are_told() -> None:
-    """Stithy's own probes are no errors of the server."""
-    assert last_words(["LOG: x", STARTING, "LOG: y"]) == "LOG: x | LOG: y"
-
-
-def test_a_silent_server_is_said_to_be_silent() -> None:
-    """Never an empty message."""
-    assert last_words([STARTING]) == "it wrote nothing"
-
-
-FACTS = {"key": "1", "shmid": "0", "files": ""}
-
-
-def removed(monkeypatch: pytest.MonkeyPatch, attached: Iterator[int | None]) -> list[int]:
-    """Which segments are removed while the kernel tells these numbers of users, one after another.
-
-    Nothing of the machine's is touched.
-    """
-    gone: list[int] = []
+@pytest.mark.parametrize(
+    ("attached", "gone"), [([2, 1, 0], [0]), ([None], []), ([2] * 10_000, None)],
+    ids=["its processes still die", "it is another's", "it is in use"],
+)  # fmt: skip
+def test_shared_memory_is_removed_once_nobody_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attached: list[int | None], gone: list[int]
+) -> None:
+    """What may be in use is not taken for removed: `clean` comes again."""
+    removed: list[int] = []
 
     class Libc:
         def __init__(self, name: None) -> None:
-            """The C library."""
+            """Nothing of the machine's is touched."""
 
         def shmctl(self, shmid: int, command: int, buffer: None) -> None:
-            """Note it down."""
-            gone.append(shmid)
+            removed.append(shmid)
 
-    told = chain(attached, repeat(None))
+    told: Iterator[int | None] = chain(attached, repeat(None))
     monkeypatch.setattr(server, "_attached", lambda facts: next(told))
     monkeypatch.setattr("ctypes.CDLL", Libc)
-    remove_segment(FACTS)
-    return gone
-
-
-def test_processes_that_still_die_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A killed process holds its memory for a moment when it can no longer be found."""
-    assert removed(monkeypatch, iter([2, 1, 0])) == [0]
-
-
-def test_a_segment_in_use_is_left_alone_and_not_taken_for_removed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The server lives: `clean` has to come again."""
-    monkeypatch.setattr(server, "SEGMENT_PATIENCE_S", 0.05)
-    with pytest.raises(InfrastructureError, match="it is still there"):
-        removed(monkeypatch, repeat(2))
-
-
-def test_files_whose_segment_nobody_knows_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whether a server uses them cannot be known, so they stay, and are not forgotten."""
+    monkeypatch.setattr(server, "SEGMENT_PATIENCE_S", 60 if gone else 0.05)
+    facts = {"key": "1", "shmid": "0", "files": ""}
+    if gone is None:
+        with pytest.raises(InfrastructureError, match="it is still there"):
+            remove_segment(facts)
+    else:
+        remove_segment(facts)
+    assert removed == (gone or [])
     monkeypatch.setattr(server, "SHM", tmp_path)
     (tmp_path / "PostgreSQL.7").touch()
     with pytest.raises(InfrastructureError, match="it is still there"):
         remove_segment({"files": "PostgreSQL.7"})
-    assert (tmp_path / "PostgreSQL.7").exists()
 
 
-def test_a_segment_of_another_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel knows none of this key and number."""
-    assert removed(monkeypatch, iter([None])) == []
+def test_views_are_asked_where_they_are() -> None:
+    """By version; a name with a quote stays a name."""
+    old, middle, new = (activity_query(number, "it's") for number in (130000, 150000, 180000))
+    assert "datname = 'it''s'" in middle
+    for view, there in (
+        ("pg_stat_wal", (False, True, True)), ("wal_sync", (False, True, False)),
+        ("pg_stat_io", (False, False, True)), ("object = 'wal'", (False, False, True)),
+        ("pg_stat_checkpointer", (False, False, True)), ("buffers_backend", (True, True, False)),
+    ):  # fmt: skip
+        assert tuple(view in query for query in (old, middle, new)) == there, view
 
 
-def test_views_follow_the_version() -> None:
-    """Each is asked only where it is there, and columns only where they are."""
-    old, middle, new = (activity_query(number, "d") for number in (130000, 150000, 180000))
-    assert "pg_stat_wal" not in old
-    assert "pg_stat_wal" in middle
-    assert "wal_sync" in middle
-    assert "wal_sync" not in new
-    assert "object = 'wal'" in new
-    assert "pg_stat_io" not in middle
-    assert "pg_stat_io" in new
-    assert "checkpoints_timed" in middle
-    assert "buffers_backend" in middle
-    assert "pg_stat_checkpointer" in new
-    assert "buffers_backend" not in new
+def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> None:
+    """In whatever case; buffers fit the memory and connections the users; quotes are doubled."""
+    found = complete({"Shared_Buffers": "64MB", "work_mem": "5MB"}, 1024 * MIB, 8)
+    assert (found["shared_buffers"], found["work_mem"]) == ("64MB", "5MB")
+    for memory, users, expected in (
+        (1024 * MIB, 8, (f"{128 * 1024}kB", "100")), (64 * MIB, 500, (f"{16 * 1024}kB", "520")),
+    ):  # fmt: skip
+        found = complete({}, memory, users)
+        assert (found["shared_buffers"], found["max_connections"]) == expected
+    assert set(FIXED) <= set(OWNED_SETTINGS)
+    assert configuration({"a": "it's \\ so", "b": ""}) == "a = 'it''s \\\\ so'\nb = ''\n"
+    lines = (
+        '2026-01-01 00:00:00.000 GMT [7] FATAL:  invalid value for parameter "wal_level": "x"\n'
+        "2026-01-01 00:00:00.000 GMT [7] HINT:  Available values: minimal, replica.\n"
+    )
+    told = 'invalid value for parameter "wal_level": "x", Available values: minimal, replica'
+    assert [message(each) for each in (lines, "odd\n", "")] == [told, "odd", "no message"]
 
 
-def test_a_name_with_a_quote_stays_a_name() -> None:
-    """A database may be called anything."""
-    assert "datname = 'it''s'" in activity_query(150000, "it's")
+@pytest.mark.parametrize(
+    ("size", "expected_bytes"),
+    [("1GB", GIB), ("512 MB", GIB // 2), ("256", GIB // 4), ("nonsense", GIB)],
+)
+def test_the_log_is_bounded_by_its_setting_and_a_fifth(size: str, expected_bytes: int) -> None:
+    """A bare number is megabytes, as the server has it; nonsense is the server's to refuse."""
+    assert log_bytes({"Max_WAL_size": size}) == pytest.approx(expected_bytes * 1.2)
+    assert log_bytes({}) == pytest.approx(GIB * 1.2)
+
+
+STANDBY = {"synchronous_standby_names": "one"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "given_up"),
+    [
+        ({"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}, []),
+        ({"fsync": "F"}, ["fsync"]),
+        ({"fsync": "0", "full_page_writes": "no"}, ["fsync", "full_page_writes"]),
+        ({"fsync": "o"}, []),
+        ({"synchronous_commit": "OFF"}, ["synchronous_commit"]),
+        ({"synchronous_commit": "local"}, []),
+        ({"synchronous_commit": "local"} | STANDBY, ["synchronous_commit"]),
+        ({"data_sync_retry": "on"}, ["data_sync_retry"]),
+        ({"data_sync_retry": "off", "wal_sync_method": "open_datasync"}, []),
+    ],
+)
+def test_what_gives_durability_up_is_known_as_the_server_reads_it(
+    settings: dict[str, str], given_up: list[str]
+) -> None:
+    """Every spelling of a boolean; `local` is as durable as `on` where there is no standby."""
+    assert list(durability_given_up(settings)) == given_up

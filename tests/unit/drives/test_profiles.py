@@ -1,45 +1,42 @@
-"""Drive profiles: shipped ones by name, files, and everything that is wrong with one at once."""
+"""Drive profiles: shipped, from files, varied; and traces of what drives were asked."""
 
-from collections.abc import Sequence
+import struct
+import tomllib
 from pathlib import Path
 from typing import IO
 
+import polars as pl
 import pytest
-from pydantic import BaseModel
 
 from stithy.drives import profiles
-from stithy.drives.profiles import ProfileError, catalogue, check_profile, find_profile
-from stithy.errors import InfrastructureError, PreconditionError, UserError
+from stithy.drives.profiles import check_profile, find_profile
+from stithy.drives.trace import OPERATIONS, read_trace, to_parquet
+from stithy.drives.varied import ORDERED, assumed_numbers, vary
+from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, Finished, Running
 from stithy.wire.drive.jobs import AnyDriveJob, CheckProfileJob
 from stithy.wire.drive.messages import AnyDriveMessage, parse_drive_message
-from stithy.wire.messages import Failure
 from support.heard import parse_drive_job
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples" / "drive"
+ROOT = Path(__file__).resolve().parents[3]
 
 
-def example(name: str) -> AnyDriveMessage:
-    """One of the protocol's examples."""
-    return parse_drive_message((EXAMPLES / f"message.{name}.json").read_text())
+def _example(name: str) -> AnyDriveMessage:
+    return parse_drive_message((ROOT / f"wire/examples/drive/message.{name}.json").read_text())
 
 
-class JobRunner:
-    """A drive program that answers each job with the next messages, and ends with `code`."""
+class _Program:
+    """Answers its job with these messages."""
 
-    def __init__(self, *answers: Sequence[BaseModel], code: int = 0) -> None:
+    def __init__(self, *names: str) -> None:
         self.jobs: list[AnyDriveJob] = []
-        self._answers = list(answers)
-        self._code = code
+        self._answers = [_example(each) for each in names]
 
     def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
-        """Read the job and answer it."""
         self.jobs.append(parse_drive_job(stdin))
-        lines = [each.model_dump_json() for each in self._answers.pop(0)]
-        return Finished(self._code, "\n".join(lines), "thread panicked")
+        return Finished(0, "\n".join(each.model_dump_json() for each in self._answers), "")
 
     def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
-        """Nothing goes on here."""
         raise NotImplementedError
 
 
@@ -49,80 +46,141 @@ def _program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "find_program", lambda name: Path("/bin") / name)
 
 
-def shipped() -> Sequence[BaseModel]:
-    """What a catalogue tells: one profile, one schedule."""
-    names = ("started", "shipped-profile", "shipped-schedule", "catalogue-summary")
-    return [example(each) for each in names]
-
-
-def test_the_catalogue_has_profiles_and_schedules() -> None:
-    """Each by its name."""
-    found = catalogue(JobRunner(shipped()))
-    name = found.profiles[0].facts.name
-    assert found.profile(name) is found.profiles[0]
-    assert found.schedule(found.schedules[0].name) is found.schedules[0]
-
-
-def test_an_unknown_name_is_refused_with_the_nearest_and_all() -> None:
-    """A file is named with its folder."""
-    found = catalogue(JobRunner(shipped()))
-    name = found.profiles[0].facts.name
-    with pytest.raises(UserError, match=f"did you mean {name}.*known are .*its folder: ./my.toml"):
-        found.profile(name[:-1])
-    with pytest.raises(UserError, match="no schedule of this name is shipped: known are [a-z]+$"):
-        found.schedule("zz")
-
-
-def test_a_file_is_read_and_judged_at_a_scale(tmp_path: Path) -> None:
-    """What messages call it is what the person wrote."""
-    path = tmp_path / "mine.toml"
-    path.write_text("version = 1\n")
-    runner = JobRunner([example("check-profile-summary")])
-    found = find_profile(str(path), scale=8, runner=runner)
-    assert found.text == "version = 1\n"
-    assert runner.jobs == [CheckProfileJob(file=str(path), text=found.text, scale=8)]
-
-
-def test_all_problems_of_a_profile_are_told_at_once() -> None:
+def test_a_file_is_judged_at_a_scale_and_all_its_problems_are_told_at_once(tmp_path: Path) -> None:
     """Each with file, line, key, value and remedy, and the line itself."""
-    told = example("check-profile-summary.problems")
-    text = "\n".join(f"line {number}" for number in range(1, 100))
-    with pytest.raises(ProfileError, match="in this drive profile: fix the file") as caught:
-        check_profile(text, "mine.toml", runner=JobRunner([told]))
+    path = tmp_path / "mine.toml"
+    path.write_text("".join(f"line {number}\n" for number in range(1, 100)))
+    runner = _Program("check-profile-summary")
+    found = find_profile(str(path), scale=8, runner=runner)
+    assert runner.jobs == [CheckProfileJob(file=str(path), text=found.text, scale=8)]
+    told = _Program("check-profile-summary.problems")
+    with pytest.raises(UserError, match="in this drive profile: fix the file") as caught:
+        check_profile(path.read_text(), "mine.toml", runner=told)
     parts = caught.value.parts()
-    assert len(parts) > 1
     assert all(part.where.startswith("mine.toml") for part in parts)
     quoted = [part for part in parts if part.excerpt]
     assert quoted
     assert all(part.excerpt.endswith(f"line {part.where.split(':')[1]}") for part in quoted)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"\xff\xfe", "not text in UTF-8 \\(byte 0\\)"), (b"#" * 2**21, "too large to be a drive")],
-)
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
-    """Before the program hears of it."""
-    path = tmp_path / "disk.img"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=words):
-        find_profile(str(path), runner=JobRunner())
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    """A missing file, a directory."""
-    with pytest.raises(UserError, match="cannot be read: No such file"):
-        find_profile(str(tmp_path / "none.toml"), runner=JobRunner())
+    for content, words in ((b"\xff\xfe", "not text in UTF-8"), (b"#" * 2**21, "too large to be")):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=words):
+            find_profile(str(path), runner=_Program())
     with pytest.raises(UserError, match="cannot be read: Is a directory"):
-        find_profile(str(tmp_path), runner=JobRunner())
+        find_profile(str(tmp_path), runner=_Program())
 
 
-def test_what_the_program_refuses_is_raised() -> None:
-    """Its own words; and where it says nothing, its last ones."""
-    refused = Failure(code="x", problem="no", where="here", remedy="go", exit=3)
-    with pytest.raises(PreconditionError, match="here: no: go"):
-        catalogue(JobRunner([refused], code=3))
-    with pytest.raises(InfrastructureError, match="without an answer: thread panicked"):
-        catalogue(JobRunner([], code=101))
-    with pytest.raises(InfrastructureError, match="without an answer: make sure"):
-        check_profile("", "x", runner=JobRunner([]))
+def _numbers(text: str) -> dict[str, float]:
+    return {
+        f"{name}.{key}" if key else name: number
+        for name, table in tomllib.loads(text).items()
+        for key, number in (table.items() if isinstance(table, dict) else [("", table)])
+        if isinstance(number, int | float) and not isinstance(number, bool)
+    }
+
+
+@pytest.mark.parametrize("worse", [True, False])
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "crates/drive/profiles").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_a_varied_profile_differs_in_its_assumed_numbers_alone(path: Path, worse: bool) -> None:
+    """By a quarter at most, in the right direction; sources and marks stay with their numbers."""
+    text = path.read_text()
+    varied = vary(text, 0.25, worse=worse)
+    before, after = _numbers(text), _numbers(varied.text)
+    changed = {key for key in before if before[key] != after[key]}
+    assert changed == {each.key for each in varied.changes if not isinstance(each.was, list)}
+    assert changed <= set(assumed_numbers(text)) - {"capacity_bytes"}
+    for key in changed:
+        grows = key.endswith(("_us", "_ms")) == worse
+        far = before[key] * (1.25 if grows else 0.75)
+        rounding = 0.5 if key == "channels" else 1e-6 * far
+        assert (after[key] > before[key]) == grows
+        assert abs(after[key] - before[key]) <= abs(far - before[key]) + rounding
+    for low, high in ORDERED:
+        assert low not in after or high not in after or after[low] <= after[high]
+    was, now = tomllib.loads(text)["provenance"], tomllib.loads(varied.text)["provenance"]
+    assert (now["assumed"], now["source"]) == (was["assumed"], was["source"])
+
+
+def test_what_is_varied_stays_a_profile_and_says_what_it_is() -> None:
+    """No median beyond a published 99th percentile; of lists the times alone; counts stay whole."""
+    text = (
+        'version = 1\nname = "x"\ntitle = "a drive"\ncapacity_bytes = 1000\nchannels = 3\n'
+        "[read]\np50_us = 100\np99_us = 110\nbytes_per_s = 8\n"
+        "[write]\nload_shares = [0, 1]\nload_us = [[4096, 1, 100, 200]]\n"
+        "[flush]\ncost_us = 0\nquantiles_us = [[0, 8], [1, 16]]\n"
+        "[provenance]\nassumed = {}\n"
+    )
+    [change] = vary(text.replace("{}", '["read.p50_us"]'), 0.25, worse=True).changes
+    assert (change.key, change.was, change.now) == ("read.p50_us", 100, 110)
+    worse = vary(text.replace("{}", '["channels", "write", "flush"]'), 0.25, worse=True)
+    profile = tomllib.loads(worse.text)
+    assert profile["write"] == {"load_shares": [0, 1], "load_us": [[4096, 1, 125, 250]]}
+    assert profile["flush"] == {"cost_us": 0, "quantiles_us": [[0, 10], [1, 20]]}
+    assert profile["channels"] == 2
+    better = tomllib.loads(vary(text.replace("{}", '["channels"]'), 0.25, worse=False).text)
+    assert (better["name"], better["channels"]) == ("x-25-better", 4)
+    assert better["title"] == "a drive, every assumed number 25 % better"
+    assert better["provenance"]["note"] == "Varied from x, 25 % better: channels 4 instead of 3."
+    assert vary(text.replace("{}", "[]"), 0.25, worse=True).changes == ()
+
+
+HEAD = struct.pack("<8sIIIIQQ64s24x", b"STITHYDT", 1, 128, 32, 4096, 2_500_000_000, 2**34, b"data")
+
+
+def _record(kind: int, numbers: tuple[int, int, int], length: int = 0, flags: int = 0) -> bytes:
+    return struct.pack("<QQQIHBB", *numbers, length, 3, kind, flags)
+
+
+def _written(folder: Path, *records: bytes) -> Path:
+    path = folder / "data.trace"
+    path.write_bytes(HEAD + b"".join(records))
+    return path
+
+
+def test_requests_of_a_trace_are_read_as_they_were_answered(tmp_path: Path) -> None:
+    """Times become seconds, lengths bytes, flags truths; Parquet has the same rows and facts."""
+    path = _written(
+        tmp_path,
+        _record(1, (1_000_000_000, 8192, 80_000), length=8, flags=1),
+        _record(2, (1_500_000_000, 0, 15_000_000_000), flags=6),
+        _record(254, (0, 2, 7)),
+    )
+    trace = to_parquet(path, tmp_path / "data.parquet")
+    assert (trace.drive, trace.sector_bytes, trace.size_bytes) == ("data", 4096, 2**34)
+    assert (trace.started_at_s, trace.lost, trace.is_complete) == (2.5, 7, True)
+    rows = trace.requests.to_dict(as_series=False)
+    assert rows.pop("latency_s") == pytest.approx([8e-5, 15.0])
+    assert rows == {
+        "arrived_s": [1.0, 1.5], "operation": ["write", "flush"], "offset_bytes": [8192, 0],
+        "length_bytes": [4096, 0], "depth": [3, 3], "is_error": [True, False],
+        "is_late": [False, True], "is_unpaced": [False, True],
+    }  # fmt: skip
+    assert trace.requests["operation"].dtype == pl.Enum(OPERATIONS)
+    assert trace.requests.equals(pl.read_parquet(tmp_path / "data.parquet"))
+    kept = pl.read_parquet_metadata(tmp_path / "data.parquet")
+    assert (kept["drive"], kept["lost"], kept["is_complete"]) == ("data", "7", "true")
+
+
+def test_what_a_trace_lacks_is_told(tmp_path: Path) -> None:
+    """A gap is no request; a file cut short knows its gaps; what is no trace is refused."""
+    read, gap = _record(0, (5, 0, 5), length=8), _record(255, (2_000_000_000, 2048, 0))
+    for records, expected in (
+        ((read, gap, read, _record(254, (0, 2, 3000))), (2, 3000, True)),
+        ((read, gap, read, read[:7]), (2, 2048, False)),
+        ((), (0, 0, False)),
+    ):
+        trace = read_trace(_written(tmp_path, *records))
+        assert (len(trace.requests), trace.lost, trace.is_complete) == expected
+        gaps = {"noticed_s": [2.0], "lost": [2048]} if gap in records else {}
+        assert trace.gaps.to_dict(as_series=False) == gaps or not gaps
+        assert "operation" in trace.requests.columns
+    other = tmp_path / "other"
+    other.write_bytes(b"nothing of the kind" * 20)
+    with pytest.raises(UserError, match="no trace of a drive"):
+        read_trace(other)
+    other.write_bytes(HEAD[:8] + struct.pack("<I", 2) + HEAD[12:])
+    with pytest.raises(UserError, match="version 2"):
+        read_trace(other)
+    with pytest.raises(PreconditionError, match="cannot be read"):
+        read_trace(tmp_path / "nowhere")

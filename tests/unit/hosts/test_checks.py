@@ -1,151 +1,130 @@
-"""Each check judges made-up machines, without looking at this one."""
+"""Checks and needs judge made-up machines, and this machine answers what they ask.
+
+What `stithy doctor` says of whole machines is in tests/golden/doctor.
+"""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fakes.machine import FACTS, QUIET, TEXTS, FakeMachine, place
+from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProcess
-from stithy.hosts.checks import cpu, drives, kernel, load
-from stithy.needs import Judgement, Machine
+from stithy.hosts.facts import machine_facts, storage_facts
+from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
 from stithy.registry import plugins
 
 IDLE = "/sys/devices/system/cpu/cpu0/cpuidle"
+V1 = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t1\t5\t1\nmemory\t4\t9\t0"
+DEPENDENCIES = "/lib/modules/6.12.1/modules.dep"
 
 
-def by_name(name: str, machine: Machine) -> dict[str, Judgement]:
-    """What a check says, by what it speaks of."""
-    return {each.what: each for each in plugins("check")[name].judge(machine)}
+def _fact(**facts: Any) -> FakeMachine:
+    return FakeMachine(facts=FACTS | facts)
 
 
-def states(name: str, machine: Machine) -> dict[str, str]:
-    """The states of what a check says."""
-    return {what: judged.state for what, judged in by_name(name, machine).items()}
+def _idle(disabled: str) -> FakeMachine:
+    state = {"latency": "133", "name": "C6", "disable": disabled}
+    texts = TEXTS | {f"{IDLE}/state1/{key}": value for key, value in state.items()}
+    return FakeMachine(texts=texts, listed={IDLE: ("driver", "state1")})
 
 
-@pytest.mark.parametrize("name", plugins("check"))
-def test_a_machine_that_tells_nothing_is_judged_all_the_same(name: str) -> None:
-    """Nothing of it is disturbing for not being known."""
+BUSY = FakeMachine(doing=replace(
+    QUIET, cpu_share=0.5, steal_share=0.1,
+    processes=tuple(BusyProcess(name, 7, 1.0) for name in "abcd"),
+))  # fmt: skip
+SWAP = TEXTS["/proc/meminfo"].replace("SwapTotal: 0", "SwapTotal: 2048")
+
+
+@pytest.mark.parametrize(
+    ("check", "what", "machine", "state", "told"),
+    [
+        ("cpu", "CPU governor", _fact(cpu_governor="performance, ondemand"), "disturbing", ""),
+        ("cpu", "deep idle", _idle("0"), "disturbing", "133"),
+        ("cpu", "deep idle", _idle("1"), "there", ""),
+        ("cpu", "clock source", _fact(clock_source="kvm-clock"), "there", ""),
+        ("cpu", "clock", FakeMachine(synchronised=None), "unknown", ""),
+        ("load", "other load", BUSY, "disturbing", "CPUs 50% busy: a (7), b (7), c (7)"),
+        ("load", "stolen time", BUSY, "disturbing", ""),
+        ("load", "swap", FakeMachine(texts=TEXTS | {"/proc/meminfo": SWAP}), "", "2 MiB in use"),
+        ("kernel", "control groups",
+         FakeMachine(facts=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": V1}),
+         "there", "version 1: cpu"),
+        ("kernel", "nbd",
+         FakeMachine(texts=TEXTS | {DEPENDENCIES: "kernel/drivers/block/nbd.ko.zst:\n"}),
+         "absent", "modprobe nbd"),
+    ],
+)  # fmt: skip
+def test_what_disturbs_a_measurement_is_told(
+    check: str, what: str, machine: FakeMachine, state: str, told: str
+) -> None:
+    """With what was found, or what changes it; a machine that tells nothing disturbs nothing."""
+    found = {each.what: each for each in plugins("check")[check].judge(machine)}[what]
+    assert found.state == state or not state
+    assert told in f"{found.found} {found.remedy}"
     bare = FakeMachine(
         facts={}, texts={}, listed={}, programs={}, synchronised=None, open_places=()
     )
-    assert "disturbing" not in states(name, bare).values()
+    assert "disturbing" not in {each.state for each in plugins("check")[check].judge(bare)}
 
 
-@pytest.mark.parametrize("name", sorted(set(plugins("check")) - {"kernel"}))
-def test_a_good_machine_has_nothing_to_mend(name: str) -> None:
-    """And no remedy is told for what is well."""
-    assert all(each.remedy is None for each in by_name(name, FakeMachine()).values())
-
-
-def test_features_of_the_kernel_are_there_or_absent() -> None:
-    """What is absent comes with what would bring it."""
-    found = by_name(kernel.NAME, FakeMachine())
-    assert found["FUSE"].state == found["BPF"].state == found["pressure"].state == "there"
-    assert found["ublk"].state == "absent"
-    assert "ublk_drv" in (found["ublk"].remedy or "")
-    assert found["control groups"].found == "version 2: cpu, io, memory"
-
-
-def test_controllers_of_version_1_are_read_from_their_list() -> None:
-    """The last column says whether one is enabled."""
-    table = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t1\t5\t1\nmemory\t4\t9\t0"
-    machine = FakeMachine(facts=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": table})
-    assert by_name(kernel.NAME, machine)["control groups"].found == "version 1: cpu"
-
-
-def test_a_module_that_is_not_loaded_is_loaded_by_modprobe() -> None:
-    """nbd is a module on most machines."""
-    texts = TEXTS | {"/lib/modules/6.12.1/modules.dep": "kernel/drivers/block/nbd.ko.zst:\n"}
-    assert by_name(kernel.NAME, FakeMachine(texts=texts))["nbd"].remedy == "modprobe nbd"
+FUSE = Device(path="/dev/fuse", module="fuse", why="drives")
+FIO = Program(
+    name="fio", package=Package("fio", "fio"), asked=("--version",), oldest=(3, 20), why="measuring"
+)
+XFS = Program(name="mkfs.xfs", package=Package("xfsprogs", "xfs"), asked=("-V",), why="xfs")
+GONE, CLOSED = {"/dev/fuse": "it is not there"}, {"/dev/fuse": "it cannot be opened (no right)"}
+RIGHTS = "/proc/self/status"
 
 
 @pytest.mark.parametrize(
-    ("governor", "state"),
+    ("need", "machine", "state", "told"),
     [
-        ("performance", "there"),
-        ("powersave", "disturbing"),
-        ("performance, ondemand", "disturbing"),
+        (XFS, FakeMachine(programs={}), "missing", "apt-get install xfsprogs"),
+        (XFS, FakeMachine(programs={}, is_root=False), "missing", "sudo apt-get install xfsprogs"),
+        (XFS, FakeMachine(programs={}, installer="dnf"), "missing", "dnf install xfs"),
+        (XFS, FakeMachine(programs={}, installer=None), "missing", "xfsprogs or dnf install xfs"),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.19"}), "missing", "fio"),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.20"}), "there", ""),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-4.0-rc1"}), "there", ""),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": ""}), "missing", "fio"),
+        (OwnProgram(name="stithy-drive", why="it"), FakeMachine(programs={"stithy-drive": ""}),
+         "missing", "/usr/bin/stithy-drive does not start here"),
+        (FUSE, FakeMachine(closed_devices=CLOSED), "missing", "allow it to this container"),
+        (FUSE, FakeMachine(closed_devices=CLOSED, is_root=False), "there", ""),
+        (FUSE, FakeMachine(closed_devices=GONE, listed={},
+                           texts=TEXTS | {DEPENDENCIES: "kernel/fs/fuse/fuse.ko.xz:\n"}),
+         "missing", "modprobe fuse"),
+        (FUSE, FakeMachine(closed_devices=GONE, listed={}), "missing", "use a kernel with the mod"),
+        (KernelFileSystem(name="xfs", why="it"),
+         FakeMachine(texts={"/proc/sys/kernel/osrelease": "6.12.1",
+                            DEPENDENCIES: "kernel/fs/xfs/xfs.ko: kernel/lib/libcrc32c.ko"}),
+         "there", ""),
+        (Root(why="it"), FakeMachine(texts={RIGHTS: "CapEff:\t00000000a80425fb"}),
+         "missing", "CAP_SYS_ADMIN"),
+        (Root(why="it"), FakeMachine(texts={RIGHTS: "CapEff:\t000001ffffffffff"}), "there", ""),
     ],
-)
-def test_a_governor_that_changes_the_frequency_is_told(governor: str, state: str) -> None:
-    """All CPUs must be at the one that does not."""
-    machine = FakeMachine(facts=FACTS | {"cpu_governor": governor})
-    assert states(cpu.NAME, machine)["CPU governor"] == state
+)  # fmt: skip
+def test_a_need_is_there_or_missing_with_its_remedy(
+    need: Need, machine: FakeMachine, state: str, told: str
+) -> None:
+    """As the distribution calls it, and as the reason is why it does not work."""
+    judged = need.judge(machine)
+    assert (judged.state, told in f"{judged.found} {judged.remedy}") == (state, True)
 
 
-@pytest.mark.parametrize(("disabled", "state"), [("0", "disturbing"), ("1", "there")])
-def test_deep_idle_counts_unless_it_is_disabled(disabled: str, state: str) -> None:
-    """133 µs to wake up are more than an NVMe drive takes to answer."""
-    texts = TEXTS | {
-        f"{IDLE}/state0/latency": "2",
-        f"{IDLE}/state0/name": "C1",
-        f"{IDLE}/state1/latency": "133",
-        f"{IDLE}/state1/name": "C6",
-        f"{IDLE}/state1/disable": disabled,
-    }
-    machine = FakeMachine(texts=texts, listed={IDLE: ("driver", "state0", "state1")})
-    assert states(cpu.NAME, machine)["deep idle"] == state
-
-
-def test_a_single_cpu_is_told() -> None:
-    """Driver and database share it."""
-    assert states(cpu.NAME, FakeMachine(facts=FACTS | {"cpus": 1}))["CPUs"] == "disturbing"
-
-
-def test_other_load_names_who_causes_it() -> None:
-    """The busiest first, three at most."""
-    busy = replace(
-        QUIET,
-        cpu_share=0.5,
-        steal_share=0.1,
-        devices={"vda": 0.9},
-        processes=tuple(BusyProcess(name, 7, 1.0) for name in "abcd"),
-    )
-    found = by_name(load.NAME, FakeMachine(doing=busy))
-    assert found["other load"].found == "CPUs 50% busy: a (7), b (7), c (7)"
-    assert found["busy devices"].found == "vda 90% of the time"
-    disturbing = {what for what, each in found.items() if each.state == "disturbing"}
-    assert disturbing == {"other load", "stolen time", "busy devices"}
-
-
-@pytest.mark.parametrize(
-    ("source", "state"), [("tsc", "there"), ("kvm-clock", "there"), ("hpet", "disturbing")]
-)
-def test_a_clock_that_is_slow_to_read_is_told(source: str, state: str) -> None:
-    """It is read twice for every request."""
-    machine = FakeMachine(facts=FACTS | {"clock_source": source})
-    assert states(cpu.NAME, machine)["clock source"] == state
-
-
-@pytest.mark.parametrize(
-    ("synchronised", "state"), [(True, "there"), (False, "unknown"), (None, "unknown")]
-)
-def test_a_clock_that_nobody_sets_may_be_wrong(synchronised: bool | None, state: str) -> None:
-    """It need not be: the host of a virtual machine may see to it."""
-    assert states(cpu.NAME, FakeMachine(synchronised=synchronised))["clock"] == state
-
-
-def test_memory_swap_and_space_are_told() -> None:
-    """A place that is nearly full is no place for a candidate."""
-    texts = {
-        "/proc/meminfo": "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\nSwapTotal: 2048 kB\n"
-        "SwapFree: 1024 kB"
-    }
-    machine = FakeMachine(texts=texts, open_places=(place("/var/tmp/stithy", 1),))
-    found = by_name(load.NAME, machine)
-    assert found["memory"].found == "4 GiB of 8 GiB to use"
-    assert found["swap"].found == "1 MiB in use"
-    assert (found["space"].state, found["space"].found) == (
-        "disturbing",
-        "/var/tmp has 1 GiB free (ext4)",
-    )
-
-
-def test_the_ways_to_a_drive_are_those_that_its_program_tells() -> None:
-    """One is used, others are not."""
-    text = "fuse        used      FUSE is there\nublk        not used  no /dev/ublk-control\n"
-    assert list(drives.parse(text)) == [
-        Judgement("drives by fuse", "there", "FUSE is there"),
-        Judgement("drives by ublk", "absent", "no /dev/ublk-control"),
-    ]
+def test_every_fact_has_a_value_or_a_reason(tmp_path: Path) -> None:
+    """Also where the kernel tells nothing; arguments that say nothing of speed are left out."""
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self/mountinfo").write_text("1 0 0:5 / / rw - tmpfs tmpfs rw\n")
+    (tmp_path / "cmdline").write_text("root=/dev/x token=hush mitigations=off nvme.poll_queues=2\n")
+    here = {**machine_facts(), **storage_facts(Path("/"))}
+    bare = {**machine_facts(tmp_path, tmp_path), **storage_facts(Path("/"), tmp_path, tmp_path)}
+    for facts in (here, bare):
+        for name, fact in facts.items():
+            assert (fact.value is None) == (fact.missing_because is not None), name
+    assert isinstance(here["memory_bytes"].value, int)
+    assert bare["memory_bytes"].missing_because
+    assert bare["kernel_arguments"].value == "mitigations=off nvme.poll_queues=2"
+    assert bare["devices"].missing_because == "tmpfs lies on no block device"

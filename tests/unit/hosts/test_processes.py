@@ -1,122 +1,151 @@
-"""Processes are recognised for good, and ended by what they are, not by their number."""
+"""Processes are started with what their caller says, recognised for good, and limited."""
 
 import os
 import shutil
-import signal
 import subprocess
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stithy.hosts.processes import (
-    end,
-    identity_from,
-    identity_of,
-    is_alive,
-    own_identity,
-    pids_inside,
-    pids_of_run,
-    users_of,
-)
-from stithy.hosts.runner import Command, LocalRunner, Running
+from stithy.errors import InfrastructureError, PreconditionError
+from stithy.hosts import processes, resources
+from stithy.hosts.resources import V1, V2, MemoryGroup
+from stithy.hosts.runner import Command, LocalRunner
 
-RUN = f"r-test-{os.getpid()}x"
-"""The tests may run twice at once on one machine."""
+LIMIT = 64 * 2**20
 
 
-@pytest.fixture
-def sleeper(tmp_path: Path) -> Iterator[Running]:
-    """A process of run `RUN`, working in `tmp_path`."""
-    runner = LocalRunner({"STITHY_RUN": RUN})
-    running = runner.start(Command(["sleep", "60"], directory=tmp_path, detached=True))
-    # On a busy machine the kernel shows the environment a moment after the program has begun.
-    while not Path(f"/proc/{running.pid}/environ").read_bytes():
-        time.sleep(0.01)
-    yield running
-    if running.poll() is None:
-        running.send_signal(signal.SIGKILL)
-    running.wait()
+def test_a_process_gets_its_input_and_cpus_and_nothing_of_libpq(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A person's shell must not change a study; who does not start or end is named."""
+    monkeypatch.setenv("PGOPTIONS", "-c fsync=off")
+    words = ["sh", "-c", "cat; echo $STITHY_RUN $PGOPTIONS $(nproc) >&2; exit 3"]
+    done = LocalRunner({"STITHY_RUN": "r1"}).run(Command(words, cpus=(0,)), stdin="hello\n")
+    assert (done.code, done.stdout, done.stderr) == (3, "hello\n", "r1 1\n")
+    with pytest.raises(InfrastructureError, match=r"sleep: it did not end within 0\.05 s"):
+        LocalRunner().run(Command(["sleep", "60"]), timeout_s=0.05)
+    with pytest.raises(PreconditionError, match="/nowhere/at-all: cannot be started"):
+        LocalRunner().run(Command(["/nowhere/at-all"]))
 
 
-def test_an_identity_survives_being_written_down() -> None:
-    """What a journal holds gives the same identity back."""
-    assert identity_from(own_identity().facts()) == own_identity()
-
-
-def test_a_process_id_used_again_is_another_process() -> None:
-    """Same id, other start: not alive."""
-    assert is_alive(own_identity())
-    assert not is_alive(replace(own_identity(), start_ticks=1))
-    assert not is_alive(replace(own_identity(), boot_id="another"))
-
-
-def test_a_process_that_is_not_there_has_no_identity() -> None:
-    """No process, no identity."""
-    assert identity_of(2**22 + 1) is None
-
-
-def test_a_process_is_known_whatever_its_name_is(tmp_path: Path) -> None:
-    """Brackets, spaces, and bytes that are no text: the name is the file's, which is anybody's."""
+def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -> None:
+    """The same id with another start is another process; its file may have been replaced."""
+    own = processes.own_identity()
+    assert processes.identity_from(own.facts()) == own
+    others = (own, replace(own, start_ticks=1), replace(own, boot_id="another"))
+    assert [processes.is_alive(each) for each in others] == [True, False, False]
+    assert processes.identity_of(2**22 + 1) is None
     program = tmp_path / os.fsdecode(b"a) (\xff")
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
-    running = subprocess.Popen([program, "60"])
-    try:
-        found = identity_of(running.pid)
-        assert found is not None
-        assert found.pid == running.pid
-        assert is_alive(found)
-    finally:
-        running.kill()
-        running.wait()
-
-
-def test_the_processes_of_a_run_are_found_by_their_mark(sleeper: Running) -> None:
-    """Neither other runs nor this process are found."""
-    assert pids_of_run(RUN) == [sleeper.pid]
-    assert pids_of_run(RUN[:-1]) == []
-
-
-def test_a_server_is_found_by_program_and_directory(sleeper: Running, tmp_path: Path) -> None:
-    """A shell that happens to stand in the directory is not the server."""
-    program = os.path.basename(os.readlink(f"/proc/{sleeper.pid}/exe"))
-    assert pids_inside(tmp_path, program) == [sleeper.pid]
-    assert pids_inside(tmp_path, "postgres") == []
-
-
-def test_ending_a_process_waits_until_it_is_gone(sleeper: Running) -> None:
-    """After `end` the process is no more."""
-    end([sleeper.pid], signal.SIGTERM)
-    assert identity_of(sleeper.pid) is None
-
-
-def test_a_program_is_found_though_its_file_was_replaced(tmp_path: Path) -> None:
-    """As an upgrade does while it runs; the folder in which it works is still its own."""
-    program = tmp_path / "sleeper"
-    shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
-    running = subprocess.Popen([program, "60"], cwd=tmp_path)
-    try:
-        program.unlink()
-        assert pids_inside(tmp_path, "sleeper") == [running.pid]
-    finally:
-        running.kill()
-        running.wait()
-
-
-def test_who_uses_a_folder_is_told_by_name(tmp_path: Path) -> None:
-    """Whoever works in it, or holds a file in it; others are not named."""
-    (tmp_path / "held").mkdir()
-    with (tmp_path / "held/file").open("w") as file:
-        working = subprocess.Popen(["sleep", "60"], cwd=tmp_path / "held")
+    with (tmp_path / "file").open("w") as file:
+        odd = subprocess.Popen([program, "60"], cwd=tmp_path)
         holding = subprocess.Popen(["sleep", "60"], cwd="/", stdout=file)
         try:
-            found = users_of(tmp_path / "held")
+            found = processes.identity_of(odd.pid)
+            assert found is not None
+            assert processes.is_alive(found)
+            program.unlink()
+            assert processes.pids_inside(tmp_path, program.name) == [odd.pid]
+            assert processes.pids_inside(tmp_path, "postgres") == []
+            users = {each.pid for each in processes.users_of(tmp_path)}
         finally:
-            for each in (working, holding):
+            for each in (odd, holding):
                 each.kill()
                 each.wait()
-    assert [(each.pid, each.name) for each in found] == sorted(
-        [(working.pid, "sleep"), (holding.pid, "sleep")]
-    )
+    assert users == {odd.pid, holding.pid}
+
+
+@pytest.mark.parametrize(
+    ("mount", "group", "expected"),
+    [
+        ("/ {0}/memory rw - cgroup cgroup rw,memory", "4:memory:/jobs/7", [("memory/jobs/7", V1)]),
+        ("/a {0}/memory rw - cgroup cgroup rw,memory", "4:memory:/a", [("memory", V1)]),
+        ("/ {0}/cg rw - cgroup2 cgroup2 rw", "0::/user/app/sh",
+         [("cg/user/app", V2), ("cg/user", V2)]),
+        ("/ {0}/cpu rw - cgroup cgroup rw,cpu", "1:cpu:/", []),
+    ],
+    ids=["below the own one", "in a container", "where the controller is handed on", "nowhere"],
+)  # fmt: skip
+def test_memory_groups_are_made_below_what_limits_stithy_itself(
+    tmp_path: Path, mount: str, group: str, expected: list[tuple[str, object]]
+) -> None:
+    """The nearest comes first; where none can be made there is a note, and nothing is left."""
+    for path, handed in (
+        ("memory/jobs/7", ""), ("cg/user/app/sh", ""), ("cg/user/app", "memory pids"),
+        ("cg/user", "memory"), ("cg", "pids"), ("proc/self", ""),
+    ):  # fmt: skip
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+        (tmp_path / path / "cgroup.subtree_control").write_text(handed)
+    proc = tmp_path / "proc"
+    (proc / "self/mountinfo").write_text(f"30 23 0:26 {mount.format(tmp_path)}\n")
+    (proc / "self/cgroup").write_text(f"{group}\n")
+    found = [(str(path.relative_to(tmp_path)), way) for path, way in resources.parents(proc)]
+    assert found == expected
+    if not expected:
+        limit = resources.make_group("g", LIMIT, runner=LocalRunner(), record=print, proc=proc)
+        told = "64 MiB was not enforced: this kernel has no memory cgroup mounted"
+        assert (limit.group, told in str(limit.note)) == (None, True)
+
+
+@pytest.mark.needs_cgroup
+def test_a_limit_holds_for_a_program_and_its_page_cache(disk_place: Path) -> None:
+    """Writing four times the limit never uses more than the limit, where a disk takes the pages."""
+    runner, recorded = LocalRunner(), list[Path]()
+    group = resources.make_group("stithy-test", LIMIT, runner=runner, record=recorded.append).group
+    assert group is not None
+    try:
+        words = ["dd", "if=/dev/zero", f"of={disk_place / 'big'}", "bs=1M", "count=256"]
+        assert runner.run(Command(words, memory_cgroup=group.path)).code == 0
+        peak = group.peak_bytes()
+        assert peak is None or LIMIT // 2 < peak <= LIMIT
+        (disk_place / "big").unlink()
+    finally:
+        resources.remove_group(group.path)
+    assert (recorded, group.path.exists()) == ([group.path], False)
+
+
+def test_a_limit_that_no_longer_holds_and_its_kills_are_told(tmp_path: Path) -> None:
+    """Changed, left by its process, or gone; a process that ended has left nothing."""
+    (tmp_path / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+    (tmp_path / "memory.events").write_text("low 0\noom 1\noom_kill 3\n")
+    assert [MemoryGroup(tmp_path, way, LIMIT).killed() for way in (V1, V2)] == [2, 3]
+    group, own = MemoryGroup(tmp_path, V2, LIMIT), os.getpid()
+    for limit, members, told in (
+        (f"{LIMIT}\n", f"1\n{own}\n", None),
+        ("max\n", f"1\n{own}\n", "the limit of its memory group was changed to max"),
+        (f"{LIMIT - 4096}\n", "1\n", "the server left its memory group"),
+    ):
+        (tmp_path / "memory.max").write_text(limit)
+        (tmp_path / "cgroup.procs").write_text(members)
+        assert group.lost(own) == told
+    assert group.lost(2**22 + 1) is None
+    (tmp_path / "memory.max").unlink()
+    assert "cannot be read any more" in str(group.lost(own))
+
+
+FOUR = frozenset({0, 2, 5, 7})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "emulated", "usable", "expected"),
+    [
+        (None, False, FOUR, None),
+        (None, True, FOUR, (2, 5, 7)),
+        (None, True, frozenset({0, 1}), (1,)),
+        (None, True, frozenset(range(16)), tuple(range(4, 16))),
+        (None, True, frozenset({3}), None),
+        (2, False, FOUR, (5, 7)),
+        (2, True, FOUR, (5, 7)),
+    ],
+)
+def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over(
+    wanted: int | None, emulated: bool, usable: frozenset[int], expected: tuple[int, ...] | None
+) -> None:
+    """Unless a study says how many; whatever is not the server gets the others, if any."""
+    found = resources.server_cpus(wanted, emulated=emulated, usable=usable)
+    left = tuple(sorted(usable - set(expected or usable)))
+    assert (found, resources.other_cpus(found, usable)) == (expected, left or None)
+    with pytest.raises(PreconditionError, match="20 CPUs, and this process may use"):
+        resources.server_cpus(20, emulated=emulated, usable=usable)

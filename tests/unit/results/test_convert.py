@@ -1,225 +1,194 @@
-"""The hammer's messages become rows of the tables."""
+"""Latency logs are decoded and merged, and the programs' messages become rows of the tables."""
 
 from pathlib import Path
+from typing import Any
 
-import polars as pl
 import pytest
 
-from stithy.results.convert import (
-    Latencies,
-    condition_rows,
-    histogram_rows,
-    measured_intervals,
-    read_histograms,
-    read_latencies,
-    second_rows,
-    transaction_rows,
-    window_numbers,
-)
-from stithy.results.hlog import Histogram, Interval, merge
-from stithy.results.tables import CONDITIONS, HISTOGRAMS, SECONDS, TRANSACTIONS, WINDOW
+from stithy.results import convert, tables
+from stithy.results.convert import Latencies, read_histograms, transaction_rows, window_numbers
+from stithy.results.drives import drive_rows, read_log
+from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.results.write import frame_of, write_table
 from stithy.wire.messages import Condition, RunSummary, Second
+from support.drive_counters import counters
+from support.hlog import HALF, encode, histogram, log
 
-HAMMER = Path(__file__).resolve().parents[2] / "data" / "hammer"
-EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
-
-
-def example(name: str) -> str:
-    """One of the protocol's examples."""
-    return (EXAMPLES / f"message.{name}.json").read_text()
+TESTS = Path(__file__).resolve().parents[2]
+HAMMER = TESTS / "data/hammer"
 
 
-def summary(name: str = "run-summary") -> RunSummary:
-    """A run's summary."""
-    return RunSummary.model_validate_json(example(name))
+def _example(name: str) -> str:
+    return (TESTS.parent / f"wire/examples/message.{name}.json").read_text()
 
 
-def interval(started_at_s: float, tag: str, *values_us: int) -> Interval:
+def _summary(name: str = "run-summary") -> RunSummary:
+    return RunSummary.model_validate_json(_example(name))
+
+
+def _interval(started_at_s: float, tag: str, *values_us: int) -> Interval:
     """A line of a log; values below 2048 µs are their own bucket."""
-    return Interval(tag, started_at_s, 1.0, Histogram(dict.fromkeys(values_us, 1), 10, 0))
+    return Interval(tag, started_at_s, 1.0, Histogram(dict.fromkeys(values_us, 1), HALF, 0))
 
 
-def test_rates_divide_by_the_real_length_of_the_measurement() -> None:
-    """8240 new orders in 20 s; TPM counts the intended rollbacks."""
-    numbers = window_numbers(summary(), "new-order", 0.006)
+def test_percentiles_follow_the_counts_within_three_digits() -> None:
+    """Of 1 to 1000 µs the median is 500; small values are exact; without values there is None."""
+    made = histogram(*range(1, 1001))
+    found = (made.percentile_s(50), made.percentile_s(99), made.percentile_s(100), made.min_s)
+    assert found == pytest.approx((500e-6, 990e-6, 1000e-6, 1e-6))
+    assert made.mean_s == pytest.approx(500.5e-6, rel=2e-3)
+    for value in (2047, 2048, 99_999, 12_345_678, 100_000_000):
+        highest = histogram(1, value).max_s or 0.0
+        assert value <= highest * 1e6 + 1e-6 <= value * 1.001 + 1e-5
+    empty = Histogram({}, HALF, 0)
+    assert (empty.percentile_s(50), empty.mean_s, empty.min_s, empty.max_s) == (None,) * 4
+
+
+def test_lines_of_a_log_carry_tag_time_and_histogram(tmp_path: Path) -> None:
+    """A last line that was cut off is left out; a damaged one is named by file and line."""
+    path, text = tmp_path / "a.hlog", encode(histogram(7))
+    lines = (f"Tag=new-order,12.125,1.000,0.007,{text}\n", f"13.125,0.500,0.007,{text}\n")
+    path.write_text(log(*lines, f"Tag=payment,14.125,1.000,0.007,{text[:9]}"))
+    first, second = read_hlog(path)
+    assert (first.tag, first.started_at_s, first.length_s) == ("new-order", 12.125, 1.0)
+    assert (second.tag, second.length_s, second.histogram) == ("", 0.5, histogram(7))
+    for line in ("nonsense\n", "1,1,1,####\n", "1,1,1,AAAAAAAAAAA=\n", "1,1,1,HISTFAAAAAF4\n"):
+        path.write_text(log(line))
+        with pytest.raises(ValueError, match=r"a\.hlog:4: not a line of an interval log"):
+            read_hlog(path)
+
+
+def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
+    """By the real length of the measurement; null where it could not be read, never 0."""
+    numbers = window_numbers(_summary(), "new-order", 0.006)
     assert numbers["nopm"] == pytest.approx(8240 * 3)
-    assert numbers["tpm"] == pytest.approx((8240 + 81) * 3)
-    assert numbers["errors"] == 4
-    assert numbers["error_text"] == "connection closed"
-    assert numbers["service_p50_s"] == 0.006
-    assert numbers.keys() <= {column.name for column in WINDOW.columns}
-
-
-def test_a_run_that_measured_nothing_has_no_rate() -> None:
-    """Null, and not 0 or a division by it."""
-    cut = summary().model_copy(update={"measure_to_s": summary().measure_from_s})
-    assert window_numbers(cut, "new-order", None)["nopm"] is None
+    assert numbers["tpm"] == pytest.approx((8240 + 81) * 3), "with the intended rollbacks"
+    expected = {
+        "errors": 4, "error_text": "connection closed", "service_p50_s": 0.006,
+        "missed_starts": 1040, "unserved": 7, "connections_lost": 3, "connections_reopened": 2,
+        "first_success_s": 1.25, "driver_nice": -10, "warehouses_touched": 3,
+        "warehouses_total": 10, "database_bytes": 1181116006,
+    }  # fmt: skip
+    assert {name: numbers[name] for name in expected} == expected
+    assert numbers.keys() <= {column.name for column in tables.WINDOW.columns}
+    partial = window_numbers(_summary("run-summary.partial"), "new-order", None)
+    assert (partial["missed_starts"], partial["shared_buffers_bytes"]) == (None, None)
+    cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "touched": None})
+    found = window_numbers(cut, "new-order", None)
+    assert (found["nopm"], found["warehouses_touched"]) == (None, None)
 
 
 def test_the_row_of_all_types_is_merged_from_the_logs_of_the_measurement() -> None:
-    """Ramp-up and drain are left out; a percentile is of all values together."""
-    run = summary()
+    """Ramp-up and drain are left out; each type keeps the summary as it is."""
+    run = _summary()
     begin, end = run.measure_from_s, run.measure_to_s
-    log = (
-        interval(begin - 1, "new-order", 2000),
-        interval(begin, "new-order", *range(1, 51)),
-        interval(end - 1, "payment", *range(51, 101)),
-        interval(end, "payment", 2001),
-    )
-    rows = transaction_rows("w-1", run, Latencies(response=log))
-    frame_of(TRANSACTIONS, rows)
+    response = (
+        _interval(begin - 1, "new-order", 2000), _interval(begin, "new-order", *range(1, 51)),
+        _interval(end - 1, "payment", *range(51, 101)), _interval(end, "payment", 2001),
+    )  # fmt: skip
+    waits = (_interval(begin, "new-order", 10), _interval(begin, "x", 20))
+    rows = transaction_rows("w-1", run, Latencies(response=response, pool_wait=waits))
+    frame_of(tables.TRANSACTIONS, rows)
+    assert [row["transaction"] for row in rows] == ["new-order", "stock-level", "all"]
+    assert (rows[0]["response_p999_s"], rows[1]["response_p50_s"]) == (0.0625, None)
     merged = rows[-1]
-    assert merged["transaction"] == "all"
-    assert merged["committed"] == 8240
+    assert (merged["committed"], merged["service_p50_s"]) == (8240, None)
     assert merged["response_p50_s"] == pytest.approx(50e-6)
     assert merged["response_max_s"] == pytest.approx(100e-6)
-    assert merged["service_p50_s"] is None
-
-
-def test_each_type_keeps_the_summary_as_it_is() -> None:
-    """The hammer's own percentiles, not those of the logs."""
-    rows = transaction_rows("w-1", summary(), Latencies())
-    assert [row["transaction"] for row in rows] == ["new-order", "stock-level", "all"]
-    assert rows[0]["response_p999_s"] == 0.0625
-    assert rows[1]["response_p50_s"] is None
+    assert [row["pool_wait_max_s"] for row in rows] == [0.0025, None, pytest.approx(20e-6)]
+    assert transaction_rows("w-1", run, Latencies())[-1]["pool_wait_p50_s"] is None
 
 
 def test_seconds_join_with_the_logs_by_their_time() -> None:
-    """Logs keep milliseconds; a second without a line has no latency for all types."""
-    second = Second.model_validate_json(example("second"))
-    log = (interval(second.at_s, "new-order", 10, 20), interval(second.at_s, "payment", 30))
-    rows = second_rows("w-1", [second], Latencies(response=log))
-    frame_of(SECONDS, rows)
-    assert [row["transaction"] for row in rows] == ["new-order", "stock-level", "all"]
-    assert rows[-1]["committed"] == 412
-    assert rows[-1]["response_p50_s"] == pytest.approx(20e-6)
-    alone = second_rows("w-1", [second], Latencies())
-    assert alone[-1]["response_p50_s"] is None
-
-
-def test_the_wait_for_a_connection_has_a_log_of_its_own(tmp_path: Path) -> None:
-    """It is there with a pool alone; without it the columns are null, never 0."""
-    run = summary()
-    log = (interval(run.measure_from_s, "new-order", 10), interval(run.measure_from_s, "x", 20))
-    rows = transaction_rows("w-1", run, Latencies(pool_wait=log))
-    frame_of(TRANSACTIONS, rows)
-    assert [row["pool_wait_max_s"] for row in rows] == [0.0025, None, pytest.approx(20e-6)]
-    assert transaction_rows("w-1", run, Latencies())[-1]["pool_wait_p50_s"] is None
-    assert read_latencies(tmp_path / "hammer") == Latencies()
-    content = (HAMMER / "run.service.hlog").read_bytes()
-    (tmp_path / "hammer.pool-wait.hlog").write_bytes(content)
-    assert read_latencies(tmp_path / "hammer").pool_wait == read_latencies(HAMMER / "run").service
-
-
-def test_who_waits_at_the_end_of_a_second_is_told_once() -> None:
-    """In the row of all types: nobody knows it by type."""
-    rows = second_rows("w-1", [Second.model_validate_json(example("second"))], Latencies())
+    """Logs keep milliseconds; who waits is known of all types alone."""
+    second = Second.model_validate_json(_example("second"))
+    made = (_interval(second.at_s, "new-order", 10, 20), _interval(second.at_s, "payment", 30))
+    rows = convert.second_rows("w-1", [second], Latencies(response=made))
+    frame_of(tables.SECONDS, rows)
     assert [row["waiting"] for row in rows] == [None, None, 42]
+    assert (rows[-1]["committed"], rows[-1]["response_p50_s"]) == (412, pytest.approx(20e-6))
+    assert convert.second_rows("w-1", [second], Latencies())[-1]["response_p50_s"] is None
+    message = Condition.model_validate_json(_example("condition"))
+    verified = convert.condition_rows("disk", "window", [message], "w-1")
+    verified += convert.condition_rows("disk", "load", [message])
+    frame = frame_of(tables.CONDITIONS, verified)
+    assert (frame["window_id"].to_list(), frame["holds"].to_list()) == (["w-1", None], [False] * 2)
 
 
-def test_a_window_knows_who_was_held_up_what_was_reached_and_what_was_lost() -> None:
-    """Null where it could not be read, or where it has no meaning."""
-    numbers = window_numbers(summary(), "new-order", None)
-    assert (numbers["missed_starts"], numbers["unserved"]) == (1040, 7)
-    assert (numbers["connections_lost"], numbers["connections_reopened"]) == (3, 2)
-    assert (numbers["first_success_s"], numbers["driver_nice"]) == (1.25, -10)
-    assert (numbers["warehouses_touched"], numbers["warehouses_total"]) == (3, 10)
-    assert numbers["database_bytes"] == 1181116006
-    partial = window_numbers(summary("run-summary.partial"), "new-order", None)
-    assert (partial["missed_starts"], partial["shared_buffers_bytes"]) == (None, None)
-    untold = summary().model_copy(update={"touched": None})
-    assert window_numbers(untold, "new-order", None)["warehouses_touched"] is None
-
-
-def test_conditions_say_when_they_were_verified() -> None:
-    """After a window, or after the load."""
-    message = Condition.model_validate_json(example("condition"))
-    rows = condition_rows("disk", "window", [message], "w-1") + condition_rows(
-        "disk", "load", [message]
-    )
-    frame = frame_of(CONDITIONS, rows)
-    assert frame["window_id"].to_list() == ["w-1", None]
-    assert frame["holds"].to_list() == [False, False]
-
-
-def test_the_logs_of_a_real_run_say_what_its_summary_says() -> None:
-    """Both come from the same recorder: type by type, every number is equal."""
+def test_the_logs_of_a_real_run_say_what_its_summary_says(tmp_path: Path) -> None:
+    """Type by type, every number is equal; the table of histograms holds the same, and adds up."""
     run = RunSummary.model_validate_json((HAMMER / "run.summary.json").read_text())
-    latencies = read_latencies(HAMMER / "run")
-    for total in run.transactions:
-        for kind in ("response", "service"):
-            mine = [each for each in getattr(latencies, kind) if each.tag == total.name]
-            one = Latencies(**{kind: tuple(mine)})
+    latencies = convert.read_latencies(HAMMER / "run")
+    paths = [tmp_path / name for name in ("a.parquet", "b.parquet")]
+    rows = list(convert.histogram_rows("w", run, latencies))
+    for path in paths:
+        write_table(path, tables.HISTOGRAMS, rows)
+    for kind in ("response", "service"):
+        intervals = getattr(latencies, kind)
+        inside = list(convert.measured_intervals(intervals, run))
+        once, twice = (read_histograms(part, kind) for part in (paths[:1], paths))
+        for total in run.transactions:
+            one = Latencies(**{kind: tuple(each for each in intervals if each.tag == total.name)})
             row = transaction_rows("w-1", run, one)[-1]
             for name, value in getattr(total, kind).model_dump(exclude={"count"}).items():
                 assert row[f"{kind}_{name}"] == pytest.approx(value, rel=1e-9), (total.name, name)
-
-
-def test_the_row_of_all_types_of_a_real_run_lies_between_those_of_the_types() -> None:
-    """Merged, so that its largest value is the largest of all."""
-    run = RunSummary.model_validate_json((HAMMER / "run.summary.json").read_text())
-    *types, merged = transaction_rows("w-1", run, read_latencies(HAMMER / "run"))
-    assert merged["response_max_s"] == max(row["response_max_s"] for row in types)
-    assert merged["response_min_s"] == min(row["response_min_s"] for row in types)
-    medians = [row["response_p50_s"] for row in types]
-    assert min(medians) <= merged["response_p50_s"] <= max(medians)
-
-
-@pytest.fixture(scope="module")
-def captured() -> tuple[RunSummary, Latencies]:
-    """What a real hammer said and wrote."""
-    summary = RunSummary.model_validate_json((HAMMER / "run.summary.json").read_text())
-    return summary, read_latencies(HAMMER / "run")
-
-
-def test_they_hold_the_measurement_as_the_logs_do(
-    captured: tuple[RunSummary, Latencies], tmp_path: Path
-) -> None:
-    """By transaction type, bucket for bucket; the ramp-up is not in them."""
-    summary, latencies = captured
-    path = tmp_path / "histograms.parquet"
-    write_table(path, HISTOGRAMS, histogram_rows("w", summary, latencies))
-    for kind, log in (("response", latencies.response), ("service", latencies.service)):
-        found = read_histograms([path], kind)
-        assert found
-        for name, histogram in found.items():
-            inside = measured_intervals(log, summary)
-            assert histogram == merge(each.histogram for each in inside if each.tag == name)
-    assert read_histograms([path], "pool-wait") == {}
-
-
-def test_bounds_are_those_of_the_buckets(captured: tuple[RunSummary, Latencies]) -> None:
-    """Nobody who reads the table needs to know how HdrHistogram counts."""
-    rows = histogram_rows("w", *captured)
-    assert rows
-    for row in rows:
-        assert 0 <= row["lowest_s"] <= row["highest_s"] <= row["lowest_s"] * 1.001 + 1e-6
-    kept = [row for row in rows if (row["kind"], row["transaction"]) == ("response", "new-order")]
-    summed = pl.DataFrame(kept).sort("highest_s").with_columns(pl.col("count").cum_sum())
-    half = summed.filter(pl.col("count") >= summed["count"][-1] / 2)["highest_s"][0]
-    [told] = [each for each in captured[0].transactions if each.name == "new-order"]
-    assert half == pytest.approx(told.response.p50_s, rel=1e-3)
-
-
-def test_those_of_several_windows_add_up(
-    captured: tuple[RunSummary, Latencies], tmp_path: Path
-) -> None:
-    """Twice the same window is twice every count."""
-    paths = [tmp_path / name for name in ("a.parquet", "b.parquet")]
-    for path in paths:
-        write_table(path, HISTOGRAMS, histogram_rows(path.stem, *captured))
-    once, twice = (read_histograms(part, "response") for part in (paths[:1], paths))
-    assert once.keys() == twice.keys()
-    for name, histogram in once.items():
-        assert twice[name].counts == {index: 2 * n for index, n in histogram.counts.items()}
-
-
-def test_a_missing_or_damaged_table_is_no_table(tmp_path: Path) -> None:
-    """Whoever asks goes to the logs then."""
+            kept = once[total.name]
+            assert kept == merge(each.histogram for each in inside if each.tag == total.name)
+            assert twice[total.name].counts == {at: 2 * n for at, n in kept.counts.items()}
+    assert read_histograms(paths, "pool-wait") == {}
+    for each in rows:
+        assert 0 <= each["lowest_s"] <= each["highest_s"] <= each["lowest_s"] * 1.001 + 1e-6
     with pytest.raises(OSError):
         read_histograms([tmp_path / "none.parquet"], "response")
-    damaged = tmp_path / "damaged.parquet"
-    damaged.write_bytes(b"PAR1 not really")
+    paths[0].write_bytes(b"PAR1 not really")
     with pytest.raises(ValueError, match="not a table of histograms"):
-        read_histograms([damaged], "response")
+        read_histograms(paths, "response")
+
+
+def _drive(*seen: Interval, before: Any = None, after: Any = None) -> dict[str, dict[str, Any]]:
+    means = {"flush": 400e-6, "write": 900e-6}
+    told = drive_rows("w", "data", before or counters(), after or counters(), seen, means)
+    frame_of(tables.DRIVES, told)
+    return {row["operation"]: row for row in told}
+
+
+def test_what_a_drive_did_is_what_was_added_between_the_two_readings() -> None:
+    """What it did before the users' work is not theirs; a mean is of what was added."""
+    before = counters(
+        answered=100, moved_bytes=4096, given_mean_s=50e-6, late=(100, 10e-6), late_answers=5,
+        cpu_s=1.0,
+    )  # fmt: skip
+    after = counters(
+        answered=300, moved_bytes=12288, given_mean_s=250e-6, late=(300, 30e-6), late_answers=9,
+        cpu_s=1.5,
+    )  # fmt: skip
+    found = _drive(before=before, after=after)
+    assert list(found) == ["read", "write", "flush", "discard", "all"]
+    assert (found["read"]["answered"], found["read"]["moved_bytes"]) == (200, 8192)
+    whole = found["all"]
+    assert (whole["answered"], whole["late_answers"], whole["cpu_wait_s"]) == (800, 4, None)
+    assert (whole["late_mean_s"], whole["cpu_s"]) == pytest.approx((40e-6, 0.5))
+    added = [found[name]["added_mean_s"] for name in ("flush", "write", "read")]
+    assert added == [pytest.approx(50e-6), pytest.approx(550e-6), None]
+    assert whole["device_mean_s"] is None, "each operation is told of by itself"
+    nothing = _drive(before=before, after=before)
+    assert nothing["all"]["late_mean_s"] is nothing["write"]["added_mean_s"] is None
+
+
+def test_latencies_of_a_drive_are_of_the_seconds_that_lie_in_the_span(tmp_path: Path) -> None:
+    """By operation and merged; most of the second from 5.1 comes after the measurement."""
+    seen = [
+        Interval("read", 1.0, 1.0, histogram(100, 100, 100)),
+        Interval("write", 1.0, 1.0, histogram(900)),
+    ]
+    found = _drive(*seen)
+    assert found["read"]["latency_max_s"] == pytest.approx(100e-6, rel=0.01)
+    assert found["all"]["latency_max_s"] == pytest.approx(900e-6, rel=0.01)
+    assert found["flush"]["latency_p50_s"] is None
+    assert [found[name]["logged"] for name in ("read", "all", "flush")] == [3, 4, 0]
+    path = tmp_path / "data.latency.hlog"
+    assert read_log(path, 0, 10) == []
+    encoded = encode(histogram(100))
+    path.write_text(log(*(f"Tag=read,{at}.100,1.000,0.100,{encoded}\n" for at in range(9))))
+    assert [each.started_at_s for each in read_log(path, 3, 5.2)] == [3.1, 4.1]
+    assert [each.started_at_s for each in read_log(path, 3.2, 5.2)] == [4.1]

@@ -1,18 +1,24 @@
-"""Rows are held to the tables' declarations, and reach the disk with them and their checksum."""
+"""Rows are held to the tables' declarations, and files are there whole or not at all."""
 
 import json
-import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from stithy.errors import InfrastructureError
 from stithy.results import files
-from stithy.results.files import is_as_written, write_with_checksum
-from stithy.results.tables import RESTORES, TABLES, Column, Table, empty_frame
+from stithy.results.files import (
+    is_as_written,
+    replaced,
+    write_durably,
+    write_pieces_durably,
+    write_with_checksum,
+)
+from stithy.results.tables import RESTORES, Column, Table, empty_frame
 from stithy.results.write import frame_of, write_json, write_table
 
 TABLE = Table(
@@ -26,36 +32,14 @@ TABLE = Table(
         Column("notes", "texts", "", "notes"),
     ),
 )
+ROW: dict[str, Any] = {
+    "name": "a", "size_bytes": 1, "time_s": 0.5, "good": True, "notes": ["x"]
+}  # fmt: skip
 RESTORE = {
     "window_id": "w", "candidate": "disk", "copy_s": 1.5, "verify_s": 1, "sync_s": 0.5,
     "files": 3, "size_bytes": 4096, "identical": True, "resident_bytes": None,
     "resident_note": "tmpfs cannot evict",
 }  # fmt: skip
-
-
-def row(**changes: Any) -> dict[str, Any]:
-    """A row that is as declared, but for `changes`."""
-    plain = {"name": "a", "size_bytes": 1, "time_s": 0.5, "good": True, "notes": ["x"]}
-    return {**plain, **changes}
-
-
-@dataclass(frozen=True)
-class Thing:
-    """A row whose fields are the columns."""
-
-    name: str = "a"
-    size_bytes: int = 1
-    time_s: float | None = 5
-    good: bool = True
-    notes: tuple[str, ...] = ()
-
-
-def test_a_frame_has_exactly_the_declared_columns_and_types() -> None:
-    """Whatever the order of a row's keys; a whole number is a real one."""
-    frame = frame_of(TABLE, [dict(reversed(row().items())), row(time_s=None, notes=()), Thing()])
-    assert frame.schema == empty_frame(TABLE).schema
-    assert frame.columns == ["name", "size_bytes", "time_s", "good", "notes"]
-    assert frame["time_s"].to_list() == [0.5, None, 5.0]
 
 
 @pytest.mark.parametrize(
@@ -73,63 +57,40 @@ def test_a_frame_has_exactly_the_declared_columns_and_types() -> None:
     ],
 )
 def test_a_row_that_is_not_as_declared_is_refused(changes: dict[str, Any], problem: str) -> None:
-    """The message names table, row and column; a missing column is named too."""
+    """The message names row and column; what is declared keeps its types, in any order of keys."""
+    frame = frame_of(TABLE, [dict(reversed(ROW.items())), ROW | {"time_s": None, "notes": ()}])
+    assert frame.schema == empty_frame(TABLE).schema
     with pytest.raises(ValueError, match=problem):
-        frame_of(TABLE, [row(**changes)])
+        frame_of(TABLE, [ROW | changes])
     with pytest.raises(ValueError, match=r"missing \['time_s'\]"):
-        frame_of(TABLE, [{k: v for k, v in row().items() if k != "time_s"}])
-
-
-def test_every_declared_table_has_a_schema_and_meanings() -> None:
-    """Names are unique, each column says what it means."""
-    assert len({table.name for table in TABLES}) == len(TABLES)
-    for table in TABLES:
-        names = [column.name for column in table.columns]
-        assert len(set(names)) == len(names)
-        assert all(column.meaning for column in table.columns)
-        assert empty_frame(table).columns == names
+        frame_of(TABLE, [{k: v for k, v in ROW.items() if k != "time_s"}])
 
 
 def test_a_table_is_read_back_with_units_meanings_and_version(tmp_path: Path) -> None:
-    """A reader needs nothing but the file."""
+    """A reader needs nothing but the file; a bad row leaves none; JSON holds no NaN."""
     path = tmp_path / "restores.parquet"
+    with pytest.raises(ValueError, match="restores, row 0, column copy_s"):
+        write_table(path, RESTORES, [{**RESTORE, "copy_s": "fast"}])
+    with pytest.raises(ValueError, match="Out of range"):
+        write_json(tmp_path / "a.json", {"x": float("nan")})
+    assert list(tmp_path.iterdir()) == []
     write_table(path, RESTORES, [RESTORE])
     assert pl.read_parquet(path).to_dicts() == [RESTORE]
     metadata = pl.read_parquet_metadata(path)
-    assert metadata["stithy.table"] == "restores"
-    assert metadata["stithy.schema_version"] == "3"
+    assert (metadata["stithy.table"], metadata["stithy.schema_version"]) == ("restores", "3")
     assert json.loads(metadata["stithy.columns"])["copy_s"]["unit"] == "s"
-
-
-def test_a_bad_row_leaves_no_file(tmp_path: Path) -> None:
-    """A table is whole or not there."""
-    with pytest.raises(ValueError, match="restores, row 0, column copy_s"):
-        write_table(tmp_path / "restores.parquet", RESTORES, [{**RESTORE, "copy_s": "fast"}])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_json_holds_no_nan(tmp_path: Path) -> None:
-    """NaN is not JSON; what is missing is null."""
-    with pytest.raises(ValueError, match="Out of range"):
-        write_json(tmp_path / "a.json", {"x": float("nan")})
-    write_json(tmp_path / "a.json", {"x": "ä"})
-    assert json.loads((tmp_path / "a.json").read_text()) == {"x": "ä"}
 
 
 def test_checksums_are_those_that_other_programs_verify(tmp_path: Path) -> None:
     """One line a file, the last one written."""
     for name, content in (("a", b"1"), ("b c", b"2"), ("a", b"3")):
         write_with_checksum(tmp_path / name, content)
-    assert is_as_written(tmp_path / "a", b"3") is True
-    assert is_as_written(tmp_path / "a", b"1") is False
-    assert is_as_written(tmp_path / "other", b"1") is None
-    program = shutil.which("sha256sum")
-    assert program is not None
-    done = subprocess.run(
-        [program, "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True, text=True,
-        capture_output=True,
-    )  # fmt: skip
-    assert sorted(done.stdout.splitlines()) == ["a: OK", "b c: OK"]
+    found = [is_as_written(tmp_path / "a", each) for each in (b"3", b"1")]
+    assert [*found, is_as_written(tmp_path / "other", b"1")] == [True, False, None]
+    told = subprocess.check_output(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, text=True
+    )
+    assert sorted(told.splitlines()) == ["a: OK", "b c: OK"]
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])
@@ -153,5 +114,57 @@ def test_whoever_is_killed_while_writing_leaves_a_file_that_is_known(
     assert is_as_written(path, path.read_bytes()) is True
     monkeypatch.setattr(files, "write_durably", write)
     write_with_checksum(path, b"newer")
-    assert is_as_written(path, b"newer") is True
-    assert is_as_written(path, b"old") is False
+    assert (is_as_written(path, b"newer"), is_as_written(path, b"old")) == (True, False)
+
+
+def test_a_file_is_written_whole_or_the_old_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk, who makes the pieces, or a place that refuses: nothing is left beside it."""
+    path = tmp_path / "a/b.json"
+    write_durably(path, b"one")
+    write_pieces_durably(path, (b"o", b"ld"))
+
+    def broken() -> Iterator[bytes]:
+        yield b"three"
+        raise KeyboardInterrupt
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(KeyboardInterrupt):
+        write_pieces_durably(path, broken())
+    with pytest.raises(InfrastructureError, match="results could not be written"):
+        write_durably(path / "c", b"one")
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(InfrastructureError, match="No space left on device"):
+        write_durably(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def _fill(parent: Path, text: str, failure: BaseException | None = None) -> None:
+    with replaced(parent, ("a", "b")) as place:
+        (place / "a" / f"{text}.csv").write_text(text)
+        if failure:
+            raise failure
+        (place / "b" / f"{text}.csv").write_text(text)
+
+
+def test_folders_are_replaced_whole_or_the_old_ones_stay(tmp_path: Path) -> None:
+    """What others have beside them, or behind a link, stays; what a kill left is no obstacle."""
+    own, parent = tmp_path / "own", tmp_path / "report"
+    for folder in (own, parent / ".new/a", parent / ".old/a"):
+        folder.mkdir(parents=True)
+        (folder / "half.csv").write_text("mine")
+    (parent / "a").symlink_to(own)
+    (parent / "notes.txt").write_text("mine")
+    for text in ("one", "two"):
+        _fill(parent, text)
+    for failure in (OSError(28, "No space left on device"), KeyboardInterrupt()):
+        with pytest.raises(type(failure)):
+            _fill(parent, "three", failure)
+    found = sorted(str(each.relative_to(parent)) for each in parent.rglob("*") if each.is_file())
+    assert found == ["a/two.csv", "b/two.csv", "notes.txt"]
+    assert {each.name for each in parent.iterdir()} == {"a", "b", "notes.txt"}
+    assert (own / "half.csv").read_text() == "mine"

@@ -1,7 +1,5 @@
-"""What may be used, emptied or overwritten, and everything that may not."""
+"""What may be used, emptied or erased, and everything that may not."""
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -10,237 +8,126 @@ from fakes.fio import FioRunner
 from stithy.errors import PreconditionError
 from stithy.hosts.processes import Identity, own_identity
 from stithy.hosts.runner import Command, Finished
-from stithy.storage.consent import (
-    DATA,
-    MARK,
-    MASTER,
-    Mark,
-    Use,
-    foreign_entries,
-    held_bytes,
-    may_empty,
-    may_erase,
-    may_use,
-    stable_ids,
-    write_mark,
-)
+from stithy.storage import consent
+from stithy.storage.consent import MARK, Mark, Use, may_empty, write_mark
 
-DEAD = Identity("another boot", 1, 1)
-
-
-def refusal(path: Path) -> str:
-    """The message with which `path` is refused."""
-    with pytest.raises(PreconditionError) as caught:
-        may_use(path, "candidate disk")
-    return str(caught.value)
-
-
-def test_a_missing_directory_may_be_made(tmp_path: Path) -> None:
-    """Its parent is there and writable."""
-    assert may_use(tmp_path / "new", "candidate disk") is Use.MISSING
-
-
-def test_an_empty_directory_may_be_used(tmp_path: Path) -> None:
-    """Nothing in it can be lost."""
-    assert may_use(tmp_path, "candidate disk") is Use.EMPTY
-
-
-def test_a_directory_left_by_a_dead_run_may_be_used_again(tmp_path: Path) -> None:
-    """The mark says whose it was, and that process is gone."""
-    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
-    (tmp_path / "data").mkdir()
-    assert may_use(tmp_path, "candidate disk") is Use.OURS
-
-
-def test_only_what_lies_in_our_own_directories_is_counted_as_held(tmp_path: Path) -> None:
-    """Without the mark nothing is ours, and a file beside them never is."""
-    for name in (DATA, MASTER, "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "rows").write_bytes(b"x" * 40_000)
-    assert held_bytes(tmp_path) == 0
-    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
-    files = [tmp_path / name / "rows" for name in (DATA, MASTER)]
-    assert held_bytes(tmp_path) == sum(each.stat().st_blocks * 512 for each in files) > 0
-
-
-def test_a_missing_parent_is_an_error_with_the_command_that_mends_it(tmp_path: Path) -> None:
-    """Only one level is ever made."""
-    assert refusal(tmp_path / "a/b") == (
-        f"candidate disk: {tmp_path}/a does not exist: make it: mkdir -p {tmp_path}/a"
-    )
-
-
-def test_a_directory_with_files_of_the_user_is_refused(tmp_path: Path) -> None:
-    """One of the files is named."""
-    (tmp_path / "thesis.tex").touch()
-    assert "it holds 'thesis.tex', not Stithy's" in refusal(tmp_path)
-    write_mark(tmp_path, Mark("r1", made_directory=False, owner=DEAD))
-    assert "it holds 'thesis.tex', not Stithy's" in refusal(tmp_path)
-
-
-def test_a_directory_that_only_looks_like_ours_is_refused(tmp_path: Path) -> None:
-    """A name such as `data` proves nothing without the mark."""
-    (tmp_path / "data").mkdir()
-    assert "it holds 'data', without Stithy's mark" in refusal(tmp_path)
-
-
-def test_a_mark_that_cannot_be_read_is_no_mark(tmp_path: Path) -> None:
-    """Whatever wrote it, it gives no consent."""
-    (tmp_path / MARK).write_text('{"stithy_mark": 1, "run_id"')
-    assert "without Stithy's mark" in refusal(tmp_path)
-    assert not may_empty(tmp_path, "r1")
-
-
-def test_a_directory_of_a_living_run_is_refused(tmp_path: Path) -> None:
-    """So is one that was kept."""
-    write_mark(tmp_path, Mark("r1", made_directory=False, owner=own_identity()))
-    assert "is in use by run r1" in refusal(tmp_path)
-    write_mark(tmp_path, Mark("r1", made_directory=False, owner=None))
-    assert "stithy clean" in refusal(tmp_path)
+DEAD = Mark("r1", made_directory=True, owner=Identity("another boot", 1, 1))
+LIVE = Mark("r1", made_directory=False, owner=own_identity())
+KEPT = Mark("r1", made_directory=False, owner=None)
 
 
 @pytest.mark.parametrize(
-    ("path", "reason"),
+    ("name", "mark", "inside", "expected"),
     [
-        ("/", "is the root of the machine"),
-        ("/tmp", "is shared by all users"),
-        ("/etc/passwd", "is not a directory"),
-        ("relative/path", "is a relative path"),
-        ("/etc/passwd/below", "/etc/passwd is not a directory: name another directory"),
-        ("/proc", "it holds"),
+        ("new", None, None, Use.MISSING),
+        ("", None, None, Use.EMPTY),
+        ("link", None, None, Use.EMPTY),
+        ("", DEAD, "data", Use.OURS),
+        ("", DEAD, "thesis.tex", "it holds 'thesis.tex', not Stithy's"),
+        ("", LIVE, None, "is in use by run r1"),
+        ("", KEPT, None, "stithy clean"),
+        ("", None, "data", "it holds 'data', without Stithy's mark"),
+        ("", '{"stithy_mark": 1, "run_id"', None, "without Stithy's mark"),
+        ("dangling", None, None, "points to nothing"),
     ],
 )
-def test_places_that_are_never_right_are_refused(path: str, reason: str) -> None:
-    """Each with its own reason."""
-    assert reason in refusal(Path(path))
-
-
-def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
-    """Making its target would surprise."""
-    (tmp_path / "link").symlink_to(tmp_path / "gone")
-    assert "points to nothing" in refusal(tmp_path / "link")
-
-
-def test_a_link_to_an_empty_directory_may_be_used(tmp_path: Path) -> None:
-    """Links to storage are common."""
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert may_use(tmp_path / "link", "candidate disk") is Use.EMPTY
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_that_is_not_writable_is_refused(tmp_path: Path) -> None:
-    """Before anything starts."""
-    tmp_path.chmod(0o555)
-    assert "is not writable for this user" in refusal(tmp_path)
+def test_a_directory_may_be_used_where_nothing_can_be_lost(
+    tmp_path: Path, name: str, mark: Mark | str | None, inside: str | None, expected: Use | str
+) -> None:
+    """Otherwise it is refused with the reason; tests/unmeasured has more places."""
+    path = tmp_path / "path"
+    path.mkdir()
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    if isinstance(mark, Mark):
+        write_mark(path, mark)
+    elif mark:
+        (path / MARK).write_text(mark)
+        assert not may_empty(path, "r1")
+    if inside:
+        (path / inside).mkdir()
+    asked = path if not name else tmp_path / name
+    if isinstance(expected, Use):
+        assert consent.may_use(asked, "candidate disk") is expected
+        return
+    with pytest.raises(PreconditionError) as caught:
+        consent.may_use(asked, "candidate disk")
+    assert expected in str(caught.value)
 
 
 def test_only_the_run_on_the_mark_may_empty_a_directory(tmp_path: Path) -> None:
-    """Another run's directory is not ours to empty."""
-    write_mark(tmp_path, Mark("r1", made_directory=False, owner=DEAD))
-    assert may_empty(tmp_path, "r1")
-    assert not may_empty(tmp_path, "r2")
-
-
-def test_lost_and_found_counts_as_empty_only_at_a_mount_point(tmp_path: Path) -> None:
-    """In a plain directory it is the user's."""
-    (tmp_path / "lost+found").mkdir()
-    assert foreign_entries(tmp_path) == ["lost+found"]
-
-
-def test_a_link_that_took_the_place_of_a_directory_is_not_emptied(tmp_path: Path) -> None:
-    """Even where what it points to bears the run's mark: it is a copy that somebody made."""
-    write_mark(tmp_path, Mark("r1", made_directory=True, owner=None))
+    """Not a link that took its place; what is counted as held lies in our own directories."""
+    for name in (consent.DATA, consent.MASTER, "other", "lost+found"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows").write_bytes(b"x" * 40_000)
+    assert consent.held_bytes(tmp_path) == 0
+    write_mark(tmp_path, DEAD)
     (tmp_path / "link").symlink_to(tmp_path)
-    assert may_empty(tmp_path, "r1")
+    assert (may_empty(tmp_path, "r1"), may_empty(tmp_path, "r2")) == (True, False)
     assert not may_empty(tmp_path / "link", "r1")
+    files = [tmp_path / name / "rows" for name in (consent.DATA, consent.MASTER)]
+    assert consent.held_bytes(tmp_path) == sum(each.stat().st_blocks * 512 for each in files) > 0
+    assert "lost+found" in consent.foreign_entries(tmp_path), "it is ours only at a mount point"
 
 
-class Wipefs(FioRunner):
-    """A seam's stand-in: what `wipefs` finds on the device."""
-
+class _Wipefs(FioRunner):
     found = ""
 
     def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
-        """The kinds of signatures, a line each."""
         assert "--no-act" in command.argv
         return Finished(0, self.found, "")
 
 
-class Machine:
-    """A device `sdq` as /sys, /proc and udev would show it, in a directory of the test's."""
-
-    def __init__(self, root: Path) -> None:
-        self.by_id, self.proc, self.sys = root / "by-id", root / "proc", root / "sys"
-        self.device = root / "sdq"
-        self.place = self.sys / "class" / "block" / "sdq"
-        for folder in (self.by_id, self.proc / "self", self.place / "holders"):
-            folder.mkdir(parents=True)
-        self.device.touch()
-        (self.by_id / "wwn-0x5000").symlink_to(self.device)
-        (self.by_id / "wwn-other").symlink_to(root / "other")
-        (self.place / "serial").write_text("S1234\n")
-        (self.place / "dev").write_text("65:0\n")
-        (self.proc / "swaps").write_text("Filename Type\n")
-        self.mounts("8:0 / / rw - ext4 /dev/sda rw")
-
-    def mounts(self, *lines: str) -> None:
-        """What is mounted."""
-        text = "".join(f"{i} 1 {line}\n" for i, line in enumerate(lines, 20))
-        (self.proc / "self" / "mountinfo").write_text(text)
-
-    def ask(self, named: str = "wwn-0x5000", found: str = "") -> None:
-        """Whether it may be erased."""
-        runner = Wipefs()
-        runner.found = found
-        may_erase(self.device, named, runner, by_id=self.by_id, proc=self.proc, sys=self.sys)
+def _erase(root: Path, named: str = "wwn-0x5000", found: str = "") -> None:
+    runner = _Wipefs()
+    runner.found = found
+    by_id, proc, sys = root / "by-id", root / "proc", root / "sys"
+    consent.may_erase(root / "sdq", named, runner, by_id=by_id, proc=proc, sys=sys)
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """An empty device that nothing uses."""
-    return Machine(tmp_path.resolve())
+def machine(tmp_path: Path) -> Path:
+    """An empty device `sdq` that nothing uses, as /sys, /proc and udev would show it."""
+    root = tmp_path.resolve()
+    place = root / "sys/class/block/sdq"
+    for folder in (root / "by-id", root / "proc/self", place / "holders"):
+        folder.mkdir(parents=True)
+    (root / "sdq").touch()
+    for name, device in (("wwn-0x5000", "sdq"), ("wwn-other", "other")):
+        (root / "by-id" / name).symlink_to(root / device)
+    (place / "serial").write_text("S1234\n")
+    (place / "dev").write_text("65:0\n")
+    (root / "proc/swaps").write_text("Filename Type\n")
+    (root / "proc/self/mountinfo").write_text("20 1 8:0 / / rw - ext4 /dev/sda rw\n")
+    return root
 
 
-def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Machine) -> None:
-    """By udev's name or its serial number."""
-    machine.ask("wwn-0x5000")
-    machine.ask("S1234")
-    ids = stable_ids(machine.device, by_id=machine.by_id, sys=machine.sys)
-    assert ids == ("wwn-0x5000", "S1234")
+def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Path) -> None:
+    """A name that may move, or the id of another device, is no consent; the right ones are told."""
+    for named in ("wwn-0x5000", "S1234"):
+        _erase(machine, named)
+    for named in ("sdq", "/dev/sdq", "wwn-other", "", "yes"):
+        with pytest.raises(PreconditionError, match=r"not name this device.*wwn-0x5000, S1234"):
+            _erase(machine, named)
 
 
-@pytest.mark.parametrize("named", ["sdq", "/dev/sdq", "wwn-other", "", "yes"])
-def test_a_name_that_may_move_is_no_consent(machine: Machine, named: str) -> None:
-    """Nor is the id of another device; the right ones are told."""
-    with pytest.raises(PreconditionError, match="does not name this device") as refused:
-        machine.ask(named)
-    assert "wwn-0x5000, S1234" in refused.value.remedy
-
-
-def test_what_is_on_a_device_protects_it(machine: Machine) -> None:
-    """A file system, a partition, a mount, swap, an array."""
-    with pytest.raises(PreconditionError, match="something on it: ext4"):
-        machine.ask(found="ext4\n")
-    (machine.proc / "swaps").write_text(f"Filename Type\n{machine.device} partition\n")
-    with pytest.raises(PreconditionError, match="it is swap space"):
-        machine.ask()
-    (machine.place / "holders" / "md0").mkdir()
-    (machine.proc / "swaps").write_text("Filename Type\n")
-    with pytest.raises(PreconditionError, match="it is used by md0"):
-        machine.ask()
-    machine.mounts("65:0 / /precious rw - xfs /dev/sdq rw")
-    with pytest.raises(PreconditionError, match="it is mounted at /precious"):
-        machine.ask()
-    (machine.place / "sdq1").mkdir()
-    (machine.place / "sdq1" / "partition").write_text("1\n")
-    with pytest.raises(PreconditionError, match="it has partitions: sdq1"):
-        machine.ask()
-
-
-def test_a_device_that_cannot_be_had_alone_is_refused(machine: Machine) -> None:
-    """Whatever uses it, the kernel knows; here it is not there any more."""
-    assert not stat.S_ISBLK(os.stat(machine.device).st_mode)
-    machine.device.unlink()
-    with pytest.raises(PreconditionError, match="it cannot be had alone: No such file"):
-        machine.ask()
+@pytest.mark.parametrize(
+    ("file", "line", "told"),
+    [
+        ("proc/swaps", "Filename Type\n{0}/sdq partition", "it is swap space"),
+        ("sys/class/block/sdq/holders/md0", "", "it is used by md0"),
+        ("proc/self/mountinfo", "20 1 65:0 / /x rw - xfs /dev/sdq rw", "it is mounted at /x"),
+        ("sys/class/block/sdq/sdq1/partition", "1", "it has partitions: sdq1"),
+        ("", "", "something on it: ext4"),
+        ("sdq", "", "it cannot be had alone: No such file"),
+    ],
+)
+def test_what_is_on_a_device_protects_it(machine: Path, file: str, line: str, told: str) -> None:
+    """A file system, a partition, a mount, swap, an array, whatever the kernel knows."""
+    if file == "sdq":
+        (machine / file).unlink()
+    elif file:
+        (machine / file).parent.mkdir(exist_ok=True)
+        (machine / file).write_text(f"{line.format(machine)}\n")
+    with pytest.raises(PreconditionError, match=told):
+        _erase(machine, found="" if file else "ext4\n")

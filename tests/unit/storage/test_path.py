@@ -1,126 +1,170 @@
-"""A candidate's directory from taking it to giving it back."""
+"""A candidate's directory from taking it to giving it back, its copies, and what lies under it."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stithy.errors import PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.hosts.processes import Identity, own_identity
-from stithy.storage.consent import Mark, held_bytes, read_mark, write_mark
-from stithy.storage.providers.path import DirectoryProvider, Spec, create, likely_memory_backed
-
-Records = list[tuple[str, dict[str, str]]]
-
-
-def provision(provider: DirectoryProvider, run_id: str = "r1") -> Records:
-    """Provision, and what was recorded."""
-    records: Records = []
-    provider.provision(run_id, lambda kind, facts: records.append((kind, facts)))
-    return records
-
-
-def test_a_missing_directory_is_recorded_made_and_marked(tmp_path: Path) -> None:
-    """The record comes first, so that a kill in between leaves nothing unknown."""
-    path = tmp_path / "new"
-    seen: list[bool] = []
-    provider = create(Spec(path=path), "disk")
-    provider.provision("r1", lambda kind, facts: seen.append(path.exists()))
-    assert seen == [False, True]
-    mark = read_mark(path)
-    assert mark is not None
-    assert (mark.run_id, mark.made_directory, mark.in_use) == ("r1", True, True)
-    assert path.stat().st_mode & 0o777 == 0o755
-
-
-def test_an_empty_directory_stays_the_users(tmp_path: Path) -> None:
-    """It is marked but not recorded as made."""
-    assert [kind for kind, _ in provision(create(Spec(path=tmp_path), "disk"))] == ["mark"]
-
-
-def test_two_candidates_cannot_take_one_directory(tmp_path: Path) -> None:
-    """The second is refused while the first holds it; afterwards it may be taken."""
-    first = create(Spec(path=tmp_path / "x"), "disk")
-    provision(first)
-    with pytest.raises(PreconditionError, match="in use by run r1"):
-        provision(create(Spec(path=tmp_path / "x"), "copy"), "r2")
-
-
-def test_what_a_dead_run_left_is_emptied_and_taken_over(tmp_path: Path) -> None:
-    """Who made the directory is remembered, so that it is removed in the end."""
-    write_mark(tmp_path, Mark("old", made_directory=True, owner=Identity("b", 1, 1)))
-    (tmp_path / "data").mkdir()
-    provider = create(Spec(path=tmp_path), "disk")
-    assert provider.left_by() == "old"
-    assert [kind for kind, _ in provision(provider)] == ["directory", "mark"]
-    assert not (tmp_path / "data").exists()
-    assert provider.left_by() is None
-
-
-def test_a_kept_volume_is_in_use_without_a_living_owner(tmp_path: Path) -> None:
-    """Until `stithy clean`."""
-    provider = create(Spec(path=tmp_path), "disk")
-    provision(provider)
-    provider.keep()
-    provider.release()
-    mark = read_mark(tmp_path)
-    assert mark is not None
-    assert mark.owner is None
-    assert mark.in_use
-
-
-def test_room_is_told_by_file_system(tmp_path: Path) -> None:
-    """Candidates on one file system share its room."""
-    rooms = [create(Spec(path=tmp_path / name), name).rooms()[0] for name in ("a", "b")]
-    assert rooms[0].filesystem_id == rooms[1].filesystem_id
-    assert (rooms[0].free_bytes or 0) > 0
-
-
-def test_memory_is_guessed_from_the_name_alone() -> None:
-    """Planning never probes the machine."""
-    assert likely_memory_backed(Spec(path=Path("/dev/shm/x")))
-    assert not likely_memory_backed(Spec(path=Path("/var/tmp/x")))
-
+from stithy.storage import copy, volume
+from stithy.storage.consent import Mark, read_mark, write_mark
+from stithy.storage.providers.path import DirectoryProvider, Spec, create
 
 DEAD = Identity("b", 1, 1)
 
 
-def test_the_next_session_of_a_run_finds_what_the_dead_one_left(tmp_path: Path) -> None:
-    """And takes it over as it is: nothing of it is new, so nothing is recorded."""
-    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
-    (tmp_path / "master").mkdir()
-    provider = create(Spec(path=tmp_path), "disk")
-    assert provider.survives("r1") == tmp_path
-    assert provision(provider) == []
-    assert (tmp_path / "master").is_dir()
-    mark = read_mark(tmp_path)
+def _provision(provider: DirectoryProvider, path: Path, run_id: str = "r1") -> list[object]:
+    """Each record, with whether the directory was there before."""
+    records: list[object] = []
+    provider.provision(run_id, lambda kind, facts: records.append((kind, path.exists())))
+    return records
+
+
+def test_a_directory_is_taken_with_a_mark_kept_and_taken_over(tmp_path: Path) -> None:
+    """The record comes before the thing; a second candidate is refused while the first has it."""
+    path = tmp_path / "new"
+    provider = create(Spec(path=path), "disk")
+    assert _provision(provider, path) == [("directory", False), ("mark", True)]
+    mark = read_mark(path)
     assert mark is not None
-    assert (mark.made_directory, mark.in_use) == (True, True)
+    assert (mark.run_id, mark.made_directory, mark.in_use) == ("r1", True, True)
+    assert path.stat().st_mode & 0o777 == 0o755
+    with pytest.raises(PreconditionError, match="in use by run r1"):
+        _provision(create(Spec(path=path), "copy"), path, "r2")
+    provider.keep()
+    provider.release()
+    kept = read_mark(path)
+    assert kept is not None
+    assert (kept.owner, kept.in_use) == (None, True)
+    write_mark(path, Mark("old", made_directory=True, owner=DEAD))
+    (path / "data").mkdir()
+    provider = create(Spec(path=path), "disk")
+    assert provider.left_by() == "old"
+    assert _provision(provider, path) == [("directory", True), ("mark", True)]
+    assert (provider.left_by(), (path / "data").exists()) == (None, False)
+    (tmp_path / "theirs").mkdir()
+    theirs = tmp_path / "theirs"
+    assert _provision(create(Spec(path=theirs), "disk"), theirs) == [("mark", True)]
 
 
 @pytest.mark.parametrize(
-    "mark",
+    ("mark", "survives"),
     [
-        Mark("r2", made_directory=True, owner=DEAD),
-        Mark("r1", made_directory=True, owner=None),
-        Mark("r1", made_directory=True, owner=own_identity()),
-        None,
+        (Mark("r1", made_directory=True, owner=DEAD), True),
+        (Mark("r2", made_directory=True, owner=DEAD), False),
+        (Mark("r1", made_directory=True, owner=None), False),
+        (Mark("r1", made_directory=True, owner=own_identity()), False),
+        (None, False),
     ],
+    ids=["of the dead session", "of another run", "kept", "in use", "no mark"],
 )
-def test_nothing_else_survives(tmp_path: Path, mark: Mark | None) -> None:
-    """What is another run's, was kept for a person, is in use, or bears no mark."""
+def test_the_next_session_of_a_run_finds_what_the_dead_one_left(
+    tmp_path: Path, mark: Mark | None, survives: bool
+) -> None:
+    """And takes it over as it is; nothing of it is new, so nothing is recorded."""
     if mark is not None:
         write_mark(tmp_path, mark)
-    assert create(Spec(path=tmp_path), "disk").survives("r1") is None
-
-
-def test_what_stithy_left_makes_room(tmp_path: Path) -> None:
-    """It is used on or removed before anything else is written; what is not marked counts not."""
+    (tmp_path / "master").mkdir()
     provider = create(Spec(path=tmp_path), "disk")
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/1").write_bytes(b"x" * 2**20)
-    assert held_bytes(tmp_path) == 0
-    write_mark(tmp_path, Mark("r1", made_directory=True, owner=DEAD))
-    assert held_bytes(tmp_path) >= 2**20
-    [room] = provider.rooms()
-    assert room.free_bytes is not None
-    assert room.free_bytes >= 2**20
+    assert provider.survives("r1") == (tmp_path if survives else None)
+    if survives:
+        assert _provision(provider, tmp_path) == []
+        assert (tmp_path / "master").is_dir()
+
+
+def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Path) -> None:
+    """Bytes, names, modes, owners, empty directories; links are refused."""
+    source, target = disk_place / "source", disk_place / "target"
+    for folder in (source / "base/1", source / "empty", target):
+        folder.mkdir(parents=True)
+    (source / "none").touch(0o600)
+    (source / "base/1/2601").write_bytes(os.urandom(3 * 2**20 + 17))
+    (source / "base/1").chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(source / "none", 65534, 65534)
+    copy.copy_tree(source, target)
+    found = [copy.contents_of(source), copy.contents_of(target)]
+    assert found[0] == found.pop()
+    assert found[0].directories == {"base", "base/1", "empty"}
+    assert found[0].size_bytes == 3 * 2**20 + 17
+    for name in ("base/1", "none"):
+        was, now = (source / name).stat(), (target / name).stat()
+        assert (was.st_mode, was.st_uid) == (now.st_mode, now.st_uid)
+    content = bytearray((target / "base/1/2601").read_bytes())
+    content[2**20] ^= 1
+    for change in (
+        lambda: (target / "base/1/2601").write_bytes(content),
+        lambda: (target / "base/1/2601").rename(target / "base/1/2603"),
+        lambda: (target / "empty").rmdir(),
+        lambda: (target / "empty").touch(),
+    ):
+        change()
+        found.append(copy.contents_of(target))
+    assert len({each.sha256 for each in found}) == 5
+    copy.sync_filesystem(source)
+    if copy.evict_tree(source) == 0:  # not where the file system is memory
+        copy.contents_of(source)
+        assert copy.evict_tree(source) == 0
+    (source / "link").symlink_to("/etc")
+    with pytest.raises(InfrastructureError, match="neither a file nor a directory"):
+        copy.contents_of(source)
+
+
+def _proc(root: Path, *mounts: str) -> Path:
+    (root / "proc/self").mkdir(parents=True, exist_ok=True)
+    text = "".join(f"20 1 {each} rw\n" for each in mounts)
+    (root / "proc/self/mountinfo").write_text(text)
+    return root / "proc"
+
+
+def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
+    """Of the nearest parent; tmpfs is memory; a device is known by model and size, not by name."""
+    (tmp_path / "x").mkdir()
+    proc = _proc(
+        tmp_path, "254:1 / / rw - ext4 /dev/vda1", "0:30 / /dev/shm rw - tmpfs tmpfs",
+        f"0:44 /@ {tmp_path} ro - btrfs /dev/nvme0n1p2", f"254:9 / {tmp_path}/x rw - xfs /dev/vdb",
+    )  # fmt: skip
+    assert volume.describe(Path("/dev/shm"), proc).memory_backed
+    found = volume.describe(tmp_path, proc)
+    assert (found.memory_backed, found.filesystem, found.mount_point) == (False, "btrfs", tmp_path)
+    rooms = [
+        replace(volume.room_of(tmp_path / each, proc), free_bytes=None) for each in ("a/b", "c")
+    ]
+    assert rooms[0] == rooms[1]
+    assert volume.room_of(tmp_path / "x", proc).filesystem_id == "254:9"
+    told = set()
+    for name in ("vdb", "vdc"):
+        block = tmp_path / name / "class/block" / name
+        (block / "device").mkdir(parents=True)
+        for file, text in (("dev", "254:9"), ("size", str(2**21)), ("device/model", "FAST 1000")):
+            (block / file).write_text(text)
+        (tmp_path / name / "dev/block").mkdir(parents=True)
+        (tmp_path / name / "dev/block/254:9").symlink_to(block)
+        told.add(volume.storage_in_words(tmp_path / "x", proc, tmp_path / name))
+    assert told == {f"xfs at {tmp_path}/x on FAST 1000 of 1 GiB"}
+
+
+def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:
+    """What a link points to, or what is mounted inside, is the user's."""
+    outside, own = tmp_path / "outside", tmp_path / "volume"
+    outside.mkdir()
+    (outside / "file").touch()
+    (own / "data").mkdir(parents=True)
+    (own / "data/link").symlink_to(outside)
+    (own / "master").symlink_to(outside)
+    for run_id in ("r1", "r2"):
+        volume.remove_own(own, ["data", "master"], run_id)
+        assert (own / "data").is_dir()
+        write_mark(own, Mark("r1", made_directory=True, owner=DEAD))
+    volume.remove_own(own, ["data", "master"], "r1")
+    assert not (own / "data").exists()
+    assert not (own / "master").is_symlink()
+    assert (outside / "file").exists()
+    proc = _proc(tmp_path, f"0:44 / {outside}/inner rw - tmpfs tmpfs")
+    for path in (outside, outside / "inner"):
+        path.mkdir(exist_ok=True)
+        with pytest.raises(OSError, match="something is mounted inside"):
+            volume.remove_tree(path, proc)
+    assert (outside / "file").exists()

@@ -1,1 +1,0 @@
-"""The rules, one module a subject; each module lists its own in `RULES`."""

@@ -1,0 +1,266 @@
+"""Rates, shares and levels from two readings of the kernel, of drives and of a server.
+
+That each collector delivers what it declares, on this machine, is in tests/contract.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.clock import FakeClock
+from stithy.collect.collector import Collector, Scope, Unavailable
+from stithy.collect.collectors import block, cgroup, cpu, database, drive, memory, network, pressure
+from stithy.hosts.devices import parse_diskstats
+from support.captured import captured
+from support.drive_counters import counters
+
+Found = dict[tuple[str, str], float | None]
+
+
+def _values(samples: Any) -> Found:
+    return {(each.subject, each.metric): each.value for each in samples}
+
+
+def _sampled(collector: Collector, between: Any = lambda: None) -> Found:
+    """The second sample of a collector; the first only takes the reading."""
+    assert list(collector.sample()) == []
+    between()
+    found = list(collector.sample())
+    assert all((each.value is None) == (each.missing_because is not None) for each in found)
+    collector.close()
+    return _values(found)
+
+
+class _Answers:
+    """Gives one answer after another, in the place of a file or of a server."""
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = list(answers)
+
+    def read(self) -> Any:
+        return self._answers.pop(0)
+
+    def close(self) -> None:
+        pass
+
+
+IDLE = "8 0 sda 100 0 800 200 100 0 1600 400 0 500 700 10 0 80 20 50 60\n"
+BUSY = "8 0 sda 110 0 960 250 140 0 2240 600 0 1500 1700 10 0 80 20 60 70\n"
+
+
+def _rates(before: str, after: str, elapsed_s: float = 2.0) -> dict[str, float | None]:
+    last, now = (parse_diskstats(text.encode(), [b"sda"])["sda"] for text in (before, after))
+    return {each.metric: each.value for each in block.samples("sda", last, now, elapsed_s)}
+
+
+def test_a_device_has_rates_latencies_queue_and_utilisation() -> None:
+    """10 reads of 160 sectors in 50 ms; 40 writes in 200 ms; 10 flushes in 10 ms; in 2 s."""
+    expected = {
+        "reads_per_s": 5, "read_bytes_per_s": 160 * 512 / 2, "read_latency_s": 0.005,
+        "writes_per_s": 20, "write_bytes_per_s": 640 * 512 / 2, "write_latency_s": 0.005,
+        "flushes_per_s": 5, "flush_latency_s": 0.001, "queue_length": 0.5,
+        "utilisation_share": 0.5,
+    }  # fmt: skip
+    found = _rates(IDLE, BUSY)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert found.keys() == {metric.name for metric in block.METRICS}
+    still = _rates(IDLE, IDLE)
+    assert (still["reads_per_s"], still["read_latency_s"]) == (0, None), "no latency is not 0"
+    old = "8 0 sda 100 0 800 200 100 0 1600 400 0 500 700\n"
+    found = _rates(old, old)
+    assert (found["flushes_per_s"], found["discards_per_s"], found["writes_per_s"]) == (
+        None,
+        None,
+        0,
+    )
+    assert all((value or 0) >= 0 for value in _rates(BUSY, IDLE).values()), "made anew"
+    line = next(each for each in captured("proc/diskstats").splitlines() if " vda " in each)
+    read = parse_diskstats(captured("proc/diskstats").encode(), [b"vda"])
+    assert read.keys() == {"vda"}
+    assert read["vda"].requests["flush"] == int(line.split()[18])
+    assert read["vda"].bytes["write"] == int(line.split()[9]) * 512
+
+
+V2 = {
+    "current": "4096\n", "max": "8192\n", "peak": "5000\n",
+    "stat": "anon 1000\nfile 3000\nkernel 96\n",
+}  # fmt: skip
+V1 = {
+    "usage_in_bytes": "4096\n", "limit_in_bytes": "8192\n", "max_usage_in_bytes": "5000\n",
+    "stat": "cache 1\nrss 2\ntotal_cache 3000\ntotal_rss 1000\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "limit", "peak"),
+    [
+        (V2, 8192, 5000),
+        (V1, 8192, 5000),
+        (V2 | {"max": "max", "peak": ""}, None, None),
+        (V2 | {"max": "9223372036854771712", "peak": ""}, None, None),
+    ],
+)
+def test_the_memory_of_a_group_is_read_in_both_versions(
+    tmp_path: Path, files: dict[str, str], limit: int | None, peak: int | None
+) -> None:
+    """No limit and no peak are null: `max`, a number near 2**63, a kernel without the file."""
+    for name, text in files.items():
+        if text:
+            (tmp_path / f"memory.{name}").write_text(text)
+    assert _sampled(cgroup.create(Scope((), None, memory_cgroup=tmp_path))) == {
+        ("", "used_bytes"): 4096, ("", "limit_bytes"): limit, ("", "peak_bytes"): peak,
+        ("", "page_cache_bytes"): 3000, ("", "anonymous_bytes"): 1000,
+    }  # fmt: skip
+
+
+def _cpu(before: str, after: str, cpus: tuple[int, ...] | None = None) -> Found:
+    stat: Any = _Answers(before.encode(), after.encode())
+    return _sampled(cpu.Cpu(stat, cpus) if cpus else cpu.Cpu(stat))
+
+
+def test_shares_of_the_cpus_sum_to_one_for_the_machine_and_for_a_bound_server() -> None:
+    """A counter that went back counts as nothing; no tick in between is missing, not zero."""
+    field = [int(each) for each in captured("proc/stat").splitlines()[0].split()[1:]]
+    expected = (*field[:5], field[5] + field[6], field[7])
+    assert cpu.parse(captured("proc/stat").encode()) == expected
+    found = _cpu("cpu 100 0 0 100 0 0 0 0 0 0\n", "cpu 150 0 0 130 20 0 0 0 0 0\n")
+    shares = [found["", f"{state}_share"] for state in ("user", "idle", "iowait")]
+    assert shares == [0.5, 0.3, 0.2]
+    assert sum(value or 0.0 for value in found.values()) == pytest.approx(1.0)
+    back = _cpu("cpu 100 0 0 100 50 0 0 0 0 0\n", "cpu 110 0 0 110 49 0 0 0 0 0\n")
+    assert (back["", "iowait_share"], back["", "user_share"]) == (0.0, 0.5)
+    same = "cpu 100 0 0 100 0 0 0 0 0 0\n"
+    assert set(_cpu(same, same).values()) == {None}
+    bound = _cpu(
+        "cpu 100 0 0 100 0 0 0 0\ncpu0 50 0 0 50 0 0 0 0\ncpu1 50 0 0 50 0 0 0 0\nintr 5\n",
+        "cpu 200 0 0 200 0 0 0 0\ncpu0 50 0 0 150 0 0 0 0\ncpu1 150 0 0 50 0 0 0 0\nintr 5\n",
+        (1,),
+    )
+    assert (bound["", "user_share"], bound["server", "user_share"]) == (0.5, 1.0)
+    assert bound["server", "idle_share"] == 0.0
+
+
+def test_memory_is_told_in_bytes_and_what_a_kernel_lacks_is_absent() -> None:
+    """The kernel's kB are KiB; used swap is total less free."""
+    found = memory.parse(captured("proc/meminfo").encode())
+    assert found.keys() == {metric.name for metric in memory.METRICS}
+    assert memory.parse(b"MemFree: 10 kB\n") == {"free_bytes": 10240}
+    assert memory.parse(b"SwapTotal: 10 kB\nSwapFree: 4 kB\n") == {"swap_used_bytes": 6144}
+
+
+def test_interfaces_have_rates_from_their_second_reading(tmp_path: Path) -> None:
+    """2000 bytes in 2 s are 1000 B/s; one that came in between has no rate yet."""
+    head = "Inter-| Receive | Transmit\n face |bytes ... |bytes ...\n"
+    assert "lo" in network.parse(captured("proc/net-dev").encode())
+    line = f"{head}  eth0:1000 10 1 2 0 0 0 0 2000 20 3 4 0 0 0 0\n"
+    assert network.parse(line.encode()) == {"eth0": (1000, 10, 3, 2000, 20, 7)}
+    (tmp_path / "net").mkdir()
+    dev, clock, then = tmp_path / "net/dev", FakeClock(), "2000 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+    dev.write_text(head + " lo: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n")
+    collector = network.create(Scope((), None, proc=tmp_path, clock=clock))
+
+    def later() -> None:
+        dev.write_text(f"{head} lo: {then} new: {then}")
+        clock.sleep_s(2)
+
+    found = _sampled(collector, later)
+    assert (found["lo", "received_bytes_per_s"], found["lo", "received_packets_per_s"]) == (1000, 2)
+    assert {subject for subject, _ in found} == {"lo"}
+
+
+def test_pressure_is_a_share_of_the_time_between_readings(tmp_path: Path) -> None:
+    """250 ms waited in 1 s are 0.25; old kernels have no `full` line for the CPU."""
+
+    def lines(some_us: int, full_us: int | None) -> str:
+        told = [("some", some_us), *([("full", full_us)] if full_us is not None else [])]
+        return "".join(f"{kind} avg10=0.00 avg300=0.00 total={us}\n" for kind, us in told)
+
+    clock = FakeClock()
+    (tmp_path / "pressure").mkdir()
+    for resource in pressure.RESOURCES:
+        text = lines(1_000_000, None if resource == "cpu" else 0)
+        (tmp_path / "pressure" / resource).write_text(text)
+    collector = pressure.create(Scope((), None, proc=tmp_path, clock=clock))
+
+    def later() -> None:
+        (tmp_path / "pressure/io").write_text(lines(1_250_000, 100_000))
+        clock.sleep_s(1)
+
+    found = _sampled(collector, later)
+    assert (found["io", "some_share"], found["io", "full_share"]) == (0.25, 0.1)
+    assert (found["memory", "some_share"], found["cpu", "full_share"]) == (0, None)
+
+
+def test_emulated_drives_have_rates_and_means_of_what_was_added() -> None:
+    """By drive and operation; none where nothing was answered."""
+    before = counters(answered=10, moved_bytes=100, late_answers=1, cpu_s=1.0, latency=(100, 1e-4))
+    after = counters(answered=30, moved_bytes=500, late_answers=3, cpu_s=1.5, latency=(300, 3e-4))
+    found = _values(drive.samples("data", before, after, 2.0))
+    expected = {
+        ("data:read", "answers_per_s"): 10, ("data:write", "moved_bytes_per_s"): 200,
+        ("data", "late_answers_per_s"): 1, ("data", "cpu_share"): 0.25,
+        ("data", "queue_length"): 3, ("data:read", "latency_s"): 4e-4,
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
+    still = _values(drive.samples("data", after, after, 2.0))
+    assert still["data:read", "latency_s"] is None
+    clock = FakeClock()
+    both = drive.Drives(lambda: {name: counters(name) for name in ("data", "log")}, clock)
+    found = _sampled(both, lambda: clock.sleep_s(1.0))
+    assert {subject for subject, _ in found} >= {"data", "log", "data:read", "log:flush"}
+
+
+def _answer(commits: int = 0, **more: Any) -> dict[str, Any]:
+    """An answer as PostgreSQL 15 gives it."""
+    names = ("rollbacks", "blocks_read", "blocks_hit", "temp_bytes", "deadlocks")
+    return {
+        "database": {"commits": commits, **dict.fromkeys(names, 0)}, "wal_bytes": 0,
+        "wal": {"records": 0, "full_pages": 0, "buffers_full": 0, "writes": 0, "syncs": 0},
+        "checkpoints": {"timed": 0, "requested": 0, "buffers": 0},
+        "writers": {"cleaner": 0, "backend": 0}, "last_checkpoint_at_s": 1000.0,
+        "backends": {"autovacuum": None, "waits": None}, **more,
+    }  # fmt: skip
+
+
+def _database(before: dict[str, Any], after: dict[str, Any]) -> Found:
+    """The second sample, 2 s after the first."""
+    clock, reader = FakeClock(), _Answers(before, after)
+    collector = database.Database(Scope((), None, clock=clock), reader)  # type: ignore[arg-type]  # a stand-in
+    return _sampled(collector, lambda: clock.sleep_s(2))
+
+
+def test_a_servers_counters_become_rates_and_its_waits_are_counted() -> None:
+    """No wait event means at work on the CPU; types without a backend are a real 0."""
+    waits = [[None, None, 2], ["IO", "WALSync", 3], ["IO", "DataFileRead", 1], ["New", "Kind", 1]]
+    first = {"checkpointer": {"reads": None, "writes": 0, "extends": None, "fsyncs": 0}}
+    then = {"checkpointer": {"reads": None, "writes": 10, "extends": None, "fsyncs": 2}}
+    after = _answer(600, wal_bytes=1 << 20, backends={"autovacuum": 1, "waits": waits}, io=then)
+    found = _database(_answer(100, io=first), after)
+    expected = {
+        ("", "commits_per_s"): 250, ("", "wal_bytes_per_s"): 1 << 19, ("", "active_backends"): 7,
+        ("CPU", "waiting_backends"): 2, ("IO", "waiting_backends"): 4,
+        ("Lock", "waiting_backends"): 0, ("New", "waiting_backends"): 1,
+        ("IO:WALSync", "waiting_backends_by_event"): 3, ("", "autovacuum_workers"): 1,
+        ("checkpointer", "io_writes_per_s"): 5,
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+    assert ("checkpointer", "io_reads_per_s") not in found, "it never reads"
+    old = _answer(writers={"cleaner": 0})
+    del old["wal"]
+    found = _database(old, old)
+    for name in ("wal_syncs_per_s", "backend_buffers_per_s", "io_reads_per_s"):
+        assert found["", name] is None
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [(block, "no block device"), (cgroup, "no memory control group"), (database, "no database"),
+     (pressure, "no pressure stall information")],
+)  # fmt: skip
+def test_what_has_no_source_is_unavailable_with_a_reason(
+    tmp_path: Path, module: Any, why: str
+) -> None:
+    """It does not give zeros."""
+    with pytest.raises(Unavailable, match=why):
+        module.create(Scope((), None, proc=tmp_path))

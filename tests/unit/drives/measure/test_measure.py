@@ -1,0 +1,257 @@
+"""A drive whose numbers are known is measured, and its profile has them; targets are not hurt.
+
+tests/real/drives measures with fio itself.
+"""
+
+import json
+import math
+import os
+import random
+import threading
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fakes.fio import FioRunner, SimulatedDrive, bin_ns, direction, latency
+from stithy.drives.measure import measurement
+from stithy.drives.measure.compare import Compared, Figures, compared, of_measurement
+from stithy.drives.measure.fio import Place, parse_output, ready
+from stithy.drives.measure.fit import SHARES, fit, mean_s, sustained_fit, times_s
+from stithy.drives.measure.measurement import Histogram, WrittenSlice, merged
+from stithy.drives.measure.measuring import Watch
+from stithy.drives.measure.points import OVERHEAD_S, Point, matrix, order, schedule
+from stithy.drives.measure.profiling import Wanted, profile
+from stithy.drives.measure.target import inspect, need_room, scratch_file
+from stithy.errors import InfrastructureError, Interrupted, PreconditionError, UserError
+from support.measured_drive import measured
+
+MIB = 2**20
+READ, WRITE = Point(1.0, 4096, 1), Point(0.0, 4096, 1)
+
+
+def test_an_engine_that_works_is_taken_of_a_fio_that_is_new_enough() -> None:
+    """io_uring may be forbidden; without direct I/O nothing can be measured."""
+    place = Place("/dev/x", "x", MIB, may_write=False)
+    assert ready(FioRunner(refused=("io_uring",)), place).engine == "libaio"
+    with pytest.raises(PreconditionError, match="direct I/O.*io_uring.*libaio"):
+        ready(FioRunner(refused=("io_uring", "libaio")), place)
+    for version in ("fio-2.16", "fio-3.1-5", ""):
+        with pytest.raises(
+            PreconditionError, match=r"at least 3.20 is needed.*apt-get install fio"
+        ):
+            ready(FioRunner(version=version), place)
+
+
+def _output(error: int = 0, **kinds: list[float]) -> str:
+    sides = {name: direction(kinds.get(name, []), 4096, 1000) for name in ("read", "write")}
+    job = {"error": error, **sides, "sync": {"lat_ns": latency(kinds.get("flush", []))}}
+    return json.dumps({"jobs": [job]}, indent=2)
+
+
+def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error() -> None:
+    """Around fio's talk; its last bin begins at 17 s; only flushes that were asked for count."""
+    text = f"fio: note\n{_output(read=[50e-6, 60e-6, 70e-6, 18.0], flush=[2e-4])}\nfio: bye"
+    answer = parse_output(text, READ, "x")
+    assert answer.read is not None
+    assert (answer.write, answer.flush, answer.beyond) == (None, None, 1)
+    assert (answer.read.iops, answer.read.bytes_per_s) == (4, 4 * 4096)
+    assert answer.read.latency.quantile_s(0.5) == pytest.approx(60e-6, rel=0.01)
+    assert answer.read.latency.mean_s == pytest.approx((180e-6 + 18) / 4)
+    for text, told in (
+        ("fio: you need to specify size=", "wrote no result: 'fio: you need to specify size='"),
+        (_output(error=5, read=[1e-4]), "fio failed: 5"),
+        (f"{_output(error=22)}\nfio: bad file", "fio failed: fio: bad file"),
+        (json.dumps({"jobs": []}), "measured nothing"),
+        (_output(write=[1e-4]), "told no histogram of read for read 4 KiB, depth 1"),
+    ):
+        with pytest.raises(InfrastructureError, match=told):
+            parse_output(text, READ, "/dev/x")
+
+
+@pytest.mark.parametrize("duration_s", [80.0, 180.0, 600.0, 3600.0])
+def test_a_schedule_takes_its_time_for_all_points_in_an_order_of_the_seed(
+    duration_s: float,
+) -> None:
+    """Too little is refused with the least that will do."""
+    points = matrix(writing=True)
+    assert len(set(points)) == len(points)
+    assert not any(point.writes for point in matrix(writing=False))
+    made = schedule(duration_s, len(points), sustained=True)
+    each_s = made.point_s + made.settle_s + OVERHEAD_S
+    assert made.rounds * len(points) * each_s + made.sustained_s == pytest.approx(duration_s)
+    assert 0.5 <= made.point_s <= 5.0
+    with pytest.raises(UserError, match="give at least 27 s"):
+        schedule(5.0, 20, sustained=False)
+    assert schedule(27.0, 20, sustained=False).rounds == 1
+    rounds = order(points, 3, seed=7)
+    assert all(sorted(map(str, each)) == sorted(map(str, points)) for each in rounds)
+    assert (rounds[0] == rounds[1], rounds == order(points, 3, seed=7)) == (False, True)
+
+
+def _histogram(times_ns: list[int]) -> Histogram:
+    counts = {each: times_ns.count(each) for each in sorted(set(times_ns))}
+    return Histogram(counts_by_ns=counts, sum_s=sum(times_ns) / 1e9)
+
+
+def test_the_parts_merged_are_the_whole_in_any_order() -> None:
+    """Quantiles are those of all times; nothing has no figures."""
+    draw = random.Random(4)
+    times = [draw.randrange(1, 500) for _ in range(300)]
+    parts = [_histogram(times[:10]), _histogram(times[10:250]), _histogram(times[250:])]
+    whole = merged(parts)
+    assert whole.counts_by_ns == merged(reversed(parts)).counts_by_ns
+    for share in (0.01, 0.5, 0.99, 1.0):
+        rank = max(1, -(-int(share * 1000) * len(times) // 1000))
+        assert whole.quantile_s(share) == sorted(times)[rank - 1] / 1e9
+    assert (merged([]).mean_s, merged([]).quantile_s(0.5)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("iops", "p50_us", "p99_us", "missed"),
+    [
+        (1000.0, 100, 400, ()),
+        (1090.0, 91, 479, ()),
+        (1110.0, 100, 400, ("iops",)),
+        (890.0, 100, 400, ("iops",)),
+        (1000.0, 111, 481, ("p50_s", "p99_s")),
+        (None, 100, 400, ()),
+    ],
+)
+def test_each_figure_of_an_emulation_has_its_tolerance(
+    iops: float | None, p50_us: float, p99_us: float, missed: tuple[str, ...]
+) -> None:
+    """A tenth for rates and medians, a fifth for the 99th percentile; unknown is not out."""
+    real, other = Figures(1000.0, 100e-6, 400e-6), Figures(iops, p50_us / 1e6, p99_us / 1e6)
+    row = Compared("read 4 KiB, depth 1", "read", real, other)
+    assert (row.missed(), row.ratio("iops") is None) == (missed, iops is None)
+    measurement = measured(SimulatedDrive())
+    rows = compared(of_measurement(measurement), measurement)
+    assert len({(each.point, each.kind) for each in rows}) == len(rows) > len(measurement.matrix)
+    assert {each.ratio("p99_s") for each in rows} == {1.0}
+
+
+def test_the_numbers_of_a_drive_come_back() -> None:
+    """8 channels, 100 and 40 µs, 1 GB/s a request, flushes of 200 µs; rates up to the channels."""
+    found = fit(measured(SimulatedDrive()))
+    assert (found.channels, found.assumed) == (8, {})
+    for access, median_s in ((found.read, 100e-6), (found.write, 40e-6)):
+        assert access.bytes_per_s == pytest.approx(1e9, rel=0.03)
+        alone = access.rows[0]
+        assert (alone.length_bytes, alone.depth) == (4096, 1)
+        assert alone.times_s[SHARES.index(0.5)] == pytest.approx(median_s, rel=0.03)
+        p99_s = median_s * math.exp(0.3 * 2.326)
+        assert alone.times_s[SHARES.index(0.99)] == pytest.approx(p99_s, rel=0.06)
+    for row in found.read.rows:
+        if row.length_bytes == 4096 and row.depth != 8:
+            wanted = min(row.depth, 8) / (100e-6 * math.exp(0.3**2 / 2))
+            assert row.depth / mean_s(row.times_s) == pytest.approx(wanted, rel=0.05)
+    assert found.read.iops_max == pytest.approx(8 / 104.6e-6, rel=0.05)
+    assert found.read.bytes_per_s_max == pytest.approx(8e9 * 1044480 / 1149000, rel=0.1)
+    assert found.flush.mean_s == pytest.approx(200e-6, rel=0.02)
+
+
+def test_a_cache_drains_as_fast_as_flushes_show_and_what_was_not_measured_is_assumed() -> None:
+    """The kernel says whether there is one; without writing, writes are taken as reads."""
+    assert fit(measured(SimulatedDrive(), write_cache="write through")).cache is None
+    drive = SimulatedDrive(drain_bytes_per_s=500e6)
+    found = fit(measured(drive, write_cache="write back"))
+    assert found.cache is not None
+    assert found.cache.drain_bytes_per_s == pytest.approx(500e6, rel=0.05)
+    assert set(found.assumed) == {"cache.size_bytes", "cache.protected"}
+    unseen = fit(measured(SimulatedDrive(), write_cache="write back"))
+    assert "cache.drain_bytes_per_s" in unseen.assumed
+    found = fit(measured(SimulatedDrive(), writing=False))
+    assert found.write == found.read
+    assert found.flush.mean_s == pytest.approx(104.6e-6, rel=0.05)
+    assert set(found.assumed) == {"write", "flush", "cap.write_iops", "cap.write_bytes_per_s"}
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ((1000, 1010, 990, 1000, 400, 410, 390), (4000, 400)),
+        ((1000, 1050, 990, 1020, 900, 1010), None),
+        ((400, 400, 1000, 1000, 1000), None),
+        ((1, 2, 3), None),
+        ((), None),
+    ],
+    ids=["it slows down", "noise", "it becomes faster", "too few", "none"],
+)
+def test_slowing_down_is_found_where_it_happened(
+    rates: tuple[int, ...], expected: tuple[int, int] | None
+) -> None:
+    """After what was written until then, and to the rate after it."""
+    found = sustained_fit([WrittenSlice(moved_bytes=rate, duration_s=1.0) for rate in rates])
+    assert (found and (found.after_bytes, round(found.write_bytes_per_s))) == expected
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.01, 0.4, 1.2])
+def test_a_table_keeps_the_quantiles_and_the_mean(spread: float) -> None:
+    """What is drawn from it then has the rate that was measured."""
+    draw = random.Random(2)
+    times = sorted(1e-4 * draw.lognormvariate(0, spread) for _ in range(20_000))
+    counts: dict[int, int] = {}
+    for each in times:
+        counts[bin_ns(round(each * 1e9))] = counts.get(bin_ns(round(each * 1e9)), 0) + 1
+    table = times_s(Histogram(counts_by_ns=counts, sum_s=sum(times)))
+    assert list(table) == sorted(table)
+    for share in (0.1, 0.5, 0.9, 0.99):
+        wanted = times[int(share * len(times)) - 1]
+        assert table[SHARES.index(share)] == pytest.approx(wanted, rel=0.02)
+    assert mean_s(table) == pytest.approx(sum(times) / len(times), rel=0.01)
+
+
+def test_a_file_is_only_read_and_only_where_all_of_it_was_written(disk_place: Path) -> None:
+    """Never-written places are read from nowhere, at once; a small file tells of a cache."""
+    written, sparse, aside = (disk_place / name for name in ("written", "sparse", "aside"))
+    written.write_bytes(b"x" * 5000)
+    with pytest.raises(PreconditionError, match="5000 bytes: too little"):
+        inspect(written)
+    with sparse.open("wb") as file:
+        file.truncate(64 * MIB)
+    with aside.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 64 * MIB)
+    for path in (sparse, aside):
+        with pytest.raises(PreconditionError, match="never written at byte 0"):
+            inspect(path)
+    with written.open("wb") as file:
+        file.write(b"\7" * 64 * MIB)
+        file.flush()
+        os.fsync(file.fileno())
+    runner = FioRunner(SimulatedDrive())
+    with pytest.raises(UserError, match="an existing file is only read"):
+        profile(inspect(written), Wanted("a", 80.0, True, 64 * MIB), runner, Watch())
+    profile(inspect(written), Wanted("a", 61.0, False, 64 * MIB), runner, Watch())
+    assert all("readonly" in each for each in runner.commands)
+    assert written.read_bytes() == b"\7" * 64 * MIB
+
+
+def test_a_directory_becomes_a_profile_with_sources_and_leaves_nothing(disk_place: Path) -> None:
+    """Only a scratch file without a name is written to; also where a person stops it."""
+    runner = FioRunner(SimulatedDrive())
+    done = profile(inspect(disk_place), Wanted("a-drive", 61.0, False, 64 * MIB), runner, Watch())
+    table = tomllib.loads(done.text)
+    assert (table["name"], table["channels"]) == ("a-drive", 8)
+    assert len(table["read"]["load_us"][0]) == 2 + len(table["read"]["load_shares"])
+    source = table["provenance"]["source"][0]
+    assert ("fio-3.33" in source["text"], "read.load_us" in source["keys"]) == (True, True)
+    assert "write" in table["provenance"]["assumed"]
+    assert [each["name"] for each in runner.commands if "read" not in each["rw"]] == ["fill"]
+    assert all(each["filename"].startswith("/proc/") for each in runner.commands)
+    stop = threading.Event()
+    watch = Watch(lambda _what, done, _total: stop.set() if done == 5 else None, stop)
+    with pytest.raises(Interrupted):
+        profile(inspect(disk_place), Wanted("a", 61.0, False, 64 * MIB), FioRunner(), watch)
+    assert list(disk_place.iterdir()) == []
+    with scratch_file(disk_place, MIB) as path:
+        assert (os.stat(path).st_size, list(disk_place.iterdir())) == (MIB, [])
+    space = os.statvfs(disk_place)
+    with pytest.raises(PreconditionError, match="does not fit.*--size"):
+        need_room(disk_place, space.f_bavail * space.f_frsize)
+    kept = measurement.beside_profile(disk_place / "a-drive.toml")
+    kept.write_text(done.measurement.model_dump_json())
+    assert measurement.read_measurement(kept) == done.measurement
+    kept.write_text('{"version": 1}')
+    with pytest.raises(UserError, match="this is no measurement of this version"):
+        measurement.read_measurement(kept)

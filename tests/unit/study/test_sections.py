@@ -1,0 +1,227 @@
+"""The sections of a study: what is made of them, and at which key they are refused.
+
+What is said of a wrong value is in tests/golden/errors.
+"""
+
+import pytest
+
+from stithy.search import ResponseTarget, Search
+from stithy.study.load_keys import Load
+from stithy.study.load_values import Pace
+from stithy.study.thresholds import NotAThreshold, parse_threshold
+from stithy.thresholds import Constant, MeasuredValue, Threshold
+from stithy.units import Money
+from support.sample_thresholds import NAMES
+from support.studies import problems, refused, study, study_text
+
+FIND = "find: max users with p95 of new-order ≤ 1 s"
+TARGET = ResponseTarget("p95", "new-order", 1.0)
+
+
+def _section(*lines: str) -> tuple[str, str]:
+    return "  users: [1, 4]\n", "".join(f"  {line}\n" for line in lines)
+
+
+def _load(*lines: str, users: str = "[1, 4]") -> Load:
+    return study(_section(f"users: {users}", *lines)).load
+
+
+def _search(*lines: str) -> Search:
+    found = study(_section(*lines)).load.search(2)
+    assert found is not None
+    return found
+
+
+def test_a_load_has_its_pace_connections_homes_and_reach() -> None:
+    """Back to back over own connections by default; a share is rounded up to whole warehouses."""
+    plain = _load()
+    assert (plain.pace, plain.rate_per_s, plain.home_users) == (Pace("none"), None, None)
+    assert (plain.connections, plain.connections_max, plain.reach(2)) == (None, 4, None)
+    pooled = _load("connections: 64", "pace: {think: 2 s}", users="[100, 15000]")
+    assert (pooled.connections_max, pooled.pace) == (64, Pace("think", 2.0))
+    assert study(_section(FIND)).load.connections_max == 256
+    assert study(_section(FIND, "connections: 8")).load.connections_max == 8
+    homes = [_load(line).home_users for line in ("pace: keyed", "users_per_warehouse: 3")]
+    assert homes == [10, 3]
+    open_loop = _load("rate: 600/min", "arrivals: constant")
+    assert (open_loop.rate_per_s, open_loop.arrivals) == (10.0, "constant")
+    shares = [_load(f"touch: {share}%").reach(10) for share in (1, 30, 31, 100)]
+    assert shares == [1, 3, 4, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("p95 of new-order ≤ 1 s", TARGET),
+        ("p99.9 of all <= 72 ms", ResponseTarget("p99.9", "all", 0.072)),
+        (" p50  of stock-level≤2min", ResponseTarget("p50", "stock-level", 120.0)),
+    ],
+)
+def test_a_target_is_a_percentile_a_type_and_a_time(text: str, target: ResponseTarget) -> None:
+    """However it is spaced; printed and read again it is the same, searched for or not."""
+    found = _search(f"find: max  users with {text}").limit
+    assert found == _search(f"find: {found}").limit == target
+    alone = _load(f"limit: {text}")
+    assert alone.limit == alone.response_limit == _load(f"limit: {target.text}").limit == target
+    assert alone.search(2) is None
+
+
+def test_a_search_goes_from_one_user_to_the_usual_end_or_to_the_last_home() -> None:
+    """Unless the study says otherwise; listed levels within its ends are known to it."""
+    found = _search(FIND)
+    assert (found.limit, found.users_least, found.users_most) == (TARGET, 1, 256)
+    assert _search(FIND, "pace: keyed").users_most == 20
+    within = _search(FIND, "find_within: [2, 8]", "users: [1, 4, 16]")
+    assert (within.users_least, within.users_most, within.listed) == (2, 8, (4,))
+
+
+PRIMARY = (
+    "users: 0", "users: 2", "blocks: 3", "blocks: 21", "margin: 0%", "margin: 0.05%",
+    "candidates: [disk]", "metric: tpmc", "metric: p98", "metric: block.reads_per_sec",
+    "metric: p99 of paymnt", "metric: nopm of payment", "metric: pressure.full_share",
+)  # fmt: skip
+REFUSED = [
+    *((f"users: [1, 4]|{text}", key) for text, key in (
+        ("pace: fast", "pace"), ("pace: {thnk: 2 s}", "pace"), ("pace: {think: 0 s}", "pace.think"),
+        ("rate: 500/s|pace: none", "rate"), ("rate: 5/s|connections: 4", "users"),
+        ("rate: 5/s|users_per_warehouse: 5", "users_per_warehouse"),
+        ("rate: 5/s|delivery: deferred", "delivery"), ("pace: keyed|delivery: awaited", "delivery"),
+        ("arrivals: constant", "arrivals"), ("connections: 5", "connections"),
+        ("profile: hammerdb|pace: keyed", "profile"), ("users_per_warehouse: 1", "users[1]"),
+        ("touch: 50%|users_per_warehouse: 3", "touch"), ("find_within: [1, 2]", "find_within"),
+        ("limit: p96 of all ≤ 1 s", "limit"), ("limit: p95 of all < 1 s", "limit"),
+        ("limit: p95 of al ≤ 1 s", "limit"), ("limit: p95 of all ≤ 0 s", "limit"),
+    )),
+    *((f"find: {text}", "find") for text in (
+        "max user with p95 of all ≤ 1 s", "max users with p95 of all ≥ 1 s",
+        "max users with p95 of al ≤ 1 s", "max users with p95 of all ≤ 1", "max users with p95",
+    )),
+    (f"{FIND}|find_within: [1, 21]|pace: keyed", "find_within[1]"),
+    (f"{FIND}|find_within: [5, 5]", "find_within"), (f"{FIND}|connections: 300", "connections"),
+    (f"{FIND}|rate: 50/s", "rate"), (f"{FIND}|repeat: 3", "repeat"),
+    (f"{FIND}|limit: p95 of new-order ≤ 1 s", "limit"),
+    *((f"users: [1, 4]|{text}", "") for text in (
+        "rate: 500/s|arrivals: constant|touch: 50%", "profile: hammerdb|pace: {think: 1 s}",
+        "pace: keyed|connections: 50", "pace: keyed|users_per_warehouse: 2", "connections: 2",
+        "delivery: deferred|connections: 5", "rate: 5/s|delivery: awaited",
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "key"), REFUSED)
+def test_a_load_that_contradicts_itself_is_refused_at_the_key_to_change(
+    lines: str, key: str
+) -> None:
+    """One problem, and no second one that follows from it; what goes together is taken."""
+    assert refused(_section(*lines.split("|"))) == ([f"load.{key}"] if key else [])
+
+
+@pytest.mark.parametrize("text", PRIMARY)
+def test_a_question_that_does_not_fit_the_study_is_refused_at_its_key(text: str) -> None:
+    """One problem each."""
+    section = ("study:", f"primary: {{{text}}}\nstudy:")
+    assert refused(section) == [f"primary.{text.partition(':')[0]}"]
+
+
+def test_a_question_may_ask_about_any_metric_and_margin() -> None:
+    """A limit of blocks does not go with a fixed number; without levels there is no question."""
+    for metric in ("tpm", "p99  of payment", "block.read_latency_s of sda1", "drive.flush_p99.9"):
+        found = study(("study:", f"primary: {{metric: {metric}, margin: 1.5%}}\nstudy:")).primary
+        assert (found.metric, found.margin_percent) == (" ".join(metric.split()), 1.5)
+    repeat = ("ramp_up", "repeat: 5\n  ramp_up")
+    assert refused(("study:", "primary: {blocks: 8}\nstudy:"), repeat) == ["primary.blocks"]
+    section = ("study:", "primary: {margin: 5%}\nstudy:")
+    assert refused(_section(FIND), section) == ["primary.margin"]
+    section = ("study:", "thresholds: [disk.nopm_at_4 >= 5]\nstudy:")
+    assert refused(_section(FIND), section) == ["thresholds[0]"]
+
+
+def test_wrong_quantities_and_settings_are_refused_at_their_keys() -> None:
+    """A bare number has no unit; nothing is guessed."""
+    for value in ("3", "s", "3 fortnights", "-3 s", "1 GiB", "[3 s]", ""):
+        assert refused(("duration: 3 s", f"duration: {value}")) == ["load.duration"]
+    for value in ("1", "GiB", "1 parsec", "3 s", "{a: 1}", "9" * 400):
+        assert refused(("1 GiB", value)) == ["database.memory"]
+    text = "1 GiB\n  settings: {work_mem: 4MB, Work_Mem: 8MB}"
+    assert "a setting given twice" in str(problems(study_text(("1 GiB", text)))[0])
+
+
+PLACE, SHM = "{path: /var/tmp/stithy}", "{path: /dev/shm/stithy}"
+COST = (PLACE, "{path: /var/tmp/stithy, cost: 1200 EUR}")
+
+
+def test_costs_are_in_one_currency_and_make_no_place_another_one() -> None:
+    """What is not said is not known; it is never 0."""
+    read = study(COST).candidates
+    assert (read["disk"].cost, read["memory"].cost) == (Money(1200.0, "EUR"), None)
+    for changes, key in (
+        ([COST, (SHM, "{path: /dev/shm/stithy, cost: 1300 USD}")], "`candidates.memory.cost`"),
+        ([(PLACE, "{path: here, cost: 1.200 EUR}")], "`candidates.disk.cost`: not a cost: 1.200"),
+        ([COST, (SHM, "{path: /var/tmp/stithy, cost: 5 EUR}")], "share the same storage"),
+    ):
+        assert any(key in str(each) for each in problems(study_text(*changes)))
+
+
+def _of(metric: str, owner: str | None = None, **more: float) -> MeasuredValue:
+    return MeasuredValue("disk", metric, 4, owner, **more)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("disk.nopm_at_4>=100/s", Threshold(_of("nopm"), ">=", Constant(6000.0, "1/min"))),
+        ("disk.tpm_at_4 >= 1.2 * disk.nopm_at_4",
+         Threshold(_of("tpm"), ">=", _of("nopm", factor=1.2))),
+        ("disk.nopm_at_4*2<disk.tpm_at_4", Threshold(_of("nopm", factor=2.0), "<", _of("tpm"))),
+        ("5 ms >= disk.stock-level.p95_at_4",
+         Threshold(Constant(0.005, "s"), ">=", _of("p95", "stock-level"))),
+        ("disk.block.reads_per_s_at_4 >= 6000/min",
+         Threshold(_of("block.reads_per_s"), ">=", Constant(100.0, "1/s"))),
+        ("disk.sda.block.write_bytes_per_s_at_4 <= 64 MiB/s",
+         Threshold(_of("block.write_bytes_per_s", "sda"), "<=", Constant(2.0**26, "B/s"))),
+        ("disk.cgroup.used_bytes_at_4 < 1 GiB",
+         Threshold(_of("cgroup.used_bytes"), "<", Constant(2.0**30, "B"))),
+        ("disk.io.pressure.some_share_at_4 < 12.5%",
+         Threshold(_of("pressure.some_share", "io"), "<", Constant(0.125, "share"))),
+        ("disk.data.drive.write_p99.9_at_4 < 900us",
+         Threshold(_of("drive.write_p99.9", "data"), "<", Constant(900 * 1e-6, "s"))),
+    ],
+)  # fmt: skip
+def test_a_threshold_is_two_values_and_a_relation(text: str, expected: Threshold) -> None:
+    """Numbers, durations and rates; a factor on either side of its star; spaces or none."""
+    assert parse_threshold(text, NAMES) == expected
+
+
+@pytest.mark.parametrize("text", [
+    "«dsk».nopm_at_4 > 5", "disk.«nopn»_at_4 > 5", "disk.nopm_at_«5» > 5", "disk.nopm_at«_» > 5",
+    "disk.«pay».p95_at_4 < 5 s", "disk.«payment».nopm_at_4 > 5", "disk.nopm_at_4 > «5 ms»",
+    "disk.block.write_bytes_per_s_at_4 > «5»", "«disk.nopm_at_4» > disk.p95_at_4",
+    "disk.«pressure.some_share»_at_4 < 5%", "disk.«logs».drive.read_p99_at_4 < 5 ms",
+    "disk.p95_at_4 > «5 MiB»", "disk.nopm_at_4 > «5,000»", "disk.nopm_at_4 > «1e3»",
+    "disk.nopm_at_4 > «-5»", "disk.nopm_at_4 «=» 5", "1 < disk.nopm_at_4 «<» 5",
+    "«disk.nopm_at_4»", "disk.nopm_at_4 «>»", "«disk» > 5", "«nopm_at_4» > 5", "«5 > 4»",
+    "disk.nopm_at_4 > «0» * memory.nopm_at_4", "2 * «3» > disk.nopm_at_4",
+    "«disk.nopm_at_4 > 2 * disk.nopm_at_4»",
+])  # fmt: skip
+def test_a_mistake_is_told_at_its_characters(text: str) -> None:
+    """Here between « and »; tests/golden/errors has the words."""
+    plain = text.replace("«", "").replace("»", "")
+    with pytest.raises(NotAThreshold) as caught:
+        parse_threshold(plain, NAMES)
+    (mistake,) = caught.value.mistakes
+    assert (mistake.start, mistake.end) == (text.index("«"), text.index("»") - 1)
+
+
+def test_all_mistakes_of_thresholds_are_told_at_once_with_line_and_column() -> None:
+    """Checked against what else stands in the file; in plain and in quoted texts."""
+    with pytest.raises(NotAThreshold) as caught:
+        parse_threshold("dsk.nopn_at_3 > 2 * mem.nopm_at_4", NAMES)
+    assert len(caught.value.mistakes) == 4
+    text = study_text() + (
+        "thresholds:\n  - disk.nopm_at_4 > 5 ms\n  - 'disk.nopm_at_9 > 5'\n  - 5\n"
+        "  - disk.nopm_at_4 > 5\n  - disk.nopm_at_4 > 5.0\n"
+    )
+    places = [problem.where for problem in problems(text)]
+    assert places == [f"study.yaml:{place}" for place in ("14:22", "15:19", "16:5", "18:5")]
+    text = study_text(("{path: /var/tmp/stithy}", "{pat: x}")) + "thresholds: [a.b_at_4 > 5]\n"
+    assert all("thresholds" not in str(problem) for problem in problems(text))

@@ -1,0 +1,157 @@
+"""The words of the program: metrics, searches, plug-ins, errors, and the nearest known one."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
+from stithy.exits import Exit
+from stithy.metrics import (
+    OWN,
+    PERCENTILES,
+    Quantity,
+    UnknownQuantity,
+    check,
+    find,
+    names,
+    parse_quantity,
+)
+from stithy.openmetrics import END, Point, family, written
+from stithy.results.tables import TRANSACTIONS, WINDOW
+from stithy.search import ResponseTarget, Search, levels_within, next_tried, resolution
+from stithy.study.problems import StudyError, StudyProblem
+from stithy.suggest import closest, instead
+from support.openmetrics import read
+
+TARGET = ResponseTarget("p99.9", "new-order", 0.02)
+
+
+def test_every_metric_names_what_results_have_and_weighs_by_one_of_its_collector() -> None:
+    """Else questions would have no values; each has a noun for sentences and whose it may be."""
+    columns = {each.name for table in (WINDOW, TRANSACTIONS) for each in table.columns}
+    assert len(set(names())) == len(names())
+    for metric in (find(name) for name in names()):
+        assert metric is not None
+        if metric.name in OWN and metric.source in ("window", "transactions"):
+            assert metric.column in columns, metric.name
+        if metric.name not in OWN:
+            assert metric.noun.replace("_", "") == metric.noun != ""
+            assert metric.subjects or metric.of_several is not None, metric.name
+        if metric.weight is not None:
+            assert find(f"{metric.collector}.{metric.weight}") is not None, metric.name
+    assert [percent for percent, _ in PERCENTILES.values()] == [50, 90, 95, 99, 99.9]
+
+
+@pytest.mark.parametrize(
+    ("text", "noun", "label", "better"),
+    [
+        ("nopm", "new orders per minute", "NOPM", "higher"),
+        ("p95", "95th percentile of response time", "p95", "lower"),
+        ("p99 of payment", "99th percentile of response time of payment", "p99 of payment",
+         "lower"),
+        ("block.reads_per_s of sda", "reads per second of the block devices (sda)",
+         "block.reads_per_s of sda", None),
+        ("drive.read_p99.9", "99.9th percentile of the emulated drive's read time",
+         "drive.read_p99.9", "lower"),
+    ],
+)  # fmt: skip
+def test_a_quantity_has_a_noun_a_label_and_what_is_good_of_it(
+    text: str, noun: str, label: str, better: str | None
+) -> None:
+    """Printed it is as a study has it; whether a busy device is good nobody can say."""
+    quantity = parse_quantity(text)
+    assert (quantity.noun, quantity.label, str(quantity)) == (noun, label, text)
+    assert quantity.known.better == better
+
+
+def test_an_unknown_quantity_is_an_error_with_what_would_be_right() -> None:
+    """Without a workload any transaction type may be meant: a study's reader has checked it."""
+    with pytest.raises(UnknownQuantity, match="did you mean `nopm`"):
+        parse_quantity("nopn")
+    assert check(Quantity("p99", "payment")) is None
+    assert check(Quantity("p99", "payment"), ["new-order"]) is not None
+
+
+def test_a_target_is_met_at_its_limit_and_written_as_in_a_study() -> None:
+    """At most is written, and at most is meant."""
+    assert (TARGET.column, TARGET.name, TARGET.percent) == (
+        "response_p999_s", "p99.9 of new-order", 99.9
+    )  # fmt: skip
+    assert (TARGET.obeyed(0.02), TARGET.obeyed(0.0200001)) == (True, False)
+    assert str(TARGET) == "max users with p99.9 of new-order ≤ 20 ms"
+    assert str(ResponseTarget("p50", "all", 2.5e-4)) == "max users with p50 of all ≤ 250 us"
+
+
+def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> None:
+    """Levels are counted before they are tried; listed ones within its ends save others."""
+    assert [resolution(users) for users in (1, 19, 29, 31, 100, 1000)] == [1, 1, 1, 2, 5, 50]
+    assert [next_tried(*ends) for ends in ((32, 64), (34, 36), (1, 2))] == [48, None, None]
+    assert levels_within((1, 2, 8, 9), 2, 8) == (2, 8)
+    for least, most, listed, levels in (
+        (1, 256, (), 14), (100, 150, (), 2 + 4), (1, 64, (1, 2, 4, 8, 16, 32, 64), 4),
+        (1, 100, (20, 50), 1 + 5), (1, 256, (1, 200), 8),
+    ):  # fmt: skip
+        assert Search(TARGET, least, most, listed).levels_most == levels
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "unit"),
+    [
+        ("reads_per_s", "reads_per_second", "per_second"),
+        ("read_bytes_per_s", "read_bytes_per_second", "bytes_per_second"),
+        ("idle_share", "idle_ratio", "ratio"),
+        ("queue_length", "queue_length", ""),
+        ("a.b-c_s", "a_b_c_seconds", "seconds"),
+    ],
+)
+def test_a_name_ends_in_its_unit_as_openmetrics_wants_it(name: str, told: str, unit: str) -> None:
+    """Texts stay within their quotes and lines; what is no number is not written."""
+    each, text = family(("block", name), 'a"b\\c\nd'), 'a"b\\c\nd'
+    assert (each.name, each.unit) == (f"stithy_block_{told}", unit)
+    found = read(written(each, [Point(1.5, {"name": text})]) + END)
+    assert found[each.name].samples == [({"name": text}, 1.5, None)]
+    assert written(each, [Point(float("nan"), {}), Point(float("inf"), {})]) == ""
+
+
+def test_the_nearest_word_is_found_whatever_its_hyphens_and_case() -> None:
+    """A word that is like none is answered with all."""
+    known = ["users", "ramp_up"]
+    found = [closest(word, known) for word in ("rampup", "ramp-up", "RAMP_UP", "zebra")]
+    assert found == ["ramp_up", "ramp_up", "ramp_up", None]
+    assert instead("user", known, "`") == "did you mean `users`?"
+    assert instead("zebra", known, "`") == "one of users, ramp_up"
+
+
+def _tree(kind: type[StithyError]) -> list[type[StithyError]]:
+    return [kind, *(each for child in kind.__subclasses__() for each in _tree(child))]
+
+
+def test_every_error_has_its_place_remedy_and_exit_code(root: Path) -> None:
+    """1 is for what Stithy did not foresee; the problems of a study are its parts."""
+    error = StithyError("it is full", where="/data", remedy="make room")
+    assert (str(error), error.parts()) == ("/data: it is full: make room", (error,))
+    problem = StudyProblem("odd", where="f:1:1", remedy="mend it")
+    both = StudyError("f", [problem, problem])
+    assert (both.parts(), str(both)[:13]) == ((problem, problem), "f: 2 problems")
+    assert all(kind.exit is not Exit.BUG for kind in _tree(StithyError)[1:])
+    page = (root / "docs/reference/exit-codes.md").read_text()
+    assert all(f"| {code.value} |" in page for code in Exit)
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "told"),
+    [
+        (OSError(errno.ENOSPC, "x", "/x/y"), InfrastructureError,
+         "/x/y: no space left on device: make room there"),
+        (OSError(errno.EMFILE, "x"), InfrastructureError,
+         "step w: too many open files: raise the limit"),
+        (FileNotFoundError(errno.ENOENT, "x", "/x"), FileNotFoundError, "/x"),
+    ],
+)  # fmt: skip
+def test_a_full_disk_is_no_bug_wherever_it_shows_and_a_missing_file_is_one(
+    failure: OSError, kind: type[Exception], told: str
+) -> None:
+    """Only what a machine can refuse at any time is the machine's failure."""
+    with pytest.raises(kind, match=told), failures_of_the_machine("step w"):
+        raise failure
