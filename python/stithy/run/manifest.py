@@ -146,7 +146,7 @@ class ManifestFile:
         load = self._context.file.study.load
         pace = pace_of(load)
         # What the section and the manifest call alike is kept as written.
-        same = load.model_dump(include=set(LoadFacts.model_fields))
+        same = load.model_dump(include=set(LoadFacts.model_fields) - {"pace"})
         other = {
             "pace": pace.kind,
             "think_s": load.pace.think_s,
