@@ -24,11 +24,6 @@ def _lines(page: str) -> list[str]:
     return [line for line in (" ".join(each.split()) for each in plain.splitlines()) if line]
 
 
-def tags_of(content: bytes) -> list[tuple[str, str | None]]:
-    """Every element of the structure as its kind and alternative text, in reading order."""
-    return [(str(each["/S"]).removeprefix("/"), each.get("/Alt")) for each in elements_of(content)]
-
-
 def pages_of(content: bytes) -> list[str]:
     """What stands on each page, in one line without the spaces that lines and columns break."""
     return ["".join(page.split()) for page in text_of(content).split("\n\n")]

@@ -1,82 +1,162 @@
-"""Runs held against each other: what each is called, and what is said of one before its numbers."""
+"""Runs held against each other: what each is called, what is said before and of the numbers."""
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stithy.errors import UserError
 from stithy.metrics import Quantity
-from stithy.report.between import NAME_MOST, as_change, pairs
-from stithy.report.context import Context, context_of
+from stithy.report.between import NAME_MOST, USUAL, machine, pairs
+from stithy.report.context import Context
+from stithy.report.drawing import draw
+from stithy.report.figure import Figure
+from stithy.report.parts import other_runs
 from stithy.results.comparability import NotComparable
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run
+from support.drawn import context_built, rows_in
+from support.sample_run import Shape, window_id
 
 NOPM = (Quantity("nopm"),)
+BLOCKS = range(4)
+SLOW = {window_id("disk", 4, block): {"nopm": 1500.0 + 9 * block} for block in BLOCKS}
+FAST = {window_id("memory", 1, block): {"nopm": 90_000.0 + 99 * block} for block in BLOCKS}
+INVALID = {window_id("disk", 1, block): {"errors": 500} for block in BLOCKS}
+EVERY = [
+    window_id(name, users, block)
+    for name in ("disk", "memory") for users in (1, 4) for block in BLOCKS
+]  # fmt: skip
+Build = Callable[..., Context]
 
 
-def built(path: Path, **shape: object) -> Context:
-    """A short run there, read."""
-    usual = {"users": (1,), "duration_s": 2, "series": False, **shape}
-    return context_of(read_run(build_run(path, Shape(**usual)).root))  # type: ignore[arg-type]  # fields of Shape
+@pytest.fixture
+def built(tmp_path: Path) -> Build:
+    """A function that makes a short run of that name, and reads it."""
+
+    def made(name: str, **shape: Any) -> Context:
+        usual = {"users": (1, 4), "repeat": 4, "duration_s": 3, "series": False, **shape}
+        return context_built(tmp_path / name, Shape(**usual))
+
+    return made
 
 
-def names(*contexts: Context) -> list[tuple[str, str]]:
-    """What the runs of each pair are called."""
-    base, *others = contexts
-    return [each.names for each in pairs(base, others, (), NOPM)]
-
-
-def test_a_run_is_called_by_its_directory_and_by_its_path_where_that_is_no_name(
-    tmp_path: Path,
-) -> None:
-    """Also where only others share it: each run has one name in all that is told."""
-    one, two, three = (built(tmp_path / name) for name in ("one", "a/run", "b/run"))
-    assert names(one, two) == [("one", "run")]
-    apart = [str(tmp_path / name) for name in ("a/run", "b/run")]
-    assert names(one, two, three) == [("one", apart[0]), ("one", apart[1])]
-
-
-def test_a_name_of_any_letters_and_length_fits_a_heading(tmp_path: Path) -> None:
-    """Letters that act are told by their numbers, bytes that are no letters too."""
-    long = built(tmp_path / ("x" * 200))
-    odd = built(tmp_path / b"a\x1bb\xff".decode("utf-8", "surrogateescape"))
-    ((first, second),) = names(long, odd)
-    assert len(first) == NAME_MOST
-    assert second == "a[U+001B]b[U+DCFF]"
-
-
-def test_a_run_is_not_compared_with_itself(tmp_path: Path) -> None:
-    """By whatever path it is named: all rows would say that nothing changed."""
-    one = built(tmp_path / "one")
+def test_each_run_has_a_name_and_is_not_compared_with_itself(built: Build, tmp_path: Path) -> None:
+    """Letters that act are told by their numbers, long names cut; by whatever path it is named."""
+    odd, shape = b"a\x1bb\xff".decode("utf-8", "surrogateescape"), {"users": (1,), "repeat": 1}
+    runs = [built(name, **shape) for name in ("one", "a/run", "b/run", "x" * 200, odd)]
+    found = [pair.names for pair in pairs(runs[0], runs[1:], (), NOPM)]
+    assert {base for base, _ in found} == {"one"}
+    others = [str(tmp_path / "a/run"), str(tmp_path / "b/run")]
+    assert [other for _, other in found[:2]] == others
+    assert (len(found[2][1]), found[3][1]) == (NAME_MOST, "a[U+001B]b[U+DCFF]")
     (tmp_path / "link").symlink_to(tmp_path / "one")
-    again = context_of(read_run(tmp_path / "link"))
     with pytest.raises(UserError, match="this is the run itself") as caught:
-        pairs(one, [again], (), NOPM)
+        pairs(runs[0], [context_built(tmp_path / "link")], (), NOPM)
     assert caught.value.where == str(tmp_path / "link")
 
 
-def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(tmp_path: Path) -> None:
+def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(built: Build) -> None:
     """With the fact that differs; what is ignored must be a fact of one of them."""
-    one, two = built(tmp_path / "one"), built(tmp_path / "two")
-    other = built(tmp_path / "other", duration_s=3)
+    one, two, other = built("one"), built("two"), built("other", duration_s=4)
     with pytest.raises(NotComparable, match="duration_s") as caught:
         pairs(one, [two, other], (), NOPM)
     assert [each.remedy for each in caught.value.parts()] == ["--ignore duration_s"]
     (_, pair) = pairs(one, [two, other], ["duration_s"], NOPM)
-    assert [str(each) for each in pair.ignored] == ["duration_s: 2 and 3"]
+    assert [str(each) for each in pair.ignored] == ["duration_s: 3 and 4"]
     with pytest.raises(UserError, match="duration"):
         pairs(one, [two], ["duration"], NOPM)
 
 
-@pytest.mark.parametrize(
-    ("ratio", "told"),
-    [
-        (1.123, "+12.3 %"), (1.0004, "+0.04 %"), (0.9996, "-0.04 %"), (1.0, "+0.0 %"),
-        (12.4, "×12.4"), (0.0421, "-95.8 %"), (0.00421, "×0.0042"), (0.5, "-50.0 %"),
-        (123456.0, "×123,456"),
-    ],
-)  # fmt: skip
-def test_a_change_is_never_written_as_none(ratio: float, told: str) -> None:
-    """Nor is what is left of a hundredth written as nothing."""
-    assert as_change(ratio) == told
+def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
+    """The same numbers are told apart only where nobody else was on the machine."""
+    slower = {window_id("disk", 4, block): {"nopm": 2000.0 + 9 * block} for block in BLOCKS}
+    others = {name: {"others_cpu_s": 6.4} for name in EVERY}  # 40 % of 2 CPUs over 8 s
+    now = built("now")
+    [quiet], [busy] = (
+        pairs(built(name, changes=slower, **shape), [now], (), USUAL)
+        for name, shape in (("quiet", {}), ("busy", {"surroundings": others}))
+    )
+    told, (nopm, p95, _) = ([row for row in pair.rows if (row.candidate, row.users) == ("disk", 4)]
+                            for pair in (quiet, busy))  # fmt: skip
+    assert told[0].change.distinguishable
+    assert machine(quiet) == []
+    assert not nopm.change.distinguishable
+    assert nopm.change.ratio == told[0].change.ratio
+    assert p95.change.low is None
+    assert "no percentile is bounded by that" in (p95.change.missing_because or "")
+    [said] = machine(busy)
+    assert "other programs took up to 40 % of the machine in busy and 0.6 % in now" in said
+    assert said[1:-1] in " ".join(other_runs.words([busy]))
+
+
+@pytest.mark.parametrize("repeat", [4, 1])
+def test_figure_files_and_programs_have_the_numbers_of_the_table(built: Build, repeat: int) -> None:
+    """Each row once as a mark, filled where it is told apart; without an interval nothing is."""
+    found = pairs(built("before"), [built("after", changes=SLOW, repeat=repeat)])
+    [table], [figure] = other_runs.tables(found), other_runs.drawn(found)
+    [told] = other_runs.as_values(found)
+    assert isinstance(figure, Figure)
+    assert figure.name == table.name == "runs-1"
+    assert figure.table.frame.equals(table.frame)
+    assert told["rows"] == table.frame.to_dicts()
+    drawn = {(row["metric"], row["place"], row["ratio"], row["apart"])
+             for row in rows_in(figure) if "apart" in row}  # fmt: skip
+    assert drawn == {
+        (row["metric"], f"{row['candidate']}, {row['users']}", float(f"{row['ratio']:.6g}"),
+         "distinguishable" if row["distinguishable"] else "not distinguishable")
+        for row in told["rows"]
+    }  # fmt: skip
+    for look in found[0].other.styles.values():
+        assert f'fill="{look.colour}"' in draw.svg(figure.spec, "runs-1"), "its legend has no mark"
+    if repeat == 1:
+        unknown = ("low", "high", "chance_share", "distinguishable")
+        assert {row[name] for row in told["rows"] for name in unknown} == {None}
+        assert all(row["ratio"] for row in told["rows"])
+
+
+def said(*runs: Context, ignore: Sequence[str] = ()) -> list[str]:
+    """What the report of the last of these runs says of those before it."""
+    *befores, now = runs
+    return list(other_runs.words(pairs(now, befores, ignore, NOPM, earlier=True)))
+
+
+def test_the_largest_change_is_named_whichever_way_it_goes_and_flaws_once(built: Build) -> None:
+    """Beyond tenfold as a factor; flaws of the report's run stand before all others, by name."""
+    before, after = built("before"), built("after", changes={**SLOW, **FAST})
+    forth, back = (" ".join(said(*each)) for each in ((before, after), (after, before)))
+    assert "2 differ by more than chance explains, most of all new orders per minute of" in forth
+    assert "of memory at level 1, ×24" in forth
+    assert "of memory at level 1, -95." in back
+    load, now = {"isolation": "serializable"}, built("now", end="interrupted")
+    told = said(built("one", seed=2), built("two", load=load), now, ignore=["isolation"])
+    flaw = "now: the run was not finished (interrupted)."
+    assert [text for text in told if "not finished" in text] == [flaw] == told[1:2]
+    assert "Differs, which is no obstacle: seed: 2 and 1." in told
+    assert "Ignored on request: isolation: serializable and read-committed." in told
+
+
+ONE, BOTH = {"candidates": ("disk",), "users": (4,)}, "that before and after both have"
+SCATTER = "it takes two valid windows of each run"
+APART = "differs by more than chance explains: new orders per minute of disk at level 4, -5"
+
+
+@pytest.mark.parametrize(("shape", "changes", "repeat", "words"), [
+    ({}, {}, 4, f"Of 4 values {BOTH}, none is distinguishable."),
+    (ONE, {}, 4, f"The only value {BOTH} is not distinguishable."),
+    ({}, {}, 1, f"Of 4 values {BOTH}, none are distinguishable: {SCATTER}"),
+    ({}, {w: INVALID[w] for w in list(INVALID)[1:]}, 4,
+     f"Of 1 of them that is not known: {SCATTER}"),
+    (ONE, {}, 1, f"The only value {BOTH} is not distinguishable: {SCATTER}"),
+    (ONE, SLOW, 4, f"The only value {BOTH} {APART}"),
+    (ONE, {w: {"errors": 5} for w in SLOW}, 4, "No value is known of both before and after."),
+], ids=[
+    "none", "one", "one window", "one of some", "one window of one", "changed", "no window"
+])  # fmt: skip
+def test_what_is_not_known_is_never_told_as_a_change(
+    built: Build, shape: dict[str, Any], changes: Mapping[str, Any], repeat: int, words: str
+) -> None:
+    """Neither as equal: each way of not knowing has words of its own."""
+    told = said(built("before", **shape),
+                built("after", **shape, seed=2, repeat=repeat, changes=changes))  # fmt: skip
+    assert words in " ".join(told)
+    assert (told[0], told[-1]) == (other_runs.CAUTION, other_runs.RULE)

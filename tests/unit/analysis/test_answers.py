@@ -1,0 +1,300 @@
+"""What the windows of a run answer: values, effects, comparisons, findings, thresholds, changes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stithy.analysis.answers.comparisons import causes, comparisons, descriptive, primary
+from stithy.analysis.answers.findings import (
+    Alone,
+    Comparison,
+    Growth,
+    Limits,
+    Nothing,
+    decision_status,
+    findings,
+    question,
+)
+from stithy.analysis.answers.thresholds import (
+    Judgement,
+    Outcome,
+    judge_thresholds,
+    windows_of,
+)
+from stithy.analysis.answers.windows import Lost, MeasuredAgain, lost, measured_again, median_block
+from stithy.analysis.bottlenecks.judge import judge
+from stithy.analysis.bottlenecks.observation import Cpus
+from stithy.analysis.evidence import Evidence, Window
+from stithy.analysis.validity.reasons import Flag, Reason
+from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
+from stithy.metrics import NOPM, P95, parse_quantity
+from stithy.thresholds import Constant, MeasuredValue, Threshold
+from support.sample_observation import observed, sessions
+
+Row = dict[str, Any]
+
+LATE, ERRORS = Reason(Flag.DRIVER_LATE), Reason(Flag.ERRORS)
+SLIGHT = (1.030, 1.034, 1.027, 1.029, 1.033, 1.027)
+"""Ratios that six blocks alone just tell from 1."""
+
+
+def window(candidate: str, nopm: float | None, *reasons: Reason, **row: Any) -> Window:
+    """A window with this throughput and response times to match."""
+    place = {"users": 4, "block": 0, "attempt": 0, "position": 0, "tried": False, "pace": "none"}
+    made = {**place, "candidate": candidate, "missing_because": None, "nopm": nopm, **row}
+    made["window_id"] = f"{candidate}-{made['users']}-{made['block']}-{made['attempt']}"
+    made["tpm"] = None if nopm is None else 2 * nopm
+    times = {"response_p95_s": 1 / nopm if nopm else None, "committed": 4000, "rolled_back": 1000}
+    return Window(made, {"all": times}, reasons)
+
+
+def run(ratios: Mapping[int, tuple[float, ...]], **fields: Any) -> Evidence:
+    """Candidates `a` and `b`, of which `b` does so many times as much in the blocks of a level."""
+    windows = tuple(
+        window(name, 1000.0 * (ratio if name == "b" else 1.0), users=users, block=block,
+               position=int((name == "b") == (block % 2 == 0)))
+        for users, each in ratios.items() for block, ratio in enumerate(each) for name in "ab"
+    )  # fmt: skip
+    return replace(Evidence(("a", "b"), tuple(ratios), windows), **fields)
+
+
+def changed(evidence: Evidence, *gone: str, **reasons: Reason) -> Evidence:
+    """The same without some windows, by their ids, and with reasons beside others (`a_4_0_0`)."""
+    flagged = {name.replace("_", "-"): reason for name, reason in reasons.items()}
+    windows = tuple(
+        replace(each, reasons=(flagged[each.id],) if each.id in flagged else each.reasons)
+        for each in evidence.windows if each.id not in gone
+    )  # fmt: skip
+    return replace(evidence, windows=windows)
+
+
+@pytest.mark.parametrize(("gone", "reasons", "pairs", "because"), [
+    ((), {}, 3, None), (("a-4-1-0",), {"b_4_2_0": LATE}, 1, None),
+    ((), {f"a_4_{n}_0": ERRORS for n in range(3)}, 0, "no window of a is valid"),
+    (("b-4-0-0", "b-4-1-0", "b-4-2-0"), {}, 0, "b has no window"),
+    (("a-4-0-0", "b-4-1-0"), {"a_4_2_0": LATE}, 0, "no block has a valid window of both"),
+])  # fmt: skip
+def test_an_effect_pairs_blocks_with_both(
+    gone: tuple[str, ...], reasons: Row, pairs: int, because: str | None
+) -> None:
+    """A block that lost a window is left out; without any the reason is named."""
+    effect = changed(run({4: (2.0, 4.0, 8.0)}), *gone, **reasons).effect("a", "b", 4, NOPM)
+    assert (effect.pairs, effect.missing_because) == (pairs, because)
+    known = {3: 4.0, 1: 2.0}.get(pairs)
+    assert effect.ratio == (None if known is None else pytest.approx(known))
+    assert effect.b_later == (True, False, True)[:pairs]
+
+
+def test_a_block_that_was_measured_again_is_never_paired_with_its_first_attempt() -> None:
+    """What was valid of the first, dropped with it, supports nothing either."""
+    again = Reason(Flag.MEASURED_AGAIN)
+    first = (window("a", 100.0, LATE, again), window("b", 900.0, again))
+    second = (window("a", 100.0, attempt=1), window("b", 300.0, attempt=1, position=1))
+    both = Evidence(("a", "b"), (4,), (*first, *second))
+    assert both.effect("a", "b", 4, NOPM).ratio == pytest.approx(3.0)
+    cut = replace(both, windows=(*first, second[0])).effect("a", "b", 4, NOPM)
+    assert cut.missing_because == "no window of b is valid"
+    assert [each.failures for each in first] == [(Flag.DRIVER_LATE,), ()]
+    assert lost(both) == (Lost("a", 2, 1, ((Flag.DRIVER_LATE, 1),)), Lost("b", 2, 0, ()))
+    assert measured_again(both) == (MeasuredAgain(4, 0, valid=True),)
+    worse = replace(both, windows=(*first, replace(second[0], reasons=(LATE,)), second[1]))
+    assert measured_again(worse) == (MeasuredAgain(4, 0, valid=False),)
+
+
+def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_values() -> None:
+    """Valid windows alone; without merged ones the median; too few values are not printed."""
+    whole = run({4: (1.0, 1.0, 2.0)})
+    assert whole.level_value("b", 4, "nopm") == pytest.approx(4000 / 3)
+    assert whole.level_value("b", 4, "response_p95_s") == 1 / 1000
+    merged = {("b", 4): {"all": {"response_p95_s": 0.7, "response_p99_s": 0.9}}}
+    known = replace(whole, merged=merged)
+    assert known.level_value("b", 4, "response_p95_s") == 0.7
+    assert known.printable_level("b", 4, "response_p99_s") == 0.9
+    two = changed(known, "b-4-0-0", "b-4-1-0")
+    assert two.level_value("b", 4, "response_p95_s") == 1 / 2000
+    assert two.printable_level("b", 4, "response_p99_s") is None
+    none = changed(whole, b_4_0_0=LATE, b_4_1_0=LATE, b_4_2_0=ERRORS)
+    assert none.level_value("b", 4, "nopm") is None
+    dead = window("a", None, missing_because="it died")
+    assert (dead.measured, dead.value("nopm")) == (False, None)
+
+
+@pytest.mark.parametrize(("text", "because"), [
+    ("p95", None), ("p99", "p99 needs 10,000 values in a window, and one has 5,000"),
+    ("p50", "a window has no whole latency log"), ("p50 of refund", "a window completed no"),
+    ("cpu.user_share", "nothing measured cpu.user_share in a window"),
+])  # fmt: skip
+def test_a_window_without_a_percentile_says_why(text: str, because: str | None) -> None:
+    """Too few transactions, none of the type, or no log of them."""
+    one = window("a", 100.0)
+    rows = {"all": {**one.transactions["all"], "response_p99_s": 0.1, "response_p50_s": None}}
+    found = run({}).value_of(replace(one, transactions=rows), parse_quantity(text))
+    assert (found.number is None) == (because is not None)
+    assert (because or "") in (found.missing_because or "")
+
+
+def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
+    """By itself it would be claimed; a level with too few blocks takes no chance from others."""
+    nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
+    slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
+    evidence = run({1: slight, **dict.fromkeys((2, 4, 8, 16, 32), nothing)})
+    [alone] = descriptive(evidence, "a", "b", NOPM, without=(2, 4, 8, 16, 32))
+    among, *rest = descriptive(evidence, "a", "b", NOPM)
+    assert (alone.verdict.call, among.verdict.call) == (Call.BETTER, Call.UNDECIDED)
+    assert among.verdict.because == "the difference is too small for one of 6 levels"
+    assert among.chance_share == pytest.approx(6 * (alone.chance_share or 0))
+    assert {each.verdict.call for each in rest} == {Call.UNDECIDED}
+    six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", NOPM)
+    assert (six.verdict.call, one.chance_share) == (Call.BETTER, None)
+    assert one.verdict.because == "1 block, at least 4 are needed"
+
+
+def test_the_answer_comes_first_and_is_judged_by_itself() -> None:
+    """Then the other levels of its metric, then response times, of which less is better."""
+    evidence = run({4: SLIGHT, 8: SLIGHT})
+    found = comparisons(evidence, question(evidence))
+    assert [(each.metric, each.users, each.primary) for each in found] == [
+        (NOPM, 8, True), (NOPM, 4, False), (P95, 4, False), (P95, 8, False),
+    ]  # fmt: skip
+    assert found[0].verdict == decide(found[0].effect.logs)
+    assert {each.verdict.call for each in found} == {Call.BETTER}
+    [back] = descriptive(evidence, "b", "a", P95, without=(8,))
+    assert back.verdict.call is Call.WORSE
+    alone = replace(evidence, candidates=("a",))
+    assert comparisons(alone, question(alone)) == comparisons(Evidence((), (), ()), None) == ()
+
+
+def test_a_pair_chosen_among_many_must_differ_more_unless_it_was_named_before() -> None:
+    """As the report will judge it, so that no study ends with an undecided question."""
+    logs = (0.052, 0.019, 0.061, 0.044, 0.023, 0.046)
+    two = run({4: tuple(math.exp(each) for each in logs)})
+    others = [window(name, 1000.0, block=block) for name in "cdef" for block in range(6)]
+    many = replace(two, candidates=tuple("abcdef"), windows=(*two.windows, *others))
+    named = replace(many, primary=PrimaryComparison(users=4, pair=("a", "b")))
+    steps = [decision_status(each).progress.step for each in (two, many, named)]
+    assert steps == [Next.DECIDED, Next.ANOTHER_BLOCK, Next.DECIDED]
+    chosen, alone = primary(many, "a", "b", 4), primary(two, "a", "b", 4)
+    assert chosen.chance_share == pytest.approx(15 * (alone.chance_share or 0))
+    assert chosen.verdict == decide(chosen.effect.logs, among=15)
+
+
+CLEAR = (1.50, 1.51, 1.49, 1.50, 1.52, 1.50)
+
+
+def test_the_question_stands_where_its_own_level_has_blocks_with_both() -> None:
+    """Blocks elsewhere answer nothing, a lost window drops its block, less time is better."""
+    asked = PrimaryComparison(users=4, pair=("a", "b"))
+    stands = decision_status(run({1: CLEAR[:4]}, primary=asked, levels=(1, 4)))
+    assert (stands.compared, stands.blocks) == (None, 0)
+    assert stands.progress.step is Next.ANOTHER_BLOCK
+    whole = run({4: CLEAR[:5]}, primary=asked)
+    after = decision_status(changed(whole, "b-4-2-0"))
+    assert (decision_status(whole).blocks, after.blocks) == (5, 4)
+    assert after.progress.step is Next.DECIDED
+    times = replace(whole, primary=replace(asked, metric=P95))
+    assert decision_status(times).progress.verdict.call is Call.BETTER
+
+
+def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
+    """Then response time, limits and growth; in the order of the study, whatever is asked."""
+    evidence = run({1: (2.0,), 4: (0.5,)})
+    names = ("c", *evidence.candidates)
+    third = [window("c", 700.0, users=users) for users in (1, 4)]
+    evidence = replace(evidence, candidates=names, windows=(*evidence.windows, *third))
+    limited = {each.id: judge(observed(server=Cpus(1, 0.95))) for each in evidence.windows}
+    found = findings(evidence, limited)
+    assert [type(each) for each in found] == [Comparison, Comparison, Limits, Growth]
+    answer, times, limits, growth = found
+    assert isinstance(answer, Comparison)
+    assert isinstance(times, Comparison)
+    assert isinstance(limits, Limits)
+    assert isinstance(growth, Growth)
+    assert (answer.a, answer.b, answer.users, answer.metric) == ("a", "b", 4, NOPM)
+    assert (answer.value_a, answer.value_b) == (1000.0, 500.0)
+    assert (answer.effect.ratio, answer.instead_of, answer.is_floor) == (0.5, None, True)
+    assert (times.a, times.b, times.metric, times.is_floor) == ("a", "b", P95, False)
+    assert [name for name, _ in limits.of] == list(names)
+    assert growth.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
+    asked = replace(evidence, primary=PrimaryComparison(P95, users=1))
+    first, *_ = findings(asked, limited)
+    assert isinstance(first, Comparison)
+    assert (first.a, first.b, first.users, first.metric) == ("c", "b", 1, P95)
+    [_, _, below, _] = findings(replace(asked, windows=evidence.windows[:-2]), limited)
+    assert isinstance(below, Limits)
+    assert (below.users, below.of[0][1].windows_all) == (1, 1)
+
+
+def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() -> None:
+    """With its reason; nothing rests on an invalid window."""
+    both = run({1: (2.0,), 4: (3.0,)})
+    lower, *_ = findings(changed(both, a_4_0_0=ERRORS), {})
+    assert isinstance(lower, Comparison)
+    assert (lower.users, lower.instead_of) == (1, 4)
+    gone, *rest = findings(changed(both, "b-1-0-0", "b-4-0-0"), {})
+    assert isinstance(gone, Comparison)
+    assert gone.effect.missing_because == "b has no window"
+    assert not any(isinstance(each, Comparison) for each in rest)
+    single, *_ = findings(
+        Evidence(("a",), (4, 9), (window("a", 80.0), window("a", 9.0, LATE, users=9))), {}
+    )
+    assert isinstance(single, Alone)
+    assert (single.users, single.nopm, single.p95_s, single.windows) == (4, 80.0, 1 / 80, 1)
+    [none] = findings(Evidence(("a",), (4,), (window("a", 8.0, LATE, ERRORS),)), {})
+    assert none == Nothing("no window is valid (1 by “driver late”, 1 by “errors”)")
+    assert findings(Evidence(("a",), (4,), ()), {}) == (Nothing("the run has no window yet"),)
+
+
+def test_a_verdict_refutes_a_limit_that_both_share() -> None:
+    """Who did less could have done more; of the other nobody knows how much more it could."""
+    evidence = run({4: CLEAR})
+    outside = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
+    found = causes(evidence, dict.fromkeys((each.id for each in evidence.windows), outside), 4)
+    said = {name: (cause.limit, cause.says) for name, cause in found.of}
+    assert found.ahead == "b"
+    assert said["b"][0] == "driver"
+    because = "the load driver seemed to, but b did more under the same load"
+    assert said["a"] == ("unknown", because)
+
+
+@pytest.mark.parametrize(("nopm", "number", "among"), [
+    ((400.0, 100.0, 300.0, 200.0), 3, 4), ((400.0, 100.0, 300.0, LATE), 2, 3),
+    ((100.0, 100.0, 0.0, 100.0), 0, 1), ((LATE, LATE, LATE, LATE), 1, 4),
+], ids=["lower middle", "lost", "nothing done", "none valid"])  # fmt: skip
+def test_a_typical_block_is_the_middle_one(nopm: tuple[Any, ...], number: int, among: int) -> None:
+    """Nothing has no logarithm: the first is shown without a value; as where none is valid."""
+    windows = [
+        window(name, 9.0 if isinstance(each, Reason) else each,
+               *((each,) if isinstance(each, Reason) and (name == "b" or nopm[0] is each) else ()),
+               block=block)
+        for block, each in enumerate(nopm) for name in "ab"
+    ]  # fmt: skip
+    block = median_block(Evidence(("a", "b"), (4,), tuple(windows)), 4)
+    assert block is not None
+    assert (block.number, block.among, block.value is None) == (number, among, among == 1)
+    assert median_block(Evidence(("a", "b"), (4,), tuple(windows)), 99) is None
+
+
+def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> None:
+    """A factor counts; without a valid window nothing is met and nothing failed."""
+    evidence = changed(run({4: (2.0,)}, candidates=("a", "b", "c")), a_4_0_0=ERRORS)
+    sides = [("b", "nopm"), ("a", "nopm"), ("c", "nopm"), ("b", "cpu.user_share"), ("b", "p95")]
+    asked = [
+        Threshold(MeasuredValue(name, metric, 4, factor=3.0), "<=", Constant(6000.0, "1/min"))
+        for name, metric in sides
+    ]
+    found = judge_thresholds(asked, evidence)
+    assert [(each.left, each.because) for each in found] == [
+        (6000.0, None), (None, "no window of a at level 4 is valid"),
+        (None, "there is no window of c at level 4"),
+        (None, "b at level 4: nothing measured cpu.user_share in a window"), (3 / 2000, None),
+    ]  # fmt: skip
+    met, silent = Outcome.MET, Outcome.NOT_JUDGED
+    assert [each.outcome for each in found] == [met, silent, silent, silent, met]
+    no, known = Outcome.NOT_MET, {">=": (met, met), ">": (Outcome.NOT_MET, met)}
+    for relation, outcomes in {**known, "<": (no, no)}.items():
+        exact = [Judgement(replace(asked[0], relation=relation), left, 1.0) for left in (1.0, 1.1)]  # type: ignore[arg-type]  # a relation
+        assert [each.outcome for each in exact] == [*outcomes]
+    assert [each.valid for each in windows_of(asked[1], evidence)] == [False]

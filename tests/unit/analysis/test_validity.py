@@ -1,0 +1,385 @@
+"""Which windows may be believed, what is said of the others, and what proves their work."""
+
+from dataclasses import replace
+from math import factorial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from stithy.analysis.gathering import gather
+from stithy.analysis.steady.steadiness import Change, Steadiness
+from stithy.analysis.validity import canary as canaries
+from stithy.analysis.validity.instruments import delivered, headroom, late, refuted, unless_refuted
+from stithy.analysis.validity.judge import WindowRecord, is_valid, judge
+from stithy.analysis.validity.reasons import Flag, Reason
+from stithy.analysis.validity.surroundings import Watched, watched
+from stithy.analysis.validity.work import Identity, check
+from stithy.registry import plugins
+from stithy.results.read import read_run
+from stithy.results.tables import STOPPED, UNANSWERED
+from stithy.workload.workload import Workload
+from support.reported import frames
+from support.sample_ledger import finding_rows, ledger_rows
+from support.sample_run import Shape, build_run
+
+Row = dict[str, Any]
+
+ONE = Shape(users=(4,), candidates=("disk",))
+HELD = [{"number": 1, "holds": True}]
+BROKEN = Identity("a = b", "w", 1.0, 2.0, 1.0, 0.05, False)
+UNKNOWN = Identity("c = d", "w", None, None, None, None, None, "not known")
+COPY = {"identical": True, "size_bytes": 2**20, "resident_bytes": None}
+UNSTEADY = Steadiness(False, 0.5, 0.31, 15, 0.125, (Change(12, 150.0, 300.0),))
+STILL = Steadiness(False, 0.5, 0.3, 0, 0.0, (Change(12, 0.0, 300.0), Change(40, 300.0, 0.0)))
+ORDER, PAYMENT = ledger_rows("w", 10, lost=0)
+OPEN = {"pace": "rate", "rate_per_s": 500.0, "transactions": 990}
+DUE = {"checkpoints_inside": 0, "log_bytes": 2**29, "span_s": 26.4}
+
+
+def checks(*rates: float | None) -> list[Row]:
+    """Baseline checks a minute apart, of so many rounds a second; their reads are as usual."""
+    return [
+        {"window_id": f"w-{n}", "at_s": 60.0 * n, "users": 4, "block": n, "one_rounds_per_s": rate,
+         "all_rounds_per_s": None, "read_p50_s": 1e-4}
+        for n, rate in enumerate(rates)
+    ]  # fmt: skip
+
+
+SLOWED = canaries.judged(checks(100, 100, 100, 50))[-1]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> tuple[Row, Row]:
+    """A window in which all is well, and what was around it: nothing."""
+    run = read_run(build_run(tmp_path_factory.mktemp("run"), ONE).root)
+    return run.window.to_dicts()[0], run.surroundings.to_dicts()[0]
+
+
+def judged(good: tuple[Row, Row], changes: Row, **record: Any) -> tuple[Reason, ...]:
+    """The reasons after changes to the window or to what was around it; `+1` adds to a number."""
+    window, around = ({**each} for each in good)
+    for name, value in changes.items():
+        row = window if name in window else around
+        row[name] = row[name] + int(value) if str(value).startswith("+") else value
+    whole: Row = {"conditions": HELD, "around": around, **record}
+    return judge(WindowRecord(window, **whole))
+
+
+@pytest.mark.parametrize(("flag", "changes", "record", "words"), [
+    (Flag.NO_NUMBERS, {"missing_because": "the server was killed."}, {}, ""),
+    (Flag.INCOMPLETE, {"complete": False}, {}, ""),
+    (Flag.DAMAGED, {}, {"damaged": ["a", "b"]}, "a and b of it cannot be read"),
+    (Flag.ERRORS, {"errors": 3, "error_text": "cannot extend\nHINT: full."}, {}, "errors: 3"),
+    (Flag.ERRORS, {"errors": 1, "error_text": None}, {"laws": [BROKEN]}, "not known"),
+    (Flag.DRIVER_LATE, {"lateness_p99_s": 0.0051, "service_p50_s": 0.1}, {}, "allowed 5 ms"),
+    (Flag.DRIVER_LATE, {"lateness_p99_s": 0.0011, "service_p50_s": 1e-4}, {}, "allowed 1 ms"),
+    (Flag.CONTRADICTION, {}, {"laws": [UNKNOWN, BROKEN, BROKEN]},
+     "a = b, but 1 is not 2 within 5.0 %"),
+    (Flag.ORDER_NUMBERS, {"order_numbers_after": "+1"}, {}, ""),
+    (Flag.ORDER_NUMBERS, {"new_orders_in_doubt": 1, "order_numbers_after": "+1"}, {}, ""),
+    (Flag.ORDER_NUMBERS_UNKNOWN, {"order_numbers_after": None}, {}, ""),
+    (Flag.COMMITS, {"client_commits": "+28"}, {}, ""),
+    (Flag.COMMITS, {"server_commits": "+70", "connections_opened": 2}, {}, ""),
+    (Flag.CONDITIONS, {}, {"conditions": [{"number": 3, "holds": False}, *HELD]},
+     "Broken consistency conditions: 3."),
+    (Flag.RESTORE, {}, {"restore": {**COPY, "identical": False}}, ""),
+    (Flag.MEMORY_LIMIT_LOST, {"memory_limit_lost": "the server left"}, {}, ""),
+    *((Flag.LEDGER, {}, {"ledger": [{**ORDER, count: 1}, PAYMENT]}, f"gone: 1 order {told}")
+      for count, told in (("lost", "lost"), ("differing", "with"), ("returned", "there"))),
+    (Flag.LEDGER, {}, {"ledger": ledger_rows("w", 10, 2), "ledger_findings":
+                       finding_rows("w", 2)}, "2 orders lost; such as order 3000 of"),
+    (Flag.MEASURED_AGAIN, {}, {"measured_again": True}, ""),
+    (Flag.COLLECTOR, {}, {"watched": Watched(stopped=("cpu", "block"))}, "cpu, block"),
+    (Flag.COLLECTORS_SILENT, {}, {"watched": Watched(seconds=13)}, "samples of 13 of 20 s."),
+])  # fmt: skip
+def test_what_is_wrong_makes_the_window_invalid(
+    good: tuple[Row, Row], flag: Flag, changes: Row, record: Row, words: str
+) -> None:
+    """Each of these alone takes the window's claim away, in a sentence with an advice."""
+    [reason] = judged(good, changes, **record)
+    assert (reason.flag, is_valid([reason])) == (flag, False)
+    _well_told(reason, words)
+
+
+def _well_told(reason: Reason, words: str) -> None:
+    """One sentence on one line with nothing left to fill in, and an advice."""
+    assert words in reason.sentence
+    for text in (reason.sentence, reason.advice):
+        assert text.endswith(".")
+        assert not {"\n", "{"} & {*text}
+    assert ".." not in reason.sentence
+
+
+@pytest.mark.parametrize(("flag", "changes", "record", "words"), [
+    (Flag.COMMITS_UNKNOWN, {"server_commits": None}, {}, ""),
+    (Flag.CONDITIONS_UNKNOWN, {}, {"conditions": []}, ""),
+    (Flag.MEMORY_LIMIT, {"memory_limit_enforced": False}, {}, "not known"),
+    (Flag.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}, {}, "grown"),
+    (Flag.LITTLE_HEADROOM, {"transactions": 1020, "driver_rate_per_s_max": 100.0}, {}, "51 %"),
+    (Flag.LITTLE_HEADROOM, {"driver_users_max": 7}, {}, "57 % of the 7 users"),
+    (Flag.RATE_NOT_KEPT, {**OPEN, "unserved": 11}, {}, "1.1 %"),
+    (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0}, {"around": None}, ""),
+    (Flag.NO_CHECKPOINT, DUE, {}, "though one was due: the server begins one after 5 min or "
+     "256 MiB of log, and it wrote 512 MiB in 26 s."),
+    (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0, "checkpoint_after_s": 20.0}, {}, "due"),
+    (Flag.SHORT_OF_CHECKPOINT, {"checkpoints_inside": 0}, {}, "after 5 min or 256 MiB of log"),
+    (Flag.AUTOVACUUM, {"autovacuum_runs": 1}, {}, "once"),
+    (Flag.AUTOVACUUM, {"autovacuum_runs": 2}, {}, "2 times"),
+    (Flag.STILL_CACHED, {}, {"restore": {**COPY, "resident_bytes": 2**19}},
+     "512 KiB of the restored 1 MiB were still"),
+    (Flag.INTERFERENCE, {"others_cpu_s": 12.5, "others_names": "backup, cron"}, {},
+     "meanwhile: other programs used 0.5 of 2 CPUs (backup, cron)."),
+    (Flag.INTERFERENCE, {"others_here_bytes": 2**28, "others_names": "dd"}, {},
+     "moved up to 256 MiB of 1 GiB on the disks under the volumes (dd)"),
+    (Flag.INTERFERENCE, {}, {"watched": Watched(steal_share=0.021)}, "gave 2 % of the CPUs"),
+    (Flag.UNANSWERED, {}, {"watched": Watched(unanswered=("database",))}, "database"),
+    (Flag.MACHINE_CHANGED, {}, {"canary": SLOWED}, "one CPU did 50 % less"),
+    (Flag.NOT_QUIET, {"idle_bytes": 5 * 2**20, "idle_names": "nvme"}, {},
+     "not quiet: 5 MiB were read or written on that of nvme."),
+    (Flag.LOG_FILES_MADE, {"log_files_made": 26}, {}, "created 26 files for its write-ahead"),
+    (Flag.LOG_FILES_MADE, {"log_files_made": 1}, {}, "created a file for"),
+    (Flag.LEDGER_UNVERIFIED, {"ledger_unverified_because": "it is gone"}, {}, "it is gone"),
+    (Flag.LEDGER_CUT, {"ledger_problem": "no room"}, {}, "no room"),
+    (Flag.LEDGER_SHARES, {"ledger_shares": "the same disk"}, {}, "the same disk"),
+    (Flag.LEDGER_UNKNOWN, {}, {"ledger": [{**ORDER, "unknown": 1}, {**PAYMENT, "unknown": 2}]},
+     "The database holds 1 order and 2 payments that the ledger does not know."),
+    (Flag.NOT_STEADY, {}, {"steady": UNSTEADY},
+     "differ by 50 % of their mean (steady: 20 %) with a slope of 31 % (steady: 10 %); it "
+     "settled 15 s into the measurement, without which its throughput is 12 % higher; its "
+     "level changed at 12 s (+100 %)."),
+    (Flag.NOT_STEADY, {}, {"steady": STILL},
+     "; its level changed at 12 s (from standstill) and 40 s (-100 %)."),
+])  # fmt: skip
+def test_what_must_be_known_only_annotates_the_window(
+    good: tuple[Row, Row], flag: Flag, changes: Row, record: Row, words: str
+) -> None:
+    """These stand beside the numbers; the window stays valid."""
+    [reason] = judged(good, changes, **record)
+    assert (reason.flag, is_valid([reason])) == (flag, True)
+    _well_told(reason, words)
+
+
+@pytest.mark.parametrize(("changes", "record"), [
+    ({}, {}),
+    ({"lateness_p99_s": 0.005, "service_p50_s": 0.1}, {}),
+    ({"lateness_p99_s": 0.001, "service_p50_s": 1e-4}, {}),
+    ({"new_orders_in_doubt": 3, "new_orders_in_doubt_found": 2, "order_numbers_after": "+2"},
+     {}),
+    ({"client_commits": "+27"}, {}),
+    ({"server_commits": "+60", "connections_opened": 2, "connections_reopened": 30}, {}),
+    ({"server_commits": "+60", "connections_opened": None, "users": 100}, {}),
+    ({"transactions": 1000, "driver_rate_per_s_max": 100.0}, {}),
+    ({**OPEN, "unserved": 10}, {}),
+    ({"unserved": 500}, {}),
+    ({**DUE, "checkpoints_inside": 2}, {}),
+    ({**DUE, "checkpoints_inside": None}, {}),
+    ({}, {"restore": {**COPY, "resident_bytes": 2**20 // 100}}),
+    ({"others_cpu_s": 0.05 * 2 * 25.0}, {}),
+    ({"others_cpu_s": 12.5, "cpus": 64}, {}),
+    ({"others_here_bytes": 2**25}, {}),
+    ({"others_here_bytes": 2**20, "disks_bytes": 2**20}, {}),
+    ({"others_here_bytes": 2**28, "disks_bytes": None}, {}),
+    ({"idle_bytes": 2**20}, {}),
+    ({"idle_bytes": None, "idle_names": None}, {}),
+    ({"log_files_made": None}, {}),
+    ({}, {"steady": Steadiness(True, 0.2, 0.1)}),
+    ({}, {"ledger": [ORDER, PAYMENT], "watched": Watched(seconds=14, steal_share=0.02)}),
+])  # fmt: skip
+def test_what_is_allowed_is_no_reason(good: tuple[Row, Row], changes: Row, record: Row) -> None:
+    """Just within each boundary."""
+    assert judged(good, changes, **record) == ()
+
+
+def test_invalidating_reasons_come_first_also_of_a_dead_window(good: tuple[Row, Row]) -> None:
+    """A person reads first what takes the claim away; what was acknowledged must be there."""
+    both = judged(good, {"checkpoints_inside": 0, "errors": 1})
+    assert [each.flag for each in both] == [Flag.ERRORS, Flag.SHORT_OF_CHECKPOINT]
+    dead = judged(good, {"missing_because": "killed"}, ledger=ledger_rows("w", 10, lost=1))
+    assert [each.flag for each in dead] == [Flag.NO_NUMBERS, Flag.LEDGER]
+
+
+def driven(**changes: Any) -> Row:
+    """A window of 100 transactions a second and 4 users, of a driver that can 1,000 and 40."""
+    row = {
+        "measure_from_s": 10.0, "measure_to_s": 20.0, "transactions": 1000, "users": 4,
+        "driver_rate_per_s_max": 1000.0, "driver_users_max": 40, "unserved": 0,
+        "window_id": "w", "lateness_p99_s": 1e-5, "service_p50_s": 1e-3,
+    }  # fmt: skip
+    return {**row, **changes}
+
+
+@pytest.mark.parametrize(("changes", "told"), [
+    ({"transactions": 10_000}, None),
+    ({"transactions": 10_100}, "it did 1,010 transactions a second in w, more than the 1,000"),
+    ({"unserved": 50_000}, None),
+    ({"users": 41}, "it served 41 users in w, more than the 40 that it was shown to serve"),
+    ({"users": 41, "lateness_p99_s": 0.5}, None),
+    ({"transactions": 5100, "driver_others_share": 0.06}, "other programs used 6 % of the"),
+    ({"transactions": 5100, "driver_others_share": 0.05}, None),
+    ({"driver_rate_per_s_max": None, "driver_users_max": None, "lateness_p99_s": 0.5}, None),
+    ({"transactions": None, "lateness_p99_s": None}, None),
+])  # fmt: skip
+def test_a_limit_holds_until_a_window_shows_otherwise(changes: Row, told: str | None) -> None:
+    """By what it did, not by what was asked; a limit that is reached is none refuted."""
+    found = refuted([driven(), driven(**changes)]).values()
+    assert [(told or "") in each for each in found] == ([True] if told else [])
+
+
+def test_a_refuted_limit_holds_in_no_window_that_has_it() -> None:
+    """One that another session found stays; of several windows the clearest one is named."""
+    rows = [
+        driven(transactions=11_000, window_id="a"), driven(transactions=20_000, window_id="b"),
+        driven(), driven(driver_rate_per_s_max=9000.0, transactions=20_000),
+    ]  # fmt: skip
+    found = unless_refuted(rows)
+    assert [each["driver_rate_per_s_max"] for each in found] == [None, None, None, 9000.0]
+    assert ["in b" in (each["driver_refuted"] or "") for each in found] == [True] * 3 + [False]
+    assert headroom(driven(unserved=1000)).rate_per_s == 200.0
+
+
+def _drive(operation: str = "all", asked_s: float = 0.0, took_s: float = 0.0, **more: Any) -> Row:
+    """The row of an operation of a drive; that of all tells of lateness."""
+    times = {"device_mean_s": took_s, "added_mean_s": took_s - asked_s, "late_answers": None}
+    kind = times if operation != "all" else {"late_answers": 0, "added_mean_s": None}
+    whole = {"role": "data", "operation": operation, "answered": 1000, "late_mean_s": 1e-4}
+    return {**whole, **kind, **more}
+
+
+@pytest.mark.parametrize(("late_answers", "answered", "flag"), [
+    (10, 1000, None), (11, 1000, Flag.DRIVE_AT_TIMES_LATE),
+    (100, 1000, Flag.DRIVE_AT_TIMES_LATE), (101, 1000, Flag.DRIVE_LATE),
+    (199, 199, None), (200, 200, Flag.DRIVE_LATE),
+])  # fmt: skip
+def test_late_answers_are_noted_and_then_invalidate(
+    late_answers: int, answered: int, flag: Flag | None
+) -> None:
+    """One in a hundred moves a percentile, one in ten is what users feel; few are chance."""
+    found = late([_drive(), _drive(late_answers=late_answers, answered=answered)])
+    assert (found.flag if found else None) is flag
+    assert is_valid([found] if found else []) is (flag is not Flag.DRIVE_LATE)
+
+
+@pytest.mark.parametrize(("asked_s", "took_s", "flag"), [
+    (100e-6, 109e-6, None), (100e-6, 111e-6, Flag.DRIVE_OFF), (100e-6, 89e-6, Flag.DRIVE_OFF),
+    (2e-3, 2.09e-3, None), (2e-3, 2.11e-3, Flag.DRIVE_OFF), (15e-6, 110e-6, Flag.DRIVE_OFF),
+    (150e-6, 290e-6, Flag.DRIVE_OFF), (15e-6, 120e-6, Flag.DRIVE_SLOWED),
+    (150e-6, 310e-6, Flag.DRIVE_SLOWED),
+])  # fmt: skip
+def test_another_drive_has_other_times(asked_s: float, took_s: float, flag: Flag | None) -> None:
+    """More than 5 % and 10 µs off is told; twice as long, and 100 µs longer, is another drive."""
+    for operation in ("read", "flush", "write"):
+        found = delivered([_drive(operation, asked_s, took_s)])
+        slowed = flag is Flag.DRIVE_SLOWED and operation == "write"
+        assert (found.flag if found else None) is (Flag.DRIVE_OFF if slowed else flag)
+    assert delivered([_drive("read", asked_s, took_s, answered=199)]) is None
+
+
+def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
+    """What is dropped with its block supports nothing; the machine changed before one attempt."""
+    shape = Shape(users=(4,), repeat=4, series=False, again=frozenset({(4, 0)}),
+                  changes={"w-disk-u4-b0": {"lateness_p99_s": 1.0}})  # fmt: skip
+    [first] = read_run(build_run(tmp_path / "a", shape).root).canary.filter(block=0, attempt=0)[
+        "window_id"
+    ]
+    slow = replace(shape, canaries={first: {"one_rounds_per_s": 60_000.0}})
+    read = frames(read_run(build_run(tmp_path / "b", slow).root))
+    found = gather(read, ("disk", "memory"), damaged={"w-disk-u4-b3": ["seconds.parquet"]})
+    flags = {each.id: {reason.flag for reason in each.reasons} for each in found.windows}
+    changed = {Flag.MACHINE_CHANGED, Flag.MEASURED_AGAIN}
+    assert {name: each for name, each in flags.items() if each} == {
+        "w-disk-u4-b0": {Flag.DRIVER_LATE, *changed}, "w-memory-u4-b0": changed,
+        "w-disk-u4-b3": {Flag.DAMAGED},
+    }  # fmt: skip
+    assert [each.valid for each in found.windows].count(False) == 3
+    assert (found.candidates, found.levels, len(found.canaries)) == (("disk", "memory"), (4,), 5)
+
+
+def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None:
+    """Of the measurement alone: which ended and why, seconds with any, what was stolen."""
+    read = dict(frames(read_run(build_run(tmp_path, ONE).root)))
+    second, collector = pl.col("second"), pl.col("collector")
+    died, stalled = (collector == "cpu") & (second > 20), (collector == "database") & (second > 20)
+    why = pl.when(died).then(pl.lit(f"{STOPPED}it")).when(stalled).then(pl.lit(f"{UNANSWERED}60 s"))
+    steal = (pl.col("metric") == "steal_share") & (pl.col("subject") == "")
+    share = pl.when(second > 5).then(0.1).otherwise(0.9)
+    value = pl.when(died | stalled).then(None).when(steal).then(share).otherwise("value")
+    series = read["series"].with_columns(missing_because=why, value=value).filter(second < 24)
+    [found] = watched({**read, "series": series}).values()
+    assert replace(found, steal_share=None) == Watched(("cpu",), ("database",), 18)
+    assert found.steal_share == pytest.approx(0.1)
+    gone = {**read, "series": series.with_columns(window_id=pl.lit("another"))}
+    assert watched(gone) == {"w-disk-u4-b0": Watched(seconds=0)}
+    assert watched({**read, "series": series.clear()}) == {}
+
+
+@pytest.mark.parametrize(("rates", "odd"), [
+    ((100, 100, 100, 100, 95.1), []), ((100, 100, 100, 100, 94.9), [4]),
+    ((100, 80, 120, 85, 115, 90, 110), []), ((100, 100, 50), []), ((100, 100, 100, 50), [3]),
+    ((100, None, 100, 100, 100), []), ((100, 100, None, 50), []), ((), []),
+])  # fmt: skip
+def test_a_baseline_check_is_odd(rates: tuple[float | None, ...], odd: list[int]) -> None:
+    """Beyond a floor and three median deviations, of four or more that are known."""
+    found = canaries.judged(checks(*rates)[::-1])
+    assert [each.row["block"] for each in found if each.off] == odd
+    assert [each.row["block"] for each in found] == sorted(each.row["block"] for each in found)
+
+
+def test_a_trend_is_told_with_its_size_and_its_chance() -> None:
+    """A fall of 2 % a minute over six minutes is 12 %; reads that stay are no trend."""
+    [rate, reads] = canaries.trends(checks(*(100 - 2 * n for n in range(7))))
+    assert rate.clear
+    assert rate.share == pytest.approx(-12 / 94)
+    assert rate.chance_share == pytest.approx(2 / factorial(7))
+    assert not reads.clear
+
+
+WORKLOAD: Workload = plugins("workload")["order-entry"].WORKLOAD
+MINIMA = {"payment": 0.43, "order-status": 0.04, "delivery": 0.04, "stock-level": 0.04}
+"""Shares of the mix; clause 5.2.3 of the specification."""
+
+
+def laws(done: dict[str, tuple[int, float]], **row: Any) -> tuple[Identity, ...]:
+    """Of a window of 20 s with so many transactions of each type, and their mean times."""
+    total = sum(count for count, _ in done.values())
+    facts = {
+        "window_id": "w", "missing_because": None, "users": 10, "pace": "none",
+        "think_mean_s": None, "profile": "specification", "measure_from_s": 0.0,
+        "measure_to_s": 20.0, "transactions": total, "tpm": total * 3.0,
+        "longest_response_s": 0.1, "connections_opened": 10, "unserved": 0,
+    }  # fmt: skip
+    types = {
+        name: {"committed": count, "rolled_back": 0, "response_mean_s": mean_s}
+        for name, (count, mean_s) in done.items()
+    }
+    return check({**facts, **row}, types, WORKLOAD)
+
+
+def mixed(total: int, mean_s: float | None = 0.1) -> dict[str, tuple[int, Any]]:
+    """So many transactions in the workload's mix, all with the same response time."""
+    return {name: (round(total * share), mean_s) for name, share in WORKLOAD.shares.items()}
+
+
+@pytest.mark.parametrize(("done", "row", "held"), [
+    (mixed(2000), {}, [True, True, True]),
+    (mixed(1600), {}, [False, True, True]),
+    (mixed(1600), {"longest_response_s": 4.0}, [True, True, True]),
+    (mixed(2000), {"tpm": 3000.0}, [True, False, True]),
+    (mixed(1000), {"pace": "rate"}, [True, True]),
+    (mixed(1000), {"pace": "think", "think_mean_s": 0.1}, [True, True, True]),
+    (mixed(1000), {"pace": "think", "think_mean_s": 0.3}, [False, True, True]),
+    (mixed(2000), {"measure_to_s": None}, [None, None, True]),
+    (mixed(2000, None), {}, [None, True, True]),
+    ({"new-order": (90_000, 0.001), **{n: (round(200_000 * p), 0.001) for n, p in
+      MINIMA.items()}}, {"profile": "hammerdb"}, [True, True, False]),
+    (mixed(2000), {"tpm": None}, []),
+], ids=[
+    "well", "too few", "a stall at the end", "sum", "open loop", "pauses", "other pauses",
+    "no end", "no times", "another mix", "no numbers"
+])  # fmt: skip
+def test_laws_hold_of_any_window(done: dict[str, Any], row: Row, held: list[bool | None]) -> None:
+    """Little's law, the sum of the types, the mix; a side that is unknown says why."""
+    found = laws(done, **row)
+    assert [each.holds for each in found] == held
+    assert all(each.missing_because for each in found if each.holds is None)

@@ -1,0 +1,112 @@
+"""What is worked out of samples and histograms: means, weights, percentiles, curves, cells."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+import pytest
+
+from stithy.analysis.values.measures import Value, of_drives, of_series
+from stithy.analysis.values.series import sampled
+from stithy.metrics import parse_quantity, weights
+from stithy.results.hlog import Histogram
+from stithy.results.tables import SERIES, STOPPED, schema
+from support.hlog import histogram
+
+WINDOWS = pl.DataFrame({
+    "window_id": ["w", "v"], "candidate": "a", "users": 4, "block": [0, 1],
+    "measure_from_s": 100.0, "measure_to_s": 104.0,
+})  # fmt: skip
+Series = Mapping[tuple[str, str, str], Sequence[float | None]]
+
+
+def samples(series: Series, window: str = "w") -> pl.DataFrame:
+    """Of (collector, subject, metric), a value each second from the measurement's first on."""
+    rows = [
+        {"window_id": window, "at_s": 101.0 + at, "second": float(at), "collector": collector,
+         "subject": subject, "metric": metric, "unit": "", "value": value,
+         "missing_because": None if value is not None else f"{STOPPED}it fell"}
+        for (collector, subject, metric), values in series.items()
+        for at, value in enumerate(values)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=schema(SERIES))
+
+
+LATENCY: Series = {
+    ("block", "vda", "reads_per_s"): [9.0, None, 1.0, 0.0],
+    ("block", "vda", "read_latency_s"): [0.01, 0.5, 0.2, 0.7],
+}
+PARTS: Series = {
+    ("drive", "sata.data:read", "answers_per_s"): [5.0],
+    ("drive", "sata.log:read", "answers_per_s"): [1.0],
+    ("drive", "sata.log:write", "answers_per_s"): [7.0],
+}
+CPUS: Series = {("cpu", "", "user_share"): [0.4], ("cpu", "server", "user_share"): [0.9]}
+TWO: Series = {("block", "a", "queue_length"): [3.0], ("block", "b", "queue_length"): [8.0]}
+
+
+@pytest.mark.parametrize(("series", "quantity", "number"), [
+    (CPUS, "cpu.user_share", 0.4), (CPUS, "cpu.user_share of server", 0.9),
+    (PARTS, "drive.answers_per_s of read", 6.0), (PARTS, "drive.answers_per_s of log", 8.0),
+    (PARTS, "drive.answers_per_s", 13.0), (TWO, "block.queue_length", 8.0),
+    (LATENCY, "block.read_latency_s", 0.029), (LATENCY, "block.reads_per_s", 10 / 3),
+    (LATENCY, "block.reads_per_s of vdb", None), (PARTS, "cpu.user_share", None),
+    ({("block", "vda", "reads_per_s"): [8.0] * 4 + [99.0]}, "block.reads_per_s", 8.0),
+])  # fmt: skip
+def test_a_quantity_is_the_mean_of_its_samples(
+    series: Series, quantity: str, number: float | None
+) -> None:
+    """The whole before its parts, sums or the largest of several, latencies by their requests."""
+    kept = sampled([samples(series)], WINDOWS, weights())
+    found = of_series(kept, parse_quantity(quantity)).windows.get("w", Value(None))
+    assert found.number == (None if number is None else pytest.approx(number))
+
+
+def test_missing_samples_are_left_out_and_parts_give_what_the_whole_gives() -> None:
+    """Read some windows at a time or all at once; without samples there are empty tables."""
+    one, other = samples(LATENCY), samples({**LATENCY, **CPUS}, "v")
+    parts = sampled([other, one], WINDOWS, weights())
+    whole = sampled([pl.concat([one, other])], WINDOWS, weights())
+    for name in ("means", "weighted", "seen", "ended", "checkpoints"):
+        assert getattr(parts, name).equals(getattr(whole, name)), name
+    row = parts.means.filter(window_id="w", metric="reads_per_s").row(0, named=True)
+    assert (row["mean"], row["maximum"], row["samples"]) == (pytest.approx(10 / 3), 9.0, 3)
+    assert parts.seen.to_dicts()[1] == {"window_id": "w", "seconds": 4, "steal_share": None}
+    assert parts.ended["window_id"].to_list() == ["v", "w"]
+    for some, windows in (([], WINDOWS), ([one.clear()], WINDOWS), ([one], WINDOWS.clear())):
+        none = sampled(some, windows, weights())
+        assert none.means.is_empty()
+        assert none.weighted.is_empty()
+
+
+def test_of_checkpoints_each_beginning_is_kept_when_it_was_told_first() -> None:
+    """And the seconds in which one wrote; nothing of other collectors."""
+    began, wrote = "last_checkpoint_at_s", "checkpoint_buffers_per_s"
+    told: Series = {
+        ("database", "", began): [50.0, 50.0, None, 102.0], ("block", "", began): [1.0],
+        ("database", "", wrote): [None, 0.0, 7.0], ("database", "", "commits_per_s"): [9.0],
+    }  # fmt: skip
+    kept = sampled([samples(told)], WINDOWS, {}).checkpoints
+    assert kept.select("metric", "value", "at_s").rows() == [
+        (wrote, 7.0, 103.0), (began, 50.0, 101.0), (began, 102.0, 104.0),
+    ]  # fmt: skip
+
+
+FAST, SLOW = histogram(*[1000] * 10_000), histogram(*[2000] * 10_000)
+
+
+def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have_one() -> None:
+    """Unless a role is named; part of the windows would be a distribution of something else."""
+    asked = parse_quantity("drive.read_p99")
+    windows: dict[str, dict[str, Histogram]] = {
+        "w": {"data": FAST, "log": SLOW}, "few": {"data": histogram(*[1000] * 9999)}, "none": {},
+    }  # fmt: skip
+    cells = {("a", 4): ["w"], ("b", 4): ["w", "none"]}
+    found = of_drives(windows, cells, asked)
+    assert found.windows["w"].number == SLOW.percentile_s(99)
+    assert found.levels == {("a", 4): SLOW.percentile_s(99)}
+    assert found.windows["none"] == Value(None, "no read was answered by an emulated drive")
+    assert "needs 10,000 values in a window, and one has 9,999" in str(
+        found.windows["few"].missing_because
+    )
+    data = of_drives(windows, {}, parse_quantity("drive.read_p99 of data"))
+    assert data.windows["w"].number == FAST.percentile_s(99)

@@ -1,0 +1,311 @@
+"""The parts of a report: what each says of which run, and what it leaves out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from stithy.analysis.answers.findings import decision_status, findings
+from stithy.analysis.bottlenecks.judge import judge
+from stithy.analysis.bottlenecks.observation import Cpus
+from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.metrics import P95
+from stithy.report.context import Context
+from stithy.report.parts import answer, candidates, certainty, machine, searches, validity
+from stithy.report.parts.proof import specified_sentences
+from stithy.report.parts.set_up import set_up
+from stithy.results.manifest import (
+    CalibrationFacts,
+    Fact,
+    LimitFacts,
+    QuestionFacts,
+    SessionFacts,
+)
+from stithy.search import ResponseTarget, Search
+from stithy.workload.workloads.order_entry import WORKLOAD
+from support.drawn import context_built
+from support.sample_drives import sample_drive
+from support.sample_observation import disk, observed, sessions
+from support.sample_run import START_S, Shape, manifest, rewrite, window_id
+from support.searched import LIMIT, evidence, window
+
+Row = dict[str, Any]
+
+
+def run(folder: Path, **shape: Any) -> Context:
+    """A short run of this shape at 4 users, as the report reads it."""
+    usual = {"users": (4,), "duration_s": 2, "series": False, **shape}
+    return context_built(folder, Shape(**usual))
+
+
+def orders(firsts: tuple[str, ...], later_share: float = 0.0) -> Row:
+    """Two candidates in these orders; the later window of each block does so much more."""
+    changes = {
+        window_id(name, 4, block): {
+            "position": place,
+            "nopm": 6000 * (1 + later_share * place) * (1.002 if block % 2 else 1.0),
+        }
+        for block, order in enumerate(firsts) for place, name in enumerate(order)
+    }  # fmt: skip
+    return {"candidates": ("a", "b"), "repeat": len(firsts), "changes": changes}
+
+
+def _room(of: Context) -> str:
+    told = machine.headroom_sentence(of)
+    return f"{told.weakens}: {told.text}" if told else "nothing"
+
+
+SAYS: Mapping[str, Callable[[Context], object]] = {
+    "order": certainty.order_sentence, "asked": certainty.question_sentence, "room": _room,
+    "state": lambda of: certainty.state_sentence(of, decision_status(of.evidence)),
+    "same": lambda of: f"{machine.machine_sentence(of)} {machine.machine_flaw(of)}",
+    "load": lambda of: " ".join(specified_sentences(of)), "resumed": validity.resumed_sentence,
+    "flaws": lambda of: answer.answer(of, findings(of.evidence, of.limited)).flawed,
+}  # fmt: skip
+"""What a part says, by what it speaks of; of the driver's headroom also whether it weakens."""
+
+BALANCED = ("ab", "ba", "ba", "ab")
+QUESTION = QuestionFacts(users=4, metric="nopm", margin_share=0.02, candidates=("disk", "memory"),
+                         blocks_least=4, blocks_most=20)  # fmt: skip
+LOOSE = QUESTION.model_copy(update={"candidates": None, "blocks_least": 2, "blocks_most": 2,
+                                    "derived": ("metric",)})  # fmt: skip
+DRIVER = {"users": (1, 13), "duration_s": 20}
+
+
+def able(rate_per_s: float, **more: Any) -> Row:
+    """A run whose driver can do so much."""
+    facts = CalibrationFacts(connections=13, rate_per_s_max=rate_per_s, **more)
+    return {**DRIVER, "calibration": facts}
+
+
+def again(*starts_s: float, **last: Any) -> Row:
+    """A run of four windows, 100 s each, in sessions that began so many seconds after it."""
+    usual = {"boot_id": "one", "end": "finished"}
+    facts = [{**usual, "started_at_s": START_S + start_s} for start_s in starts_s]
+    facts[-1] |= last
+    facts[0]["end"] = "killed"
+    made = tuple(SessionFacts.model_validate(each) for each in facts)
+    return {"users": (1, 4), "sessions": made}
+
+
+ODD = {f"w-{name}-u4-b3": {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
+GONE = frozenset({"w-disk-u4-b1", "w-memory-u4-b1"})
+LATE = {f"w-disk-u4-b{block}": {"lateness_p99_s": 1.0} for block in (0, 1)}
+NULL = {"repeat": 4, "null": True, "primary": QUESTION}
+
+
+@pytest.mark.parametrize(("say", "shape", "parts"), [
+    ("order", orders(BALANCED, 0.03), [
+        "a came first in 2 of 4 valid blocks (a, b, b, a).", "favours neither candidate",
+        "was 1.030 times the earlier one (95 % interval 1.030 to 1.030)"]),
+    ("order", orders(BALANCED), ["no effect of position is visible."]),
+    ("order", orders(("ab", "ba")), ["is not tested: that takes 2 blocks of each order."]),
+    ("order", orders((*BALANCED, "ab"), 0.03),
+     ["did not come first equally often, so a part of their difference is due to it."]),
+    ("state", orders(("ab",) * 4, 0.05), ["every valid block has the same order of"]),
+    ("state", {"repeat": 2, "primary": QUESTION}, ["may decide it."]),
+    ("state", {"repeat": 2, "primary": QUESTION, "changes": LATE},
+     ['yet: 2 of 4 windows there are invalid, 2 of them by "driver late".']),
+    ("state", {"repeat": 4, "primary": QUESTION.model_copy(
+        update={"metric": "p99 of payment"})}, ["yet: p99 of payment needs 10,000 values in a"]),
+    ("state", {"repeat": 4, "series": True, "duration_s": 3, "primary": QUESTION.model_copy(
+        update={"metric": "database.wal_bytes_per_s"})}, ["memory has more than disk: its"]),
+    ("asked", {"repeat": 5, "primary": QUESTION}, [
+        "of new orders per minute at 4 users, of memory against disk, beyond a margin of 2 %. "
+        "Blocks are measured there until it is decided, at least 4 and at most 20; 5 blocks"]),
+    ("asked", {"repeat": 2, "primary": LOOSE}, [
+        "(derived, as the study names none)", "of the two candidates farthest apart",
+        "The study fixes the number of blocks there; 2 blocks were measured."]),
+    ("room", able(900.0), ["True: ", "in w-memory-u13-b0: it may be what limits this window."]),
+    ("room", able(12_000.0), ["False: The driver used at most"]),
+    ("room", able(200.0), ["True: The driver's headroom is not proven: it did 5",
+                         "in w-memory-u13-b0, more than the 200 that it was shown to"]),
+    ("room", able(700.0, others_share=0.43), ["True: ", "other programs used 43 % of"]),
+    ("room", able(12_000.0, others_share=0.43), ["False: "]),
+    ("room", {**DRIVER, "calibration": CalibrationFacts(missing_because="nobody asked")},
+     ["True: The driver's headroom is not proven: nobody asked."]),
+    ("same", {"repeat": 6}, ["Before each of 6 blocks the baseline check was as usual:",
+                           "There was no clear trend over the run. None"]),
+    ("same", {"repeat": 6, "canaries": ODD}, ["Before one block of 6", "1 of 6 blocks was"]),
+    ("same", {"repeat": 2}, ["is not known from 2 baseline checks. None"]),
+    ("load", {"changes": {"w-disk-u4-b0": {"retries": 0}}}, [
+        "Transactions ran at read committed, as those of most", "The specification asks for",
+        WORKLOAD.deviations]),
+    ("load", {"changes": {"w-disk-u4-b0": {"nopm": 30_000.0}}},
+     ["give at most 12.86: this is no keyed load."]),
+    ("load", {"changes": {"w-disk-u4-b0": {"nopm": 30_000.0}}, "load": {"pace": "keyed"}},
+     ["the specification has ten users there"]),
+    ("flaws", {"candidates": ("disk", "memory"), **NULL},
+     ["This is a null study: both candidates are alike", "error of the measurement and not"]),
+    ("flaws", {"left_out": GONE, "repeat": 2, "end": "interrupted", "end_because": "Ctrl-C"},
+     ["2 of 4 planned windows were not run.", "The run was interrupted: Ctrl-C."]),
+    ("flaws", {"again": frozenset({(4, 0)}), "left_out": frozenset({
+        "w-disk-u4-b0-again", "w-memory-u4-b0-again"})}, ["2 of 4 wanted windows are not"]),
+    ("flaws", {"changes": LATE}, ["1 of 2 windows is invalid: it supports no claim"]),
+    ("flaws", {"drives": {"disk": 0.0}}, ["times and rates, 2 of 5 of sample-ssd are"]),
+    ("resumed", {"users": (1, 4)}, ["None"]),
+    ("resumed", again(0, 150), [
+        "The run was resumed at 20", "UTC, after it had been killed; windows measured: 2 in "
+        "session 1 and 2 in session 2.", "each window starts from a fresh restore"]),
+    ("resumed", again(0, 150, master_kept=True), ["proven to be the same to the byte"]),
+    ("resumed", again(-10, -5), ["loaded again"]),
+])  # fmt: skip
+def test_a_part_says_what_is_so(tmp_path: Path, say: str, shape: Row, parts: list[str]) -> None:
+    """Orders, question, driver, machine, load, flaws, sessions; the words around are golden."""
+    told = str(SAYS[say](run(tmp_path, **shape)))
+    assert [part for part in parts if part not in told] == [], told
+
+
+@pytest.mark.parametrize(("say", "shape", "word"), [
+    ("load", {"changes": {"w-disk-u4-b0": {"nopm": 128.6}}, "candidates": ("disk",)}, "12.86"),
+    ("flaws", {**NULL, "null": False}, "null study"),
+    ("state", {"repeat": 1, "primary": QUESTION}, "may decide it."),
+    ("order", orders(("ab",)), "earlier one"),
+])  # fmt: skip
+def test_a_part_says_nothing_beyond(tmp_path: Path, say: str, shape: Row, word: str) -> None:
+    """The nearest run of which it would be wrong."""
+    assert word not in str(SAYS[say](run(tmp_path, **shape)))
+
+
+def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
+    """Others that are not there are; a final check that is missing is a flaw."""
+    shape: Row = {"repeat": 2, "primary": QUESTION, "left_out": GONE}
+    assert run(tmp_path / "spared", skipped=GONE, **shape).not_run == []
+    assert {*run(tmp_path / "lost", **shape).not_run} == GONE
+    run(tmp_path / "two", **again(0, 1e6))
+    path = tmp_path / "two/tables/conditions.parquet"
+    ends = (pl.col("moment") == "end") & (pl.col("candidate") == "disk")
+    rewrite(path, pl.read_parquet(path).filter(~ends))
+    [told] = validity.resumed_flaws(context_built(tmp_path / "two"))
+    assert "is missing for disk" in told
+
+
+CAPPED = judge(observed(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
+FULL = judge(observed(server=Cpus(1, 0.95)))
+ALONE = judge(observed(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.2), devices=disk()))
+OUTSIDE = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
+
+
+@pytest.mark.parametrize(("limited", "repeat", "told"), [
+    ((CAPPED, CAPPED), 1, ["disk and memory is capped by the number of users: it is no storage "
+                           "result; compare response times, or ask for more."]),
+    ((ALONE, FULL), 1, ["disk is capped by the number of users: storage took at most 20 % of "
+                        "their time, so that one which takes none would give at most 1.25 "
+                        "times as much."]),
+    ((FULL, OUTSIDE), 1, ["memory is capped by the load driver: it is no storage result."]),
+    ((OUTSIDE, OUTSIDE), 6, ["memory is capped by the load driver: the difference may be "
+                             "larger than it shows."]),
+    ((FULL, FULL), 1, []),
+])  # fmt: skip
+def test_a_capped_throughput_weakens_the_answer_unless_times_are_asked_for(
+    tmp_path: Path, limited: tuple[Any, Any], repeat: int, told: list[str]
+) -> None:
+    """Candidates of one cap are named together; a verdict refutes it for who did less."""
+    made = run(tmp_path, repeat=repeat, duration_s=20)
+    by_name = dict(zip(("disk", "memory"), limited, strict=True))
+    known = {each.id: by_name[each.candidate] for each in made.evidence.windows}
+    times = replace(made.evidence, primary=PrimaryComparison(metric=P95))
+    for known_of, said in ((made.evidence, told), (times, [])):
+        context = Context(made.run, known_of, made.sampled)
+        context.__dict__["limited"] = known
+        texts = [f"At 4 users, the throughput of {each}" for each in said]
+        assert [*answer.cap_flaws(context)] == texts
+
+
+TARGET = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
+
+
+def test_candidates_are_told_with_whom_they_serve_or_why_not(tmp_path: Path) -> None:
+    """With the next level or as at least; no limit is made up, nothing of an invalid window."""
+    usual: Row = {"users": (1, 4, 13), "duration_s": 20}
+    slow = TARGET.model_copy(update={"limit_s": 0.02})
+    for limit, shown, few in ((TARGET, ["4, not 13", "at least 13"], "p99 (needs 10,000 values"),
+                              (slow, ["not 1", "1, not 4"], "p99 (needs"),
+                              (None, [None, None], "p99 (needs")):  # fmt: skip
+        context = run(tmp_path / f"{limit and limit.limit_s}", limit=limit, **usual)
+        found = candidates.table(context)
+        assert [*found.frame["within_shown"]] == shown
+        assert ("within_shown" in [show.column for show in found.columns]) is (limit is not None)
+        assert few in found.frame["missing_because"][0]
+        told = str(candidates.note(context, found))
+        assert told.startswith("No response-time target is set") is (limit is None)
+    dead = {window_id("disk", users, 0): {"errors": 3} for users in (1, 4, 13)}
+    frame = candidates.table(run(tmp_path / "dead", changes=dead, **usual)).frame
+    assert frame.select("nopm", "p95_s").row(0) == (None, None)
+    assert frame["nopm"][1] is not None
+    assert "what was measured (no window at 13 is valid)" in frame["missing_because"][0]
+
+
+def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path: Path) -> None:
+    """Candidates are not thrown together, nor what differs in more than numbers."""
+    lateness = {"disk": 0.020, "memory": 0.996}
+    changes: Mapping[str, Row] = {
+        window_id(name, 4, block): {"lateness_p99_s": first_s + block * 1e-3}
+        for name, first_s in lateness.items() for block in range(5)
+    }  # fmt: skip
+    for block in range(5):
+        text = f"lock of page {block} s lost" if block else "another one"
+        changes[window_id("disk", 4, block)].update(errors=1, error_text=text)
+    context = run(tmp_path, repeat=5, changes=changes)
+    rows = validity.gathered_table(context).frame.to_dicts()
+    late = {row["windows"]: row for row in rows if row["sentence"].startswith("The driver was")}
+    assert "99th percentile 20 to 24 ms, allowed" in late["all 5 of disk"]["sentence"]
+    assert "996 ms to 1 s, allowed" in late["all 5 of memory"]["sentence"]
+    assert late["all 5 of disk"]["weight"] == "invalid"
+    assert late["all 5 of disk"]["window_ids"] == ", ".join(f"w-disk-u4-b{n}" for n in range(5))
+    assert sum("errors" in row["sentence"] for row in rows) == 2
+    assert validity.reasons_table(context).frame["sentence"].str.contains("was late").sum() == 10
+
+
+def test_what_makes_a_search_doubtful_is_told(tmp_path: Path) -> None:
+    """A response that is not monotone, windows that disagree, too few answers."""
+    context = run(tmp_path, candidates=("disk",))
+    rare = Search(ResponseTarget("p99.9", "all", 1.0), 1, 8)
+    few = window("sata", 1, [0.1, 0.1])
+    few = [replace(each, transactions={"all": {**each.transactions["all"], "response_p999_s": 0.2}})
+           for each in few]  # fmt: skip
+    for windows, search, said in (
+        ([*window("sata", 1, [0.1]), *window("sata", 2, [1.2, 1.2]), *window("sata", 4, [0.8])],
+         Search(LIMIT, 1, 256), "obeyed at 4 and not always at 2"),
+        ([*window("sata", 1, [0.1]), *window("sata", 2, [0.9, 1.1])], Search(LIMIT, 1, 256),
+         "Windows of sata at 2 disagree"),
+        (few, rare, "2 of 2 windows of the search completed fewer than 100,000 transactions"),
+    ):  # fmt: skip
+        [flaw] = searches.flaws(replace(context, evidence=evidence(windows, search)))
+        assert said in flaw
+
+
+def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
+    """CPUs by number, limits that were not held, devices by model, drives named as emulated."""
+    made = manifest(Shape(memory_limit_enforced=False))
+    facts = {
+        "filesystem_size_bytes": Fact(value=100 * 2**30), "device.vda.model": Fact(value="An SSD"),
+        "device.vda.size_bytes": Fact(value=200 * 2**30),
+        "device.md0.model": Fact(value=None, missing_because="it has none"),
+    }  # fmt: skip
+    disk, memory = made.candidates
+    drives = sample_drive(), sample_drive().model_copy(update={"role": "log", "scale": 1.0})
+    known = (
+        disk.model_copy(update={"environment": facts, "devices": ("md0", "vda")}), memory,
+        memory.model_copy(update={"drives": drives}),
+    )  # fmt: skip
+    assert set_up(made).lanes[0].server.lines[2] == "any CPU"
+    database = made.database.model_copy(update={"cpus": (2, 3)})
+    found = set_up(made.model_copy(update={"candidates": known, "database": database}))
+    assert [lane.candidate for lane in found.lanes] == ["disk", "memory", "memory"]
+    server = found.lanes[0].server.lines
+    assert server == ("postgresql 15.13", "memory 1 GiB NOT ENFORCED", "CPUs 2, 3")
+    assert found.hammer.lines[-1] == "on the other CPUs"
+    [one], [plain], emulated = (lane.parts for lane in found.lanes)
+    assert (one.volume.heading, one.storage.heading) == (
+        "data, log, temp, backup", "/var/tmp/stithy-0",
+    )  # fmt: skip
+    assert one.storage.lines == ("file system of 100 GiB", "md0 on vda (An SSD, 200 GiB)")
+    assert plain.storage.lines == ("size not known", "its pages are memory")
+    assert [(part.roles, part.storage.heading, part.emulated) for part in emulated] == [
+        (("data", "temp", "backup"), "EMULATED sample-ssd at scale 1/8", True),
+        (("log",), "EMULATED sample-ssd", True),
+    ]  # fmt: skip
