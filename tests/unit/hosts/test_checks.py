@@ -11,6 +11,7 @@ import pytest
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProcess
+from stithy.hosts.checks import drives
 from stithy.hosts.facts import machine_facts, storage_facts
 from stithy.needs import Device, KernelFileSystem, Need, OwnProgram, Package, Program, Root
 from stithy.registry import plugins
@@ -43,8 +44,6 @@ SWAP = TEXTS["/proc/meminfo"].replace("SwapTotal: 0", "SwapTotal: 2048")
         ("cpu", "CPU governor", _fact(cpu_governor="performance, ondemand"), "disturbing", ""),
         ("cpu", "deep idle", _idle("0"), "disturbing", "133"),
         ("cpu", "deep idle", _idle("1"), "there", ""),
-        ("cpu", "clock source", _fact(clock_source="kvm-clock"), "there", ""),
-        ("cpu", "clock", FakeMachine(synchronised=None), "unknown", ""),
         ("load", "other load", BUSY, "disturbing", "CPUs 50% busy: a (7), b (7), c (7)"),
         ("load", "stolen time", BUSY, "disturbing", ""),
         ("load", "swap", FakeMachine(texts=TEXTS | {"/proc/meminfo": SWAP}), "", "2 MiB in use"),
@@ -81,13 +80,11 @@ RIGHTS = "/proc/self/status"
 @pytest.mark.parametrize(
     ("need", "machine", "state", "told"),
     [
-        (XFS, FakeMachine(programs={}), "missing", "apt-get install xfsprogs"),
         (XFS, FakeMachine(programs={}, is_root=False), "missing", "sudo apt-get install xfsprogs"),
         (XFS, FakeMachine(programs={}, installer="dnf"), "missing", "dnf install xfs"),
         (XFS, FakeMachine(programs={}, installer=None), "missing", "xfsprogs or dnf install xfs"),
         (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.19"}), "missing", "fio"),
         (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.20"}), "there", ""),
-        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-4.0-rc1"}), "there", ""),
         (FIO, FakeMachine(programs=PROGRAMS | {"fio": ""}), "missing", "fio"),
         (OwnProgram(name="stithy-drive", why="it"), FakeMachine(programs={"stithy-drive": ""}),
          "missing", "/usr/bin/stithy-drive does not start here"),
@@ -112,6 +109,14 @@ def test_a_need_is_there_or_missing_with_its_remedy(
     """As the distribution calls it, and as the reason is why it does not work."""
     judged = need.judge(machine)
     assert (judged.state, told in f"{judged.found} {judged.remedy}") == (state, True)
+
+
+def test_the_ways_to_a_drive_are_those_that_its_program_tells() -> None:
+    """One is used, others are not."""
+    text = "fuse        used      FUSE is there\nublk        not used  no /dev/ublk-control\n"
+    found = [(each.what, each.state, each.found) for each in drives.parse(text)]
+    assert found[0] == ("drives by fuse", "there", "FUSE is there")
+    assert found[1] == ("drives by ublk", "absent", "no /dev/ublk-control")
 
 
 def test_every_fact_has_a_value_or_a_reason(tmp_path: Path) -> None:

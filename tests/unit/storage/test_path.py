@@ -1,4 +1,7 @@
-"""A candidate's directory from taking it to giving it back, its copies, and what lies under it."""
+"""Copies of a database, what lies under a directory, and how it is removed.
+
+How a run takes directories and gives them back is in tests/unmeasured.
+"""
 
 import os
 from dataclasses import replace
@@ -6,72 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.processes import Identity, own_identity
+from stithy.errors import InfrastructureError
+from stithy.hosts.processes import Identity
 from stithy.storage import copy, volume
-from stithy.storage.consent import Mark, read_mark, write_mark
-from stithy.storage.providers.path import DirectoryProvider, Spec, create
+from stithy.storage.consent import Mark, write_mark
 
 DEAD = Identity("b", 1, 1)
-
-
-def _provision(provider: DirectoryProvider, path: Path, run_id: str = "r1") -> list[object]:
-    """Each record, with whether the directory was there before."""
-    records: list[object] = []
-    provider.provision(run_id, lambda kind, facts: records.append((kind, path.exists())))
-    return records
-
-
-def test_a_directory_is_taken_with_a_mark_kept_and_taken_over(tmp_path: Path) -> None:
-    """The record comes before the thing; a second candidate is refused while the first has it."""
-    path = tmp_path / "new"
-    provider = create(Spec(path=path), "disk")
-    assert _provision(provider, path) == [("directory", False), ("mark", True)]
-    mark = read_mark(path)
-    assert mark is not None
-    assert (mark.run_id, mark.made_directory, mark.in_use) == ("r1", True, True)
-    assert path.stat().st_mode & 0o777 == 0o755
-    with pytest.raises(PreconditionError, match="in use by run r1"):
-        _provision(create(Spec(path=path), "copy"), path, "r2")
-    provider.keep()
-    provider.release()
-    kept = read_mark(path)
-    assert kept is not None
-    assert (kept.owner, kept.in_use) == (None, True)
-    write_mark(path, Mark("old", made_directory=True, owner=DEAD))
-    (path / "data").mkdir()
-    provider = create(Spec(path=path), "disk")
-    assert provider.left_by() == "old"
-    assert _provision(provider, path) == [("directory", True), ("mark", True)]
-    assert (provider.left_by(), (path / "data").exists()) == (None, False)
-    (tmp_path / "theirs").mkdir()
-    theirs = tmp_path / "theirs"
-    assert _provision(create(Spec(path=theirs), "disk"), theirs) == [("mark", True)]
-
-
-@pytest.mark.parametrize(
-    ("mark", "survives"),
-    [
-        (Mark("r1", made_directory=True, owner=DEAD), True),
-        (Mark("r2", made_directory=True, owner=DEAD), False),
-        (Mark("r1", made_directory=True, owner=None), False),
-        (Mark("r1", made_directory=True, owner=own_identity()), False),
-        (None, False),
-    ],
-    ids=["of the dead session", "of another run", "kept", "in use", "no mark"],
-)
-def test_the_next_session_of_a_run_finds_what_the_dead_one_left(
-    tmp_path: Path, mark: Mark | None, survives: bool
-) -> None:
-    """And takes it over as it is; nothing of it is new, so nothing is recorded."""
-    if mark is not None:
-        write_mark(tmp_path, mark)
-    (tmp_path / "master").mkdir()
-    provider = create(Spec(path=tmp_path), "disk")
-    assert provider.survives("r1") == (tmp_path if survives else None)
-    if survives:
-        assert _provision(provider, tmp_path) == []
-        assert (tmp_path / "master").is_dir()
 
 
 def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Path) -> None:

@@ -8,12 +8,8 @@ from fakes.program import AnsweringRunner
 from stithy.secrets import Secret
 from stithy.wire.jobs import (
     CheckJob,
-    Keyed,
-    Pace,
     PrepareJob,
-    Profile,
     RunJob,
-    Think,
     WarmUpJob,
     WorkloadSize,
 )
@@ -53,23 +49,8 @@ def test_a_run_gathers_seconds_and_warnings(tmp_path: Path) -> None:
     job = runner.jobs[0]
     assert isinstance(job, RunJob)
     assert (job.users, job.procedures, job.error_limit) == (13, True, 100)
+    assert runner.commands[0].cpus == (0, 2)
     assert job.hlog_stem == str(Path("stem").absolute())
-
-
-@pytest.mark.parametrize(("pace", "deferred"), [(Keyed(), True), (Think(mean_s=2), False)])
-def test_a_request_is_passed_on(pace: Pace, deferred: bool) -> None:
-    """When users act, whether they wait for deliveries, the pool, what is in reach."""
-    driver, runner = _hammer("started run-summary")
-    request = RunRequest(
-        seed=1, users=13, ramp_up_s=5, duration_s=20, connections=4, pace=pace,
-        deferred_delivery=deferred, profile=Profile.HAMMERDB, users_per_warehouse=10,
-        warehouses_touched=2,
-    )  # fmt: skip
-    driver.run(SIZE, request)
-    job = runner.jobs[0]
-    assert isinstance(job, RunJob)
-    assert (job.pace, job.deferred_delivery, job.connections) == (pace, deferred, 4)
-    assert (job.profile, job.users_per_warehouse, job.warehouses_touched) == ("hammerdb", 10, 2)
 
 
 def test_each_job_says_what_is_wanted_and_hides_the_password() -> None:

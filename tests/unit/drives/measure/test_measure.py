@@ -58,6 +58,11 @@ def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error()
     assert (answer.read.iops, answer.read.bytes_per_s) == (4, 4 * 4096)
     assert answer.read.latency.quantile_s(0.5) == pytest.approx(60e-6, rel=0.01)
     assert answer.read.latency.mean_s == pytest.approx((180e-6 + 18) / 4)
+    burst = parse_output(
+        _output(read=[1e-4]).replace('"bw_max": 0', '"bw_max": 40'), READ, "x"
+    ).read
+    assert burst is not None
+    assert burst.bytes_per_s_max == 40 * 1024
     for text, told in (
         ("fio: you need to specify size=", "wrote no result: 'fio: you need to specify size='"),
         (_output(error=5, read=[1e-4]), "fio failed: 5"),
