@@ -15,7 +15,7 @@ pytestmark = pytest.mark.needs_postgresql
 def test_a_study_is_calibrated_before_its_first_window(finished: Finished) -> None:
     """What was found is kept, and every window is told of it; how much it is no test can say.
 
-    On a host that is busy meanwhile the driver is late at every rate, or its head-room is not
+    On a host that is busy meanwhile the driver is late at every rate, or its headroom is not
     proven for what others used: these are results, too.
     """
     out = finished.out
@@ -31,6 +31,6 @@ def test_a_study_is_calibrated_before_its_first_window(finished: Finished) -> No
     assert (facts["rate_per_s_max"] is None) == ("late at every" in str(facts["missing_because"]))
     page = page_text(RunDirectory(out).page)
     known = "The driver used at most" in page or "The driver was asked for" in page
-    assert known or "head-room is not proven" in page
+    assert known or "headroom is not proven" in page
     assert not known or facts["rate_per_s_max"] is not None
     assert left_by(out) == []
