@@ -44,6 +44,7 @@ def test_users_who_think_share_a_pool(stithy: Stithy, place: Path) -> None:
     assert "think 200 ms" in page_text(run.page)
 
 
+@pytest.mark.long
 def test_keyed_users_are_at_home_and_hand_in_their_deliveries(stithy: Stithy, place: Path) -> None:
     """Hundreds of them are hardly any load."""
     run = _run(stithy, place, 400, pace="keyed", connections="2", users_per_warehouse="400")
