@@ -346,7 +346,7 @@ class _Load:
         return {name: (n - back[name], back[name]) for name, n in done.items()}
 
     def window_row(self) -> Row:
-        """The row of the `window` table, of a window in which all is well."""
+        """The row of the `window` table, of a window in which all is well; null where not said."""
         shape, place = self.shape, self.place
         counts = self.counts()
         minutes = shape.duration_s / 60
@@ -354,7 +354,7 @@ class _Load:
         whole = round(total * (shape.duration_s + shape.ramp_up_s) / shape.duration_s)
         orders = round(whole * 0.4455)
         begin = self.started_at_s + shape.ramp_up_s
-        return {
+        return dict.fromkeys(each.name for each in tables.WINDOW.columns) | {
             "window_id": place.window_id, "candidate": place.candidate, "users": place.users,
             "block": place.block, "tried": False, "attempt": place.attempt,
             "position": place.order % len(shape.candidates),

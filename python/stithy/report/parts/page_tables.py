@@ -79,8 +79,8 @@ _PERCENTILES = (
     Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
 )  # fmt: skip
 
-_RARE = ("pool_wait_p99_s", "missed_starts", "unserved")
-"""Columns of the windows that have no meaning in every kind of load."""
+_RARE = ("pool_wait_p99_s", "unserved")
+"""Columns of the windows in which 0 says nothing."""
 
 
 def windows(context: Context) -> PageTable:
@@ -106,10 +106,10 @@ def windows(context: Context) -> PageTable:
 
 
 def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ...]:
-    """The columns without those of `_RARE` that say nothing: empty, or nothing but 0."""
-    told = {name for name in _RARE if (frame[name].drop_nulls() != 0).any()}
-    told |= {"missed_starts"} if frame["missed_starts"].count() else set()
-    return tuple(show for show in shows if show.column not in _RARE or show.column in told)
+    """The columns without those that say nothing: never measured, or of `_RARE` nothing but 0."""
+    empty = {each.column for each in _MEASURED if not frame[each.column].count()}
+    zero = {name for name in _RARE if not (frame[name].drop_nulls() != 0).any()}
+    return tuple(each for each in shows if each.column not in empty | zero)
 
 
 def _window_row(window: Window) -> dict[str, Any]:
