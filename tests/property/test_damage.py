@@ -19,7 +19,6 @@ from stithy.results.files import CHECKSUMS
 from stithy.results.layout import RunDirectory
 from stithy.results.read import read_run
 from support.damage import DAMAGES, damaged
-from support.hlog import encode, histogram, log
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
@@ -102,19 +101,8 @@ def test_a_window_supports_no_claim_without_what_could_make_it_invalid(run: RunD
 
 def test_a_log_that_was_cut_at_any_line_is_found_out(tmp_path: Path) -> None:
     """Its lines know nothing of each other: the transactions that were answered are the proof."""
-    run = build_run(tmp_path, Shape(candidates=("disk",), users=(4,), repeat=2, duration_s=3))
-    for row in read_run(tmp_path).window.to_dicts():
-        types = {
-            each["transaction"]: each["committed"] + each["rolled_back"]
-            for each in read_run(tmp_path, [row["window_id"]]).transactions.to_dicts()
-            if each["transaction"] != "all"
-        }
-        lines = [
-            f"Tag={kind},{row['measure_from_s']:.3f},1.000,1.0,{encode(histogram(*[1000] * n))}\n"
-            for kind, n in types.items()
-        ]
-        path = run.window(row["window_id"]).root / "hammer.response.hlog"
-        path.write_text(log(*lines))
+    shape = Shape(candidates=("disk",), users=(4,), repeat=2, ramp_up_s=1, duration_s=3, logs=True)
+    path = build_run(tmp_path, shape).window(WINDOW).root / "hammer.response.hlog"
     whole = context_of(read_run(tmp_path))
     assert whole.evidence.merged
     assert whole.run.problems == ()

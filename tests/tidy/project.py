@@ -20,7 +20,6 @@ GENERATED = {"Cargo.lock", "LICENSE"}
 # Outputs and inputs of programs, some broken on purpose: they keep no style.
 CAPTURED = ("tests/golden/", "tests/data/", "benches/results/")
 
-
 Finding = str
 """One place that breaks a rule: `path:line: problem, remedy`, as editors and people read it."""
 
@@ -77,10 +76,9 @@ class Project:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what it demands, how it is checked, and the smallest projects that tell it apart.
+    """What is demanded and how it is checked; it must find something in `breaks`, none in `keeps`.
 
-    `breaks` and `keeps` are texts by path: the check must find something in the first and nothing
-    in the second.
+    Both are texts by path: the smallest projects that tell it apart.
     """
 
     demand: str

@@ -49,15 +49,10 @@ def imported_modules(source: Source) -> Iterator[tuple[ast.stmt, str]]:
                     yield node, f"{module}.{name.name}"
 
 
-def package_of(path: str) -> str:
-    """`run` for `python/stithy/run/journal.py`; the module's name for a single module."""
-    return path.removeprefix("python/stithy/").split("/")[0].removesuffix(".py")
-
-
 def arrows_go_forward(project: Project) -> Iterator[Finding]:
     """No package imports one that it must not know; nobody imports `cli`."""
     for source in project.package():
-        package = package_of(source.path)
+        package = source.path.removeprefix("python/stithy/").split("/")[0].removesuffix(".py")
         known = set() if package in {"cli", "__main__"} else {"cli"}
         forbidden = FORBIDDEN.get(package, set()) | known
         seen = set()

@@ -26,14 +26,12 @@ def functions_are_short(project: Project) -> Iterator[Finding]:
         for node in source.nodes:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
-            length = _lines(node) - (_lines(node.body[0]) if ast.get_docstring(node) else 0)
+            parts = [node, *(node.body[:1] if ast.get_docstring(node) else ())]
+            whole, *docstring = ((each.end_lineno or 0) - each.lineno + 1 for each in parts)
+            length = whole - sum(docstring)
             if length > FUNCTION_LINES_MAX:
                 problem = f"{node.name} has {length} lines, more than {FUNCTION_LINES_MAX}"
                 yield source.found(node, problem, "take its steps out into functions")
-
-
-def _lines(node: ast.stmt) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def modules_say_what_they_are_for(project: Project) -> Iterator[Finding]:

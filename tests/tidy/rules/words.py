@@ -14,7 +14,6 @@ HEADING = "## Words that are not used\n"
 IN_TEXTS = "## Words that are not used in documents and help\n"
 ROW = re.compile(r"^\| `(?P<word>[^`]+)` \| (?P<instead>[^|]+?) \|")
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 # Comments and texts of Rust, which may name a foreign word in order to explain it.
 RUST_PROSE = re.compile(r'//[^\n]*|"(?:[^"\\]|\\.)*"')
 
@@ -43,7 +42,7 @@ def identifiers(source: Source) -> Iterator[tuple[int, str]]:
                     yield getattr(node, "lineno", 1), name
     elif source.path.endswith((".rs", ".sql")):
         for number, line in enumerate(source.lines, 1):
-            for name in IDENTIFIER.findall(RUST_PROSE.sub("", line)):
+            for name in re.findall(r"[A-Za-z_]\w*", RUST_PROSE.sub("", line)):
                 yield number, name
 
 
