@@ -175,3 +175,18 @@ def test_what_is_wrong_with_one_of_many_is_found(
     found = pieces.read_tables(WINDOW, paths, problems)
     assert found["window_id"].to_list() == [names[0], *names[2:]]
     assert [each.path for each in problems] == [wrong]
+
+
+def test_samples_are_read_some_windows_at_a_time(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The parts are the whole; missing values are left out, and windows that are not asked for."""
+    monkeypatch.setattr(pieces, "WINDOWS_TOGETHER", 3)
+    names = sorted(each.name for each in run.windows.iterdir())
+    read = pieces.Samples({name: run.window(name).table("series") for name in names})
+    parts = list(read.parts())
+    assert [part["window_id"].n_unique() for part in parts] == [3, 1]
+    assert pl.concat(parts).equals(read.whole())
+    found = read.of("block", ["reads_per_s"], ["w-disk-u4-b0", "w-memory-u4-b0"])
+    assert (set(found["window_id"]), set(found["metric"])) == ({"w-disk-u4-b0"}, {"reads_per_s"})
+    assert read.of("cpu", ["idle_share"])["window_id"].n_unique() == 4
