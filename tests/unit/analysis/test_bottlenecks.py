@@ -8,6 +8,7 @@ import pytest
 
 from stithy.analysis.bottlenecks.judge import SEVERAL, UNKNOWN, at_level, judge
 from stithy.analysis.bottlenecks.observation import Cpus, Device, Growth, Reached
+from stithy.analysis.bottlenecks.observe import Ability, ability
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import Stall, stalled_shares, stalled_windows, stalls
 from stithy.analysis.validity.instruments import Headroom
@@ -91,6 +92,14 @@ def test_a_rule_that_saw_too_little_says_so(rule: str, changes: Row, because: st
     answer = RULES[rule].judge(observed(**changes))
     assert answer is not None
     assert (answer.share, answer.because) == (None, because)
+
+
+def test_a_scaled_drive_can_do_a_part_of_what_its_profile_says() -> None:
+    """As many requests at a time as the whole one; a disk that spins serves one."""
+    text = "channels = 4\n[cap]\nread_iops = 800\nwrite_bytes_per_s = 0\n"
+    assert ability(text, 8.0) == Ability({"read_iops": 100.0}, 4)
+    assert ability("[disk]\nrpm = 7200\n", 1.0) == Ability({}, 1)
+    assert ability("cap = [", 1.0) is None
 
 
 def test_rules_that_do_not_apply_have_no_answer() -> None:

@@ -122,6 +122,9 @@ SMALL = "the difference is too small for one chosen among 15"
     (_around(1.02, 0.02, 10), {}, Call.UNDECIDED,
      "the interval holds both 1 and differences beyond the margin"),
     (_around(1.02, 0.03, 8), {"margin_share": 0.10}, Call.EQUIVALENT, None),
+    # From 0.9803 to 1.0201: the margin of 2 % ends at ln 1.02, and not at 0.02.
+    (_around(1.0, 0.01477, 10), {}, Call.UNDECIDED,
+     "the interval holds both 1 and differences beyond the margin"),
     ([], {}, Call.UNDECIDED, "no block, at least 4 are needed"),
     (_around(3.0, 0.001, 1), {}, Call.UNDECIDED, "1 block, at least 4 are needed"),
     (_around(3.0, 0.001, 3), {}, Call.UNDECIDED, "3 blocks, at least 4 are needed"),

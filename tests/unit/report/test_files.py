@@ -342,7 +342,11 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 def _is_harmless(page: Page) -> None:
     """No element and no script is of a name; no attribute is an event's."""
-    found = read_page(render(page, dict.fromkeys((each.name for each in page.figures), "")))
+    html = render(page, dict.fromkeys((each.name for each in page.figures), ""))
+    found = read_page(html)
+    data = re.findall(r"<script type=[^>]*>(.*?)</script>", html, re.DOTALL)
+    assert len(data) > len(page.figures)
+    assert "<" not in "".join(data)
     assert [a for tag, a in found.elements if tag == "script" and "type" not in a] == [{}, {}]
     assert not {tag for tag, _ in found.elements} & {"img", "label", "iframe", "object", "b"}
     assert not [a for _, a in found.elements for key in a if key.startswith("on")]
@@ -374,6 +378,8 @@ def test_exports_keep_each_name_in_its_place(hostile: Context) -> None:
     rows = list(csv.reader(io.StringIO(exported(hostile, "csv"), newline="")))
     assert {len(row) for row in rows} == {len(rows[0])}
     assert not [cell for row in rows for cell in row if re.match(r"[=+@\t\r]|-\D", cell)]
+    told = {row[rows[0].index("valid")]: row[rows[0].index("invalid_because")] for row in rows}
+    assert (told["true"], told["false"][:17]) == ("", "Unexpected errors")
     families = read(exported(hostile, "openmetrics")).values()
     found = {labels["candidate"] for each in families for labels, _, _ in each.samples}
     assert found == {name.replace("\r", " ") for name in NAMES}

@@ -311,7 +311,11 @@ fn scaling_divides_rates_and_keeps_latencies() {
     // 16 channels of 1 GB/s, where no cap was told.
     assert_eq!(Some(2e9), eighth.caps.read.bytes_per_s);
     assert_eq!(Some(0.25e9), eighth.caps.write.bytes_per_s);
-    assert_eq!(8 << 20, eighth.cache.expect("it has one").size_bytes);
+    let cache = eighth.cache.expect("it has one");
+    assert_eq!(
+        (8 << 20, Some(0.125e9)),
+        (cache.size_bytes, cache.drain_bytes_per_s)
+    );
     let sustained = eighth.sustained.expect("it slows down");
     assert_eq!(
         (1_250_000_000, 12_500_000.0),
