@@ -24,7 +24,7 @@ from stithy.analysis.answers.thresholds import (
     judge_thresholds,
     windows_of,
 )
-from stithy.analysis.answers.windows import Lost, MeasuredAgain, lost, measured_again, median_block
+from stithy.analysis.answers.windows import Lost, MeasuredAgain, lost, measured_again
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
@@ -257,24 +257,6 @@ def test_a_verdict_refutes_a_limit_that_both_share() -> None:
     assert said["b"][0] == "driver"
     because = "the load driver seemed to, but b did more under the same load"
     assert said["a"] == ("unknown", because)
-
-
-@pytest.mark.parametrize(("nopm", "number", "among"), [
-    ((400.0, 100.0, 300.0, 200.0), 3, 4), ((400.0, 100.0, 300.0, LATE), 2, 3),
-    ((100.0, 100.0, 0.0, 100.0), 0, 1), ((LATE, LATE, LATE, LATE), 1, 4),
-], ids=["lower middle", "lost", "nothing done", "none valid"])  # fmt: skip
-def test_a_typical_block_is_the_middle_one(nopm: tuple[Any, ...], number: int, among: int) -> None:
-    """Nothing has no logarithm: the first is shown without a value; as where none is valid."""
-    windows = [
-        window(name, 9.0 if isinstance(each, Reason) else each,
-               *((each,) if isinstance(each, Reason) and (name == "b" or nopm[0] is each) else ()),
-               block=block)
-        for block, each in enumerate(nopm) for name in "ab"
-    ]  # fmt: skip
-    block = median_block(Evidence(("a", "b"), (4,), tuple(windows)), 4)
-    assert block is not None
-    assert (block.number, block.among, block.value is None) == (number, among, among == 1)
-    assert median_block(Evidence(("a", "b"), (4,), tuple(windows)), 99) is None
 
 
 def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> None:

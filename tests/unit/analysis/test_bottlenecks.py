@@ -166,16 +166,6 @@ def test_storage_had_a_part_of_the_time(
     assert found.is_storage_result is is_result
 
 
-def test_a_share_of_few_samples_has_its_interval_or_is_not_told() -> None:
-    """Of 80 looks at users it is beside the share, of 4 too wide to say anything."""
-    some = judge(observed(sessions=sessions(20, device=3.0), devices=disk()))
-    assert some.by is not None
-    assert some.by.says == "waits for data files took 75 % (95 %: 65 % to 83 %) of the users' time"
-    few = judge(observed(sessions=sessions(1, device=2.0), devices=()))
-    assert "device-latency" in {each.rule for each in few.silent}
-    assert few.storage_samples is None
-
-
 def test_what_limited_a_level_is_what_limited_most_of_its_windows() -> None:
     """CPUs are the mean of all; storage is told where all know it; what is missing is named."""
     full, fuller = (judge(observed(server=Cpus(1, used))) for used in (0.9, 0.96))

@@ -1,18 +1,16 @@
 """Drawings: in fewer bytes the same, with words inside, in colours that everybody tells apart."""
 
-import json
 import re
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import vl_convert
 
 from stithy.report.drawing import draw, palette
-from stithy.report.drawing.compact import compact, kept, slim
+from stithy.report.drawing.compact import compact, kept
 
 CIRCLE = "M4,0A4,4,0,1,1,-4,0A4,4,0,1,1,4,0"
 LOOK = 'stroke="#5b6470" stroke-width="1"'
@@ -58,51 +56,6 @@ def test_symbols_are_painted_as_before(symbol: str) -> None:
 
     assert compact(marks).count("<path") == 1
     assert painted(compact(marks)) == painted(marks) != painted("")
-
-
-def whole(value: Any, repeated: list[Any]) -> Any:
-    """What repeats put back, as the page's script does it."""
-    if isinstance(value, dict):
-        if "&" in value:
-            return whole(repeated[value["&"]], repeated)
-        return {key: whole(each, repeated) for key, each in value.items()}
-    return [whole(each, repeated) for each in value] if isinstance(value, list) else value
-
-
-def rows_of(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of some columns, as the page's script does it."""
-
-    def at(of: Any, row: int) -> Any:
-        if isinstance(of, list):
-            return of[row]
-        return of["texts"][of["at"][row]] if "texts" in of else of["all"]
-
-    return [
-        {name: at(of, row) for name, of in columns["of"].items() if at(of, row) is not None}
-        for row in range(columns["rows"])
-    ]
-
-
-def test_a_slim_figure_is_the_same_when_it_is_read_again() -> None:
-    """What repeats stands once; `1`, `1.0` and `true` are not taken for each other."""
-    axis = {"field": "value", "title": "Response time (ms)", "type": "quantitative"}
-    encoding = {"x": {"field": "second", "axis": axis}, "y": axis}
-    names = ["a long name of a candidate", "another"]
-    data = {
-        "a": [{"candidate": names[i % 2], "users": 4, "second": i, **({"odd": 1} if i % 2 else {})}
-              for i in range(100)],
-        "b": [], "c": [{"kind": True}, {"kind": 1}],
-    }  # fmt: skip
-    long = [[kind] * 40 for kind in (1, 1.0, True)]
-    layers = [{"mark": mark, "encoding": encoding} for mark in ("line", "rule")]
-    spec = {"layer": layers, "values": [*long, *long], "short": [{"a": 1}] * 2}
-    made = json.loads(json.dumps(slim({**spec, "datasets": data})))
-    assert [json.dumps(made).count(each) for each in (axis["title"], *names)] == [1, 1, 1]
-    assert made["short"] == spec["short"]
-    again = whole(made, made.pop("repeated"))
-    columns = again.pop("columns")
-    assert repr({name: rows_of(columns[name]) for name in data}) == repr(data)
-    assert repr(again) == repr(spec)
 
 
 SPEC = {

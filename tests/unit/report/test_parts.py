@@ -14,13 +14,12 @@ from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.verdict.decide import PrimaryComparison
 from stithy.metrics import P95
 from stithy.report.context import Context
-from stithy.report.parts import answer, candidates, certainty, machine, searches, validity
+from stithy.report.parts import answer, certainty, machine, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
 from stithy.results.manifest import (
     CalibrationFacts,
     Fact,
-    LimitFacts,
     QuestionFacts,
     SessionFacts,
 )
@@ -213,30 +212,6 @@ def test_a_capped_throughput_weakens_the_answer_unless_times_are_asked_for(
         context.__dict__["limited"] = known
         texts = [f"At 4 users, the throughput of {each}" for each in said]
         assert [*answer.cap_flaws(context)] == texts
-
-
-TARGET = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
-
-
-def test_candidates_are_told_with_whom_they_serve_or_why_not(tmp_path: Path) -> None:
-    """With the next level or as at least; no limit is made up, nothing of an invalid window."""
-    usual: Row = {"users": (1, 4, 13), "duration_s": 20}
-    slow = TARGET.model_copy(update={"limit_s": 0.02})
-    for limit, shown, few in ((TARGET, ["4, not 13", "at least 13"], "p99 (needs 10,000 values"),
-                              (slow, ["not 1", "1, not 4"], "p99 (needs"),
-                              (None, [None, None], "p99 (needs")):  # fmt: skip
-        context = run(tmp_path / f"{limit and limit.limit_s}", limit=limit, **usual)
-        found = candidates.table(context)
-        assert [*found.frame["within_shown"]] == shown
-        assert ("within_shown" in [show.column for show in found.columns]) is (limit is not None)
-        assert few in found.frame["missing_because"][0]
-        told = str(candidates.note(context, found))
-        assert told.startswith("No response-time target is set") is (limit is None)
-    dead = {window_id("disk", users, 0): {"errors": 3} for users in (1, 4, 13)}
-    frame = candidates.table(run(tmp_path / "dead", changes=dead, **usual)).frame
-    assert frame.select("nopm", "p95_s").row(0) == (None, None)
-    assert frame["nopm"][1] is not None
-    assert "what was measured (no window at 13 is valid)" in frame["missing_because"][0]
 
 
 def test_reasons_of_one_kind_and_candidate_are_one_row_with_their_range(tmp_path: Path) -> None:

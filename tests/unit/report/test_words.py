@@ -118,20 +118,6 @@ def test_loop_and_profile_are_one_clause(facts: dict[str, Any] | None, said: str
     assert loads.said(known) == said
 
 
-def test_the_reach_names_the_most_users_and_no_limit_of_some_windows_only() -> None:
-    """The footer tells each candidate's limit."""
-    row = {
-        "users": 10, "warehouses_touched": 1, "warehouses_total": 10, "database_bytes": 2**30,
-        "shared_buffers_bytes": 2**27, "memory_limit_bytes": 2**30, "memory_limit_enforced": True,
-    }  # fmt: skip
-    most = {**row, "users": 50, "warehouses_touched": 5}
-    told = str(loads.reached([row, most]))
-    assert told.startswith("At 50 users, users reach about 512 MiB of 1 GiB (5 of 10 warehouses)")
-    assert told.endswith("128 MiB of shared buffers and a memory limit of 1 GiB.")
-    for other in ({"memory_limit_bytes": 2**32}, {"memory_limit_enforced": False}):
-        assert str(loads.reached([row, {**row, **other}])).endswith("128 MiB of shared buffers.")
-
-
 def test_a_percentile_of_a_drive_rests_on_what_its_log_holds_of_the_measurement() -> None:
     """More was answered in the ramp-up, which says nothing of the seconds that were measured."""
     rows = [row | {"logged": logged} for logged in (9_999, 10_000) for row in drive_rows("w", 0.0)]
