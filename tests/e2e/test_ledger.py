@@ -100,7 +100,7 @@ def test_what_was_acknowledged_is_there_after_every_window(
         assert sum(of_window) == count
     page = build(context)
     html = render(page, {figure.name: "<svg></svg>" for figure in page.figures})
-    assert "that the ledgers hold as acknowledged none is missing" in html
+    assert "that the ledgers hold as acknowledged is missing" in html
 
 
 def test_a_payment_that_is_taken_away_is_missed(

@@ -70,7 +70,7 @@ class FakeMachine:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(NAMES))
     closed_devices: Mapping[str, str] = field(
         default_factory=lambda: dict.fromkeys(
-            ("/dev/ublk-control", "/dev/mapper/control"), "it is not there"
+            ("/dev/ublk-control", "/dev/mapper/control"), "not found"
         )
     )
     programs: Mapping[str, str] = field(default_factory=lambda: dict(PROGRAMS))

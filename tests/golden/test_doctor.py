@@ -16,7 +16,7 @@ from support import golden
 HERE = Path(__file__).parent / "doctor"
 NO_DEVICES = dict.fromkeys(
     ("/dev/fuse", "/dev/loop-control", "/dev/ublk-control", "/dev/mapper/control"),
-    "it is not there",
+    "not found",
 )
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
 NO_SERVER = Judgement(
@@ -33,7 +33,7 @@ MACHINES = {
     "ordinary-user": (
         FakeMachine(
             is_root=False,
-            no_memory_limit="no group can be made in /sys/fs/cgroup",
+            no_memory_limit="no control group can be created in /sys/fs/cgroup",
             closed_devices=NO_DEVICES
             | dict.fromkeys(("/dev/fuse", "/dev/loop-control"), "it cannot be opened"),
         ),
@@ -46,7 +46,7 @@ MACHINES = {
             listed={},
             programs={name: told for name, told in PROGRAMS.items() if name.startswith("stithy")},
             texts={name: text for name, text in TEXTS.items() if "pressure" not in name},
-            no_memory_limit="no group can be made in /sys/fs/cgroup",
+            no_memory_limit="no control group can be created in /sys/fs/cgroup",
             no_io_uring="the kernel refuses it (operation not permitted)",
             open_places=(),
         ),

@@ -125,7 +125,7 @@ def test_no_two_sentences_of_a_report_contradict_each_other(context: Context) ->
         assert "was asked for" not in text
     for slower, low in _refused(found):
         for claim in claims:
-            capped = re.search(r"the throughput of (.*?) is capped by (.*)", claim)
+            capped = re.search(r"the throughput of (.*?) was limited by (.*)", claim)
             if capped is None or slower not in capped[1]:
                 continue
             assert "the load driver" not in capped[2]

@@ -283,7 +283,7 @@ def title(files: Files, row: Row) -> Expected:
 
     Which panel of a figure it is of stands in words, so the ratio is that of any of them.
     """
-    found = re.match(r"At ([\d,]+) \w+, (.+) has [\d.,]+ times the .* of (.+)$", row["title"])
+    found = re.match(r"At ([\d,]+) \w+, (.+) has [\d.,]+ times ([\w.-]+)'s .+$", row["title"])
     if row["figure"] == "forest":
         return {"ratio": [compared(files, question(files))["value"]]}
     if not found:

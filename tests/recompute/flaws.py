@@ -70,7 +70,7 @@ def _laws(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 RULES: Rules = [
     (r"Unexpected errors: #", of_windows(OF_WIN.format("errors"))),
-    (r"asked for # of the # transactions a second",
+    (r"needed # of the # transactions per second",
      of_windows(OF_WIN.format(ASKED), OF_WIN.format("driver_rate_per_s_max"))),
     (r"other programs used # of # CPUs",
      of_windows(AROUND.format("others_cpu_s / span_s"), AROUND.format("cpus"))),
@@ -79,15 +79,15 @@ RULES: Rules = [
     (r"begins one after # or # of log",
      of_windows(AROUND.format("checkpoint_after_s"), AROUND.format("checkpoint_after_bytes"))),
     (r"and it wrote # in #", of_windows(AROUND.format("log_bytes"), OF_WIN.format("measured_s"))),
-    (r"# for reads \(asked: #\)", _of_drive("read")),
-    (r"# for writes \(asked: #\)", _of_drive("write")),
-    (r"# for flushes \(asked: #\)", _of_drive("flush")),
-    (r"late with # of its answers, all of them by # on average",
+    (r"# for reads \(profile: #\)", _of_drive("read")),
+    (r"# for writes \(profile: #\)", _of_drive("write")),
+    (r"# for flushes \(profile: #\)", _of_drive("flush")),
+    (r"late with # of its answers\. The mean lateness of all answers was #",
      of_windows(DRIVE.format("late_answers / answered", "all"),
                 DRIVE.format("late_mean_s", "all"))),
     (r"one CPU did # (?:more|less)", of_windows(CANARY.format("one_rounds_per_s"))),
     (r"all CPUs did # (?:more|less)", of_windows(CANARY.format("all_rounds_per_s"))),
-    (r"reads took # (?:longer|less)", of_windows(CANARY.format("read_p50_s"))),
+    (r"reads took # (?:longer|shorter)", of_windows(CANARY.format("read_p50_s"))),
     (r"99th percentile #, allowed #",
      of_windows(OF_WIN.format("lateness_p99_s"),
                 OF_WIN.format("greatest(0.001, 0.05 * service_p50_s)"))),
@@ -116,14 +116,14 @@ RULES: Rules = [
     (r"gave samples of # of # s", of_windows(
         "SELECT window_id, count(DISTINCT at_s) AS v FROM samples GROUP BY ALL",
         OF_WIN.format("measured_s"))),
-    (r"fifths of its measurement differ by # of their mean \(steady: #\) with a slope of # "
-     r"\(steady: #\)", lambda f, r, m: [*_steady("range_share")(f, r, m), 0.2,
-                                        *_steady("slope_share")(f, r, m), 0.1]),
+    (r"fifths of its measurement differ by # of their mean \(steady: at most #\), with a slope of "
+     r"# \(steady: at most #\)", lambda f, r, m: [*_steady("range_share")(f, r, m), 0.2,
+                                                  *_steady("slope_share")(f, r, m), 0.1]),
     (r"fifth of it has fewer than # transactions", fixed(800)),
-    (r"it settled # into the measurement, without which its throughput is #",
+    (r"it settled # into the measurement; without that part its throughput is #",
      _steady("late_s", "late_share")),
     (r"its level changed at # \([+-]?#\)(?:, # \([+-]?#\))*(?: and # \([+-]?#\))?", _changed),
-    (r"# of # windows? (?:was|were) not steady", _unsteady),
+    (r"# of # windows? did not reach steady state", _unsteady),
     (r"# consistency conditions? did not hold", once(
         "SELECT count(*) FROM (SELECT holds FROM run_conditions UNION ALL SELECT holds FROM "
         "window_conditions) WHERE NOT holds")),

@@ -14,19 +14,22 @@ Say = Callable[[str, str, Row], None]
 Compare = Callable[[str, str, Any], None]
 
 CANDIDATE = {"NOPM": "nopm", "p95": "p95_s", "p99": "p99_s", "Cost": "cost_amount"}
-DEVICE = {"A second": "per_s", "Mean": "mean_s", "Profile asks": "asked_s", "p99": "p99_s"}
+DEVICE = {
+    "Requests per second": "per_s", "Mean latency": "mean_s", "Mean of the profile": "asked_s",
+    "p99": "p99_s",
+}  # fmt: skip
 WORK = {
     "Windows": "windows", "Log": "log_bytes", "Device reads": "device_reads",
     "Server CPU": "server_cpu_s", "Buffer hit ratio": "hit_share",
 }  # fmt: skip
 SEARCH = {
-    "of its windows from": "low", "to": "high", "Valid windows": "valid", "of": "windows",
+    "of its windows from": "low", "to": "high", "Valid windows": "valid", "of windows": "windows",
     "Answers, fewest": "answers_least",
 }  # fmt: skip
 RUNS = {
-    "Ratio": "ratio", "from": "low", "to (95 %)": "high", "n before": "windows_base",
-    "n": "windows_other", "The machine, at least": "drift_share",
-    "As much by chance": "chance_share",
+    "Ratio": "ratio", "from": "low", "to (95 %)": "high", "Windows before": "windows_base",
+    "Windows": "windows_other", "Drift of the machine, at least": "drift_share",
+    "p-value, adjusted": "chance_share",
 }  # fmt: skip
 SUMMARY = {"NOPM ": "nopm:", "p95 ": "p95:"}
 
@@ -59,10 +62,10 @@ def walk(files: Files, text: str, say: Say, compare: Compare) -> None:
 def _row(files: Files, row: dict[str, str], say: Say, compare: Compare) -> None:
     place = next(iter(row.values()))
     at = int(place.replace(",", "")) if re.fullmatch(r"[\d,]+", place) else None
-    if "Device" in row:
-        expected = device_of(files, {"candidate": place, "operation": row["Device"]})
+    if "Operation" in row:
+        expected = device_of(files, {"candidate": place, "operation": row["Operation"]})
         known = {name: expected[column] for name, column in DEVICE.items() if name in row}
-    elif "n before" in row:
+    elif "Windows before" in row:
         known = _of_runs(files, row)
     elif "Valid windows" in row:
         known = _searched(files, row)
@@ -89,7 +92,7 @@ def _row(files: Files, row: dict[str, str], say: Say, compare: Compare) -> None:
         if name in known and (any(shown(cell)) or _is_known(known[name])):
             compare(f"{place}:{name}", cell, known[name])
         else:
-            if "What was seen" in row:
+            if "Observation" in row:
                 say(f"{place}:{name}", cell.replace("\\", ""), _gathered(files, row))
                 continue
             of = name.removeprefix("Limited ") if name.startswith("Limited ") else place
@@ -140,7 +143,7 @@ def _of_type(files: Files, row: dict[str, str]) -> dict[str, Any]:
 def _gathered(files: Files, row: dict[str, str]) -> Row:
     """The row of the reasons whose windows are these."""
     for each in told(files, "reasons-gathered"):
-        if each["sentence"].replace("`", "") == row["What was seen"].replace("\\", "").replace(
+        if each["sentence"].replace("`", "") == row["Observation"].replace("\\", "").replace(
             "`", ""
         ):
             return each

@@ -7,10 +7,10 @@ from typing import Any
 from recompute.files import Files, Row
 
 ORDER = (
-    ("a log file created", "log-file"), ("checkpoints", "checkpoint"),
+    ("creation of a log file", "log-file"), ("checkpoints", "checkpoint"),
     ("flushes of the drive", "flush"), ("waits for the commit log", "log"),
     ("waits for data files", "data"), ("lock waits", "locks"),
-    ("waits for a connection", "pool"), ("cause not recorded", ""),
+    ("waits for a connection", "pool"), ("unknown cause", ""),
 )  # fmt: skip
 """Causes as the report says them, the surest first."""
 

@@ -166,7 +166,7 @@ def of_markdown(files: Files, text: str) -> Outcome:
     outcome = Outcome()
 
     def say(place: str, line: str, row: Row) -> None:
-        differs = line.startswith(("Ignored on request", "Differs, which"))
+        differs = line.startswith("These facts differ")
         pool = facts.of_runs(files, line) if differs else ()
         outcome.say(files, f"report.md:{place}", line, row, pool)
 

@@ -75,7 +75,7 @@ def test_results_inside_a_candidate_are_refused(stithy: Stithy, place: Path) -> 
     study = write_study(place / "study.yaml", {"a": place / "a"})
     ended = stithy.run("run", study, "--out", place / "a/out")
     assert ended.returncode == 2
-    assert "lie in each other" in ended.stderr
+    assert "overlap" in ended.stderr
 
 
 def test_candidates_inside_each_other_are_refused(stithy: Stithy, place: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-KEPT = "the master copy is as it was made: the database is not loaded again"
+KEPT = "the master copy is unchanged: the database is not loaded again"
 After = Callable[..., dict[str, Any]]
 
 
@@ -73,8 +73,8 @@ def test_a_master_copy_that_was_used_on_is_used_on_again(after: After) -> None:
 @pytest.mark.parametrize(
     ("change", "because"),
     [
-        ("flip", "is not as it was made"),
-        ("touch", "is not as it was made"),
+        ("flip", "has changed"),
+        ("touch", "has changed"),
         ("remove", "is gone"),
         ("link", "is gone"),
         ("forget", "the password of its server is not known any more"),

@@ -228,13 +228,13 @@ class Evidence:
         """
         known = quantity.known
         if known.source in ("drives", "series"):
-            none = Value(None, f"nothing measured {quantity} in a window")
+            none = Value(None, f"{quantity} was not measured in a window")
             return self.measures.get(quantity, Measure({})).windows.get(window.id, none)
         kind = quantity.of or ALL
         number = window.value(known.column, kind)
         there, needed = window.completed(kind), values_needed(known.percent or 0)
         if number is None and there:
-            return Value(None, "a window has no whole latency log")
+            return Value(None, "a window has no complete latency log")
         if number is None:
             return Value(None, f"a window completed no {'transaction' if kind == ALL else kind}")
         if known.percent is not None and there < needed:

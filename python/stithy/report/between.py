@@ -96,9 +96,9 @@ def _require_told(run: Context, quantities: Sequence[Quantity]) -> None:
 
 def _manifest(context: Context) -> Manifest:
     if context.manifest is None:
-        problem = "its manifest cannot be read, so it is not known what it can be compared with"
+        problem = "its manifest cannot be read, so its comparability is not known"
         where = str(context.run.directory.root)
-        raise UserError(problem, where=where, remedy="compare a run whose manifest is whole")
+        raise UserError(problem, where=where, remedy="compare a run whose manifest can be read")
     return context.manifest
 
 
@@ -180,7 +180,7 @@ def machine(pair: Pair) -> list[str]:
     if not found:
         who = listing([name for name, each in zip(pair.names, (pair.base, pair.other), strict=True)
                        if not any(canary.shares for canary in each.evidence.canaries)])  # fmt: skip
-        return [f"whether the machine was the same is not known: no baseline check in {who}"]
+        return [f"it is not known whether the machine was the same: {who} has no baseline check"]
     parts = [_moved(each) for each in found if each.counts and _is_told(each.ratio)]
     told = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
     others = _most_taken(pair)
@@ -207,7 +207,7 @@ def _moved(each: Moved) -> str:
     share = percent(abs(each.ratio - 1))
     if each.gauge.is_rate:
         return f"{each.gauge.what} did {share} {'less' if each.ratio < 1 else 'more'}"
-    return f"{each.gauge.what} took {share} {'longer' if each.ratio > 1 else 'less long'}"
+    return f"{each.gauge.what} took {share} {'longer' if each.ratio > 1 else 'shorter'}"
 
 
 def _most_taken(pair: Pair) -> Taken | None:
@@ -248,7 +248,7 @@ def interval(found: Change) -> str:
     if min(found.base, found.other) < 2:
         return "none: 2 windows of each are needed"
     if found.low is None or found.high is None:
-        return "none: no scatter to compare it with"
+        return "none: the windows do not vary"
     return f"{as_change(found.low)} to {as_change(found.high)}"
 
 

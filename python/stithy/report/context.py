@@ -350,9 +350,10 @@ def _repeats(evidence: Evidence) -> str:
         blocks[window.users] = max(blocks.get(window.users, 0), window.block + 1)
     least, most = min(blocks.values(), default=1), max(blocks.values(), default=1)
     if most == 1:
-        return "one window a point, no interval"
+        return "one window per point, no interval"
     # A level with fewer must not borrow the certainty of that with most.
-    return plural(most, "block") if least == most else f"{least} to {plural(most, 'block')} a level"
+    told = plural(most, "block")
+    return told if least == most else f"{least} to {told} per level"
 
 
 def _memory(row: Mapping[str, object]) -> str:

@@ -87,11 +87,11 @@ def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
 
 def _who(limit: str, finding: Limits) -> str:
     if limit == UNKNOWN:
-        return "it is not determined what limited"
+        return "unknown factors limited"
     if limit == SEVERAL:
-        return "nothing by itself limited"
+        return "several resources limited"
     if finding.is_open and limit == "users":
-        return "the rate that was asked for limited"
+        return "the requested rate limited"
     return f"{words(limit)} limited"
 
 
@@ -142,7 +142,7 @@ def _sentences(finding: Comparison, unit: str) -> Iterator[str]:
     if finding.effect.plain:
         yield f"a test needs at least {BLOCKS_LEAST} blocks"
     elif finding.verdict.call is Call.UNDECIDED:
-        yield f"it is undecided because {finding.verdict.because}"
+        yield f"reason: {finding.verdict.because}"
 
 
 def _found(finding: Comparison) -> str:
@@ -160,7 +160,7 @@ def _found(finding: Comparison) -> str:
         return f"{a} and {b} differ by less than {margin} in {by}"
     if call is Call.UNDECIDED:
         is_either = "has more" if finding.metric.known.better is None else "is better"
-        return f"it is undecided which of {a} and {b} {is_either} in {by}"
+        return f"it is undecided whether {a} or {b} {is_either} in {by}"
     how = {
         Call.BETTER: "is better than", Call.WORSE: "is worse than",
         Call.HIGHER: "has more than", Call.LOWER: "has less than",
@@ -198,16 +198,19 @@ def _values(finding: Comparison) -> Iterator[str]:
         yield values
         return
     if less is not None:
-        values += f", {_difference(finding)}"
+        values += f"; {_difference(finding)}"
     yield values
     if (b - a) * (ratio - 1) < 0:
-        yield "the ratio is that of the blocks; all windows together lie the other way"
+        yield (
+            "the ratio is the mean over the blocks; the values of all windows together differ in "
+            "the other direction"
+        )
 
 
 def _difference(finding: Comparison) -> str:
     less = finding.effect.difference
     assert less is not None  # asked by the caller
-    told = f"a mean difference within blocks of {wording.signed(finding.metric, less.mean)}"
+    told = f"the mean difference within blocks was {wording.signed(finding.metric, less.mean)}"
     if less.low is None or less.high is None:
         return told
     low, high = (wording.signed(finding.metric, each) for each in (less.low, less.high))
@@ -258,7 +261,7 @@ def _growth(finding: Growth, unit: str) -> str:
     if len(known) > GROWTHS_DETAILED:
         ordered = sorted(known, key=lambda each: each[1])
         told = listing([f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])])
-        told += f", those of the other {len(known) - 2} lie between"
+        told += f", and those of the other {len(known) - 2} between them"
     else:
         told = listing([f"{name} {_factor(factor)}" for name, factor in known])
     missing = [name for name, factor in finding.factors if factor is None]
@@ -267,7 +270,7 @@ def _growth(finding: Growth, unit: str) -> str:
         f"minute of {told}"
     )
     if missing:
-        text += f"; of {listing(missing)} it is not known, for want of valid windows"
+        text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"
     return text + "."
 
 
@@ -291,7 +294,7 @@ def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
         return _none(finding, of, unit, within)
     served = plural(of.low.users, unit)
     if of.cut_off:
-        return f"{of.candidate} serves {served} {within} so far: its search was cut off"
+        return f"{of.candidate} serves {served} {within} so far: its search was interrupted"
     if of.high is not None:
         value = _beyond(of.high, limit.limit_s)
         return (
@@ -301,7 +304,7 @@ def _capacity(finding: CapacityFinding, of: Capacity, unit: str) -> str:
     text = f"{of.candidate} serves at least {served} {within}"
     if of.stopped_at is None:
         return f"{text}, where its search ends"
-    return f"{text}; at {of.stopped_at:,} {of.because}"
+    return f"{text}; at {of.stopped_at:,}, {of.because}"
 
 
 def _beyond(end: End, limit_s: float) -> str:
@@ -326,8 +329,10 @@ def _none(finding: CapacityFinding, of: Capacity, unit: str, within: str) -> str
         return f"{of.candidate} does not serve {even}{plural(least, unit)} {within} ({value})"
     if of.high is not None:
         value = f"{limit.name} is {_beyond(of.high, limit.limit_s)}"
-        return f"no level of {of.candidate} is sure to be {within} (at {of.high.users:,}, {value})"
-    because = of.because or "its search was cut off"
+        return (
+            f"no level of {of.candidate} is certain to be {within} (at {of.high.users:,}, {value})"
+        )
+    because = of.because or "its search was interrupted"
     at = least if of.stopped_at is None else of.stopped_at
     return f"whether {of.candidate} serves {plural(at, unit)} {within} is not known: {because}"
 
@@ -339,13 +344,13 @@ def _closing(finding: CapacityFinding) -> str:
         return how
     more = "more" if len(finding.of) == 2 else "most"
     if finding.most is not None:
-        return f"{finding.most} serves {more} ({how}, and no verdict)"
+        return f"{finding.most} serves {more} ({how}; not a verdict)"
     if all(_serves_none(finding, each) for each in finding.of):
         return f"so no level distinguishes them ({how})"
     names = listing([each.candidate for each in finding.of])
     known = all(each.low or each.high for each in finding.of)
-    because = "their brackets are too near" if known else "not every bracket is known"
-    return f"which of {names} serves {more} is not known, as {because} ({how})"
+    because = "their brackets are too close" if known else "not every bracket is known"
+    return f"it is not known which of {names} serves {more}, because {because} ({how})"
 
 
 def _serves_none(finding: CapacityFinding, of: Capacity) -> bool:

@@ -23,7 +23,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.pieces import Problem
 from stithy.results.tables import HISTOGRAMS
 
-NOT_WHOLE = "missing, or not whole, and so is the table of its histograms"
+NOT_WHOLE = "missing or incomplete, and so is its table of histograms"
 
 POOL_WAIT = "pool-wait"
 

@@ -83,7 +83,7 @@ class Page:
         """The last sentence."""
         manifest = self.context.manifest
         version = f" {manifest.stithy_version}" if manifest else ""
-        return f"Made by Stithy{version} from the results beside it."
+        return f"Written by Stithy{version} from the results in the same directory."
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -182,7 +182,7 @@ def _groups(context: Context) -> tuple[FigureGroup, ...]:
     names = _decisive(context)
     decisive = [each for part in drawn.values() for each in part if each.name in names]
     decisive = [each for each in decisive if isinstance(each, Figure)]
-    headings = {DECISIVE: "What decides it", **SECTIONS}
+    headings = {DECISIVE: "What decides the answer", **SECTIONS}
     parts = {
         key: [each for each in part if not any(each is one for one in decisive)]
         for key, part in drawn.items()

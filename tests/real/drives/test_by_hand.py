@@ -75,7 +75,7 @@ def test_a_name_is_taken_until_the_drive_is_down(
     """The one that is up is left alone."""
     stithy("up", "none", "--size", "16MiB")
     assert app.run(["drive", "up", "none", "--size", "16MiB"]) == 2
-    assert "a drive of this name is up already" in capsys.readouterr().err
+    assert "a drive of this name is already up" in capsys.readouterr().err
     stithy("up", "none", "--size", "16MiB", "--name", "other")
     stithy("down", "--all")
     assert places.all_folders() == []
@@ -173,7 +173,7 @@ def test_what_a_killed_drive_left_is_cleaned(
     stithy("list")
     assert "its program was killed" in capsys.readouterr().out
     assert app.run(["clean"]) == 0
-    assert capsys.readouterr().out == "drive none: removed all that was left\n"
+    assert capsys.readouterr().out == "drive none: removed everything that it left\n"
     assert not mounted(point)
     assert [each.name for each in places.all_folders()] == ["other"]
     assert find(places.folder_of("other")) is not None

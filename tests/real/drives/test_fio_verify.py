@@ -20,7 +20,7 @@ SIZE_BYTES = 64 * MIB
 def fio(device: str, place: Path, *options: str) -> dict[str, object]:
     """Run fio on a device, in `place`, and give what it tells; fails on a wrong block."""
     if shutil.which("fio") is None:
-        pytest.skip("fio is not there: install fio")
+        pytest.skip("fio was not found: install fio")
     common = ["--output-format=json", "--direct=1", f"--filename={device}", "--group_reporting"]
     done = subprocess.run(["fio", *common, *options], capture_output=True, text=True, cwd=place)
     assert done.returncode == 0, done.stdout + done.stderr

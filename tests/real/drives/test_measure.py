@@ -53,7 +53,7 @@ def test_an_emulated_drive_is_measured_and_gone_afterwards(
 ) -> None:
     """All of it was written before, its reads take at least what its profile says."""
     if shutil.which("fio") is None:
-        pytest.skip("fio is not there: install fio")
+        pytest.skip("fio was not found: install fio")
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     text = (Path(__file__).parents[3] / "crates/drive/profiles/generic-7200.toml").read_text()
     spec = DriveSpec("measured", text, 64 * MIB)

@@ -70,7 +70,7 @@ def test_drives_come_and_go_while_the_program_serves(place: Path) -> None:
     control = up(place, "data").control
     control.up(DriveSpec("log", None, SIZE_BYTES))
     assert [each.drive for each in control.list()] == ["data", "log"]
-    with pytest.raises(UserError, match="a drive of this name is up already"):
+    with pytest.raises(UserError, match="a drive of this name is already up"):
         control.up(DriveSpec("log", None, SIZE_BYTES))
     with pytest.raises(UserError, match="no drive of this name is up: give one that is up: data"):
         control.stats("lgo")

@@ -123,9 +123,9 @@ def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_valu
 
 
 @pytest.mark.parametrize(("text", "because"), [
-    ("p95", None), ("p99", "p99 needs 10,000 values in a window, and one has 5,000"),
-    ("p50", "a window has no whole latency log"), ("p50 of refund", "a window completed no"),
-    ("cpu.user_share", "nothing measured cpu.user_share in a window"),
+    ("p95", None), ("p99", "p99 needs 10,000 values in each window, and one window has"),
+    ("p50", "a window has no complete latency log"), ("p50 of refund", "a window completed no"),
+    ("cpu.user_share", "cpu.user_share was not measured in a window"),
 ])  # fmt: skip
 def test_a_window_without_a_percentile_says_why(text: str, because: str | None) -> None:
     """Too few transactions, none of the type, or no log of them."""
@@ -144,7 +144,7 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
     [alone] = descriptive(evidence, "a", "b", NOPM, without=(2, 4, 8, 16, 32))
     among, *rest = descriptive(evidence, "a", "b", NOPM)
     assert (alone.verdict.call, among.verdict.call) == (Call.BETTER, Call.UNDECIDED)
-    assert among.verdict.because == "the difference is too small for one of 6 levels"
+    assert among.verdict.because == "the difference is too small after adjustment for 6 levels"
     assert among.chance_share == pytest.approx(6 * (alone.chance_share or 0))
     assert {each.verdict.call for each in rest} == {Call.UNDECIDED}
     six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", NOPM)
@@ -255,7 +255,7 @@ def test_a_verdict_refutes_a_limit_that_both_share() -> None:
     said = {name: (cause.limit, cause.says) for name, cause in found.of}
     assert found.ahead == "b"
     assert said["b"][0] == "driver"
-    because = "the load driver seemed to, but b did more under the same load"
+    because = "the load driver looked like the limit, but b did more under the same load"
     assert said["a"] == ("unknown", because)
 
 
@@ -271,7 +271,7 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     assert [(each.left, each.because) for each in found] == [
         (6000.0, None), (None, "no window of a at level 4 is valid"),
         (None, "there is no window of c at level 4"),
-        (None, "b at level 4: nothing measured cpu.user_share in a window"), (3 / 2000, None),
+        (None, "b at level 4: cpu.user_share was not measured in a window"), (3 / 2000, None),
     ]  # fmt: skip
     met, silent = Outcome.MET, Outcome.NOT_JUDGED
     assert [each.outcome for each in found] == [met, silent, silent, silent, met]

@@ -64,7 +64,7 @@ def test_a_rule_tells_how_much_was_reached(rule: str, changes: Row, share: float
 
 NO_CPU, NO_BLOCK = {"cpu": "no cpu"}, {"block": "no block"}
 FEW = "3 wait samples are too few for a share of their time"
-OTHERS = "busy 95 % of the time, up to 35 % with other programs"
+OTHERS = "busy 95 % of the time, up to 35 % by other programs"
 
 
 @pytest.mark.parametrize(("rule", "changes", "because"), [
@@ -73,7 +73,7 @@ OTHERS = "busy 95 % of the time, up to 35 % with other programs"
     ("log", {"places": 1, "sessions": sessions(3, log=0.9), "devices": disk(0.7)}, FEW),
     ("locks", {"places": 1, "sessions": sessions(16, locks=0.4)},
      "16 wait samples are too few for a share of their time"),
-    ("driver", {"headroom": Headroom(1.0, None, None)}, "the driver's headroom is not proven"),
+    ("driver", {"headroom": Headroom(1.0, None, None)}, "the driver headroom is not proven"),
     ("checkpoints", {"stalled_share": None}, "checkpoints were not sampled"),
     ("host-cpu", {"host": None, "unseen": NO_CPU}, "no cpu"),
     ("server-cpu", {**FULL, "sessions": sessions(log=3.5, cpu=0.5), "devices": disk()},
@@ -82,7 +82,7 @@ OTHERS = "busy 95 % of the time, up to 35 % with other programs"
      f"the host's CPUs were {OTHERS}"),
     ("host-cpu", {**FULL, "sessions": None}, f"the host's CPUs were {OTHERS}"),
     ("device-rate", {"devices": disk(0.99)},
-     "vda was in use 99 % of the time, and what it can do at most is not known"),
+     "vda was in use 99 % of the time, and its maximum rate is not known"),
     ("device-rate", {"devices": (), "unseen": NO_BLOCK}, "no block"),
     ("device-rate", {"emulated": True, "devices": disk(0.3)},
      "what the drives' profiles allow is not known"),

@@ -73,12 +73,11 @@ LATE = [Flag.DRIVER_LATE]
     ([*window("a", 1, [0.2]), *window("a", 2, [0.9, 1.1])], None,
      UsersWithinTarget(1, open_because="at 2 its windows disagree")),
     (window("a", 2, [1.5]), None,
-     UsersWithinTarget(None, 2, missing_because="at 2 it is beyond the limit")),
+     UsersWithinTarget(None, 2, missing_because="at 2 it misses the target")),
     (window("a", 2, [0.1], flags=LATE), None,
      UsersWithinTarget(None, missing_because="the driver was the limit")),
     (window("a", 2, [0.1], flags=[Flag.DRIVE_LATE]), None, UsersWithinTarget(
-        None, missing_because="the machine was the limit, which was late with its emulated "
-        "drive")),
+        None, missing_because="the machine was the limit: its emulated drive was late")),
     (window("a", 2, [0.1], flags=[Flag.ERRORS]), None,
      UsersWithinTarget(None, missing_because='no window is valid ("errors")')),
     (window("a", 2, [None]), None,
@@ -87,7 +86,7 @@ LATE = [Flag.DRIVER_LATE]
      UsersWithinTarget(None, missing_because="no valid window has a value")),
     ([], None, UsersWithinTarget(None, missing_because="the run has no window yet")),
     (window("a", 1, [0.2, 0.2]), Search(LIMIT, 1, 8),
-     UsersWithinTarget(1, open_because="its search was cut off")),
+     UsersWithinTarget(1, open_because="its search was interrupted")),
 ], ids=[
     "at least", "not the next", "on the limit", "disagree", "beyond", "driver", "drive",
     "errors", "no such answers", "another candidate", "nothing", "cut off"

@@ -89,7 +89,7 @@ def judged(good: tuple[Row, Row], changes: Row, **record: Any) -> tuple[Reason, 
     *((Flag.LEDGER, {}, {"ledger": [{**ORDER, count: 1}, PAYMENT]}, f"gone: 1 order {told}")
       for count, told in (("lost", "lost"), ("differing", "with"), ("returned", "there"))),
     (Flag.LEDGER, {}, {"ledger": ledger_rows("w", 10, 2), "ledger_findings":
-                       finding_rows("w", 2)}, "2 orders lost; such as order 3000 of"),
+                       finding_rows("w", 2)}, "2 orders lost. Example: order 3000 of"),
     (Flag.MEASURED_AGAIN, {}, {"measured_again": True}, ""),
     (Flag.COLLECTOR, {}, {"watched": Watched(stopped=("cpu", "block"))}, "cpu, block"),
     (Flag.COLLECTORS_SILENT, {}, {"watched": Watched(seconds=13)}, "samples of 13 of 20 s."),
@@ -130,7 +130,7 @@ def _well_told(reason: Reason, words: str) -> None:
     (Flag.STILL_CACHED, {}, {"restore": {**COPY, "resident_bytes": 2**19}},
      "512 KiB of the restored 1 MiB were still"),
     (Flag.INTERFERENCE, {"others_cpu_s": 12.5, "others_names": "backup, cron"}, {},
-     "meanwhile: other programs used 0.5 of 2 CPUs (backup, cron)."),
+     "interference: other programs used 0.5 of 2 CPUs (backup, cron)."),
     (Flag.INTERFERENCE, {"others_here_bytes": 2**28, "others_names": "dd"}, {},
      "moved up to 256 MiB of 1 GiB on the disks under the volumes (dd)"),
     (Flag.INTERFERENCE, {}, {"watched": Watched(steal_share=0.021)}, "gave 2 % of the CPUs"),
@@ -146,9 +146,9 @@ def _well_told(reason: Reason, words: str) -> None:
     (Flag.LEDGER_UNKNOWN, {}, {"ledger": [{**ORDER, "unknown": 1}, {**PAYMENT, "unknown": 2}]},
      "The database holds 1 order and 2 payments that the ledger does not know."),
     (Flag.NOT_STEADY, {}, {"steady": UNSTEADY},
-     "differ by 50 % of their mean (steady: 20 %) with a slope of 31 % (steady: 10 %); it "
-     "settled 15 s into the measurement, without which its throughput is 12 % higher; its "
-     "level changed at 12 s (+100 %)."),
+     "differ by 50 % of their mean (steady: at most 20 %), with a slope of 31 % (steady: at "
+     "most 10 %); it settled 15 s into the measurement; without that part its throughput is "
+     "12 % higher; its level changed at 12 s (+100 %)."),
     (Flag.NOT_STEADY, {}, {"steady": STILL},
      "; its level changed at 12 s (from standstill) and 40 s (-100 %)."),
 ])  # fmt: skip
@@ -212,9 +212,9 @@ def driven(**changes: Any) -> Row:
 
 @pytest.mark.parametrize(("changes", "told"), [
     ({"transactions": 10_000}, None),
-    ({"transactions": 10_100}, "it did 1,010 transactions a second in w, more than the 1,000"),
+    ({"transactions": 10_100}, "it did 1,010 transactions per second in w, more than the 1,000"),
     ({"unserved": 50_000}, None),
-    ({"users": 41}, "it served 41 users in w, more than the 40 that it was shown to serve"),
+    ({"users": 41}, "it served 41 users in w, more than the 40 of the calibration"),
     ({"users": 41, "lateness_p99_s": 0.5}, None),
     ({"transactions": 5100, "driver_others_share": 0.06}, "other programs used 6 % of the"),
     ({"transactions": 5100, "driver_others_share": 0.05}, None),

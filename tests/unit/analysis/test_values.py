@@ -105,7 +105,7 @@ def test_a_percentile_of_drives_is_that_of_the_slowest_and_merged_where_all_have
     assert found.windows["w"].number == SLOW.percentile_s(99)
     assert found.levels == {("a", 4): SLOW.percentile_s(99)}
     assert found.windows["none"] == Value(None, "no read was answered by an emulated drive")
-    assert "needs 10,000 values in a window, and one has 9,999" in str(
+    assert "needs 10,000 values in each window, and one window has 9,999" in str(
         found.windows["few"].missing_because
     )
     data = of_drives(windows, {}, parse_quantity("drive.read_p99 of data"))

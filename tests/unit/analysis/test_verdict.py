@@ -106,7 +106,7 @@ def test_an_effect_is_a_ratio_with_an_interval_or_a_reason() -> None:
     assert told == [None, None, False, True]
 
 
-SMALL = "the difference is too small for one chosen among 15"
+SMALL = "the difference is too small for a pair chosen among 15"
 
 
 @pytest.mark.parametrize(("logs", "options", "call", "because"), [
@@ -120,11 +120,11 @@ SMALL = "the difference is too small for one chosen among 15"
     (_around(1.01, 0.002, 10), {}, Call.NEGLIGIBLE, None),
     (_around(0.99, 0.002, 10), {}, Call.NEGLIGIBLE, None),
     (_around(1.02, 0.02, 10), {}, Call.UNDECIDED,
-     "the interval holds both 1 and differences beyond the margin"),
+     "the interval contains both 1 and differences beyond the margin"),
     (_around(1.02, 0.03, 8), {"margin_share": 0.10}, Call.EQUIVALENT, None),
     # From 0.9803 to 1.0201: the margin of 2 % ends at ln 1.02, and not at 0.02.
     (_around(1.0, 0.01477, 10), {}, Call.UNDECIDED,
-     "the interval holds both 1 and differences beyond the margin"),
+     "the interval contains both 1 and differences beyond the margin"),
     ([], {}, Call.UNDECIDED, "no block, at least 4 are needed"),
     (_around(3.0, 0.001, 1), {}, Call.UNDECIDED, "1 block, at least 4 are needed"),
     (_around(3.0, 0.001, 3), {}, Call.UNDECIDED, "3 blocks, at least 4 are needed"),

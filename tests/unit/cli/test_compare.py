@@ -32,7 +32,7 @@ def test_each_candidate_level_and_metric_gets_a_line(
     one, two = build(tmp_path / "one"), build(tmp_path / "two", seed=2)
     assert run(["compare", one, two]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "differs, which is no obstacle: seed: 1 and 2"
+    assert lines[0] == "differs, does not prevent the comparison: seed: 1 and 2"
     assert lines[2].split() == [
         "metric", "candidate", "users", "one", "two", "change", "95", "%", "interval", "n",
     ]  # fmt: skip
@@ -85,7 +85,7 @@ def test_what_is_ignored_is_told_above_the_comparison(
     change_kernel(two)
     assert run(["compare", "--ignore", "kernel", one, two, "--ignore", "fsync"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == "differs, and is ignored: kernel: 6.1.0 and 6.2.0"
+    assert first == "differs, ignored on request: kernel: 6.1.0 and 6.2.0"
     run(["compare", one, two, "--ignore", "kernel", "--json"])
     (told,) = json.loads(capsys.readouterr().out)["comparisons"]
     assert [each["name"] for each in told["ignored"]] == ["kernel"]

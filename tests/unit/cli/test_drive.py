@@ -141,7 +141,7 @@ def test_a_fault_reaches_the_drive(
     assert app.run(["drive", "fault", "data", "stall", "--duration", "6s"]) == 0
     assert app.run(["drive", "fault", "data", "power-cut", "--seed", "7"]) == 0
     shown = capsys.readouterr().err
-    assert "of 239 writes that no flush covered 120 were kept, 61 torn, 58 lost" in shown
+    assert "of 239 volatile writes 120 were kept, 61 torn, 58 lost" in shown
     assert [each.fault for each in heard if isinstance(each, Fault)] == [
         Stall(duration_s=6.0),
         PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512),
@@ -185,20 +185,20 @@ def test_words_become_a_fault(kind: str, how: dict[str, object], fault: AnyFault
 @pytest.mark.parametrize(
     ("kind", "how", "words"),
     [
-        ("stall", {"share": "5%"}, "--share: this is no option of 'stall': leave it out; it takes"),
-        ("gone", {"duration": "1s"}, "--duration: this is no option of 'gone': leave it out"),
+        ("stall", {"share": "5%"}, "--share: 'stall' does not have this option: leave it out"),
+        ("gone", {"duration": "1s"}, "--duration: 'gone' does not have this option: leave it out"),
         ("stall", {"duration": "soon"}, "--duration: 'soon' is not a duration"),
-        ("slow", {}, "it would be as fast as before"),
-        ("slow", {"factor": 0.5}, "--factor: 0.5 is no factor of a slow drive"),
-        ("slow", {"factor": float("nan")}, "--factor: nan is no factor"),
+        ("slow", {}, "neither a factor nor an added time is given"),
+        ("slow", {"factor": 0.5}, "--factor: the factor 0.5 is out of range"),
+        ("slow", {"factor": float("nan")}, "--factor: the factor nan is out of range"),
         ("slow", {"factor": 2.0, "share": "0.5"}, "--share: '0.5' is not a share"),
         ("slow", {"factor": 2.0, "share": "101%"}, "--share: '101%' is not a share"),
-        ("corrupt", {}, "--length: where bits are to flip is not told"),
+        ("corrupt", {}, "--length: no range is given in which bits flip"),
         ("corrupt", {"length": "1KiB", "bits": 0}, "--bits: 0 is too small: give 1 to"),
         ("corrupt", {"length": "1KiB", "seed": -1}, "--seed: -1 is too small"),
         ("errors", {"offset": "12"}, "--offset: '12' is not a size"),
-        ("power-cut", {"lost": "70%"}, "more than all writes would be lost or torn"),
-        ("power-cut", {"unit": 100}, "--unit: 100 bytes are no unit"),
+        ("power-cut", {"lost": "70%"}, "the shares of lost and torn writes exceed 100%"),
+        ("power-cut", {"unit": 100}, "--unit: a unit of 100 bytes is not possible"),
     ],
 )
 def test_words_that_mean_nothing_are_refused(kind: str, how: dict[str, object], words: str) -> None:
@@ -261,7 +261,7 @@ def test_up_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     """It says so first, and which way needs none."""
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert app.run(["drive", "up", "generic-nvme"]) == 3
-    assert "candidates of `path`" in capsys.readouterr().err
+    assert "use directories as candidates" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("_nothing_up")
@@ -270,19 +270,19 @@ def test_up_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     [
         (["none", "--size", "8"], "--size: '8' is not a size"),
         (["none", "--size", "0B"], "a drive of 0 bytes cannot be"),
-        (["none", "--size", "1000B"], "no whole number of sectors"),
+        (["none", "--size", "1000B"], "not a multiple of the sector"),
         (["none", "--sector", "0"], "sectors of 0 bytes cannot be"),
         (["none", "--sector", "1000"], "sectors of 1000 bytes cannot be"),
         (["none", "--name", "../x"], "cannot be the name of a drive"),
         (["none", "--name", "a.b"], "give another, such as a-b"),
         (["none", "--scale", "8"], "--scale: '8' is not a scale"),
-        (["none", "--scale", "1/8"], "without a profile there is nothing to divide"),
+        (["none", "--scale", "1/8"], "a drive without a profile cannot be scaled"),
         (["none", "--volatile", "much"], "--volatile: 'much' is not a size"),
         (["none", "--name", ""], "cannot be the name of a drive"),
-        (["none", "--backing", ""], "'' is not a file: give a file"),
+        (["none", "--backing", ""], "'' is not a file: give a new file"),
         (["none", "--backing", "/etc"], "'/etc' is not a file"),
         (["none", "--backing", "/dev/null"], "'/dev/null' is not a file"),
-        (["none", "--backing", "/no/such/x"], "/no/such is no directory"),
+        (["none", "--backing", "/no/such/x"], "/no/such is not a directory"),
         (["none", "--mount", "/etc"], "/etc is not empty"),
         (["none", "--mount", "/proc"], "/proc is a mount point already"),
         (["none", "--mount", "/no/such/place"], "/no/such does not exist"),
@@ -316,8 +316,8 @@ def test_a_trace_begins_in_a_new_file_and_ends(
     for words, told in (
         ([], "give a new file, or --stop"),
         ([str(file), "--stop"], "give a new file, or --stop"),
-        ([str(file)], "it is there already"),
-        ([str(tmp_path / "none/x")], "is no directory"),
+        ([str(file)], "the file exists already"),
+        ([str(tmp_path / "none/x")], "is not a directory"),
     ):
         assert app.run(["drive", "trace", "data", *words]) == 2
         assert told in capsys.readouterr().err
@@ -329,9 +329,9 @@ def test_a_trace_is_not_converted_over_what_is_there(
     """Nor from what is no trace."""
     (tmp_path / "a").write_text("no trace")
     for words, told in (
-        (["a", "a"], "it is there already"),
-        (["a", "none/b"], "is no directory"),
-        (["a", "b"], "this is no trace of a drive"),
+        (["a", "a"], "the file exists already"),
+        (["a", "none/b"], "is not a directory"),
+        (["a", "b"], "this is not the trace of a drive"),
     ):
         assert app.run(["drive", "convert-trace", *(str(tmp_path / word) for word in words)]) == 2
         assert told in capsys.readouterr().err
@@ -352,4 +352,4 @@ def test_a_second_of_a_drive_is_told_in_a_line() -> None:
     )
     line = between(before, after)
     assert line.startswith("data  read 1,000/s ")
-    assert line.endswith("errors 0  under way 3  late 3")
+    assert line.endswith("errors 0  in progress 3  late 3")

@@ -35,7 +35,7 @@ def test_every_format_is_told_in_the_help() -> None:
     assert all(f"`{name}`" in help_text for name in plugins("export"))
 
 
-@pytest.mark.parametrize(("name", "told"), [("bencher", "left out"), ("csv", "marked as such")])
+@pytest.mark.parametrize(("name", "told"), [("bencher", "left out"), ("csv", "marked")])
 def test_how_many_windows_are_not_valid_is_told(
     name: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -43,7 +43,7 @@ def test_how_many_windows_are_not_valid_is_told(
     changes = {"w-disk-u1-b0": {"errors": 5, "error_text": "no"}}
     build_run(tmp_path, Shape(users=(1,), duration_s=2, changes=changes))
     assert run(["export", str(tmp_path), "--to", name]) == 0
-    assert capsys.readouterr().err == (f"1 window is not valid: {told}; the report says why\n")
+    assert capsys.readouterr().err == (f"1 window is invalid: {told}; the report gives the reasons\n")
 
 
 def test_an_unknown_format_is_refused_with_the_nearest(

@@ -110,7 +110,7 @@ def test_a_ledger_is_verified_and_what_is_gone_is_named(
     shown = capsys.readouterr()
     assert "LOST: order 3017 of district 4 of warehouse 1" in shown.err
     assert "✗ ACKNOWLEDGED WORK IS GONE: 1 lost; the ledger's last 168 bytes" in shown.out
-    assert "5 more findings are counted above and not named" in shown.out
+    assert "5 more findings are counted above, but not listed" in shown.out
     job = runner.jobs[0]
     assert isinstance(job, VerifyLedgerJob)
     assert job.ledger == str(Path("run.ledger").absolute())
@@ -128,8 +128,8 @@ def test_calibrate_tells_every_trial_and_the_rate_to_stay_below(
     runner = answering(monkeypatch, examples("started", "progress", "calibrate-summary"))
     assert app.run(["hammer", "calibrate", URL, "--connections", "16", "--trial", "500ms"]) == 0
     shown = capsys.readouterr().out
-    assert "on time up to 12,000 transactions a second over 32 connections" in shown
-    assert "and with up to 250,000 users who pause 21.5 s in the mean; ask for at most" in shown
+    assert "on time up to 12,000 transactions per second over 32 connections" in shown
+    assert "and with up to 250,000 users with a mean pause of 21.5 s; a measurement" in shown
     assert shown.index("12,000 a second") < shown.index("10,000 users")
     job = runner.jobs[0]
     assert isinstance(job, CalibrateJob)
@@ -230,12 +230,12 @@ def test_a_run_tells_who_drove_what_was_reached_and_what_was_lost(
         "5,000 at home in each warehouse, measured for 20 s, complete"
     ) in out
     assert (
-        "users reach about 338 MiB of 1.1 GiB (3 of 10 warehouses); "
+        "users touch about 338 MiB of 1.1 GiB (3 of 10 warehouses); "
         "the server has 128 MiB of shared buffers"
     ) in out
-    assert "missed starts: 1,040" in out
-    assert "unserved: 7" in out
-    assert "connections: 3 of 13 lost, 2 opened again, the first success after 1.25 s" in out
+    assert "suppressed arrivals: 1,040" in out
+    assert "backlog at end: 7" in out
+    assert "connections: 3 of 13 lost, 2 opened again, first success 1.25 s after the loss" in out
     assert "priority (nice) -10" in out
     assert "lateness" in out
     assert "PROFILE" not in out
@@ -248,7 +248,7 @@ def test_hammerdbs_profile_is_told_before_any_number(
     words = ["hammer", "run", URL, "--warehouses", "10", "--profile", "hammerdb"]
     answering(monkeypatch, examples("started", "run-summary"))
     assert app.run(words) == 0
-    assert capsys.readouterr().out.startswith("PROFILE HAMMERDB: its draws and uniform keys")
+    assert capsys.readouterr().out.startswith("PROFILE HAMMERDB: its mix and uniform keys")
     answering(monkeypatch, examples("started", "run-summary"))
     assert app.run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -265,7 +265,7 @@ def test_an_open_loop_has_connections_and_no_users(
     assert app.run(["hammer", "run", URL, *words]) == 5
     out = capsys.readouterr().out
     assert "16 connections, open loop, 500/s Poisson, measured for" in out
-    assert "unserved: 0 were due" in out
+    assert "backlog at end: 0 were due" in out
     assert "missed starts" not in out
 
 
@@ -287,7 +287,7 @@ def test_a_broken_condition_is_shown_in_words_and_gives_exit_code_5(
     out = capsys.readouterr().out
     assert "✓ holds" in out
     assert "✗ BROKEN" in out
-    assert "2 rows break it, such as warehouse 3" in out
+    assert "2 rows violate it, such as warehouse 3" in out
 
 
 @pytest.mark.parametrize(

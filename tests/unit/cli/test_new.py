@@ -66,7 +66,7 @@ def test_a_file_that_is_there_stays(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_directory_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """It is not made."""
     assert app.run(["new", "no/such/study.yaml"]) == 2
-    assert "no/such is no directory" in capsys.readouterr().err
+    assert "this user sees no directory no/such" in capsys.readouterr().err
 
 
 def test_what_cannot_be_a_files_name_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,8 +90,8 @@ def test_report_and_compare_tell_the_same_change_the_same_way_round(
         (["--compare", "lost"], ["manifest"]),
         (["--compare", "newer"], ["99", "the Stithy that wrote them"]),
         (["--compare", "longer"], ["duration_s: 4 and 3: --ignore duration_s"]),
-        (["--ignore", "kernel"], ["--ignore: nothing is compared: name a run"]),
-        (["--metric", "tpm"], ["--metric: nothing is compared: name a run"]),
+        (["--ignore", "kernel"], ["--ignore: this option needs --compare: name a run"]),
+        (["--metric", "tpm"], ["--metric: this option needs --compare: name a run"]),
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -147,5 +147,5 @@ def test_the_exit_code_and_the_findings_are_those_of_the_run(
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
     summary = (tmp_path / "one" / "report.md").read_text()
-    assert "No value is known of both two and one." in summary
+    assert "two and one have no value in common." in summary
     assert "Not shown" not in summary

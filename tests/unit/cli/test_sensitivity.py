@@ -132,7 +132,7 @@ def test_a_corner_that_was_cut_off_goes_on_and_can_be_cleaned(tmp_path: Path) ->
     run.faked.hammer.before_run = fail
     with pytest.raises(OSError, match="gone"):
         run.corners()
-    assert "is not known: that was not measured to its end" in run.said()[1][0]
+    assert "this measurement was not completed" in run.said()[1][0]
     assert all(not each.left for each in clean(run.faked.out))
     run.faked.hammer.before_run = lambda: None
     with ExitStack() as held:

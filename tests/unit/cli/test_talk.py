@@ -102,7 +102,7 @@ def test_whatever_else_cannot_be_written_is_told_with_its_remedy() -> None:
     """A quota has another one than a full disk."""
     with pytest.raises(InfrastructureError, match="raise the quota there"):
         Output(Failing(errno.EDQUOT)).write("data")
-    with pytest.raises(InfrastructureError, match="file too large: look where it leads"):
+    with pytest.raises(InfrastructureError, match="file too large: check where the output goes"):
         Output(Failing(errno.EFBIG)).write("data")
 
 

@@ -177,7 +177,7 @@ def test_what_a_trace_lacks_is_told(tmp_path: Path) -> None:
         assert "operation" in trace.requests.columns
     other = tmp_path / "other"
     other.write_bytes(b"nothing of the kind" * 20)
-    with pytest.raises(UserError, match="no trace of a drive"):
+    with pytest.raises(UserError, match="not the trace of a drive"):
         read_trace(other)
     other.write_bytes(HEAD[:8] + struct.pack("<I", 2) + HEAD[12:])
     with pytest.raises(UserError, match="version 2"):

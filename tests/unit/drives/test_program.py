@@ -34,8 +34,8 @@ STARTED = messages.Started(wire=3, program="stithy-drive", at_s=1.0)
         (refused(3), PreconditionError, "the drive is mounted"),
         (refused(4), InfrastructureError, "the drive is mounted"),
         (b"", InfrastructureError, "has ended, and its drives with it"),
-        (b'{"answer":"maybe"}\n', InfrastructureError, "an answer is not understood"),
-        (b'{"answer":"done"}\n', InfrastructureError, "an answer is not understood"),
+        (b'{"answer":"maybe"}\n', InfrastructureError, "the answer of the drive program is not valid"),
+        (b'{"answer":"done"}\n', InfrastructureError, "the answer of the drive program is not valid"),
     ],
 )
 def test_a_refusal_or_no_answer_becomes_an_error(
@@ -69,7 +69,7 @@ def test_a_folder_is_taken_once_and_read_as_it_was_written(
             places.make(folder, ENTRY)
     assert not folder.exists()
     places.make(folder, ENTRY)
-    with pytest.raises(UserError, match="data: a drive of this name is up already, or was killed"):
+    with pytest.raises(UserError, match="data: a drive of this name is already up, or was killed"):
         places.make(folder, ENTRY)
     places.add_devices(folder, ["/dev/loop1"])
     mounting = Mounting("/dev/loop1", Path("/mnt/a b"), made_folder=True)
@@ -96,7 +96,7 @@ NO_NAMES = ("", ".", "..", "a/b", "-a", "a b", "ä", "a\n", "a;rm", "x" * 65, "\
         *(({"name": name}, "cannot be the name of a drive: give letters") for name in NO_NAMES),
         ({"size_bytes": 0}, "a drive of 0 bytes cannot be: give a size from"),
         ({"size_bytes": 2**60}, "cannot be: give a size from 1 MiB to 8192 TiB"),
-        ({"size_bytes": 10_000}, "no whole number of sectors of 4096 bytes: give 8192 bytes"),
+        ({"size_bytes": 10_000}, "not a multiple of the sector, 4096 bytes: give 8192 bytes"),
         ({"sector_bytes": 1024}, "sectors of 1024 bytes cannot be: give 512 or 4096"),
         ({"scale": 0.125}, "a scale of 0.125 divides nothing: give 1 or more"),
         ({"scale": float("nan")}, "a scale of nan divides nothing"),

@@ -73,7 +73,7 @@ FIO = Program(
     name="fio", package=Package("fio", "fio"), asked=("--version",), oldest=(3, 20), why="measuring"
 )
 XFS = Program(name="mkfs.xfs", package=Package("xfsprogs", "xfs"), asked=("-V",), why="xfs")
-GONE, CLOSED = {"/dev/fuse": "it is not there"}, {"/dev/fuse": "it cannot be opened (no right)"}
+GONE, CLOSED = {"/dev/fuse": "not found"}, {"/dev/fuse": "it cannot be opened (no right)"}
 RIGHTS = "/proc/self/status"
 
 
@@ -132,4 +132,4 @@ def test_every_fact_has_a_value_or_a_reason(tmp_path: Path) -> None:
     assert isinstance(here["memory_bytes"].value, int)
     assert bare["memory_bytes"].missing_because
     assert bare["kernel_arguments"].value == "mitigations=off nvme.poll_queues=2"
-    assert bare["devices"].missing_because == "tmpfs lies on no block device"
+    assert bare["devices"].missing_because == "tmpfs is not on a block device"

@@ -106,7 +106,7 @@ def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_t
     [found] = errors(asked)
     assert found.exit == Exit.USAGE
     assert "needs 10,000 values in each window, and 4 users give at most 960 in 20 s" in str(found)
-    assert "`duration: 3 min 50 s` would do, or ask `p50`" in found.remedy
+    assert "`duration: 3 min 50 s` is enough, or ask `p50`" in found.remedy
     longer = asking(tmp_path, "{metric: p99}", users=(4,), duration="230 s", load=load)
     assert errors(longer) == []
 
@@ -170,5 +170,5 @@ def test_the_first_window_stops_a_run_that_cannot_have_the_values(tmp_path: Path
     found = question(asked, ("a", "b"))
     assert found is not None
     check_counted(asked, found, "w", 1_800)
-    with pytest.raises(InvalidMeasurement, match=r"has 1,000.*`duration: 25 s` would do"):
+    with pytest.raises(InvalidMeasurement, match=r"has 1,000.*`duration: 25 s` is enough"):
         check_counted(asked, found, "w", 1_000)

@@ -56,9 +56,9 @@ def figure(family: str, folder: Path, **shape: Any) -> Figure:
     ("response-throughput", {"duration_s": 12, "limit": LIMIT},
      "no candidate has valid windows at two levels"),
     ("response-throughput", {"load": {"pace": "rate", "rate_per_s": 20.0}},
-     "at a rate the throughput is what was asked for"),
+     "in an open loop the study sets the throughput"),
     ("response-throughput", {"candidates": ("disk",), "changes": {"w-disk-u4-b0": BROKEN}},
-     "no valid window has both"),
+     "no valid window has both a response time and a throughput"),
     ("response-throughput", {"users": (4, 13)},
      "fewer than 100 values lie beyond the p95 of new-order at every level"),
 ])  # fmt: skip
@@ -149,7 +149,7 @@ def test_what_a_forest_cannot_draw_stays_in_the_data(tmp_path: Path) -> None:
     found = figure("forest", tmp_path / "wild", repeat=2, changes=wild)
     [kept] = found.table.frame.filter(metric="NOPM").to_dicts()
     assert kept["low"] < forest_rows(found)[0]["low"]
-    assert "A bar that ends at the edge goes on beyond it." in found.caption
+    assert "A bar that ends at the edge continues beyond it." in found.caption
     names = tuple(f"candidate-number-{index}-of-ten" for index in range(10))
     found = figure("forest", tmp_path / "many", candidates=names, users=(1, 2, 4, 8))
     rows, frame = forest_rows(found), found.table.frame
@@ -170,7 +170,7 @@ def test_response_against_throughput_joins_levels_by_their_users(tmp_path: Path)
     assert [each["mark"].get("filled") for each in found.spec["layer"]].count(False) == 1
     assert {*windows.filter(candidate="disk")["users"]} == {4, 13}
     assert found.title.startswith("New orders per minute with p50 of payment ≤ 200 ms: ")
-    assert "limit 200" in json.dumps(found.spec["datasets"], ensure_ascii=False)
+    assert "target 200" in json.dumps(found.spec["datasets"], ensure_ascii=False)
     names, levels = tuple(f"c{index}" for index in range(10)), (4, 8, 13)
     found = figure("response-throughput", tmp_path / "b", candidates=names, users=levels,
                    duration_s=6, repeat=9, limit=LIMIT)  # fmt: skip
@@ -191,7 +191,7 @@ def test_seconds_show_the_median_block_and_flagged_windows(tmp_path: Path) -> No
     found = figure("seconds", tmp_path / "a", repeat=4, changes=changes)
     assert {row["block"] for row in rows_in(found) if "again" in row} == {1, 2}
     assert {*found.table.frame["block"]} == {0, 1, 2, 3}
-    assert "Every second of block 2, the median of 4 by new orders per minute" in found.caption
+    assert "Every second of block 2, the median of 4 in new orders per minute" in found.caption
     assert "flagged windows: block 1 of memory (too short for a checkpoint)." in found.caption
     names = [window_id(name, 4, block) for name in both for block in range(5)]
     late = {name: {"lateness_p99_s": 1.0} for name in [*names[:9], "w-disk-u4-b0-again"]}
@@ -199,7 +199,7 @@ def test_seconds_show_the_median_block_and_flagged_windows(tmp_path: Path) -> No
     lines = [row for row in rows_in(found) if "again" in row]
     assert {(0, False), (0, True)} <= {(row["block"], row["again"]) for row in lines}
     assert all(len(row["second"]) == len({*row["second"]}) for row in lines)
-    assert re.search(r"; \d more are in the data alone\.", found.caption)
+    assert re.search(r" \d more are in the data only\.", found.caption)
 
 
 @pytest.mark.parametrize(("caps", "scale", "reached", "value", "said"), [
@@ -243,8 +243,8 @@ def points(**values: list[float]) -> list[Row]:
 
 
 @pytest.mark.parametrize(("disk", "memory", "shown", "title"), [
-    (10, 31, points(disk=[10], memory=[31]), "memory has 3.1 times the orders of disk"),
-    (31, 10, points(disk=[31], memory=[10]), "memory has 0.32 times the orders of disk"),
+    (10, 31, points(disk=[10], memory=[31]), "memory has 3.1 times disk's orders"),
+    (31, 10, points(disk=[31], memory=[10]), "memory has 0.32 times disk's orders"),
     (23.3, 26.7, points(disk=[10, 40, 20], memory=[30, 15, 35]),
      "disk and memory are not distinguishable in orders"),
     (10, 31, [*points(disk=[10]), *points(memory=[9, 31])[1:]],
@@ -252,7 +252,7 @@ def points(**values: list[float]) -> list[Row]:
     (360, 2.1, points(disk=[360], memory=[2.1]),
      "Orders at 4 users: 360 on disk and 2.1 on memory"),
     (10, 31, points(disk=[30, 30, 30, 31], memory=[10, 10, 10, 10.4]),
-     "memory has 0.33 times the orders of disk"),
+     "memory has 0.33 times disk's orders"),
     (1000, None, [], "Orders: 1,000 at 1 user and 1,000 at 4 users with disk"),
     (None, None, [], "Orders against virtual users"),
 ])  # fmt: skip

@@ -185,7 +185,7 @@ def test_a_run_with_damaged_pieces_gives_a_page_of_the_rest(tmp_path: Path) -> N
     page.tables["identities"] = replace(laws, frame=pl.concat([laws.frame] * 201))
     shown = read_page(render(page, dict.fromkeys((each.name for each in page.figures), "")))
     text = " ".join(shown.classed("<details>").split())
-    many = f"These {201 * laws.frame.height:,} rows are too many to print; they are in"
+    many = f"These {201 * laws.frame.height:,} rows are too many to print. They are in"
     assert f"{many} report/tables/identities.csv" in text
     rows = [row[0][0] for table in shown.tables if table.name == "missing" for row in table.rows]
     assert "window w-disk-u4-b0" in rows

@@ -100,56 +100,56 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
     ("order", orders(BALANCED, 0.03), [
         "a came first in 2 of 4 valid blocks (a, b, b, a).", "favours neither candidate",
         "was 1.030 times the earlier one (95 % interval 1.030 to 1.030)"]),
-    ("order", orders(BALANCED), ["no effect of position is visible."]),
-    ("order", orders(("ab", "ba")), ["is not tested: that takes 2 blocks of each order."]),
+    ("order", orders(BALANCED), ["No effect of position was found."]),
+    ("order", orders(("ab", "ba")), ["is not tested: the test needs 2 blocks of each order."]),
     ("order", orders((*BALANCED, "ab"), 0.03),
-     ["did not come first equally often, so a part of their difference is due to it."]),
+     ["did not come first equally often, so a part of their difference comes from the position."]),
     ("state", orders(("ab",) * 4, 0.05), ["every valid block has the same order of"]),
     ("state", {"repeat": 2, "primary": QUESTION}, ["may decide it."]),
     ("state", {"repeat": 2, "primary": QUESTION, "changes": LATE},
-     ['yet: 2 of 4 windows there are invalid, 2 of them by "driver late".']),
+     ['yet: 2 of 4 windows there are invalid, 2 of them with "driver late".']),
     ("state", {"repeat": 4, "primary": QUESTION.model_copy(
-        update={"metric": "p99 of payment"})}, ["yet: p99 of payment needs 10,000 values in a"]),
+        update={"metric": "p99 of payment"})}, ["yet: p99 of payment needs 10,000 values in each"]),
     ("state", {"repeat": 4, "series": True, "duration_s": 3, "primary": QUESTION.model_copy(
         update={"metric": "database.wal_bytes_per_s"})}, ["memory has more than disk: its"]),
     ("asked", {"repeat": 5, "primary": QUESTION}, [
-        "of new orders per minute at 4 users, of memory against disk, beyond a margin of 2 %. "
-        "Blocks are measured there until it is decided, at least 4 and at most 20; 5 blocks"]),
+        "memory with disk by new orders per minute at 4 users, with a margin of 2 %. At least 4 "
+        "and at most 20 blocks are measured at this level, until the question is decided; 5"]),
     ("asked", {"repeat": 2, "primary": LOOSE}, [
-        "(derived, as the study names none)", "of the two candidates farthest apart",
-        "The study fixes the number of blocks there; 2 blocks were measured."]),
-    ("room", able(900.0), ["True: ", "in w-memory-u13-b0: it may be what limits this window."]),
+        "(derived: the study names no metric)", "the two candidates farthest apart",
+        "number of blocks at this level; 2 blocks were measured."]),
+    ("room", able(900.0), ["True: Window w-memory-u13-b0", "The driver may limit this window."]),
     ("room", able(12_000.0), ["False: The driver used at most"]),
-    ("room", able(200.0), ["True: The driver's headroom is not proven: it did 5",
-                         "in w-memory-u13-b0, more than the 200 that it was shown to"]),
+    ("room", able(200.0), ["True: The driver headroom is not proven: it did 5",
+                         "in w-memory-u13-b0, more than the 200 of the calibration."]),
     ("room", able(700.0, others_share=0.43), ["True: ", "other programs used 43 % of"]),
     ("room", able(12_000.0, others_share=0.43), ["False: "]),
     ("room", {**DRIVER, "calibration": CalibrationFacts(missing_because="nobody asked")},
-     ["True: The driver's headroom is not proven: nobody asked."]),
-    ("same", {"repeat": 6}, ["Before each of 6 blocks the baseline check was as usual:",
+     ["True: The driver headroom is not proven: nobody asked."]),
+    ("same", {"repeat": 6}, ["The baseline check was as usual before each of 6 blocks:",
                            "There was no clear trend over the run. None"]),
-    ("same", {"repeat": 6, "canaries": ODD}, ["Before one block of 6", "1 of 6 blocks was"]),
-    ("same", {"repeat": 2}, ["is not known from 2 baseline checks. None"]),
+    ("same", {"repeat": 6, "canaries": ODD}, ["deviated before 1 of 6", "1 of 6 blocks was"]),
+    ("same", {"repeat": 2}, ["2 baseline checks cannot show whether the"]),
     ("load", {"changes": {"w-disk-u4-b0": {"retries": 0}}}, [
-        "Transactions ran at read committed, as those of most", "The specification asks for",
+        "level read committed, as in most applications", "The specification requires",
         WORKLOAD.deviations]),
     ("load", {"changes": {"w-disk-u4-b0": {"nopm": 30_000.0}}},
-     ["give at most 12.86: this is no keyed load."]),
+     ["They give at most 12.86. This load is not keyed"]),
     ("load", {"changes": {"w-disk-u4-b0": {"nopm": 30_000.0}}, "load": {"pace": "keyed"}},
-     ["the specification has ten users there"]),
+     ["The specification has ten users per warehouse"]),
     ("flaws", {"candidates": ("disk", "memory"), **NULL},
-     ["This is a null study: both candidates are alike", "error of the measurement and not"]),
+     ["This is a null study of two identical candidates", "is an error of the measurement."]),
     ("flaws", {"left_out": GONE, "repeat": 2, "end": "interrupted", "end_because": "Ctrl-C"},
      ["2 of 4 planned windows were not run.", "The run was interrupted: Ctrl-C."]),
     ("flaws", {"again": frozenset({(4, 0)}), "left_out": frozenset({
-        "w-disk-u4-b0-again", "w-memory-u4-b0-again"})}, ["2 of 4 wanted windows are not"]),
-    ("flaws", {"changes": LATE}, ["1 of 2 windows is invalid: it supports no claim"]),
-    ("flaws", {"drives": {"disk": 0.0}}, ["times and rates, 2 of 5 of sample-ssd are"]),
+        "w-disk-u4-b0-again", "w-memory-u4-b0-again"})}, ["2 of 4 requested windows are not"]),
+    ("flaws", {"changes": LATE}, ["1 of 2 windows is invalid. It supports no claim"]),
+    ("flaws", {"drives": {"disk": 0.0}}, ["profiles, 2 of 5 of sample-ssd are"]),
     ("resumed", {"users": (1, 4)}, ["None"]),
     ("resumed", again(0, 150), [
         "The run was resumed at 20", "UTC, after it had been killed; windows measured: 2 in "
         "session 1 and 2 in session 2.", "each window starts from a fresh restore"]),
-    ("resumed", again(0, 150, master_kept=True), ["proven to be the same to the byte"]),
+    ("resumed", again(0, 150, master_kept=True), ["identical byte by byte"]),
     ("resumed", again(-10, -5), ["loaded again"]),
 ])  # fmt: skip
 def test_a_part_says_what_is_so(tmp_path: Path, say: str, shape: Row, parts: list[str]) -> None:
@@ -189,14 +189,14 @@ OUTSIDE = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
 
 
 @pytest.mark.parametrize(("limited", "repeat", "told"), [
-    ((CAPPED, CAPPED), 1, ["disk and memory is capped by the number of users: it is no storage "
-                           "result; compare response times, or ask for more."]),
-    ((ALONE, FULL), 1, ["disk is capped by the number of users: storage took at most 20 % of "
-                        "their time, so that one which takes none would give at most 1.25 "
-                        "times as much."]),
-    ((FULL, OUTSIDE), 1, ["memory is capped by the load driver: it is no storage result."]),
-    ((OUTSIDE, OUTSIDE), 6, ["memory is capped by the load driver: the difference may be "
-                             "larger than it shows."]),
+    ((CAPPED, CAPPED), 1, ["disk and memory was limited by the number of users. It is not a "
+                           "storage result. Compare response times, or use more users."]),
+    ((ALONE, FULL), 1, ["disk was limited by the number of users. Storage took at most 20 % of "
+                        "the users' time, so storage without any latency would give at most "
+                        "1.25 times as much."]),
+    ((FULL, OUTSIDE), 1, ["memory was limited by the load driver. It is not a storage result."]),
+    ((OUTSIDE, OUTSIDE), 6, ["memory was limited by the load driver. The true difference may "
+                             "be larger than the measured one."]),
     ((FULL, FULL), 1, []),
 ])  # fmt: skip
 def test_a_capped_throughput_weakens_the_answer_unless_times_are_asked_for(
@@ -244,7 +244,7 @@ def test_what_makes_a_search_doubtful_is_told(tmp_path: Path) -> None:
            for each in few]  # fmt: skip
     for windows, search, said in (
         ([*window("sata", 1, [0.1]), *window("sata", 2, [1.2, 1.2]), *window("sata", 4, [0.8])],
-         Search(LIMIT, 1, 256), "obeyed at 4 and not always at 2"),
+         Search(LIMIT, 1, 256), "meets the target at 4, and not always at 2"),
         ([*window("sata", 1, [0.1]), *window("sata", 2, [0.9, 1.1])], Search(LIMIT, 1, 256),
          "Windows of sata at 2 disagree"),
         (few, rare, "2 of 2 windows of the search completed fewer than 100,000 transactions"),

@@ -102,15 +102,15 @@ MIX = "specified mix and keys"
 
 
 @pytest.mark.parametrize(("facts", "said"), [
-    ({}, f"Closed loop, back to back, a connection each, {MIX}, read committed"),
+    ({}, f"Closed loop, back to back, one connection per user, {MIX}, read committed"),
     ({"pace": "keyed", "connections": 64}, "Closed loop, keyed as specified, deliveries "
      f"deferred, over 64 connections, {MIX}, read committed"),
     ({"pace": "rate", "rate_per_s": 500.0, "arrivals": "poisson", "profile": "hammerdb"},
      f"Open loop, 500/s Poisson, users are connections, {HAMMERDB}, read committed"),
     ({"pace": "think", "think_s": 2.0, "touch_percent": 30, "isolation": "repeatable-read"},
-     "Closed loop, think 2 s, a connection each, 30 % of the warehouses in reach, "
+     "Closed loop, think 2 s, one connection per user, 30 % of the warehouses touched, "
      f"{MIX}, repeatable read"),
-    (None, "How users acted is not recorded"),
+    (None, "Load not recorded"),
 ])  # fmt: skip
 def test_loop_and_profile_are_one_clause(facts: dict[str, Any] | None, said: str) -> None:
     """Whatever the study asked; what is not recorded is not made up."""
@@ -147,21 +147,22 @@ UNDECIDED, FEW = Call.UNDECIDED, "3 blocks, at least 4 are needed"
 @pytest.mark.parametrize(("finding", "parts"), [
     (_compared(2.0, Call.BETTER),
      ["At 4 users, memory is better than disk: it completed 2.0 times as many new orders. ",
-      " of memory and disk were 2,000 and 1,000.", "of memory to disk is 2.0, between 1.60 and "
+      "were 2,000 on memory and 1,000 on disk.", "of memory to disk is 2.0, between 1.60 and "
       "2.50 (conservative 95 % intervals, 6 blocks)."]),
     (_compared(0.5, Call.WORSE), ["memory is worse than disk: it completed 0.50 times as many",
-                                  "were 500 and 1,000.", "is 0.50, between 0.40 and 0.62"]),
+                                  "were 500 on memory and 1,000 on disk.",
+                                  "is 0.50, between 0.40 and 0.62"]),
     (_compared(0.5, Call.BETTER, "p95", values=(0.1, 0.05)),
      ["memory is better than disk: its p95 response time was 0.50 times as long",
       "50.0 ms on memory and 100 ms on disk", "The ratio of memory to disk is 0.50"]),
     (_compared(1.3, UNDECIDED, blocks=3, bounds=(0.9, 1.9), because=FEW),
      ["not distinguishable in new orders per minute (not tested, 3 blocks)"]),
     (_compared(1.3, UNDECIDED, because="why not"),
-     ["it is undecided which of disk and memory is better in new", "because why not."]),
+     ["it is undecided whether disk or memory is better in new", "Reason: why not."]),
     (_compared(1.2, Call.BETTER, values=(1010.0, 1000.0)),
-     ["were 1,000 and 1,010. The ratio is that of the blocks; all windows together lie"]),
+     ["were 1,000 on memory and 1,010 on disk. The ratio is the mean over the blocks; the"]),
     (_compared(1.00008, Call.NEGLIGIBLE, bounds=(1.00002, 1.0002), values=(5000.1, 5000.4)),
-     ["were 5000.4 and 5000.1. ", "between 1.00002 and 1.00020"]),
+     ["were 5000.4 on memory and 5000.1 on disk. ", "between 1.00002 and 1.00020"]),
     (replace(_compared(2.0, UNDECIDED), effect=no_effect("memory has no window")),
      ["At 4 users, disk and memory cannot be compared: memory has no window."]),
     (_compared(2.1, Call.HIGHER, "block.reads_per_s of sda", values=(571.0, 1200.0)),
@@ -172,11 +173,11 @@ UNDECIDED, FEW = Call.UNDECIDED, "3 blocks, at least 4 are needed"
     (Alone("disk", 13, 4593.0, 0.159, 1), ["At 13 users, disk completed 4,593 new orders per "
                                            "minute in one window", "time was 159 ms."]),
     (Growth(1, 13, (("disk", 4.3), ("memory", 0.8), ("tape", None))),
-     ["of disk grew to 4.3 times and memory fell to 0.80 times; of tape it is not known"]),
+     ["of disk grew to 4.3 times and memory fell to 0.80 times; the growth of tape is not"]),
     (Limits(1, (("sata", Cause("several", None, 4, 4, "the CPU was busy 66 %", 0.2, True)),
                 ("nvme", Cause("unknown", None, 4, 4, "nobody judged", 0.2, True)))),
-     ["nothing by itself limited sata (the CPU was busy 66 %); it is not determined what "
-      "limited nvme (nobody judged)."]),
+     ["several resources limited sata (the CPU was busy 66 %); unknown factors limited nvme "
+      "(nobody judged)."]),
 ])  # fmt: skip
 def test_a_finding_is_said_with_its_direction(finding: Finding, parts: list[str]) -> None:
     """The second candidate against the first, whichever is better; work, times, shares, rates."""
@@ -216,11 +217,11 @@ SATA, DRIVER = Capacity("sata", End(34, 0.95, 2), End(36, 1.08, 2)), "the driver
 
 @pytest.mark.parametrize(("of", "words"), [
     ([SATA, replace(SATA, candidate="ssd")],
-     "which of sata and ssd serves more is not known, as their brackets are too near"),
+     "not known which of sata and ssd serves more, because their brackets are too close"),
     ([Capacity("hdd", None, None, 1, DRIVER)], "whether hdd serves 1 user within 1 s is not"),
     ([Capacity("sata", End(64, 0.3, 2), None, 68, DRIVER)],
-     "sata serves at least 64 users within 1 s; at 68 the driver was the limit; "),
-    ([Capacity("hdd", End(2, 0.4, 1), None, cut_off=True)], "so far: its search was cut off"),
+     "sata serves at least 64 users within 1 s; at 68, the driver was the limit; "),
+    ([Capacity("hdd", End(2, 0.4, 1), None, cut_off=True)], "so far: its search was interrupted"),
     ([SATA, replace(SATA, low=End(9, 0.9, 1))], "with one window at some ends)."),
     ([replace(SATA, high=End(36, 1.0004, 2))], "(at 36, p95 of new-order is 1.0004 s)"),
     ([replace(SATA, high=End(36, 1.08, 2, is_of_few=True))], "p95 of new-order is longer);"),

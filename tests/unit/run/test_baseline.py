@@ -110,7 +110,7 @@ def test_what_others_used_meanwhile_is_kept_and_told(
     assert manifest(faked.out)["calibration"]["others_share"] == pytest.approx(cpu_s / 10)
     assert window_row(faked.out, "w-a-u1-b0")["driver_others_share"] == pytest.approx(cpu_s / 10)
     told = [each.text for each in faked.events if isinstance(each, Note)]
-    said = "other programs used 50 % of the CPUs while the driver was calibrated (make)"
+    said = "other programs used 50 % of the CPUs during the calibration of the driver (make)"
     assert any(text.startswith(said) for text in told) is is_busy
 
 

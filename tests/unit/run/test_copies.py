@@ -52,7 +52,7 @@ def test_a_master_copy_that_changed_is_noticed(faked: FakedRun) -> None:
     before(faked, "restore", lambda: rows.write_bytes(rows.read_bytes()[:-1] + b"!"))
     outcome = faked.run()
     assert isinstance(outcome.error, InfrastructureError)
-    assert "differs from what it was made of, first in base/rows" in outcome.error.problem
+    assert "differs from its original, first in base/rows" in outcome.error.problem
 
 
 def test_a_link_in_the_database_is_refused(faked: FakedRun) -> None:

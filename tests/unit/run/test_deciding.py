@@ -187,7 +187,7 @@ def test_the_whole_block_is_measured_once_more_at_once(tmp_path: Path) -> None:
     assert judge.asked == [BLOCK, ["w-a-u2-b0", "w-b-u2-b0"]]
     [added] = entries(faked.out, "windows-added")
     assert added.facts["because"] == (
-        "the block is measured once more, for this is invalid: w-b-u1-b0 (driver late)"
+        "the block is measured a second time, because this is invalid: w-b-u1-b0 (driver late)"
     )
     first, second = (window_row(faked.out, name) for name in (BLOCK[0], AGAIN[0]))
     assert (first["attempt"], second["attempt"]) == (0, 1)

@@ -113,7 +113,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "journal.jsonl").write_text('{"sequence": 0, "at')
     with pytest.raises(UserError) as raised:
         read_history(RunDirectory(tmp_path))
-    assert "had not begun" in raised.value.problem
+    assert "before it began" in raised.value.problem
 
 
 def test_a_journal_that_lacks_what_is_needed_is_refused(tmp_path: Path) -> None:

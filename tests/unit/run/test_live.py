@@ -281,7 +281,7 @@ def test_a_null_study_says_so_of_both_names() -> None:
     """Emulated or not."""
     found = notes(nulled(study(DRIVE)), null=True)
     assert found.keys() == {"disk", "disk-again"}
-    assert set(found.values()) == {"NULL STUDY: both candidates are alike in all; EMULATED drive"}
+    assert set(found.values()) == {"NULL STUDY: both candidates are identical; EMULATED drive"}
 
 
 @pytest.mark.parametrize("name", ["disk", "memory"])

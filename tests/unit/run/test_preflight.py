@@ -79,7 +79,7 @@ def test_the_two_directories_of_a_null_study_are_on_one_file_system(tmp_path: Pa
         check_candidates(read, plan, providers, keeper, LocalRunner(), None)
 
     check(tmp_path / "a-again")
-    with pytest.raises(PreconditionError, match="does not lie on the file system of"):
+    with pytest.raises(PreconditionError, match="is not on the file system of"):
         check(Path("/dev/shm/stithy-again"))
 
 
@@ -194,11 +194,11 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
 def test_what_only_changes_results_is_a_warning(tmp_path: Path) -> None:
     """A busy machine, a limit that cannot be set, a server that holds the whole database."""
     busy = Activity(1.0, 0.9, 0.0, (BusyProcess("cargo", 7, 1.8),), {"vda": 0.5})
-    machine = FakeMachine(doing=busy, no_memory_limit="no group can be made in /sys/fs/cgroup")
+    machine = FakeMachine(doing=busy, no_memory_limit="no control group can be created in /sys/fs/cgroup")
     warnings = " | ".join(checked(tmp_path, machine).warnings)
     assert "not quiet: CPUs 90% busy: cargo (7)" in warnings
     assert "not quiet: vda 50% of the time" in warnings
-    assert "cannot be enforced here (no group can be made in /sys/fs/cgroup)" in warnings
+    assert "cannot be enforced here (no control group can be created in /sys/fs/cgroup)" in warnings
     study = write_study(tmp_path / "large.yaml", {"a": tmp_path / "a"})
     study.write_text(study.read_text().replace("192 MiB", "900 MiB"))
     [large] = cautions(read_study(study).study, FakeMachine())
@@ -226,10 +226,10 @@ def test_times_that_no_drive_keeps_here_are_told_before_a_run(
     """By the least that any request takes under load, until a run knows better."""
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     [told] = not_delivered(NVME)
-    assert "drive nvme cannot be delivered" in told
-    assert "writes about 50 µs (asked: 21 µs) and flushes about 50 µs (asked: 15 µs)" in told
+    assert "cannot emulate the times of drive nvme" in told
+    assert "writes about 50 µs (profile: 21 µs) and flushes about 50 µs (profile: 15 µs)" in told
     assert "reads" not in told
     keep_added_s({"nvme read": 3e-6, "nvme write": 4e-6, "nvme flush": 32e-6})
     [told] = not_delivered(NVME)
-    assert "under load: flushes about 47 µs (asked: 15 µs);" in told
+    assert "under load: flushes about 47 µs (profile: 15 µs). The" in told
     assert list(not_delivered({("sata", "flush"): 40e-6})) == []

@@ -134,7 +134,7 @@ def test_a_run_that_still_goes_on_is_refused(tmp_path: Path) -> None:
     write(faked, **again)
     with pytest.raises(PreconditionError) as raised:
         faked.resume()
-    assert f"process {owner.pid} is at it" in raised.value.problem
+    assert f"still active: process {owner.pid}" in raised.value.problem
     write(faked, **{**again, "owner": {**owner.facts(), "boot_id": "another"}})
     assert faked.resume().end == "finished"
 

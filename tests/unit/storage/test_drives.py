@@ -45,7 +45,7 @@ def test_a_user_who_is_not_root_is_offered_directories(
     [
         ({"drive": "generic-nvmee"}, UserError, "did you mean generic-nvme?"),
         ({"drive": "./no-such.toml"}, UserError, "cannot be read"),
-        ({"size": "512 MiB"}, PreconditionError, "may come to 954 MiB"),
+        ({"size": "512 MiB"}, PreconditionError, "may need 954 MiB"),
         ({"size": "2 TiB"}, PreconditionError, "larger than its profile generic-nvme says"),
         ({"backing": "/no/such/folder"}, PreconditionError, "mkdir -p /no/such/folder"),
         ({"drive": "generic-7200", "scale": "1/8"}, UserError, "scale"),

@@ -251,7 +251,7 @@ def _row(
 def _not_bounded(change: Change, others: Taken) -> Change:
     """Of a percentile: how much longer answers take where others use the CPUs has no bound."""
     shares = f"{others.base:.0%} and {others.other:.0%}".replace("%", " %")
-    because = f"others took {shares} of the machine, and no percentile is bounded by that"
+    because = f"other programs used {shares} of the machine, which gives no bound of a percentile"
     return replace(change, low=None, high=None, chance_share=None, missing_because=because)
 
 

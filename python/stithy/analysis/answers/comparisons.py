@@ -96,7 +96,8 @@ def _plain(evidence: Evidence, a: str, b: str, users: int, metric: Quantity) -> 
 def _adjusted(compared: Compared, share: float, levels: int) -> Compared:
     verdict = compared.verdict
     if share > WRONG_SHARE:
-        verdict = not_borne(verdict, f"the difference is too small for one of {levels} levels")
+        because = f"the difference is too small after adjustment for {levels} levels"
+        verdict = not_borne(verdict, because)
     return replace(compared, verdict=verdict, chance_share=share)
 
 
@@ -170,7 +171,7 @@ def _unless_refuted(cause: Cause, fast: str | None, gain: float | None) -> Cause
     most = most_by_storage(cause)
     if gain is None or most is None or gain <= most:
         return cause
-    says = f"{words(cause.limit)} seemed to, but {fast} did more under the same load"
+    says = f"{words(cause.limit)} looked like the limit, but {fast} did more under the same load"
     return replace(
         cause, limit=UNKNOWN, share=None, says=says, storage_share=None, is_storage_result=True
     )

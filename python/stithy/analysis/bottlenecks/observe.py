@@ -30,9 +30,9 @@ from stithy.analysis.values.series import Sampled
 from stithy.metrics import ALL
 
 RATES = {
-    "read_iops": ("reads a second", "answers_per_s", ("read",)),
-    "write_iops": ("writes a second", "answers_per_s", ("write",)),
-    "total_iops": ("reads and writes a second", "answers_per_s", ("read", "write")),
+    "read_iops": ("read IOPS", "answers_per_s", ("read",)),
+    "write_iops": ("write IOPS", "answers_per_s", ("write",)),
+    "total_iops": ("IOPS", "answers_per_s", ("read", "write")),
     "read_bytes_per_s": ("read bandwidth", "moved_bytes_per_s", ("read",)),
     "write_bytes_per_s": ("write bandwidth", "moved_bytes_per_s", ("write",)),
     "total_bytes_per_s": ("bandwidth", "moved_bytes_per_s", ("read", "write")),

@@ -86,7 +86,7 @@ def judge_cpus(observed: Observation, cpus: Cpus, told: str, wanted: float | Non
     told = f"{told} busy {percent(used)} of the time"
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
         return RuleResult(used, told)
-    told += f", up to {at_most(others)} with other programs"
+    told += f", up to {at_most(others)} by other programs"
     return RuleResult(used, told) if wanted is not None and wanted >= HALF else unknown(told)
 
 
@@ -156,7 +156,7 @@ def _device_rate(observed: Observation) -> RuleResult | None:
     if share < NEARLY_FULL:
         return RuleResult(share, f"{name} was in use {percent(share)} of the time")
     return unknown(
-        f"{name} was in use {percent(share)} of the time, and what it can do at most is not known"
+        f"{name} was in use {percent(share)} of the time, and its maximum rate is not known"
     )
 
 
@@ -176,10 +176,9 @@ def _driver(observed: Observation) -> RuleResult:
         )
         return RuleResult(outside, told, samples=observed.samples)
     if asked is None:
-        return unknown("the driver's headroom is not proven")
-    return RuleResult(
-        min(1.0, asked), f"the driver was asked for {percent(asked)} of what it can do"
-    )
+        return unknown("the driver headroom is not proven")
+    told = f"the window needed {percent(asked)} of the driver's capacity"
+    return RuleResult(min(1.0, asked), told)
 
 
 def _outside(observed: Observation) -> float | None:
@@ -199,7 +198,7 @@ def _emulation(observed: Observation) -> RuleResult | None:
     if not observed.emulated:
         return None
     if observed.slowed is None:
-        return RuleResult(0.0, "it kept to its profiles")
+        return RuleResult(0.0, "the drives kept to their profiles")
     return RuleResult(1.0, observed.slowed, is_proven=True)
 
 
@@ -227,7 +226,7 @@ def _locks(observed: Observation) -> RuleResult:
         for event, mean in observed.sessions.events.items()
         if event.startswith(("Lock:", "LWLock:", "BufferPin")) and "WAL" not in event
     }
-    most = f" (most of all {max(waits, key=lambda event: waits[event])})" if waits else ""
+    most = f" (most for {max(waits, key=lambda event: waits[event])})" if waits else ""
     told = f"waits for locks took {of_samples(part, observed.samples)} of the users' time{most}"
     return RuleResult(part, told, samples=observed.samples)
 
@@ -306,8 +305,9 @@ def _asked(observed: Observation) -> RuleResult:
         return unknown("the window has no transactions")
     served = 1 - observed.unserved_share
     if served < SERVED_SHARE:
-        return RuleResult(0.0, f"{percent(observed.unserved_share)} of what was due was not begun")
-    told = f"{percent(served)} of the transactions that were due were served"
+        told = f"{percent(observed.unserved_share)} of the due transactions had not begun"
+        return RuleResult(0.0, told)
+    told = f"{percent(served)} of the due transactions had begun"
     return RuleResult(served, told, is_proven=True)
 
 
@@ -339,7 +339,7 @@ def _says(paused: float, own: float, observed: Observation) -> str:
 RULES = {each.name: each for each in (
     Rule(
         name="checkpoints", letter="P", words="stalls in checkpoints",
-        short="checkpoint stalls", heading="Lost in checkpoints", told="{share} of the throughput",
+        short="checkpoint stalls", heading="Checkpoint stalls", told="{share} of the throughput",
         # Own: a tenth of the throughput is more than windows vary by themselves.
         holds_from=0.1, is_storage=True, judge=_checkpoints,
     ),
@@ -384,7 +384,7 @@ RULES = {each.name: each for each in (
     Rule(
         name="pool", letter="C", words="the number of connections",
         short="the connection pool", heading="Waits for a connection",
-        told="waits for one took {share} of the users' time",
+        told="{share} of the users' time in waits for one",
         holds_from=HALF, is_storage=False, judge=_pool,
     ),
     Rule(
@@ -395,7 +395,7 @@ RULES = {each.name: each for each in (
     Rule(
         name="users", letter="U", words="the number of users",
         short="user count", heading="Users' own time",
-        told="{share} of their time no storage could shorten",
+        told="{share} of their time is independent of storage",
         holds_from=HALF, is_storage=False, judge=_users,
     ),
 )}  # fmt: skip

@@ -54,14 +54,14 @@ def _within_checkpoints(checkpoints: pl.DataFrame) -> dict[str, set[int]]:
 UNKNOWN = "unknown"
 
 CAUSES = {
-    "log-file": "a log file created",
+    "log-file": "creation of a log file",
     "checkpoint": "checkpoints",
     "flush": "flushes of the drive",
     "log": "waits for the commit log",
     "data": "waits for data files",
     "locks": "lock waits",
     "pool": "waits for a connection",
-    UNKNOWN: "cause not recorded",
+    UNKNOWN: "unknown cause",
 }
 """What a stall may have as its cause, the surest first, and how a sentence names it."""
 

@@ -156,7 +156,7 @@ def _silence(windows: Sequence[Window], search: Search) -> str:
     if any(DRIVER & found for found in flags):
         return "the driver was the limit"
     if any(MACHINE & found for found in flags):
-        return "the machine was the limit, which was late with its emulated drive"
+        return "the machine was the limit: its emulated drive was late"
     flag, _ = min(counted.items(), key=lambda item: (-item[1], item[0].value))
     return f'no window is valid ("{flag.value}")'
 
@@ -229,11 +229,11 @@ def users_within_target(
         if found.stopped_at is not None:
             because = f"at {found.stopped_at:,} {found.because}"
         elif not_at is None and _is_cut_off(evidence, found.cut_off):
-            because = "its search was cut off"
+            because = "its search was interrupted"
         return UsersWithinTarget(found.low.users, not_at, because)
     if not_at is not None:
         return UsersWithinTarget(
-            None, not_at, missing_because=f"at {not_at:,} it is beyond the limit"
+            None, not_at, missing_because=f"at {not_at:,} it misses the target"
         )
     return UsersWithinTarget(None, missing_because=found.because or "no valid window has a value")
 

@@ -126,18 +126,18 @@ def _refutes(row: Row, asked: Headroom) -> str | None:
         rate_per_s = done / (row["measure_to_s"] - row["measure_from_s"])
         if rate_per_s > rate_max:
             return (
-                f"it did {rate_per_s:,.0f} transactions a second in {row['window_id']}, more than "
-                f"the {rate_max:,.0f} that it was shown to sustain"
+                f"it did {rate_per_s:,.0f} transactions per second in {row['window_id']}, more "
+                f"than the {rate_max:,.0f} of the calibration"
             )
     if users_max and row["users"] > users_max and done and not is_late(row):
         return (
             f"it served {row['users']:,} users in {row['window_id']}, more than the {users_max:,} "
-            "that it was shown to serve"
+            "of the calibration"
         )
     busy = row.get("driver_others_share") or 0.0
     if asked.is_little and busy > OTHERS_CPU_SHARE:
         share = f"{100 * busy:.0f} %"
-        return f"other programs used {share} of the CPUs while it was found what the driver can do"
+        return f"other programs used {share} of the CPUs during the calibration"
     return None
 
 
@@ -189,11 +189,11 @@ def little_headroom(window: Row) -> Reason | None:
         return None
     parts = []
     if found.rate_share is not None:
-        most = f"{window['driver_rate_per_s_max']:,.0f} transactions a second"
-        parts.append(f"{found.rate_share:.0%} of the {most} that it can do on this host")
+        most = f"{window['driver_rate_per_s_max']:,.0f} transactions per second"
+        parts.append(f"{found.rate_share:.0%} of the {most} that the driver can do on this host")
     if found.users_share is not None:
         most = f"{window['driver_users_max']:,} users"
-        parts.append(f"{found.users_share:.0%} of the {most} that it can serve on this host")
+        parts.append(f"{found.users_share:.0%} of the {most} that the driver can serve here")
     return Reason(Flag.LITTLE_HEADROOM, {"asked": " and ".join(parts).replace("%", " %")})
 
 
@@ -306,9 +306,9 @@ def _is_another_drive(row: Row) -> bool:
 
 
 def _told(row: Row) -> str:
-    """`53 µs for flushes (asked: 40 µs)`."""
+    """`53 µs for flushes (profile: 40 µs)`."""
     took, asked = format_duration(row["device_mean_s"]), format_duration(_asked_s(row))
-    return f"{took} for {PLURALS[row['operation']]} (asked: {asked})"
+    return f"{took} for {PLURALS[row['operation']]} (profile: {asked})"
 
 
 def _busy(rows: Sequence[Row]) -> list[Row]:

@@ -121,8 +121,8 @@ def not_steady(found: Steadiness | None) -> Reason | None:
 def _shares(found: Steadiness) -> str:
     return (
         f"the fifths of its measurement differ by {_share(found.range_share or 0.0)} of their mean "
-        f"(steady: {_share(RANGE_MOST_SHARE)}) with a slope of {_share(found.slope_share or 0.0)} "
-        f"(steady: {_share(SLOPE_MOST_SHARE)})"
+        f"(steady: at most {_share(RANGE_MOST_SHARE)}), with a slope of "
+        f"{_share(found.slope_share or 0.0)} (steady: at most {_share(SLOPE_MOST_SHARE)})"
     )
 
 
@@ -131,7 +131,7 @@ def _late(found: Steadiness) -> list[str]:
         return []
     more = "higher" if found.late_share >= 0 else "lower"
     return [
-        f"it settled {found.late_s} s into the measurement, without which its throughput is "
+        f"it settled {found.late_s} s into the measurement; without that part its throughput is "
         f"{_share(abs(found.late_share))} {more}"
     ]
 

@@ -17,7 +17,7 @@ class Flag(Enum):
     ERRORS = "errors"
     DRIVER_LATE = "driver late"
     DRIVE_LATE = "emulated drive late"
-    DRIVE_SLOWED = "emulated drive is another one than described"
+    DRIVE_SLOWED = "emulated drive too slow"
     CONTRADICTION = "contradicts itself"
     RATE_NOT_KEPT = "rate not kept"
     NOT_STEADY = "not steady"
@@ -83,36 +83,38 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "Repeat the window; its numbers cover less time than planned.",
     ),
     Flag.DAMAGED: (
-        "Nobody knows whether it is valid: {files} of it cannot be read.",
-        "Put the results back from a copy; what is wrong with each file stands below.",
+        "It is not known whether the window is valid: {files} of it cannot be read.",
+        "Restore the results from a copy. The table of missing things names each damaged file.",
     ),
     Flag.ERRORS: (
         "Unexpected errors: {errors}; the most frequent: {text}.",
-        "Fix the cause in the database or its settings; a failing transaction is a fast one.",
+        "Fix the cause in the database or its settings. Transactions that fail early make the "
+        "numbers look better.",
     ),
     Flag.DRIVER_LATE: (
         "The driver was late: 99th percentile {lateness}, allowed {allowed}.",
-        "Give the driver more CPU or another host; its delay is in the response times.",
+        "Give the driver more CPU or its own host. The response times include its lateness.",
     ),
     Flag.DRIVE_LATE: (
         "The instrument failed: the emulated drive of the {role} was late with {share} of its "
-        "answers, all of them by {mean} on average.",
-        "Let nothing else run on this machine, ask for fewer users, or emulate slower drives.",
+        "answers. The mean lateness of all answers was {mean}.",
+        "Let nothing else run on this machine, use fewer users, or emulate slower drives.",
     ),
     Flag.DRIVE_AT_TIMES_LATE: (
-        "The emulated drive of the {role} was late with {share} of its answers, all of them by "
-        "{mean} on average.",
-        "Its slowest answers are those of a machine without a CPU to spare; its median is its own.",
+        "The emulated drive of the {role} was late with {share} of its answers. The mean lateness "
+        "of all answers was {mean}.",
+        "The slowest answers show a lack of CPU on this machine, not the drive. The median is the "
+        "drive's.",
     ),
     Flag.DRIVE_SLOWED: (
         "The instrument failed: the emulated drive of the {role} took {times} on average.",
-        "That is another drive than its profile describes. Leave a CPU free for it: let nothing "
-        "else run on this machine, ask for fewer users, or emulate a slower drive.",
+        "It is not the drive that the profile describes. Leave a CPU free for it: let nothing else "
+        "run on this machine, use fewer users, or emulate a slower drive.",
     ),
     Flag.DRIVE_OFF: (
         "The emulated drive of the {role} took {times} on average.",
-        "These are the candidate's times, not those of its profile. With a CPU to spare the drive "
-        "comes closer to what was asked.",
+        "The candidate had these times, not those of its profile. With a spare CPU the drive comes "
+        "closer to its profile.",
     ),
     Flag.CONTRADICTION: (
         "The measurement contradicts itself: {law}, but {left} is not {right} within {allowed}.",
@@ -120,26 +122,27 @@ TEXTS: dict[Flag, tuple[str, str]] = {
     ),
     Flag.RATE_NOT_KEPT: (
         "The rate was not kept: {unserved} of {due} transactions that were due, {share}, had not "
-        "begun by the end.",
-        "Response times grow as long as the rate is asked for; ask for less to see a steady state.",
+        "begun at the end.",
+        "At this rate response times grow without end. Use a lower rate for a steady state.",
     ),
     Flag.NOT_STEADY: (
         "The window did not reach steady state: {seen}.",
-        "It counts all the same, for a stall is the storage's doing; if it only settled late, give "
-        "all windows a longer ramp-up.",
+        "The window still counts, because the storage may cause stalls. If it only settled late, "
+        "use a longer ramp-up.",
     ),
     Flag.ORDER_NUMBERS: (
         "The order numbers grew by {grown}, but {expected} new orders were acknowledged or found.",
-        "Do not trust this storage or this server: acknowledged work is missing or was done twice.",
+        "Do not trust this storage or this server: acknowledged work is missing, or was done "
+        "twice.",
     ),
     Flag.ORDER_NUMBERS_UNKNOWN: (
-        "The growth of the order numbers is not known, so nothing proves the acknowledged orders.",
-        "See why the driver could not read them at its quiet start or quiet end.",
+        "The growth of the order numbers is not known, so the acknowledged orders are not proven.",
+        "Find out why the driver could not read them before or after the window.",
     ),
     Flag.COMMITS: (
         "The server counted {server} commits and the driver {client}; "
         "allowed are {least} to {most}.",
-        "Look for other clients of this server, or for lost transactions.",
+        "Look for other clients of this server, and for lost transactions.",
     ),
     Flag.CONDITIONS: (
         "Broken consistency conditions: {numbers}.",
@@ -147,31 +150,32 @@ TEXTS: dict[Flag, tuple[str, str]] = {
     ),
     Flag.RESTORE: (
         "The restored files were not identical to the master copy.",
-        "Check the volume for errors; the window did not start from the common state.",
+        "Check the volume for errors. The window did not start from the common state.",
     ),
     Flag.LEDGER: (
-        "The ledger shows acknowledged work that is gone: {gone}; such as {example}.",
-        "Do not trust this storage or this server: what it acknowledged it did not keep.",
+        "The ledger shows that acknowledged work is gone: {gone}. Example: {example}.",
+        "Do not trust this storage or this server: it lost what it had acknowledged.",
     ),
     Flag.LEDGER_UNVERIFIED: (
         "The ledger was not compared with the database: {because}.",
-        "The order numbers prove the orders of a whole window; nothing proves its payments.",
+        "The order numbers prove the number of orders in the window. Payments are not proven.",
     ),
     Flag.LEDGER_CUT: (
         "The ledger ended early: {because}.",
-        "Make room where the results are, or name a faster device; the rest is not proven.",
+        "Free space where the results are, or use a faster device. The rest is not proven.",
     ),
     Flag.LEDGER_UNKNOWN: (
         "The database holds {unknown} that the ledger does not know.",
-        "Look for other clients of this server; after a killed driver it is the ledger's torn end.",
+        "Look for other clients of this server. After a killed driver these are the work of the "
+        "ledger's torn end.",
     ),
     Flag.LEDGER_SHARES: (
-        "The ledger lay on the storage under test: both on {what}.",
-        "Name a directory on another device with --out; the ledger's syncs load this one.",
+        "The ledger was on the storage under test: both are on {what}.",
+        "Name a directory on another device with --out. The ledger's syncs load this device.",
     ),
     Flag.LITTLE_HEADROOM: (
-        "The driver was asked for {asked}.",
-        "Give the driver more CPU or another host, or it may be what limits the numbers.",
+        "The window needed {asked}.",
+        "Give the driver more CPU or its own host. Otherwise it may limit the throughput.",
     ),
     Flag.COMMITS_UNKNOWN: (
         "The server's commit counter could not be read, so it was not compared.",
@@ -183,68 +187,72 @@ TEXTS: dict[Flag, tuple[str, str]] = {
     ),
     Flag.MEMORY_LIMIT: (
         "The memory limit was not enforced: {because}.",
-        "Run where cgroups can be made; without a limit the cache may hide the storage.",
+        "Run where control groups can be created. Without a limit the cache may hide the storage.",
     ),
     Flag.MEMORY_LIMIT_LOST: (
         "The instrument failed: the memory limit did not hold to the end, {because}.",
-        "See who moves processes or changes groups on this machine; caches may have hidden the "
-        "storage.",
+        "Find the program that moves processes or changes control groups. Caches may have hidden "
+        "the storage.",
     ),
     Flag.MEMORY_LIMIT_WIDENED: (
         "About the memory limit: {because}.",
-        "Keep it in mind when comparing with other runs.",
+        "Consider this when you compare with other runs.",
     ),
     Flag.STILL_CACHED: (
-        "{size} of the restored {whole} were still in the page cache at the start, outside of the "
+        "{size} of the restored {whole} were still in the page cache at the start, outside the "
         "memory limit.",
-        "End what else has these files open; reads of them may not have reached the storage.",
+        "End other programs that have these files open. Reads of these pages may not have reached "
+        "the storage.",
     ),
     Flag.NO_CHECKPOINT: (
-        "No whole checkpoint fell into the measurement, so write-back was not measured{due}.",
+        "No complete checkpoint fell into the measurement, so write-back was not measured{due}.",
         "Make the window longer than a checkpoint cycle, or lower checkpoint_timeout.",
     ),
     Flag.SHORT_OF_CHECKPOINT: (
         "The window was too short for a checkpoint, so write-back was not measured: {rule}.",
-        "Make it longer than a checkpoint cycle, or lower checkpoint_timeout, to measure that too.",
+        "To measure write-back, make it longer than a checkpoint cycle, or lower "
+        "checkpoint_timeout.",
     ),
     Flag.INTERFERENCE: (
-        "Something else ran meanwhile: {seen}.",
-        "Let nothing else run on this machine; all candidates of a block suffer, but not alike.",
+        "There was interference: {seen}.",
+        "Let nothing else run on this machine. Interference may affect the candidates of a block "
+        "differently.",
     ),
     Flag.NOT_QUIET: (
         "Storage that was not measured was not quiet: {size} were read or written on that of "
         "{names}.",
-        "See what uses it; it may take CPU, or a path to the devices, from what is measured.",
+        "Find the program that uses it. It may take CPU or bandwidth from the measured candidate.",
     ),
     Flag.COLLECTOR: (
         "The instrument failed: samples are missing from {collectors}, which stopped.",
-        "Read why in the table `series`; nobody knows what happened unseen.",
+        "The table `series` gives the reason. What happened meanwhile is not known.",
     ),
     Flag.UNANSWERED: (
         "The server did not answer {collectors} to the end.",
-        "The throughput and response times are not touched; figures of these series have gaps.",
+        "Throughput and response times are not affected. Figures of these series have gaps.",
     ),
     Flag.COLLECTORS_SILENT: (
         "The instrument failed: the collectors gave samples of {seconds} of {length} s.",
-        "Give Stithy a CPU now and then: nobody knows what happened unseen.",
+        "Leave CPU time for Stithy. What happened in the other seconds is not known.",
     ),
     Flag.MACHINE_CHANGED: (
-        "The machine was not as it usually was: just before this block {off}.",
-        "See what else ran then, or throttled it; within the block all candidates met the same "
-        "machine, and what the block shows may be that of another one.",
+        "The machine had changed: in the baseline check before this block {off}.",
+        "Find out whether other programs ran, or CPUs were throttled. All candidates of the block "
+        "met the same conditions, but its values may not be typical of this machine.",
     ),
     Flag.MEASURED_AGAIN: (
-        "Its block was measured once more, because a window of it was invalid.",
-        "The block that was measured again stands for it; this one is shown and supports nothing.",
+        "Its block was measured a second time, because one of its windows was invalid.",
+        "The second attempt counts. This one is shown, and supports no claim.",
     ),
     Flag.LOG_FILES_MADE: (
         "The server created {files} for its write-ahead log instead of recycling old ones, and "
         "commits waited for that.",
-        "Raise max_wal_size, or make the window shorter; a server that has run for long recycles.",
+        "Raise max_wal_size, or shorten the window. A server that has run for long recycles its "
+        "files.",
     ),
     Flag.AUTOVACUUM: (
         "Autovacuum ran {runs} during the window.",
-        "It competes for the storage; compare windows with equal numbers of runs.",
+        "It competes for the storage. Compare windows with equal numbers of runs.",
     ),
 }
 

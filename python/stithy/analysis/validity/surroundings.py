@@ -172,7 +172,7 @@ def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
     if due or around["log_bytes"] >= around["checkpoint_after_bytes"]:
         # The log was read around the whole load, ramp-up and drain included.
         took, wrote = format_duration(round(around["span_s"])), format_size(around["log_bytes"])
-        due_text = f", though one was due: {rule}, and it wrote {wrote} in {took}"
+        due_text = f", although one was due: {rule}, and it wrote {wrote} in {took}"
         return Reason(Flag.NO_CHECKPOINT, {"due": due_text})
     # Without the window's own numbers: all of a study are alike in it, and share a row.
     return Reason(Flag.SHORT_OF_CHECKPOINT, {"rule": rule})
@@ -263,4 +263,4 @@ def _off(off: Off) -> str:
     percent = f"{100 * abs(off.share):.0f} %"
     if off.gauge.is_rate:
         return f"{off.gauge.what} did {percent} {'less' if off.share < 0 else 'more'}"
-    return f"{off.gauge.what} took {percent} {'longer' if off.share > 0 else 'less long'}"
+    return f"{off.gauge.what} took {percent} {'longer' if off.share > 0 else 'shorter'}"

@@ -209,7 +209,7 @@ def commit_rule() -> str:
     return (
         f"{COMMITS_EXTRA_COUNT}, plus {COMMITS_EXTRA_PER_CONNECTION} for each connection, "
         f"{COMMITS_EXTRA_PER_S:g} for each second and {COMMITS_EXTRA_PER_AUTOVACUUM} for each run "
-        f"of autovacuum, and fall short of it by {COMMITS_MISSING_COUNT} at most"
+        f"of autovacuum. It may be lower by at most {COMMITS_MISSING_COUNT}"
     )
 
 

@@ -116,7 +116,7 @@ def too_few(quantity: Quantity, needed: int, there: int) -> str:
 
     Own: says what it needs and what there is.
     """
-    return f"{quantity.label} needs {needed:,} values in a window, and one has {there:,}"
+    return f"{quantity.label} needs {needed:,} values in each window, and one window has {there:,}"
 
 
 def _merged(windows: Sequence[Times], percent: float) -> float | None:

@@ -98,7 +98,8 @@ def decide(
     if verdict.decided and is_one_order(b_later):
         return replace(verdict, call=Call.UNDECIDED, because=ONE_ORDER)
     if among > 1 and (repeated_chance(logs) or 0.0) * among > WRONG_SHARE:
-        return not_borne(verdict, f"the difference is too small for one chosen among {among}")
+        because = f"the difference is too small for a pair chosen among {among}"
+        return not_borne(verdict, because)
     return verdict
 
 
@@ -128,7 +129,7 @@ def is_one_order(b_later: Sequence[bool]) -> bool:
     return len(set(b_later)) == 1
 
 
-_NOT_TOLD = "the interval holds both 1 and differences beyond the margin"
+_NOT_TOLD = "the interval contains both 1 and differences beyond the margin"
 
 
 def _call(known: Interval, margin: float, better: Better | None) -> Call:

@@ -85,7 +85,7 @@ def paired_ratio(a: Sequence[float], b: Sequence[float]) -> Effect:
     if not a:
         return no_effect("no block has a valid window of both candidates")
     if min(*a, *b) <= 0:
-        return no_effect("it is 0 in a window, and nothing has a ratio to that")
+        return no_effect("it is 0 in a window, so there is no ratio")
     logs = tuple(math.log(y / x) for x, y in zip(a, b, strict=True))
     known, less = interval(logs), difference(a, b)
     if known is None:

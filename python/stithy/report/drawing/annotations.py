@@ -68,9 +68,9 @@ class Kind:
 CHECKPOINT, CHANGE = "a checkpoint began", "the level of throughput changed"
 
 KINDS: Mapping[str, Kind] = {
-    CHECKPOINT: Kind("Broken vertical lines", "where a checkpoint began", (4, 3), _checkpoints),
+    CHECKPOINT: Kind("Broken vertical lines", "the start of a checkpoint", (4, 3), _checkpoints),
     CHANGE: Kind(
-        "Dotted vertical lines", "where the level of a window's throughput changed", (1, 3),
+        "Dotted vertical lines", "changes in the level of a window's throughput", (1, 3),
         _changes, of="tpm",
     ),
 }  # fmt: skip
@@ -131,7 +131,7 @@ def device_lines(
     `reached`: the largest value drawn, in units of `divisor`.
     """
     return tuple(
-        Line(value / divisor, f"limit of {name}", context.styles[name].colour)
+        Line(value / divisor, f"cap of {name}", context.styles[name].colour)
         for name, value in _most(context, key).items()
         if 0 < value / divisor <= DRAWN_WITHIN * reached
     )
@@ -143,8 +143,8 @@ def device_limits_said(context: Context, keys: Sequence[str]) -> str:
     if not each:
         return ""
     return (
-        f" By their profiles the drives do at most: {'; '.join(each)}. Limits far above what was "
-        "reached are not drawn."
+        f" The drive profiles allow at most, per second: {'; '.join(each)}. Caps far above the "
+        "measured values are not drawn."
     )
 
 
@@ -163,14 +163,14 @@ def _most(context: Context, key: str) -> Mapping[str, float]:
 
 
 def _profiles(context: Context, keys: Sequence[str]) -> Iterator[str]:
-    """`generic-sata 93,000 reads, 43,000 writes a second`."""
+    """`generic-sata 93,000 reads, 43,000 writes`."""
     for candidate in _emulated(context):
         for drive in candidate.drives:
             able = ability(drive.profile, drive.scale)
             caps = able.caps if able is not None else {}
             parts = [f"{_shown(key, caps[key])} {WORDS[key]}" for key in keys if key in caps]
             if parts:
-                yield f"{named(drive)} {', '.join(parts)} a second"
+                yield f"{named(drive)} {', '.join(parts)}"
 
 
 def _shown(key: str, value: float) -> str:
@@ -194,7 +194,7 @@ def limit_ms(context: Context, kind: str, percentile: str | None = None) -> tupl
     if limit is None or limit.transaction != kind or percentile not in (None, limit.percentile):
         return ()
     of = f" of {limit.percentile}" if percentile is None else ""
-    return (Line(limit.limit_s * MS_PER_S, f"limit{of} {duration(limit.limit_s)}"),)
+    return (Line(limit.limit_s * MS_PER_S, f"target{of} {duration(limit.limit_s)}"),)
 
 
 def response_limit_said(

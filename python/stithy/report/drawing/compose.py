@@ -131,8 +131,9 @@ MARK = {"stithy": {"thinned": True}}
 """How a specification says that not every window was drawn."""
 
 CAPTION = (
-    "There are too many windows to draw each: of a candidate at a level the lowest and the highest "
-    "valid one are drawn, and of invalid ones too. All are in report/figures/{name}.csv."
+    "There are too many windows to draw all. Per candidate and level the figure shows the lowest "
+    "and the highest of the valid windows, and of the invalid ones. All windows are in "
+    "report/figures/{name}.csv."
 )
 
 

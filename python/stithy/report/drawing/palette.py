@@ -205,9 +205,9 @@ def bottleneck_styles(*, is_open: bool = False) -> dict[str, BottleneckStyle]:
     }
     if is_open:
         users = found["users"]
-        found["users"] = BottleneckStyle(users.letter, "the rate that was asked for", users.colour)
+        found["users"] = BottleneckStyle(users.letter, "the requested rate", users.colour)
     return found | {
-        SEVERAL: BottleneckStyle("M", "several, none by itself", palette.LIMIT_COLOURS[SEVERAL][0]),
+        SEVERAL: BottleneckStyle("M", "several, none alone", palette.LIMIT_COLOURS[SEVERAL][0]),
         UNKNOWN: BottleneckStyle("?", "not determined", palette.LIMIT_COLOURS[UNKNOWN][0]),
         INVALID: BottleneckStyle("–", "invalid window", palette.PAPER[0]),
     }

@@ -48,7 +48,7 @@ def named(
     if len(each) <= most:
         return joined([told(one) for one in each])
     ordered = sorted(each, key=by)
-    return f"{joined([told(ordered[0]), told(ordered[-1])])}, on the others between"
+    return f"{joined([told(ordered[0]), told(ordered[-1])])}, the others between them"
 
 
 def compare_title(
@@ -94,7 +94,7 @@ def compare_title(
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
         return Title(f"{at}, {names} are close in {noun}")
-    claim = f"{b['candidate']} has {factor(ratio)} times the {noun} of {a['candidate']}"
+    claim = f"{b['candidate']} has {factor(ratio)} times {a['candidate']}'s {noun}"
     return Title(f"{at}, {claim}", ratio)
 
 
@@ -216,4 +216,4 @@ def _uncompared(evidence: Evidence) -> str:
     ]
     if not any(blocks):
         return "no block has valid windows of two candidates"
-    return "no values of two candidates can be compared; the answer says why"
+    return "two candidates have no values that can be compared; the answer gives the reason"

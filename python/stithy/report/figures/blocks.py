@@ -94,16 +94,16 @@ def _title(stages: Sequence[Stage], answered: Compared) -> str:
 def _caption(context: Context, answered: Compared, scale: ratios.Scale) -> str:
     margin, pairs = exactly(answered.verdict.margin_share), pairs_of(context.evidence)
     chosen = f" (of a pair chosen among {pairs})" if pairs > 1 else ""
-    axis = "logarithmic axis"
+    axis = "on a logarithmic axis"
     if scale.near is not None:
-        axis += ", stretched near 1 so that the boundary can be seen"
+        axis += " that is stretched near 1 to show the boundary"
     return (
         f"Ratio of {answered.b} to {answered.a} in {answered.metric.noun} at "
-        f"{context.level(answered.users)}, {axis}. Dots are single blocks; marks with "
-        "bars are the mean of all blocks so far with its conservative interval, at each interim "
-        "analysis; between them nothing is decided. A mean beyond the broken lines, the boundary "
-        f"of the sequential test{chosen}, is a difference; an interval within the band, the margin "
-        f"of {margin}, is equivalence."
+        f"{context.level(answered.users)}, {axis}. Dots are single blocks. Marks with bars are the "
+        "interim analyses: the mean of all blocks so far, with its conservative interval. Nothing "
+        "is decided between them. The broken lines are the boundary of the sequential "
+        f"test{chosen}: a mean beyond them is a difference. The band is the margin of {margin}: an "
+        "interval within it is equivalence."
     )
 
 

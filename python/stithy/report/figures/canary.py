@@ -39,10 +39,11 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name="canaries",
             title=title,
-            caption="What the baseline check before each block measured, as a difference from the "
-            "median of all: rounds of work of one CPU and of all, where more is faster, and the "
-            "median time of a read, where more is slower. Large marks are further off than the "
-            "band, which is three times the median deviation or the least that counts.",
+            caption="Results of the baseline check before each block, as differences from the "
+            "median of all checks. For one CPU and for all CPUs the result is the work per second: "
+            "more is faster. For reads it is the median time: more is slower. Large marks lie "
+            "outside the band. The band is three times the median deviation, or the smallest "
+            "difference that counts if that is more.",
             description=f"{title}. Three charts against the time since the first baseline check, "
             "each with a mark for each block and a band for what is usual.",
             footer=context.footer,
@@ -109,7 +110,7 @@ def _chart(
         axis=alt.Axis(grid=False, tickCount=5),
     )  # fmt: skip
     y = alt.Y(
-        "value:Q", title="Off the median" if gauge is GAUGES[0] else None,
+        "value:Q", title="From the median" if gauge is GAUGES[0] else None,
         scale=alt.Scale(domain=[-most, most], nice=False),
         axis=alt.Axis(**labels(SIGNED_PERCENT), tickCount=5),
     )  # fmt: skip
@@ -137,8 +138,8 @@ def _capital(words: str) -> str:
 def _table(rows: Rows) -> PageTable:
     shows = (
         Show("users", "users", "count"), Show("block", "block", "count"),
-        Show("minutes", "minutes", "rate"), Show("gauge", "what"),
-        Show("value", "off the median", "signed share"), Show("measured", "measured", "rate"),
-        Show("off", "off", "truth"),
+        Show("minutes", "minutes", "rate"), Show("gauge", "part of the check"),
+        Show("value", "from the median", "signed share"), Show("measured", "measured", "rate"),
+        Show("off", "outside the band", "truth"),
     )  # fmt: skip
     return PageTable("canaries", "The machine before each block", shows, pl.DataFrame(rows))

@@ -62,10 +62,11 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name="cost",
             title=title,
-            caption=f"New orders per minute at {context.level(users)} against the cost that the "
-            "study gives of each candidate; both axes begin at zero. The broken line is where the "
-            f"cost of a NOPM is that of {_best(places).candidate}, the least; below it each costs "
-            f"more.{bars_told(points)} What the cost holds is the study's own matter.",
+            caption=f"New orders per minute at {context.level(users)} against the cost of each "
+            "candidate as the study gives it. Both axes begin at zero. "
+            f"{_best(places).candidate} has the lowest cost per NOPM. Points on the broken line "
+            f"have the same cost per NOPM; points below it have a higher one.{bars_told(points)} "
+            "Only the author of the study knows what the cost includes.",
             description=f"{title}. Chart of throughput against cost with a mark for each candidate "
             "and a line from zero through the one whose throughput costs least.",
             footer=context.footer,

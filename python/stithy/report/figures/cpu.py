@@ -34,8 +34,8 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name="cpu-by-users",
             title=title,
-            caption="Mean share of all CPUs of the host in each state during the measurement of "
-            "the valid windows; the driver, the server and everything else on the host together.",
+            caption="Mean share of all CPUs of the host in each state, during the measurements of "
+            "the valid windows. It includes the driver, the server and all other programs.",
             description=f"{title}. Stacked bars of CPU states, one bar for each number of "
             f"{context.level_plural}, one chart for each candidate.",
             footer=context.footer,

@@ -39,20 +39,19 @@ CURVES = (
     _Curve(
         "wal-by-users", metrics.WAL_BYTES, 1e6, "write-ahead log volume",
         "Write-ahead log (MB per second)", " MB/s",
-        "Write-ahead log inserted by the server, megabytes (10⁶ bytes) per second. After a "
-        "checkpoint the first change of a page logs the whole page.",
+        "Write-ahead log inserted by the server, in megabytes (10⁶ bytes) per second. The first "
+        "change of a page after a checkpoint logs the whole page.",
     ),
     _Curve(
         "wal-syncs-by-users", metrics.WAL_SYNCS, 1.0, "syncs of the write-ahead log",
         "Log syncs per second", "/s",
-        "Syncs of the write-ahead log per second: fewer than commits where one sync serves "
-        "several.",
+        "Syncs of the write-ahead log per second. One sync may serve several commits.",
     ),
     _Curve(
         "blocks-read-by-users", metrics.BLOCKS_READ, 1.0, "blocks read into the server's cache",
         "Blocks read per second", "/s",
-        "Blocks of 8 KiB that were not in the server's own cache; the page cache may have had "
-        "them.",
+        "Blocks of 8 KiB per second that were missing from the server's own cache. The page cache "
+        "may have held them.",
     ),
 )  # fmt: skip
 
@@ -135,7 +134,7 @@ def _waits(context: Context) -> Drawn:
         .sort("users", "candidate", "part")
     )
     if frame.is_empty():
-        return Absent("waits-by-users", "what sessions wait for", "no wait was sampled")
+        return Absent("waits-by-users", "what sessions wait for", "no active session was sampled")
     parts = [part for part in palette.WAIT_COLOURS if part in set(frame["part"])]
     parts += sorted(set(frame["part"]) - set(parts))
     rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
@@ -147,10 +146,10 @@ def _waits(context: Context) -> Drawn:
     return Figure(
         name="waits-by-users",
         title=title,
-        caption="Mean number of active sessions by what they wait for, sampled once a second; CPU "
-        "stands for sessions that wait for nothing. Valid windows only. The types are the "
-        "server's own; short waits are seen as often as they last. A wait ends when its session is "
-        "on a CPU again: where the server's CPUs are busy, part of it is the queue for these.",
+        caption="Mean number of active sessions by the server's type of wait event, in valid "
+        "windows, sampled once per second. CPU means that a session does not wait. A wait ends "
+        "when its session runs on a CPU again. If the server's CPUs are busy, waits therefore "
+        "include time in the queue for a CPU.",
         description=f"{title}. Stacked bars of active sessions by type of wait event, one bar for "
         f"each number of {context.level_plural}, one chart for each candidate.",
         footer=context.footer,
@@ -170,6 +169,6 @@ def _waits(context: Context) -> Drawn:
 def _wait_title(frame: pl.DataFrame) -> str:
     waits = frame.filter(pl.col("part") != "CPU").group_by("part").agg(pl.col("value").sum())
     if waits.is_empty():
-        return "Active sessions were not seen waiting"
+        return "No sampled session waited"
     first = waits.sort(["value", "part"], descending=[True, False])["part"][0]
-    return f"Apart from the CPU, sessions waited most for {WAIT_WORDS.get(first, first)}"
+    return f"Sessions waited most for {WAIT_WORDS.get(first, first)}"

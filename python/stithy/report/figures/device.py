@@ -47,29 +47,29 @@ class _Family:
 RATE = _Family(
     "device-rate", "operations per second of the device", "{} per second on the device",
     Axis("Operations per second"), "rate",
-    "Completed operations per second of each block device under the volumes, mean over the window.",
+    "Completed operations per second of each block device under the volumes, means of the windows.",
     limits={"reads": "read_iops", "writes": "write_iops", "both": "total_iops"},
     also=("read_bytes_per_s", "write_bytes_per_s", "total_bytes_per_s"),
 )  # fmt: skip
 LATENCY = _Family(
     "device-latency", "mean latency of the device", "mean latency of {} on the device",
     Axis("Mean latency (ms)", log=True), "duration",
-    "Mean time of an operation on the device, queueing in the kernel included, every second "
-    "weighted by its operations. Logarithmic axis.", 1000.0,
+    "Mean time of an operation on the device, with the queue in the kernel, on a logarithmic axis. "
+    "Each second is weighted by its operations.", 1000.0,
 )  # fmt: skip
 SLOWEST = _Family(
     "device-latency-p99", "99th percentile of latency of the drive",
     "99th percentile of latency of {} in the emulated drive",
     Axis("99th percentile of latency (ms)", log=True), "duration",
-    "99th percentile of the time that an operation took in the emulated drive, by its own log of "
-    "every request; transport latency is not included. Lines join the median windows. "
-    "Logarithmic axis.", 1000.0,
+    "99th percentile of the time of an operation in the emulated drive, on a logarithmic axis. "
+    "It comes from the drive's own log of all requests, without transport latency. Lines join the "
+    "median windows.", 1000.0,
     absent="the kernel reports only mean times of a device",
 )  # fmt: skip
 QUEUE = _Family(
     "device-queue", "queue length of the device", "queue length of the device",
-    Axis("Requests waiting or in service"), "rate",
-    "Mean number of requests that waited for the device or were in service.",
+    Axis("Requests waiting or in progress"), "rate",
+    "Mean number of requests that waited for the device or were in progress.",
 )  # fmt: skip
 
 Panels = dict[str, Rows]

@@ -63,7 +63,8 @@ def _one(context: Context, metric: Quantity) -> Drawn:
         name=name,
         title=title,
         caption=f"{_capital(metric.noun)} of a candidate divided by {_that(metric)} of {first}, "
-        f"paired by block, logarithmic axis. {_certainty(rows)} At the line of 1 both are equal.",
+        "paired by block, on a logarithmic axis. At the line of 1 both are equal. "
+        f"{_certainty(rows)}",
         description=f"{title}. Points of the ratio to {first} against "
         f"{context.level_name.lower()}, one mark for each other candidate, with a "
         "reference line at 1.",
@@ -149,18 +150,21 @@ def _is_told(row: dict[str, Any], claimed: set[int]) -> bool:
     return not holds_one and not 1 / CLOSE_FACTOR < row["value"] < CLOSE_FACTOR
 
 
+HOLLOW = "Hollow marks have one block and no interval."
+
+
 def _certainty(rows: Rows) -> str:
     blocks = [row["pairs"] for row in rows if row["low"] is not None]
     if not blocks:
-        return "Hollow: one block, no interval."
-    hollow = " Hollow: one block, no interval." if len(blocks) < len(rows) else ""
+        return HOLLOW
+    hollow = f" {HOLLOW}" if len(blocks) < len(rows) else ""
     if min(blocks) >= BLOCKS_LEAST:
         return f"Bars are the {CONSERVATIVE} intervals of the verdicts.{hollow}"
     if max(blocks) < BLOCKS_LEAST:
         return f"Bars are plain 95 % t intervals; a verdict needs {BLOCKS_LEAST} blocks.{hollow}"
     return (
-        f"Bars are the {CONSERVATIVE} intervals of the verdicts, and plain t intervals where there "
-        f"are fewer than {BLOCKS_LEAST} blocks.{hollow}"
+        f"Bars are the {CONSERVATIVE} intervals of the verdicts. With fewer than {BLOCKS_LEAST} "
+        f"blocks they are plain t intervals.{hollow}"
     )
 
 

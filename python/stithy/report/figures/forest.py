@@ -152,9 +152,9 @@ def _caption(context: Context, chosen: _Chosen) -> str:
     if any(each.effect.low is None for each in chosen.drawn):
         parts.append("Hollow marks have one block and no interval.")
     if any(each.effect.low is not None and each.effect.plain for each in chosen.drawn):
-        parts.append("Thin bars are plain t intervals of too few blocks for a verdict.")
+        parts.append("Thin bars are plain t intervals; their blocks are too few for a verdict.")
     if any(_is_cut(each, _domain(chosen.drawn)) for each in chosen.drawn):
-        parts.append("A bar that ends at the edge goes on beyond it.")
+        parts.append("A bar that ends at the edge continues beyond it.")
     if chosen.table_only:
         left_out = len(chosen.table_only)
         more = plural(left_out, "further comparison")

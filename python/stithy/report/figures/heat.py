@@ -65,7 +65,8 @@ def draw(context: Context) -> list[Drawn]:
         return [Absent(NAME, shows, "no window is valid")]
     panels = _panels(context, block)
     if not panels:
-        return [Absent(NAME, shows, f"no window of {block_said(block)} has a whole latency log")]
+        because = f"no window of {block_said(block)} has a complete latency log"
+        return [Absent(NAME, shows, because)]
     title, marked = _title(context, block, panels), _marked(context, panels)
     drawing = Drawing()
     return [
@@ -74,8 +75,8 @@ def draw(context: Context) -> list[Drawn]:
             title=title,
             caption=_caption(context, block, panels, marked),
             description=f"{title}. Heat maps of time against response time, one for each "
-            f"candidate: {listing(list(panels))}. The colour of a cell shows how many transactions "
-            "a second took as long.",
+            f"candidate: {listing(list(panels))}. The colour of a cell is the number of "
+            "transactions per second with that response time.",
             footer=context.footer,
             spec=drawing.spec(_charts(drawing, panels, marked)),
             table=_table(panels),
@@ -153,12 +154,12 @@ def _caption(
     column_s = first.cells.column_s
     missing = [name for name in context.evidence.candidates if name not in panels]
     parts = [
-        "How many transactions a second took how long, all types together: a column is "
-        f"{plural(column_s, 'second')}, a row a range of response times (logarithmic axis). Shown "
-        f"is {block_said(block)}. The ramp-up is left of the full vertical line; where there is no "
-        "colour, no transaction took so long.",
+        "Number of transactions per second of all types, by response time. A column is "
+        f"{plural(column_s, 'second')}, and a row is a range of response times on a logarithmic "
+        f"axis. The figure shows {block_said(block)}. The ramp-up is left of the full vertical "
+        "line. A cell without colour has no transactions.",
         annotations.explained([row for each in marked.values() for row in each]),
-        f"No log of {listing(missing)}." if missing else "",
+        f"The latency log of {listing(missing)} is missing." if missing else "",
     ]
     return " ".join(part for part in parts if part)
 
@@ -217,14 +218,14 @@ def _layers(
 def _squares(drawing: Drawing, panel: _Panel, classes: list[float], x: alt.X, y: alt.Y) -> Spec:
     labels, edges = _labels(classes), panel.cells.edges_s
     legend = alt.Legend(
-        title="Transactions a second", orient="top", direction="horizontal", symbolType="square",
+        title="Transactions per second", orient="top", direction="horizontal", symbolType="square",
         symbolStrokeWidth=0,
     )  # fmt: skip
     tips = [
         alt.Tooltip("second:Q", title="from second"),
         alt.Tooltip("value:Q", title="from (ms)", format=",.3~g"),
         alt.Tooltip("to:Q", title="to (ms)", format=",.3~g"),
-        alt.Tooltip("count:Q", title="transactions a second", format=",.3~g"),
+        alt.Tooltip("count:Q", title="transactions per second", format=",.3~g"),
     ]
     ratio = (edges[-1] / edges[0]) ** (1 / (len(edges) - 1))
     lowest = f"{edges[0] * MS_PER_S:.9g} * pow({ratio:.12g}, datum.row"

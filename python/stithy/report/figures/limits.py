@@ -74,8 +74,9 @@ def _title(context: Context, found: Limits | None) -> str:
 
 def _caption(parts: Rows) -> str:
     text = (
-        "Each resource and each part of the users' time bounds the throughput; what limited a "
-        "window is the tightest bound that it reached."
+        "Each resource, and each part of the users' time, sets an upper bound on the throughput. "
+        "What limited a window is the tightest bound that it reached. Each cell is divided by the "
+        "number of windows per limit."
     )
     if any(part["limit"] == INVALID for part in parts):
         text += " Invalid windows are hollow."
@@ -218,4 +219,4 @@ def _table(context: Context) -> PageTable:
         Show("window_id", "window", "id"), Show("limit", "limited by"),
         *(show for name in told for show in _shown(name, frame)),
     )  # fmt: skip
-    return PageTable("limits", "How much of each bound each window reached", shows, frame)
+    return PageTable("limits", "Share of each bound that each window reached", shows, frame)

@@ -38,8 +38,8 @@ def _pressure(context: Context) -> Drawn:
     return _figure(
         context, "pressure-by-users", _pressure_title(context, panels), panels,
         Axis("Share of time", format=PERCENT), "share", 1.0,
-        "Share of time in which at least one task on the host waited for the resource (pressure "
-        "stall information of the kernel).",
+        "Share of time in which at least one task on the host waited for the resource, from the "
+        "kernel's pressure stall information.",
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def draw(context: Context) -> list[Drawn]:
     levels = levels_drawn(context)
     lines = [line for users in levels for line in _lines(context, users)]
     if not lines:
-        because = "no valid window has a whole latency log with enough values"
+        because = "no valid window has a complete latency log with enough values"
         return [Absent(NAME, "response times by percentile", because)]
     drawn = [users for users in levels if any(line.users == users for line in lines)]
     title = _title(context, lines)
@@ -143,7 +143,7 @@ def _title(context: Context, lines: list[_Line]) -> str:
     at = f"At {context.level(users)}"
     if len(here) > 1 and _alike(context, here, times_s, name, users):
         ends = listing([here[0].candidate, here[1].candidate])
-        return f"{at}, {ends} are not distinguishable in what {share} took at most"
+        return f"{at}, {ends} are not distinguishable in the {name} of response time"
     each = named(
         [*times_s], times_s.__getitem__, lambda one: f"{took(times_s[one])} on {one}", most=2
     )
@@ -181,18 +181,18 @@ def _caption(context: Context, levels: list[int], lines: list[_Line]) -> str:
     counts = [line.values for line in lines if line.what == RESPONSE]
     values = f"{min(counts):,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
     parts = [
-        "Response time over all transaction types against the share of transactions that took at "
-        "most as long; the horizontal axis is stretched towards the rarest. The valid windows of a "
-        f"candidate are merged into one line, of {values} values; it ends where fewer than "
-        f"{BEYOND_DRAWN} lie beyond it."
+        "Response time of all transactions against the share of transactions that took at most as "
+        "long. The horizontal axis is stretched towards 100 %. Each line merges the valid windows "
+        f"of a candidate, {values} values. A line ends where fewer than {BEYOND_DRAWN} values lie "
+        "beyond it."
     ]
     if any(line.what == SERVICE for line in lines):
-        parts.append("Thin lines are service times: from sending to the answer, without waiting.")
+        parts.append("Thin lines are service times: from sending to the answer, without waits.")
     left = len(context.evidence.levels) - len(levels)
     if left > 0:
         parts.append(
-            f"Drawn are {len(levels)} of {len(context.evidence.levels)} levels: the lowest, the "
-            "highest, that of the question, and what lies between."
+            f"The figure shows {len(levels)} of {len(context.evidence.levels)} levels: the lowest, "
+            "the highest, that of the question, and others between them."
         )
     return " ".join(parts)
 
@@ -284,7 +284,7 @@ def _table(context: Context, lines: list[_Line]) -> PageTable:
             Show("users", context.level_plural, "count"), Show("candidate", "candidate"),
             Show("what", "what"), Show("share", "share of transactions", "exact share"),
             Show("value", "took at most", "duration"), Show("beyond", "values beyond", "count"),
-            Show("values", "of", "count"),
+            Show("values", "of values", "count"),
         ),
         pl.DataFrame(rows),
     )  # fmt: skip

@@ -30,7 +30,7 @@ def _together(context: Context) -> Drawn:
     series = {key: window_rows(context, f"response_{key}_s") for key in PERCENTILES}
     rows = [{"percentile": key, **point} for key, (_, points) in series.items() for point in points]
     if not rows:
-        return Absent("response-by-users", "response times", "no window has enough of them")
+        return Absent("response-by-users", "response times", "no window has enough transactions")
     noun = "95th percentile of response time"
     title = compare_title(context, *series["p95"], noun, shown=took, metric=P95)
     drawing = Drawing()
@@ -38,9 +38,9 @@ def _together(context: Context) -> Drawn:
         name="response-by-users",
         title=title.text,
         ratio=title.ratio,
-        caption="Response time over all transaction types, from the intended start to the answer, "
-        "retries and waiting included, where enough values lie beyond the percentile. "
-        "Logarithmic axis."
+        caption="Response time of all transactions, from the intended start to the answer, with "
+        "retries and waits, on a logarithmic axis. A percentile is drawn only if enough values lie "
+        "beyond it."
         f"{response_limit_said(context, (ALL,), tuple(PERCENTILES))}{bars_told(series['p95'][1])}",
         description=f"{title.text}. Three line charts of response time against "
         f"{context.level_name.lower()}: median, 95th and 99th percentile, one line for "
@@ -67,13 +67,15 @@ def _by_transaction(context: Context) -> Drawn:
             rows += [{"transaction": kind, "percentile": key, **point} for key, point in found]
             charts.append(_row(context, drawing, kind, series, height=130, last=kind == kinds[-1]))
     if not rows:
-        return Absent("response-by-transaction", "response times of each type", "there are none")
+        because = "no window has enough transactions of a type"
+        return Absent("response-by-transaction", "response times of each type", because)
     title = _slowest(context, kinds)
     return Figure(
         name="response-by-transaction",
         title=title,
-        caption="Median, 95th and 99th percentile of each transaction type, where enough values "
-        "lie beyond it; the charts of a row share a logarithmic axis."
+        caption="Median, 95th and 99th percentile of the response time of each transaction type. "
+        "A percentile is drawn only if enough values lie beyond it. The charts of a row share a "
+        "logarithmic axis."
         f"{response_limit_said(context, tuple(kinds), tuple(PERCENTILES))}",
         description=f"{title}. Grid of line charts of response time against "
         f"{context.level_name.lower()}: one row for each transaction type "

@@ -49,7 +49,7 @@ SECTION = "response"
 ON_EACH_OTHER = 0.03
 """Own: of the horizontal axis; two numbers that are nearer cannot be read."""
 
-LEVEL = "all valid ones"
+LEVEL = "all valid windows"
 """In place of what is noted of a window, in the row of a level."""
 
 CANDIDATES_LABELLED = 3
@@ -80,11 +80,12 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name=NAME,
             title=title,
-            caption=f"{_capital(quantity.noun)} against new orders per minute, each level a mark "
-            "with its number beside it; a line joins the levels of a candidate from the lowest up. "
-            "The lower and further right, the better; where a line bends back, more users were "
-            "served less. Small marks are windows, hollow ones are invalid. Logarithmic vertical "
-            f"axis.{_limit_told(context, quantity)}{_bars_told(points)}",
+            caption=f"{_capital(quantity.noun)} against new orders per minute. Each large mark is "
+            "a level, with its number of users. A line joins the levels of a candidate in "
+            "ascending order. Marks further down and to the right are better. If a line bends "
+            "back, more users got less work done. Small marks are windows; hollow ones are "
+            "invalid. The vertical axis is logarithmic."
+            f"{_limit_told(context, quantity)}{_bars_told(points)}",
             description=f"{title}. Line chart of response time against throughput, one line for "
             f"each candidate through its levels: {', '.join(context.evidence.candidates)}.",
             footer=context.footer,
@@ -96,11 +97,11 @@ def draw(context: Context) -> list[Drawn]:
 
 def _why_none(context: Context, quantity: Quantity, places: list[_Place]) -> str | None:
     if context.is_open:
-        return "at a rate the throughput is what was asked for"
+        return "in an open loop the study sets the throughput"
     if not places and _is_of_few(context, quantity):
         return f"fewer than {BEYOND_LEAST} values lie beyond the {quantity.label} at every level"
     if not places:
-        return "no valid window has both"
+        return "no valid window has both a response time and a throughput"
     if len(places) == len({place.candidate for place in places}):
         return "no candidate has valid windows at two levels"
     return None
@@ -164,12 +165,11 @@ def _title(context: Context, quantity: Quantity, places: list[_Place]) -> str:
         [max((at for at in places if at.candidate == name), key=_nopm) for name in names],
         _nopm,
         lambda at: (
-            f"{count(at.nopm)} on {at.candidate} at {context.level(at.users)}, with "
-            f"{took(at.response_s)}"
+            f"{count(at.nopm)} on {at.candidate} at {context.level(at.users)} "
+            f"({quantity.label} {took(at.response_s)})"
         ),
-        joined="; ".join,
     )
-    return f"Most new orders per minute, and their {quantity.label}: {each}"
+    return f"Highest new orders per minute: {each}"
 
 
 def _nopm(place: _Place) -> float:

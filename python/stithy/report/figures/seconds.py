@@ -226,7 +226,7 @@ def _swing(context: Context, block: Block, here: pl.DataFrame) -> str:
         return "no valid window"
     if len(spans) > 3:
         widest = max(spans, key=lambda name: spans[name][1] / max(spans[name][0], 1.0))
-        return f"{_span(widest, spans)}, the widest swing"
+        return f"{_span(widest, spans)}, the widest range"
     return "; ".join(_span(name, spans) for name in spans)
 
 
@@ -239,7 +239,7 @@ def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.Dat
     windows = [window.id for window in shown.windows]
     said = block_said(shown.block)
     parts = [
-        f"Every second of {said}, the ramp-up shaded; one column for each candidate.",
+        f"Every second of {said}, with one column per candidate. The ramp-up is shaded.",
         _flagged_text(shown),
         _p95_text(here),
         _waiting_text(here),
@@ -247,7 +247,7 @@ def _caption(context: Context, shown: _Shown, here: pl.DataFrame, marked: pl.Dat
         annotations.explained(annotations.of_windows(marked, windows, "tpm")),
     ]
     if here["window_id"].n_unique() > len(windows):
-        parts.append("All other windows are in the data of this figure.")
+        parts.append("All other windows are in the data only.")
     return " ".join(part for part in parts if part)
 
 
@@ -256,9 +256,10 @@ def _flagged_text(shown: _Shown) -> str:
     if not shown.flagged:
         return ""
     each = [f"{_place(window)} ({flag.value})" for window, flag in shown.flagged]
-    more = f"; {shown.left_out:,} more are in the data alone" if shown.left_out else ""
-    dotted = ", dotted where invalid" if any(not each.valid for each, _ in shown.flagged) else ""
-    return f"Thin lines are flagged windows{dotted}: {listing(each)}{more}."
+    more = f" {shown.left_out:,} more are in the data only." if shown.left_out else ""
+    is_any_invalid = any(not each.valid for each, _ in shown.flagged)
+    dotted = " Dotted lines are invalid windows." if is_any_invalid else ""
+    return f"Thin lines are flagged windows: {listing(each)}.{more}{dotted}"
 
 
 def _place(window: Window) -> str:
@@ -270,22 +271,22 @@ def _p95_text(here: pl.DataFrame) -> str:
     """Why there is no strip of p95, where there is none."""
     if not here.filter(pl.col("quantity") == "p95").is_empty():
         return ""
-    return "No p95: each second has too few values for one."
+    return "There is no chart of p95, because every second has too few values."
 
 
 def _waiting_text(here: pl.DataFrame) -> str:
     """What the strip of those who wait shows, where there is one."""
     if here.filter(pl.col("quantity") == "waiting").is_empty():
         return ""
-    return "Waiting: transactions that were due and not begun when the second ended."
+    return "Waiting: transactions that were due, but had not begun at the end of the second."
 
 
 def _checkpoint_text(block: Block) -> str:
     counts = {name: each.row["checkpoints_inside"] for name, each in block.windows.items()}
     texts = [f"{number} with {name}" for name, number in counts.items() if number is not None]
     if not texts:
-        return "Whole checkpoints were not counted."
-    return f"Whole checkpoints inside the measurement: {listing(texts)}."
+        return "Checkpoints were not counted."
+    return f"Complete checkpoints during the measurement: {listing(texts)}."
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,10 @@ def draw(context: Context) -> list[Drawn]:
         Figure(
             name=NAME,
             title=title,
-            caption="From left to right: what drives the load, the database server of each "
-            "candidate, its volumes by what of the database lies on them, and the storage under "
-            "each. A server runs in its candidate's windows alone, one at a time, so that no two "
-            "share the machine. Long names are shortened; the data have them whole.",
+            caption="From left to right: the load driver, the database server of each candidate, "
+            "its volumes with the parts of the database on them, and the storage below. Servers "
+            "run one at a time, each only during the windows of its candidate. Long names are "
+            "shortened here, but not in the data.",
             description=f"{title}. {_in_words(whole)}",
             footer=context.footer,
             spec=drawing.spec(_chart(context, drawing, whole)),
@@ -240,7 +240,7 @@ def _table(whole: SetUp) -> PageTable:
     shows = [
         Show("candidate", "candidate"), Show("server", "server"), Show("roles", "on the volume"),
         Show("filesystem", "file system"), Show("storage", "storage"),
-        Show("details", "of the storage"),
+        Show("details", "storage details"),
     ]  # fmt: skip
     if any(row["emulated"] for row in rows):
         shows.append(Show("emulated", "emulated", "truth"))

@@ -30,7 +30,8 @@ def draw(context: Context) -> list[Drawn]:
             name="nopm-by-users",
             title=title.text,
             ratio=title.ratio,
-            caption=f"Committed new orders per minute.{bars_told(points)}",
+            caption="Committed new orders per minute against "
+            f"{context.level_name.lower()}.{bars_told(points)}",
             description=f"{title.text}. Line chart of new orders per minute against "
             f"{context.level_name.lower()}, one line for each candidate: "
             f"{', '.join(context.evidence.candidates)}.",

@@ -30,7 +30,7 @@ def _parts(page: Page) -> Iterator[str]:
     if page.answer.detail:
         yield escaped(page.answer.detail)
     if page.answer.flawed:
-        yield "What weakens the answer (Validity is a part of the whole report, `report.html`):"
+        yield "What weakens the answer (the section Validity is in the full report, `report.html`):"
         yield bullets(page.answer.flawed)
     if page.answer.others:
         # Two lists with nothing between them would be one, and findings weaken nothing.
@@ -84,7 +84,7 @@ def _repeat(page: Page) -> Iterator[str]:
     if manifest is None:
         return
     yield (
-        f"To repeat it, run this study with Stithy {escaped(manifest.stithy_version)} (seed "
+        f"To repeat the run, use this study with Stithy {escaped(manifest.stithy_version)} (seed "
         f"{manifest.seed}, comparability key {escaped(manifest.comparability_key)}): "
         f"`stithy run study.yaml{page.context.options}`"
     )

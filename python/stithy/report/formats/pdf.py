@@ -94,7 +94,7 @@ def _grid(block: Grid, label: str | None) -> Iterator[Printed]:
 
 def _in_files(table: PageTable) -> Paragraph:
     return with_code(
-        f"These {table.frame.height:,} rows are too many to print; they are in ",
+        f"These {table.frame.height:,} rows are too many to print. They are in ",
         f"report/tables/{table.name}.csv", " and ", ".parquet", ", beside this report.",
     )  # fmt: skip
 

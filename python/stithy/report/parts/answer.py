@@ -54,29 +54,29 @@ def cap_flaws(context: Context) -> Iterator[str]:
 
 def _sentence(found: Limits, unit: str, names: list[str], told: str) -> str:
     at = plural(found.users, unit)
-    return f"At {at}, the throughput of {listing(names)} is capped by {told}."
+    return f"At {at}, the throughput of {listing(names)} was limited by {told}."
 
 
 def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
     asked = is_open and cause.limit == "users"
-    who = "the rate that was asked for" if asked else words(cause.limit)
+    who = "the requested rate" if asked else words(cause.limit)
     if cause.windows < cause.windows_all:
         who += f" in {cause.windows} of {plural(cause.windows_all, 'window')}"
     if ahead and cause.limit != "emulation":
-        return f"{who}: the difference may be larger than it shows"
+        return f"{who}. The true difference may be larger than the measured one"
     if asked or cause.limit in _INSTRUMENTS or not cause.is_storage_result:
-        return f"{who}: it is no storage result{_ADVICE.get(cause.limit, '')}"
+        return f"{who}. It is not a storage result{_ADVICE.get(cause.limit, '')}"
     if cause.limit != "users" or cause.storage_most is None or cause.storage_most >= 1:
-        return f"{who}; what part the storage has in it is not known"
+        return f"{who}. The share of the storage in it is not known"
     share, most = at_most(cause.storage_most), times_at_most(1 / (1 - cause.storage_most))
     return (
-        f"{who}: storage took at most {share} of their time, so that one which takes none would "
-        f"give at most {most} times as much"
+        f"{who}. Storage took at most {share} of the users' time, so storage without any latency "
+        f"would give at most {most} times as much"
     )
 
 
 _INSTRUMENTS = ("driver", "emulation")
-_ADVICE = {"users": "; compare response times, or ask for more"}
+_ADVICE = {"users": ". Compare response times, or use more users"}
 
 
 MARKS = {Outcome.MET: "✓", Outcome.NOT_MET: "✗", Outcome.NOT_JUDGED: "?"}
@@ -149,10 +149,10 @@ def thresholds_table(judgements: Sequence[Judgement]) -> PageTable:
         Show("left_shown", "Left side"), Show("right_shown", "Right side"),
     ]  # fmt: skip
     if any(each.because for each in judgements):
-        columns.append(Show("because", "Because"))
+        columns.append(Show("because", "Reason"))
     return PageTable(
         "thresholds",
-        "Thresholds of the study, and what was measured",
+        "Thresholds of the study, with the measured values",
         tuple(columns),
         pl.DataFrame(rows, schema=schema),
     )
@@ -233,8 +233,8 @@ def _flaws(context: Context) -> Iterator[str]:
     yield from sensitivity.flaws(context)
     yield from proof.ledger_flaws(context)
     if (told := validity.left_out(windows)) is not None:
-        who = "it supports" if sum(not window.valid for window in windows) == 1 else "they support"
-        yield f"{told}: {who} no claim; the reasons are under Validity."
+        who = "It supports" if sum(not window.valid for window in windows) == 1 else "They support"
+        yield f"{told}. {who} no claim (reasons: Validity)."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
         verb = "It is" if unsteady == 1 else "They are"
@@ -245,7 +245,7 @@ def _flaws(context: Context) -> Iterator[str]:
     disturbed = sum(_has(window, Flag.INTERFERENCE) for window in windows)
     if disturbed:
         yield (
-            f"In {disturbed} of {plural(len(windows), 'window')} other programs ran on the machine "
+            f"In {disturbed} of {plural(len(windows), 'window')} other programs used the machine "
             "(details: How sure this is)."
         )
     yield from cap_flaws(context)
@@ -260,7 +260,7 @@ def _flaws(context: Context) -> Iterator[str]:
     unlimited = sum(w.measured and not w.row["memory_limit_enforced"] for w in windows)
     if unlimited:
         yield (
-            f"In {plural(unlimited, 'window')} the memory limit was not enforced: caches may hide "
+            f"In {plural(unlimited, 'window')} the memory limit was not enforced. Caches may hide "
             "the storage."
         )
     room = machine.headroom_sentence(context)
@@ -276,8 +276,8 @@ def _null_that_differs(context: Context) -> str | None:
     ):
         return None
     return (
-        "This is a null study: both candidates are alike, so the difference is an error of the "
-        "measurement and not of the storage. Trust no study of this machine until it is found."
+        "This is a null study of two identical candidates, so the difference is an error of the "
+        "measurement. Do not trust any study on this machine until the cause is found."
     )
 
 
@@ -295,7 +295,7 @@ def _unfinished(context: Context) -> Iterator[str]:
     if absent := len(context.not_run):
         plan = manifest.plan
         # What was wanted only once something had been measured was not planned.
-        what = "wanted window" if plan.further else "planned window"
+        what = "requested window" if plan.further else "planned window"
         wanted = plural(len(plan.windows) + len(plan.further), what)
         yield f"{absent} of {wanted} {_gone(absent, finished=context.is_finished)}."
     if manifest.end in ("interrupted", "failed"):

@@ -23,8 +23,8 @@ def bottleneck_windows(context: Context) -> PageTable:
         **types, **dict.fromkeys(("storage_share", "storage_low", "storage_high"), pl.Float64)
     }  # fmt: skip
     shows = (
-        Show("window_id", "Window", "id"), Show("by", "Limited by"), Show("says", "What was seen"),
-        Show("also", "What else holds"), Show("storage_share", "Storage, at most", "share"),
+        Show("window_id", "Window", "id"), Show("by", "Limited by"), Show("says", "Observation"),
+        Show("also", "Other limits reached"), Show("storage_share", "Storage, at most", "share"),
         Show("storage_low", "from", "share"), Show("storage_high", "to (95 %)", "share"),
         Show("silent", "Not determined"),
     )  # fmt: skip
@@ -34,7 +34,7 @@ def bottleneck_windows(context: Context) -> PageTable:
     left_out = {name for name in may_be_empty if not frame[name].count()}
     left_out |= {"silent"} if everywhere else set()
     caption = "What limited each window"
-    caption += f"; not determined in any: {everywhere}" if everywhere else ""
+    caption += f"; not determined in any window: {everywhere}" if everywhere else ""
     shown = tuple(show for show in shows if show.column not in left_out)
     return PageTable("limited", caption, shown, frame)
 
@@ -104,7 +104,7 @@ def stalls_table(context: Context) -> PageTable:
         Show("candidate", "Candidate"),
         Show("users", f"{context.level_unit.capitalize()}s", "count"),
         Show("cause", "Cause"), Show("windows", "Windows", "count"),
-        Show("seconds", "Stalled seconds", "count"), Show("measured_s", "of", "count"),
+        Show("seconds", "Stalled seconds", "count"), Show("measured_s", "of seconds", "count"),
         Show("share", "Users' time", "share"),
     )  # fmt: skip
     schema: dict[str, Any] = {
@@ -152,7 +152,7 @@ def stall_sentences(context: Context) -> Iterator[str]:
             causes = [f"{row['cause']} {percent(row['share'])}" for row in rows]
             seconds = sum(row["seconds"] for row in rows)
             yield (
-                f"At {context.level(users or 0)}, all users of {name} stood still in "
+                f"At {context.level(users or 0)}, all users of {name} stalled in "
                 f"{plural(seconds, 'second')} of {rows[0]['measured_s']:,}, "
                 f"{percent(sum(row['share'] for row in rows))} of their time: {listing(causes)}."
             )

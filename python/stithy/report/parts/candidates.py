@@ -76,9 +76,9 @@ def devices(context: Context, told: PageTable) -> PageTable:
     schema: dict[str, Any] = {"candidate": pl.String, "operation": pl.String}
     frame = pl.DataFrame(rows, schema=schema | dict.fromkeys(columns, pl.Float64))
     shows = [
-        Show("candidate", "Candidate"), Show("operation", "Device"),
-        Show("per_s", "A second", "rate"), Show("mean_s", "Mean", "duration"),
-        Show("asked_s", "Profile asks", "duration"), Show("p99_s", "p99", "duration"),
+        Show("candidate", "Candidate"), Show("operation", "Operation"),
+        Show("per_s", "Requests per second", "rate"), Show("mean_s", "Mean latency", "duration"),
+        Show("asked_s", "Mean of the profile", "duration"), Show("p99_s", "p99", "duration"),
     ]  # fmt: skip
     shows = [each for each in shows if frame[each.column].count()]
     caption = told.caption.replace("The candidates", "Their devices", 1)
@@ -104,7 +104,7 @@ def note(context: Context, told: PageTable) -> str | None:
         devices = " ".join(words[each] for each in sources)
         drives = ", and of all emulated drives of a candidate" if "drive" in sources else ""
         parts.append(
-            f"{devices} The slowest of several devices is shown. Requests a second are those of "
+            f"{devices} The slowest of several devices is shown. Requests per second are those of "
             f"the busiest block device{drives}."
         )
     if frame["cost_per_nopm"].count():
@@ -128,8 +128,8 @@ def _limit_note(context: Context) -> str:
     if context.limit is None:
         return "No response-time target is set, so users within target are not reported."
     return (
-        f"Users within target ({context.limit.text}): the highest measured level whose valid "
-        "windows all meet it; every lower level meets it too."
+        f"Users within target ({context.limit.text}) is the highest measured level whose valid "
+        "windows all meet the target. All lower levels meet it, too."
     )
 
 
@@ -172,7 +172,7 @@ def _row(
     nopm, asked = values["nopm"], _asked(context)
     missing = [*_gaps(here, name, users, values), *device.missing]
     if served and served.missing_because and served.not_at is None:
-        missing.append(f"users within the limit ({served.missing_because})")
+        missing.append(f"users within target ({served.missing_because})")
     if cost is None and _has_costs(context):
         missing.append("cost (the study gives none)")
     return {
@@ -223,9 +223,9 @@ def _gaps(here: Evidence, name: str, users: int, values: Mapping[str, float | No
     if all(value is not None for value in values.values()):
         return []
     if not here.at(name, users):
-        return [f"what was measured (it has no window at {users:,})"]
+        return [f"all measured values (it has no window at {users:,})"]
     if not here.valid_at(name, users):
-        return [f"what was measured (no window at {users:,} is valid)"]
+        return [f"all measured values (no window at {users:,} is valid)"]
     return [*_lacking(here, name, users, values)]
 
 

@@ -90,11 +90,11 @@ def _certainty(context: Context, found: tuple[Compared, ...]) -> PageTable:
     shows = (
         *_shows(context), Show("lag_1", "Lag-1 correlation", "correlation"),
         Show("widened", "Interval widened by", "ratio"),
-        Show("chance_share", "As much by chance", "chance"),
-        Show("sign_flip_share", "by random signs", "chance"),
+        Show("chance_share", "p-value, at most", "chance"),
+        Show("sign_flip_share", "p-value, random signs", "chance"),
         Show("bootstrap_low", "Bootstrap from", "fine ratio"),
         Show("bootstrap_high", "to", "fine ratio"),
-        Show("blocks_needed", "Blocks that may decide", "count"),
+        Show("blocks_needed", "Blocks to decide", "count"),
     )  # fmt: skip
     schema: dict[str, Any] = {
         **_NAMED, "lag_1": pl.Float64, "widened": pl.Float64, "sign_flip_share": pl.Float64,
@@ -209,23 +209,23 @@ def _came_first(answer: Compared, known: Position) -> str:
 def _told(answer: Compared, known: Position) -> str:
     if known.ratio is None or known.low is None or known.high is None:
         return (
-            "Whether the position in a block matters is not tested: that takes "
+            "The effect of position in a block is not tested: the test needs "
             f"{EACH_ORDER_LEAST} blocks of each order."
         )
     measured = (
-        f"By {answer.metric.noun} the later window of a block was {finely(known.ratio)} times the "
+        f"In {answer.metric.noun} the later window of a block was {finely(known.ratio)} times the "
         f"earlier one (95 % interval {finely(known.low)} to {finely(known.high)})"
     )
     if not known.visible:
-        return f"{measured}: no effect of position is visible."
+        return f"{measured}. No effect of position was found."
     if known.balanced:
         return (
-            f"{measured}: the position in a block matters. It favours neither candidate, because "
-            "each came first equally often, but it widens the interval of the verdict."
+            f"{measured}. The position in a block matters. It favours neither candidate, because "
+            "each came first equally often. But it widens the interval of the verdict."
         )
     return (
-        f"{measured}: the position in a block matters. The candidates did not come first equally "
-        "often, so a part of their difference is due to it."
+        f"{measured}. The position in a block matters. The candidates did not come first equally "
+        "often, so a part of their difference comes from the position."
     )
 
 
@@ -248,7 +248,7 @@ def _why(context: Context) -> str:
     flag, count = flags.most_common(1)[0]
     windows = plural(len(there), "window")
     verb = "is" if len(invalid) == 1 else "are"
-    return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them by "{flag}"'
+    return f': {len(invalid)} of {windows} there {verb} invalid, {count} of them with "{flag}"'
 
 
 def _missing(context: Context, windows: Sequence[Window]) -> str:
@@ -264,8 +264,8 @@ def _ahead(context: Context, stands: DecisionStatus) -> str:
         return ""
     if stands.blocks_needed is None:
         most = plural(context.evidence.primary.blocks_most, "block")
-        return f"If blocks go on to vary as they do, {most} will not decide it."
-    return f"If blocks go on to vary as they do, {stands.blocks_needed} may decide it."
+        return f"If blocks continue to vary like this, {most} will not decide it."
+    return f"If blocks continue to vary like this, {stands.blocks_needed} may decide it."
 
 
 def question_sentence(context: Context) -> str | None:
@@ -273,18 +273,18 @@ def question_sentence(context: Context) -> str | None:
     facts = context.manifest.plan.question if context.manifest else None
     if facts is None:
         return None
-    derived = " (derived, as the study names none)" if "metric" in facts.derived else ""
+    derived = " (derived: the study names no metric)" if "metric" in facts.derived else ""
     return (
-        f"The primary question{derived} is that of {parse_quantity(facts.metric).noun} at "
-        f"{context.level(facts.users)}, {_pair(facts)}, beyond a margin of "
+        f"The primary question{derived} compares {_pair(facts)} by "
+        f"{parse_quantity(facts.metric).noun} at {context.level(facts.users)}, with a margin of "
         f"{exactly(facts.margin_share)}. {_blocks(context, facts)}"
     )
 
 
 def _pair(facts: QuestionFacts) -> str:
     if facts.candidates is None:
-        return "of the two candidates farthest apart"
-    return f"of {facts.candidates[1]} against {facts.candidates[0]}"
+        return "the two candidates farthest apart"
+    return f"{facts.candidates[1]} with {facts.candidates[0]}"
 
 
 def _blocks(context: Context, facts: QuestionFacts) -> str:
@@ -293,10 +293,10 @@ def _blocks(context: Context, facts: QuestionFacts) -> str:
     measured = f"{plural(blocks, 'block')} {'was' if blocks == 1 else 'were'} measured"
     again = len({window.block for window in at_level if window.attempt})
     if again:
-        measured += f", {again} of them once more"
+        measured += f", {again} of them twice"
     if facts.blocks_least == facts.blocks_most:
-        return f"The study fixes the number of blocks there; {measured}."
+        return f"The study fixes the number of blocks at this level; {measured}."
     return (
-        f"Blocks are measured there until it is decided, at least {facts.blocks_least} and at most "
-        f"{facts.blocks_most}; {measured}."
+        f"At least {facts.blocks_least} and at most {facts.blocks_most} blocks are measured at "
+        f"this level, until the question is decided; {measured}."
     )

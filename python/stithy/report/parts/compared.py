@@ -28,16 +28,16 @@ def compared_table(context: Context) -> PageTable:
     rows = list(_facts(context, context.manifest)) if context.manifest else []
     frame = pl.DataFrame(rows, schema={"fact": pl.String, "value": pl.String}, orient="row")
     shows = (Show("fact", "Fact"), Show("value", "Value"))
-    return PageTable("compared", "What was compared, at a glance", shows, frame)
+    return PageTable("compared", "What was compared", shows, frame)
 
 
 def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     database, workload = manifest.database, manifest.workload
     yield "candidates", listing(context.evidence.candidates)
     yield "database", f"{database.engine} {database.server_version or '(version not known)'}"
-    yield "its settings in the study", _settings(manifest)
-    yield "its memory", context.memory_note
-    yield "its CPUs", context.cpus_note or "any of the machine"
+    yield "database settings in the study", _settings(manifest)
+    yield "database memory", context.memory_note
+    yield "database CPUs", context.cpus_note or "any of the machine"
     size = plural(workload.warehouses, "warehouse")
     yield "workload", f"{workload.name}, {size}{_reach(manifest)}"
     yield "load", loads.said(manifest.load)
@@ -55,7 +55,7 @@ def _settings(manifest: Manifest) -> str:
 
 def _reach(manifest: Manifest) -> str:
     share = manifest.load.touch_percent
-    return f", of which users reach {share} %" if share < 100 else ""
+    return f"; users touch {share} % of them" if share < 100 else ""
 
 
 def _levels(context: Context) -> str:
@@ -87,8 +87,8 @@ def _windows(context: Context, manifest: Manifest) -> str:
     valid = sum(window.valid for window in windows)
     load = manifest.load
     return (
-        f"{len(windows)}, of them {valid or 'none'} valid; each {duration(load.ramp_up_s)} of "
-        f"ramp-up, then {duration(load.duration_s)} measured"
+        f"{len(windows)}, of them {valid or 'none'} valid; each {duration(load.ramp_up_s)} "
+        f"ramp-up and {duration(load.duration_s)} measurement"
     )
 
 
@@ -156,8 +156,8 @@ def _drives(manifest: Manifest) -> PageTable:
     shows = (
         Show("candidate", "Candidate"), Show("role", "Role"), Show("profile", "Drive profile"),
         Show("size_bytes", "Size", "size"), Show("filesystem", "File system"),
-        Show("backing", "Bytes in"), Show("transport", "Reached by"),
-        Show("transport_s", "Time of the way", "duration"),
+        Show("backing", "Data kept in"), Show("transport", "Transport"),
+        Show("transport_s", "Transport latency", "duration"),
     )  # fmt: skip
     return PageTable("facts-drives", "Emulated drives", shows, pl.DataFrame(rows))
 
@@ -256,7 +256,7 @@ _UNIT = re.compile(r"_(bytes|per_s|s)(?=$|_max$|_min$)")
 """The unit of a value, last in its name but for what may follow it."""
 
 
-_SAID = {"master": "loaded the master copy"}
+_SAID = {"master": "loaded the database"}
 """Names that say too little by themselves."""
 
 
@@ -292,11 +292,11 @@ def guide_words(context: Context) -> str:
         "Hollow windows are invalid and support no claim."
         if any(not point["valid"] for point in points)
         else "",
-        "Bars are plain 95 % t intervals of the mean over the blocks, on a logarithmic axis of the "
-        "geometric mean; each is of one candidate by itself and decides nothing."
+        "Bars are plain 95 % t intervals of the mean over the blocks; on a logarithmic axis, of "
+        "the geometric mean. Each describes one candidate, and decides nothing."
         if spans(points, log=False)
         else "",
-        "Candidates stand a little apart beside their level, so that all can be seen."
+        "Candidates at the same level are drawn side by side."
         if len(context.evidence.candidates) > 1
         else "",
     ]
@@ -305,8 +305,8 @@ def guide_words(context: Context) -> str:
 
 def _marks(is_of_several: bool) -> str:
     if not is_of_several:
-        return "each mark is a window, and a line joins the levels of a candidate."
+        return "each mark is a window. A line joins the levels of a candidate."
     return (
-        "a large mark is a level of a candidate over all its valid windows, and a small one a "
-        "window; a line joins the levels."
+        "a large mark is a level of a candidate over all its valid windows. A small mark is a "
+        "window. A line joins the levels of a candidate."
     )

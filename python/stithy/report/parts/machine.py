@@ -19,16 +19,16 @@ def canary_table(context: Context) -> PageTable:
     levels = f"{context.level_unit.capitalize()}s"
     return PageTable(
         "canary",
-        "What the machine was like before each block",
+        "Baseline checks of the machine before each block",
         (
             Show("users", levels, "count"), Show("block", "Block", "count"),
-            Show("one_rounds_per_s", "One CPU, rounds a second", "count"),
-            Show("one_share", "off the median", "signed share"),
+            Show("one_rounds_per_s", "One CPU, rounds per second", "count"),
+            Show("one_share", "from the median", "signed share"),
             Show("all_rounds_per_s", "All CPUs", "count"),
-            Show("all_share", "off", "signed share"),
-            Show("read_p50_s", "A read, median", "duration"),
-            Show("read_share", "off", "signed share"),
-            Show("changed", "The machine"),
+            Show("all_share", "from the median", "signed share"),
+            Show("read_p50_s", "Read, median", "duration"),
+            Show("read_share", "from the median", "signed share"),
+            Show("changed", "Result"),
         ),
         pl.DataFrame(rows, schema=_SCHEMA),
     )  # fmt: skip
@@ -71,8 +71,8 @@ def machine_sentence(context: Context) -> str | None:
     known = [canary for canary in canaries if canary.shares]
     if len(known) < LEAST:
         return (
-            "Whether the machine stayed the same is not known from "
-            f"{plural(len(known), 'baseline check')}."
+            f"{plural(len(known), 'baseline check')} cannot show whether the machine stayed the "
+            "same."
         )
     return " ".join([_odd_ones(canaries), _over_the_run(canaries), *_unread(canaries)])
 
@@ -90,7 +90,7 @@ def machine_flaw(context: Context) -> str | None:
     verb = "was" if len(odd) == 1 else "were"
     return (
         f"{len(odd)} of {plural(len(context.evidence.canaries), 'block')} {verb} measured on a "
-        "machine whose baseline check was off (details: Whether the machine stayed the same)."
+        "machine that had changed (details: Whether the machine stayed the same)."
     )
 
 
@@ -98,12 +98,12 @@ def _odd_ones(canaries: Sequence[Canary]) -> str:
     odd = [canary for canary in canaries if canary.off]
     if not odd:
         return (
-            f"Before each of {plural(len(canaries), 'block')} the baseline check was as "
-            f"usual: {_spread(canaries)}."
+            f"The baseline check was as usual before each of {plural(len(canaries), 'block')}: "
+            f"{_spread(canaries)}."
         )
-    one, marked = ("one block", "it is") if len(odd) == 1 else (f"{len(odd)} blocks", "these are")
     return (
-        f"Before {one} of {len(canaries)} the baseline check was off its median; {marked} marked."
+        f"The baseline check deviated before {len(odd)} of {plural(len(canaries), 'block')}, "
+        f"{'which is' if len(odd) == 1 else 'which are'} marked."
     )
 
 
@@ -123,7 +123,7 @@ def _over_the_run(canaries: Sequence[Canary]) -> str:
     if not clear:
         return "There was no clear trend over the run."
     told = listing([_trend(trend) for trend in clear])
-    return f"Over the run {told}: a drift; the balanced order within blocks cancels it."
+    return f"Over the run {told}. The balanced order within blocks cancels such a drift."
 
 
 def _trend(trend: Trend) -> str:
@@ -139,7 +139,7 @@ def _slower(gauge: Gauge, share: float) -> str:
 def _unread(canaries: Sequence[Canary]) -> list[str]:
     why = dict.fromkeys(each.row["missing_because"] for each in canaries)
     told = [str(each) for each in why if each]
-    return [f"Not all of it could be done: {'; '.join(told)}."] if told else []
+    return [f"A part of the checks failed: {'; '.join(told)}."] if told else []
 
 
 @dataclass(frozen=True)
@@ -163,11 +163,11 @@ def headroom_frame(context: Context) -> pl.DataFrame:
 def headroom_shows(context: Context) -> tuple[Show, ...]:
     """The columns of `frame` that have anything to show."""
     found = [each for _, each in _found(context)]
-    known = [Show("rate_per_s", "Transactions a second", "rate")]
+    known = [Show("rate_per_s", "Transactions per second", "rate")]
     if any(each.rate_share is not None for each in found):
-        known.append(Show("rate_share", "Share of its capacity", "share"))
+        known.append(Show("rate_share", "Share of the calibrated rate", "share"))
     if any(each.users_share is not None for each in found):
-        known.append(Show("users_share", "Of the users it can serve", "share"))
+        known.append(Show("users_share", "Share of the calibrated users", "share"))
     return tuple(known)
 
 
@@ -177,10 +177,10 @@ def headroom_sentence(context: Context) -> Sentence | None:
         return None
     facts = context.manifest.calibration
     if (because := _shown_otherwise(context)) is not None:
-        return Sentence(f"The driver's headroom is not proven: {because}.", True)
+        return Sentence(f"The driver headroom is not proven: {because}.", True)
     if facts is None or facts.rate_per_s_max is None:
-        because = facts.missing_because if facts else None
-        return Sentence(f"The driver's headroom is not proven: {because or 'not known why'}.", True)
+        because = (facts.missing_because if facts else None) or "the reason is not known"
+        return Sentence(f"The driver headroom is not proven: {because}.", True)
     little = [(name, each) for name, each in _found(context) if each.is_little]
     return _little(context, little, facts) if little else _enough(context, facts)
 
@@ -204,13 +204,13 @@ def _little(
 ) -> Sentence:
     name, worst = max(little, key=lambda each: each[1].share or 0.0)
     asked = (
-        f"The driver was asked for {_shares(worst)} that it can sustain on this host "
-        f"({_limits(facts)}) in {name}"
+        f"Window {name} needed {_shares(worst)} that the driver sustained in its calibration on "
+        f"this host ({_limits(facts)})"
     )
     if len(little) == 1:
-        return Sentence(f"{asked}: it may be what limits this window.", True)
+        return Sentence(f"{asked}. The driver may limit this window.", True)
     windows = f"{len(little)} of {len(context.evidence.windows)} windows"
-    text = f"{asked}, and for more than half of it in {windows}: it may be what limits them."
+    text = f"{asked}. The driver needed more than half of it in {windows}, and may limit them."
     return Sentence(text, True)
 
 
@@ -220,10 +220,10 @@ def _enough(context: Context, facts: CalibrationFacts) -> Sentence:
     users = [each.users_share for each in found if each.users_share is not None]
     most = Headroom(None, max(rates, default=None), max(users, default=None))
     plain = context.load is not None and not context.load.procedures
-    more = "; as plain SQL a transaction takes several answers, so it was asked for more"
+    more = " A transaction as plain SQL takes several answers, so the true share is larger."
     text = (
-        f"The driver used at most {_shares(most, at_most)} that it was shown to sustain on this "
-        f"host ({_limits(facts)}){more if plain else ''}."
+        f"The driver used at most {_shares(most, at_most)} that it sustained in its calibration on "
+        f"this host ({_limits(facts)}).{more if plain else ''}"
     )
     return Sentence(text, plain)
 
@@ -238,7 +238,7 @@ def _shares(found: Headroom, shown: Callable[[float], str] = percent) -> str:
 
 
 def _limits(facts: CalibrationFacts) -> str:
-    rate = f"{count(facts.rate_per_s_max or 0)} transactions a second"
+    rate = f"{count(facts.rate_per_s_max or 0)} transactions per second"
     over = f"over {plural(facts.connections or 0, 'connection')}"
     if facts.users_max is None:
         return f"{rate} {over}"

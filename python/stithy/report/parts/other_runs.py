@@ -22,10 +22,10 @@ from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing
 
 CAUTION = (
-    "The runs were made one after the other. What changed on the machine between them stands in "
-    "every difference here, and intervals are wider by what baseline checks and windows saw of it, "
-    "and no more: this is weaker evidence than a comparison of candidates within one study, whose "
-    "windows take turns in blocks."
+    "The runs were made one after the other. Every difference here therefore includes what changed "
+    "on the machine between them. Intervals are wider by the part of that change that baseline "
+    "checks and windows show. This is weaker evidence than a comparison of candidates within one "
+    "study, whose windows take turns in blocks."
 )
 
 
@@ -41,11 +41,11 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
         told += [f"{text}." for text in flaws(pairs[0].other, pairs[0].names[1])]
     for pair in pairs:
         base, other = pair.names
-        told.append(f"{_headline(pair)} Changes are those of {other} to {base}.")
+        told.append(f"{_headline(pair)} A change is {other} relative to {base}.")
         told += [f"{text[0].upper()}{text[1:]}." for text in machine(pair)]
         for text, found in (
-            ("Ignored on request", pair.ignored),
-            ("Differs, which is no obstacle", pair.told),
+            ("These facts differ, and were ignored on request", pair.ignored),
+            ("These facts differ, and do not prevent the comparison", pair.told),
         ):
             if found:
                 told.append(f"{text}: {'; '.join(map(str, found))}.")
@@ -54,11 +54,11 @@ def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
 
 
 RULE = (
-    "Told apart is what chance and the machine alone would give in at most 5 of 100 such "
-    "comparisons, all rows of a run taken together (Welch, adjusted by Holm). Not distinguishable "
-    "does not mean equal. Intervals are of each row by itself, from valid windows alone. A ratio "
-    "is that of geometric means over windows; percentiles beside it are of all windows together, "
-    "and may differ from it."
+    "A change is distinguishable if chance and the machine alone would give one in at most 5 of "
+    "100 such comparisons, all rows of a run together (Welch's test, adjusted by Holm). Not "
+    "distinguishable does not mean equal. Each interval is that of its row alone, from valid "
+    "windows only. A ratio is that of geometric means over the windows. Percentiles beside it are "
+    "those of the merged windows, so their ratio may differ."
 )
 
 
@@ -67,20 +67,20 @@ def _headline(pair: Pair, *, whole: bool = True) -> str:
     base, other = pair.names
     known = [row for row in pair.rows if row.change.ratio is not None]
     if not known:
-        return f"No value is known of both {base} and {other}."
+        return f"{base} and {other} have no value in common."
     both = f"that {base} and {other} both have"
     if len(known) == 1:
         return f"The only value {both} {_alone(known[0])}."
     open_ones = sum(row.change.chance_share is None for row in known)
     if open_ones == len(known):
-        return f"Of {len(known)} values {both}, none are distinguishable: {NO_SCATTER}."
+        return f"Of {len(known)} values {both}, none is distinguishable: {NO_SCATTER}."
     told = f"Of {len(known)} values {both}, {_apart(known)}."
     if open_ones and whole:
-        told += f" Of {open_ones} of them that is not known: {NO_SCATTER}."
+        told += f" {open_ones} of them could not be tested: {NO_SCATTER}."
     return told
 
 
-NO_SCATTER = "it takes two valid windows of each run, and scatter among them"
+NO_SCATTER = "a test needs two valid windows of each run with different values"
 
 
 def _alone(row: Row) -> str:
@@ -100,7 +100,7 @@ def _apart(known: Sequence[Row]) -> str:
     largest = _told(max(apart, key=_size))
     if len(apart) == 1:
         return f"1 differs by more than chance explains: {largest}"
-    return f"{len(apart)} differ by more than chance explains, most of all {largest}"
+    return f"{len(apart)} differ by more than chance explains, most in {largest}"
 
 
 def _told(row: Row) -> str:
@@ -126,10 +126,11 @@ def _table(name: str, pair: Pair) -> PageTable:
         Show("metric", "Metric"), Show("candidate", "Candidate"), Show("users", "Level", "count"),
         Show("told_base", base), Show("told_other", other), Show("ratio", "Ratio", "fine ratio"),
         Show("low", "from", "fine ratio"), Show("high", "to (95 %)", "fine ratio"),
-        Show("windows_base", "n before", "count"), Show("windows_other", "n", "count"),
-        Show("drift_share", "The machine, at least", "share"),
-        Show("chance_share", "As much by chance", "chance"),
-        Show("distinguishable", "Told apart", "truth"),
+        Show("windows_base", "Windows before", "count"),
+        Show("windows_other", "Windows", "count"),
+        Show("drift_share", "Drift of the machine, at least", "share"),
+        Show("chance_share", "p-value, adjusted", "chance"),
+        Show("distinguishable", "Distinguishable", "truth"),
     )  # fmt: skip
     if any(row["because"] for row in rows):
         shows += (Show("because", "Why not known"),)
@@ -173,7 +174,7 @@ def _figure(pair: Pair, number: int) -> Drawn:
         if row.change.ratio is not None
     ]  # fmt: skip
     if not rows:
-        return Absent(name, f"changes of {other} to {base}", "no value is known of both runs")
+        return Absent(name, f"changes of {other} to {base}", "the runs have no value in common")
     drawing = Drawing()
     metrics = list(dict.fromkeys(row.quantity.label for row in pair.rows))
     charts = [
@@ -186,9 +187,9 @@ def _figure(pair: Pair, number: int) -> Drawn:
     return Figure(
         name=name,
         title=title,
-        caption=f"Ratio of {other} to {base}, one line for each candidate and level, with "
-        "its 95 % interval by itself; filled where chance over all of them together is out of the "
-        f"question. Logarithmic axes; the line is 1, no change. {CAUTION}",
+        caption=f"Ratio of {other} to {base} on a logarithmic axis, one row per candidate and "
+        "level. Bars are 95 % intervals of each row alone. Marks are filled if the change is "
+        f"distinguishable, all rows together. At the line of 1 nothing changed. {CAUTION}",
         description=f"{title}. Ratios with intervals: {listing(metrics)}.",
         footer=pair.other.footer,
         spec=drawing.spec(above(charts)),

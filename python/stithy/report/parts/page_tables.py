@@ -67,7 +67,8 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
 
 _MEASURED = (
     Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
-    Show("missed_starts", "Missed starts", "count"), Show("unserved", "Unserved", "count"),
+    Show("missed_starts", "Suppressed arrivals", "count"),
+    Show("unserved", "Backlog at end", "count"),
     Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
     Show("checkpoints_inside", "Checkpoints", "count"),
 )  # fmt: skip
@@ -145,11 +146,11 @@ def driver(context: Context) -> PageTable:
         "driver",
         "The load driver",
         (
-            Show("window_id", "Window", "id"), Show("lateness_p99_s", "Late, p99", "duration"),
+            Show("window_id", "Window", "id"), Show("lateness_p99_s", "Lateness, p99", "duration"),
             Show("service_p50_s", "Service time, p50", "duration"),
             Show("driver_cpu_s", "CPU time", "duration"),
             Show("cpu_per_transaction_s", "CPU time per transaction", "duration"),
-            Show("driver_run_queue_s", "Waited for a CPU", "duration"),
+            Show("driver_run_queue_s", "Wait for a CPU", "duration"),
             Show("driver_nice", "Priority (nice)", "count"),
             Show("connections_opened", "Connections", "count"), *losses,
             *machine.headroom_shows(context),
@@ -163,7 +164,7 @@ PROOF = (
     Show("order_numbers_grown", "Order numbers grew by", "count"),
     Show("new_orders_acknowledged", "Acknowledged", "count"),
     Show("new_orders_in_doubt", "In doubt", "count"),
-    Show("new_orders_in_doubt_found", "of those found", "count"),
+    Show("new_orders_in_doubt_found", "In doubt, found", "count"),
     Show("client_commits", "Commits, driver", "count"),
     Show("server_commits", "Commits, server", "count"),
 )
@@ -178,7 +179,8 @@ def proof(context: Context) -> PageTable:
         ),
         *[show.column for show in PROOF[2:]],
     )
-    return PageTable("proof", "Acknowledged orders and commits against the database", PROOF, frame)
+    caption = "Acknowledged orders and commits, compared with the database"
+    return PageTable("proof", caption, PROOF, frame)
 
 
 def laws(context: Context) -> PageTable:
@@ -188,7 +190,7 @@ def laws(context: Context) -> PageTable:
         "identities",
         "Invariants: both sides of each",
         (
-            Show("window_id", "Window", "id"), Show("name", "Law"),
+            Show("window_id", "Window", "id"), Show("name", "Invariant"),
             Show("left", "Left side", "rate"),
             Show("right", "Right side", "rate"), Show("off_share", "Difference", "share"),
             Show("tolerance_share", "Allowed", "share"), Show("holds", "Holds", "truth"),
@@ -222,8 +224,8 @@ def conditions(context: Context) -> PageTable:
         (
             Show("moment", "When"), Show("candidate", "Candidate"),
             Show("verified", "Verified", "count"), Show("held", "Held", "count"),
-            Show("violations", "Rows that break one", "count"),
-            Show("duration_s", "Time taken", "duration"),
+            Show("violations", "Rows that violate one", "count"),
+            Show("duration_s", "Duration", "duration"),
         ),
         frame.sort(pl.col("moment").replace_strict(MOMENTS, default=9), "candidate"),
     )  # fmt: skip
@@ -276,7 +278,7 @@ def titles(figures: Iterable[Figure]) -> PageTable:
 def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
     """What this report could not show, and why: figures, planned windows, damaged files."""
     rows = [{"what": what, "because": because} for what, because in absent]
-    gone = "it is not there" if context.is_finished else "it was not run"
+    gone = "its results are missing" if context.is_finished else "it was not run"
     rows += [{"what": f"window {each}", "because": gone} for each in context.not_run]
     root = context.run.directory.root
     rows += [
@@ -286,7 +288,7 @@ def missing(absent: Iterable[tuple[str, str]], context: Context) -> PageTable:
     return PageTable(
         "missing",
         "What is missing, and why",
-        (Show("what", "What"), Show("because", "Why")),
+        (Show("what", "Missing"), Show("because", "Reason")),
         pl.DataFrame(rows, schema={"what": pl.String, "because": pl.String}),
     )
 

@@ -16,7 +16,7 @@ from stithy.workload.workload import Workload
 COUNTS = (
     ("acknowledged", "Acknowledged"), ("lost", "Lost"), ("differing", "Differing"),
     ("refused", "Refused"), ("returned", "Returned"), ("in_doubt", "In doubt"),
-    ("in_doubt_found", "of those found"), ("unknown", "Not in the ledger"),
+    ("in_doubt_found", "In doubt, found"), ("unknown", "Not in the ledger"),
 )  # fmt: skip
 
 
@@ -28,20 +28,20 @@ def counted(context: Context) -> PageTable:
     )  # fmt: skip
     order = context.run.window.select("window_id")
     frame = order.join(context.run.ledger, on="window_id", maintain_order="left_right")
-    return PageTable("ledger", "Ledgers against the database", shows, frame)
+    return PageTable("ledger", "Ledgers compared with the database", shows, frame)
 
 
 def written(context: Context) -> PageTable:
     """How the ledgers were kept: what is durable, the slowest sync, what ended or hindered them."""
     frame = context.run.window.filter(_kept()).select(*(show.column for show in WRITTEN))
-    return PageTable("ledgers-written", "How the ledgers were kept", WRITTEN, frame)
+    return PageTable("ledgers-written", "Writing of the ledgers", WRITTEN, frame)
 
 
 WRITTEN = (
     Show("window_id", "Window", "id"),
     Show("ledger_acknowledged", "Acknowledgements durable", "count"),
     Show("ledger_sync_max_s", "Slowest sync", "duration"),
-    Show("ledger_shares", "Shares with the volume"),
+    Show("ledger_shares", "Device shared with the volume"),
     Show("ledger_problem", "Ended early"),
     Show("ledger_unverified_because", "Not compared"),
 )
@@ -53,8 +53,8 @@ def gone(context: Context) -> PageTable:
         "ledger-findings",
         "Transactions on which ledger and database disagree",
         (
-            Show("window_id", "Window", "id"), Show("deal", "Kind"), Show("kind", "What became"),
-            Show("text", "Which"),
+            Show("window_id", "Window", "id"), Show("deal", "Kind"), Show("kind", "Finding"),
+            Show("text", "Transaction"),
         ),
         context.run.ledger_findings,
     )  # fmt: skip
@@ -68,8 +68,8 @@ def ledgers_proven(context: Context) -> str | None:
     deals = listing([plural(n["acknowledged"], deal) for deal, n in totals.items()])
     doubt, found = (sum(n[key] for n in totals.values()) for key in ("in_doubt", "in_doubt_found"))
     verb = "was" if doubt == 1 else "were"
-    doubts = f"; {count(doubt)} {verb} in doubt, {count(found)} of them found" if doubt else ""
-    return f"Of {deals} that the ledgers hold as acknowledged none is missing{doubts}."
+    doubts = f" {count(doubt)} {verb} in doubt, {count(found)} of them found." if doubt else ""
+    return f"None of the {deals} that the ledgers hold as acknowledged is missing.{doubts}"
 
 
 def ledger_flaws(context: Context) -> Iterator[str]:
@@ -124,7 +124,7 @@ def specified_sentences(context: Context) -> tuple[str, ...]:
         *_isolation(manifest.load, rows),
         *_deferred(manifest.load, workload, types),
         *_orders_a_warehouse(manifest, workload, rows),
-        f"What else differs from the specification, and why: {workload.deviations}.",
+        f"All other differences from the specification, with reasons: {workload.deviations}.",
     )
 
 
@@ -133,18 +133,22 @@ def _isolation(load: LoadFacts, rows: list[Row]) -> Iterator[str]:
     level = load.isolation.replace("-", " ")
     if load.isolation == "read-committed":
         yield (
-            f"Transactions ran at {level}, as those of most applications do. The specification "
-            "asks for more: repeatable read or serializable, without the phenomena P0 to P3."
+            f"Transactions ran at isolation level {level}, as in most applications. The "
+            "specification requires repeatable read or serializable, which exclude the phenomena "
+            "P0 to P3."
         )
     else:
-        yield f"Transactions ran at {level}, without the phenomena P0 to P3, as specified."
+        yield (
+            f"Transactions ran at isolation level {level}, which excludes the phenomena P0 to P3 "
+            "as specified."
+        )
     known = [each for each in rows if each["retries"] is not None and each["transactions"]]
     if repeated := sum(each["retries"] for each in known):
         done = sum(each["transactions"] for each in known)
         yield (
-            f"After conflicts {repeated:,} attempts were repeated, "
-            f"{count(1000 * repeated / done)} for each 1,000 transactions; response times include "
-            "them."
+            f"{plural(repeated, 'attempt')} {'was' if repeated == 1 else 'were'} repeated after "
+            f"conflicts, {count(1000 * repeated / done)} per 1,000 transactions. Response times "
+            "include them."
         )
 
 
@@ -154,14 +158,14 @@ def _deferred(load: LoadFacts, workload: Workload, types: list[Mapping[str, Row]
     if load.rate_per_s is not None or not load.deferred_delivery:
         return
     for name in names:
-        yield f"Users did not wait for {name}: its response time is that of queueing."
+        yield f"Users did not wait for {name}: its response time is the time to queue it."
         own = [each[name] for each in types if name in each]
         queued = [each["pool_wait_p95_s"] for each in own if each["pool_wait_p95_s"] is not None]
         took = [each["service_p95_s"] for each in own if each["service_p95_s"] is not None]
         if queued and took:
             yield (
                 f"In the slowest window the p95 of its wait in the queue was "
-                f"{duration(max(queued))}, that of its execution {duration(max(took))}."
+                f"{duration(max(queued))}, and the p95 of its execution {duration(max(took))}."
             )
 
 
@@ -170,11 +174,10 @@ def _orders_a_warehouse(manifest: Manifest, workload: Workload, rows: list[Row])
     orders = [each["nopm"] for each in rows if each["nopm"] is not None]
     if most is None or not orders or max(orders) <= FAR * most * manifest.workload.warehouses:
         return
-    found = f"Up to {count(max(orders) / manifest.workload.warehouses)} NOPM came to a warehouse"
+    found = f"The load had up to {count(max(orders) / manifest.workload.warehouses)} NOPM"
+    found += " per warehouse. The specification has ten users per warehouse, with keying and think"
+    found += f" times. They give at most {most}."
     if manifest.load.pace == "keyed":
-        yield f"{found}; the specification has ten users there, who give at most {most}."
+        yield found
         return
-    yield (
-        f"{found}. Ten users who key and think as specified give at most {most}: this is no keyed "
-        "load. Few users do the work of many here, on less data."
-    )
+    yield f"{found} This load is not keyed: few users do the work of many, on less data."

@@ -30,11 +30,11 @@ def table(context: Context) -> PageTable:
         Show("candidate", "Candidate"), Show("users", context.level_name, "count"),
         Show("value", name, "duration"), Show("low", "of its windows from", "duration"),
         Show("high", "to", "duration"), Show("valid", "Valid windows", "count"),
-        Show("windows", "of", "count"), Show("answers_least", "Answers, fewest", "count"),
-        Show("said", "Says"), Show("end", "Bracket"),
+        Show("windows", "of windows", "count"), Show("answers_least", "Answers, fewest", "count"),
+        Show("said", "Result"), Show("end", "End of the bracket"),
     )  # fmt: skip
     frame = pl.DataFrame(rows, schema=_SCHEMA)
-    return PageTable("search", "Levels that the search looked at", shows, frame)
+    return PageTable("search", "Levels of the search", shows, frame)
 
 
 def _rows(context: Context, search: Search) -> Iterator[dict[str, Any]]:
@@ -74,8 +74,8 @@ def _answers(windows: tuple[Window, ...], search: Search) -> int | None:
 
 def _end(capacity: Capacity, users: int) -> str:
     if capacity.low is not None and capacity.low.users == users:
-        return "serves so many"
-    return "no more" if capacity.high is not None and capacity.high.users == users else ""
+        return "lower"
+    return "upper" if capacity.high is not None and capacity.high.users == users else ""
 
 
 def asked(context: Context) -> str | None:
@@ -84,8 +84,8 @@ def asked(context: Context) -> str | None:
     if search is None:
         return None
     ends = f"{search.users_least:,} to {plural(search.users_most, context.level_unit)}"
-    begun = f", beginning with what was measured at {_levels(search)}" if search.listed else ""
-    return f"Searched for: {search.limit}, from {ends}{begun}."
+    begun = f" It began with the measurements at {_levels(search)}." if search.listed else ""
+    return f"The search looks for {search.limit}, from {ends}.{begun}"
 
 
 def _levels(search: Search) -> str:
@@ -106,14 +106,14 @@ def _doubts(context: Context, of: Capacity) -> Iterator[str]:
         levels = listing([f"{users:,}" for users in of.again])
         lowest = _lowest_missed(context, of)
         yield (
-            f"The response of {of.candidate} does not grow with the users everywhere: the limit is "
-            f"obeyed at {levels} and not always at {lowest:,}; what it serves is told by the lower."
+            f"The response time of {of.candidate} does not grow with the users everywhere: it "
+            f"meets the target at {levels}, and not always at {lowest:,}. The lower result counts."
         )
     if of.split:
         levels = listing([f"{users:,}" for users in of.split])
         yield (
-            f"Windows of {of.candidate} at {levels} disagree on whether the limit is obeyed: its "
-            "bracket is wider than was searched for."
+            f"Windows of {of.candidate} at {levels} disagree on whether the target is met. Its "
+            "bracket is therefore wider than the search aimed at."
         )
 
 
@@ -143,6 +143,6 @@ def _few_answers(context: Context, search: Search) -> Iterator[str]:
     if few:
         yield (
             f"{len(few)} of {plural(len(counts), 'window')} of the search completed fewer than "
-            f"{count(least)} {_of_type(search)}: of so few their {search.limit.percentile} is not "
-            "printed, though held against the limit; longer windows would tell it."
+            f"{count(least)} {_of_type(search)}. Their {search.limit.percentile} is compared with "
+            "the target, but not printed. Use longer windows."
         )

@@ -20,7 +20,7 @@ from stithy.report.words.wording import (
     plural,
 )
 
-UNKNOWN = "that was not measured to its end"
+UNKNOWN = "this measurement was not completed"
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _machine(manifest: Manifest) -> str:
     parts.append(f"{format_size(memory)} of memory" if isinstance(memory, int | float) else None)
     parts.append(f"kernel {kernel}" if kernel else None)
     told = ", ".join(str(part) for part in parts if part)
-    return f"This machine: {told or 'nothing is known of it'}"
+    return f"This machine: {told or 'its facts are not known'}"
 
 
 def _fact(manifest: Manifest, name: str) -> Any:
@@ -81,7 +81,7 @@ def _hammer(manifest: Manifest) -> Box:
     load = manifest.load
     bound = manifest.database.cpus is not None
     drives = any(each.drives for each in manifest.candidates)
-    beside = ("with the drives",) if bound and drives else ()
+    beside = ("shares CPUs with the drives",) if bound and drives else ()
     cpus = "on the other CPUs" if bound else "on any CPU"
     return Box("hammer (load driver)", (*_levels(load), _loop(load), *beside, cpus))
 
@@ -89,7 +89,7 @@ def _hammer(manifest: Manifest) -> Box:
 def _levels(load: LoadFacts) -> tuple[str, ...]:
     unit = "connections" if load.rate_per_s is not None else "users"
     if not load.users:
-        return (f"{unit} that a search chose",)
+        return (f"{unit} chosen by the search",)
     if len(load.users) > FEW_LEVELS:
         ends = f"{min(load.users):,} to {max(load.users):,}"
         return (f"{plural(len(load.users), 'level')},", f"{ends} {unit}")

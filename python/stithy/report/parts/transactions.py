@@ -15,9 +15,9 @@ from stithy.report.words.wording import listing, upper_bound
 PERCENTILES = ("p50", "p95")
 
 TYPES_NOTE = (
-    "Ratios are paired by block, like those of the verdicts. They describe, and are not adjusted "
-    "for the number of types. A dash means that fewer than 100 values lie beyond the percentile: "
-    "of all valid windows, or for a ratio of each."
+    "Ratios are paired by block, like those of the verdicts. They are exploratory, and not "
+    "adjusted for the number of types. A dash means that fewer than 100 values lie beyond the "
+    "percentile. For a percentile all valid windows count together, for a ratio each one alone."
 )
 """What stands below the table."""
 
@@ -59,8 +59,8 @@ def _caption(context: Context) -> str:
 def _shows(context: Context, rows: list[Row]) -> tuple[Show, ...]:
     names = context.evidence.candidates
     is_pair = len(names) == 2
-    of = {"a_s": names[0], "b_s": names[1]} if is_pair else {"a_s": "of the first", "b_s": "of it"}
-    ratio = f"{names[1]} ÷ {names[0]}" if is_pair else "Ratio to the first"
+    of = {"a_s": names[0], "b_s": names[1]} if is_pair else {"a_s": names[0], "b_s": "Candidate's"}
+    ratio = f"{names[1]} ÷ {names[0]}" if is_pair else f"Ratio to {names[0]}"
     shows = [
         Show("transaction", "Transaction"), Show("percentile", "Percentile"),
         *(() if is_pair else (Show("b", "Candidate"),)),
@@ -129,10 +129,10 @@ def work_note(told: PageTable) -> str:
     """What the columns are, and why there are dashes."""
     return " ".join([
         "All values are medians over the valid windows. Log, reads and CPU time are means of the "
-        "measurement, divided by its transactions a second. Log is what the server added to its "
+        "measurement, divided by its transactions per second. Log is the growth of the server's "
         "write-ahead log. Device reads are those of the busiest block device under the volumes. "
-        "Server CPU is the work of the CPUs to which the server is bound, other programs there "
-        "included. The buffer hit ratio is the share of blocks found in the server's own buffers.",
+        "Server CPU is the busy time of the CPUs to which the server is bound, with other programs "
+        "on them. The buffer hit ratio is the share of blocks found in the server's own buffers.",
         *_gaps(told.frame),
     ])  # fmt: skip
 
@@ -175,21 +175,21 @@ def _row_of_work(
         if not known:
             missing.append(f"{what} ({_why(context, collector, rates, cpus)})")
     if not valid:
-        missing = ["a level without a valid window"]
+        missing = ["all values of a level without a valid window"]
     return {**row, "missing_because": f"{listing(missing)}." if missing else None}
 
 
 def _why(context: Context, collector: str, rates: Mapping[str, float], cpus: int) -> str:
     """Why no valid window has it."""
     if not rates:
-        return "no valid window ended a transaction"
+        return "no valid window completed a transaction"
     ended = context.sampled.ended.filter(
         pl.col("window_id").is_in(list(rates)) & (pl.col("collector") == collector)
     )
     if not ended.is_empty():
         return str(ended["missing_because"][0])
     if collector == "cpu" and not cpus:
-        return "the server is bound to no CPUs of its own"
+        return "the server has no CPUs of its own"
     if collector == "block":
         return "no block device under its volumes was sampled"
     return f"the collector `{collector}` has no samples of it"

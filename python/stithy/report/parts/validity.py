@@ -14,13 +14,13 @@ from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, plural
 from stithy.results.manifest import SessionFacts
 
-GATHERED = "What makes windows invalid, and what must be known of them"
+GATHERED = "Why windows are invalid, and notes on windows"
 
 ONE_BY_ONE = 2
 """Own: rows of one kind that are read as they are; more are gathered."""
 
 _SHOWS = (
-    Show("weight", "Weight"), Show("sentence", "What was seen"), Show("advice", "Advice"),
+    Show("weight", "Effect"), Show("sentence", "Observation"), Show("advice", "Advice"),
     Show("windows", "Windows"),
 )  # fmt: skip
 _SCHEMA = {
@@ -51,7 +51,7 @@ def reasons_table(context: Context) -> PageTable:
     """Each as it was seen; equal sentences share a row."""
     windows = len(context.evidence.windows)
     rows = [_row(each, _named(each.ids, windows)) for each in _seen(context)]
-    return _table("reasons", "Reasons and notes, each as it was seen", rows)
+    return _table("reasons", "All reasons and notes, one by one", rows)
 
 
 def gathered_table(context: Context) -> PageTable:
@@ -146,7 +146,7 @@ NAMED = 4
 UNEVEN_COUNT = 2
 """Own: a single window may be lost by chance."""
 UNEVEN = (
-    "Where one candidate loses more windows than another, what is left of it may not be typical."
+    "If one candidate loses more windows than another, its remaining windows may not be typical."
 )
 
 
@@ -170,7 +170,7 @@ def lost_pattern(context: Context) -> str | None:
 
 
 def _by(each: Lost) -> str:
-    told = ", ".join(f"{count} by “{flag.value}”" for flag, count in each.flags)
+    told = ", ".join(f"{count} with “{flag.value}”" for flag, count in each.flags)
     return f" ({told})" if told else ""
 
 
@@ -183,10 +183,10 @@ def again(context: Context) -> str:
     which = listing(names) if len(names) <= NAMED else plural(len(names), "block")
     verb = "was" if len(found) == 1 else "were"
     failed = sum(not each.valid for each in found)
-    who = "it" if len(found) == 1 else f"{failed} of these"
-    ended = f"; {who} had an invalid window then, too" if failed else ""
-    told = f"{which} {verb} measured once more for it, and only that counts{ended}."
-    return f"{told[0].upper()}{told[1:]}"
+    who = "It" if len(found) == 1 else f"{failed} of them"
+    ended = f" {who} had an invalid window again." if failed else ""
+    told = f"{which} {verb} therefore measured a second time, and only the second attempt counts."
+    return f"{told[0].upper()}{told[1:]}{ended}"
 
 
 def lost_files(context: Context) -> str | None:
@@ -202,7 +202,7 @@ def lost_files(context: Context) -> str | None:
     told = f"{plural(damaged, 'file')} of the results {verb} missing or damaged"
     unread = len(context.run.unread)
     it = "it" if damaged == 1 else "them"
-    return f"{told}, and with {it} {plural(unread, 'window')}" if unread else told
+    return f"{told}, and {plural(unread, 'window')} with {it}" if unread else told
 
 
 def left_out(windows: Sequence[Window]) -> str | None:
@@ -218,22 +218,22 @@ def left_out(windows: Sequence[Window]) -> str | None:
         return told
     verb = "belongs" if dropped == 1 else "belong"
     whose = "its block, which was" if invalid == 1 else "their blocks, which were"
-    return f"{told}, {dropped} more {verb} to {whose} measured again"
+    return f"{told}, and {dropped} more {verb} to {whose} measured a second time"
 
 
 ENDS = {
     "killed": "it had been killed",
     "interrupted": "it had been interrupted",
     "failed": "it had failed",
-    "finished": "it had finished without writing that down",
-    "running": "it had ended unnoticed",
+    "finished": "it had finished without recording it",
+    "running": "it had ended without a record",
 }
 COMPARABLE = (
-    "The windows are comparable: the plan and its seed are the same, the database was {database}, "
-    "and each window starts from a fresh restore."
+    "The windows are comparable: plan and seed are the same, the database was {database}, and each "
+    "window starts from a fresh restore."
 )
-LOADED_AGAIN = "loaded again from that seed"
-KEPT = "that of the session before, proven to be the same to the byte"
+LOADED_AGAIN = "loaded again from the same seed"
+KEPT = "that of the session before, identical byte by byte"
 
 
 def resumed_sentence(context: Context) -> str | None:
@@ -262,19 +262,19 @@ def resumed_flaws(context: Context) -> Iterator[str]:
         return
     if changed := _changed(context):
         yield (
-            f"The run was resumed although this had changed: {'; '.join(changed)}. Windows before "
-            "and after may not be comparable."
+            f"The run was resumed although this had changed: {'; '.join(changed)}. Windows from "
+            "before and after may not be comparable."
         )
     if parted := _parted(context, sessions):
         verb, blocks = "was" if len(parted) == 1 else "were", listing(parted)
         yield (
-            f"{blocks[0].upper()}{blocks[1:]} {verb} measured in part before the run was resumed "
-            "and in part after: a machine that changed meanwhile would show as a difference there."
+            f"{blocks[0].upper()}{blocks[1:]} {verb} measured partly before the run was resumed, "
+            "and partly after. A machine that changed meanwhile would look like a difference."
         )
     if unchecked := _unchecked(context):
         yield (
             f"The final check of all consistency conditions is missing for {listing(unchecked)}: "
-            "the database was gone with the session that was cut off."
+            "the interrupted session left no database."
         )
 
 

@@ -12,14 +12,14 @@ NAME = "bottlenecks"
 
 METHOD = (
     "A bound is the throughput that one resource allows if everything else takes no time. A window "
-    "at 80 % of a bound could reach at most 1.25 times its throughput, however fast all else "
-    "became. A CPU or a device is the bottleneck from 80 % of its bound on, and a share of the "
-    'users\' time from 50 % on; the tightest of these bounds counts. "Several" means that no '
-    'single bound holds. "Not determined" means that none holds and one could not be judged. '
-    '"Storage, at most" is the share of the users\' time that went to waits for data and for the '
-    "log. It includes waits for a lock or a connection whose holder may have waited for storage. "
-    "Sessions are sampled once per second. Waits for storage count no longer than the devices "
-    "under the volumes had a request in progress."
+    "at 80 % of a bound could reach at most 1.25 times its throughput, even if all other resources "
+    "took no time. A CPU or a device is a bottleneck from 80 % of its bound on. A share of the "
+    "users' time is one from 50 % on. The tightest of these bounds is named. "
+    '"Several" means that no single bound holds. "Not determined" means that none holds and one '
+    'could not be judged. "Storage, at most" is the share of the users\' time in waits for data '
+    "and for the log. It includes waits for a lock or a connection whose holder may have waited "
+    "for storage. Sessions are sampled once per second. Waits for storage count at most as long "
+    "as the devices under the volumes had a request in progress."
 )
 
 

@@ -38,7 +38,7 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph(certainty.order_sentence(context))
     yield from paragraph(*loads.short_windows(context.load))
     if page.tables["reasons"].frame.is_empty():
-        yield from paragraph("No window has a reason or a note against it.")
+        yield from paragraph("All windows are valid, and none has a note.")
     else:
         yield Grid(page.tables["reasons-gathered"], "reasons")
 
@@ -48,7 +48,7 @@ def _verdicts(page: Page) -> Iterator[Block]:
     yield from paragraph(
         certainty.question_sentence(page.context),
         "The verdict follows from the conservative 95 % interval of the ratio. It is better or "
-        f"worse if the interval excludes 1, equivalent if it lies within {margin} of 1, and "
-        "otherwise undecided. The appendix describes the method and its cross-checks.",
+        f"worse if the interval excludes 1, and equivalent if the interval lies within {margin} of "
+        "1. Otherwise it is undecided. The appendix describes the method and its cross-checks.",
     )
     yield from grid(page.tables["verdicts"], rows_open=VERDICTS_OPEN_MAX)

@@ -26,4 +26,4 @@ def _blocks(page: Page) -> Iterator[Block]:
     if not table.frame.is_empty():
         yield Grid(table, "facts")
     elif not page.facts:
-        yield from paragraph("The manifest could not be read, so it is not known what was set up.")
+        yield from paragraph("The manifest could not be read, so the set-up is not known.")

@@ -10,7 +10,7 @@ from stithy.report.tables import PageTable
 
 NAME = "levels"
 
-INTRODUCTION = "All figures and tables, what proves the work, and how everything was measured."
+INTRODUCTION = "All figures and tables, the proofs that the work was done, and the method."
 
 
 def tables(context: Context) -> Iterator[PageTable]:
@@ -30,13 +30,13 @@ def _notes(page: Page) -> Iterator[str]:
     context = page.context
     if len(context.evidence.candidates) > 1:
         interval = (
-            ", geometric means over the blocks with their interval, which one block does not give"
+            ". They are geometric means over the blocks; one block has no interval."
             if context.repeated
-            else "; with one window each they have no interval"
+            else ". With one window per candidate they have no interval."
         )
-        yield f"Ratios are to {context.evidence.candidates[0]}{interval}."
-    searched = ", or that the search needed none there" if searches.asked(context) else ""
-    yield f"A dash means that no valid window gives the number{searched}."
+        yield f"Ratios are to {context.evidence.candidates[0]}{interval}"
+    searched = ", or that the search did not need this level" if searches.asked(context) else ""
+    yield f"A dash means that no valid window has the value{searched}."
     if "forest" not in {each.name for each in page.figures}:
         yield f"{context.footer}."
     yield context.reach or ""

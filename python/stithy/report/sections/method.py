@@ -24,20 +24,20 @@ def _blocks(context: Context) -> Iterator[Block]:
     yield from paragraph(*_order(context), loads.paragraph(context.load))
     if emulated:
         yield from paragraph(
-            "Emulated drives are no hardware. Each is a block device with an ordinary file system. "
-            "A program of Stithy answers its requests with the service times, channels, cache and "
-            "limits of the drive profile. An emulated drive is only as accurate as its profile; "
-            "assumed values are listed. Loading and restoring took no time of the drive; each "
-            "window began with the drive's state after loading.",
+            "Emulated drives are not hardware. Each is a block device with an ordinary file "
+            "system. A program of Stithy answers its requests with the service times, channels, "
+            "cache and caps of the drive profile. An emulated drive is only as accurate as its "
+            "profile; assumed values are listed. The drives were unpaced while data were loaded "
+            "and restored. Each window began with the drive's state after loading.",
             *(each.words for each in emulated),
         )
     yield from paragraph(
         "Response time runs from the intended start to the answer, retries and waiting included. "
         "Percentiles come from histograms with three significant digits; they are never "
         "averaged. With several windows at a level, rates are means, and percentiles are those "
-        "of all windows merged (of the median window if a latency log is missing). Ratios are "
-        "means of log ratios, paired by block. A single window has no interval, and a small "
-        "difference between single windows means nothing."
+        "of the merged windows. If a latency log is missing, the percentiles are those of the "
+        "median window. Ratios are means of log ratios, paired by block. A single window has no "
+        "interval. A small difference between single windows means nothing."
     )
     yield from paragraph(*_limits(context, is_emulated=bool(emulated)))
 
@@ -45,35 +45,28 @@ def _blocks(context: Context) -> Iterator[Block]:
 def _order(context: Context) -> Iterator[str]:
     square = len(williams(max(1, len(context.evidence.candidates))))
     each = (
-        f", and over a whole Williams square ({square} blocks) each candidate follows each other "
-        "one equally often"
+        f" Over a whole Williams square ({square} blocks) each candidate follows each other one "
+        "equally often."
         if len(context.evidence.candidates) > 2
         else ""
     )
     yield (
         "Each window starts from the same restored database, after the same warm-up. Within a "
         "block the candidates run in a balanced order drawn from the seed: every second block "
-        f"reverses the order of the block before it{each}. So neither the position in a block nor "
-        "a drift of the machine favours a candidate."
+        f"reverses the order of the block before it.{each} Therefore neither the position in a "
+        "block nor a drift of the machine favours a candidate."
     )
 
 
 def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:
-    own = (
-        "; those of the table of candidates, and all percentiles, are the emulated drives' own, "
-        "without the transport through the kernel"
-    )
-    yield (
-        "Device latencies come from the kernel's counters and include its queue"
-        f"{own if is_emulated else ''}."
-    )
+    yield "Device latencies come from the kernel's counters and include its queue."
+    if is_emulated:
+        yield "Their percentiles are the emulated drives' own, without transport latency."
     if context.load is not None:
         yield (
-            "A checkpoint was forced just before every window, so that all begin in the same phase."
+            "A checkpoint was forced just before every window, so that all windows begin in the "
+            "same phase."
             if context.load.checkpoint
             else "No checkpoint was forced before the windows."
         )
-    yield (
-        "The numbers hold for this machine, this configuration and this size of database; they do "
-        "not apply to others."
-    )
+    yield ("The numbers hold only for this machine, this configuration and this size of database.")

@@ -13,7 +13,7 @@ NAME = "repeat"
 def sections(page: Page) -> Iterator[Section]:
     """Always there."""
     blocks = tuple(_blocks(page.context))
-    yield Section("repeat", APPENDIX + 310, "How to repeat it", blocks)
+    yield Section("repeat", APPENDIX + 310, "How to repeat the run", blocks)
 
 
 def _blocks(context: Context) -> Iterator[Block]:
@@ -40,16 +40,17 @@ def _commands(context: Context, *, is_emulated: bool) -> Iterator[Block]:
     )
     if is_emulated:
         yield from paragraph(
-            "Drive profiles that the study names as files must lie there, too. They follow below."
+            "If the study names drive profiles as files, save them in the same directory. They "
+            "follow below."
         )
     yield with_code(
-        f"The seed {manifest.seed} fixes the data, the order of the windows and every random draw "
-        "of the virtual users. Results with another comparability key than "
-        f"{manifest.comparability_key} are not comparable. Beside this report, ",
+        f"The seed {manifest.seed} determines the data, the order of the windows and all random "
+        "choices of the virtual users. Results are comparable only if their comparability key is "
+        f"{manifest.comparability_key}, too. Beside this report, ",
         "report/",
-        " holds each figure as SVG, PNG and Vega-Lite and every table as Parquet and CSV; ",
+        " holds each figure as SVG, PNG and Vega-Lite, and each table as Parquet and CSV. ",
         "windows/",
         " holds the raw results. ",
         "stithy report",
-        " makes this report again from them.",
+        " writes this report again from them.",
     )

@@ -12,11 +12,11 @@ NAME = "search"
 
 METHOD = (
     "The search doubles the users until a window misses the target. Then it halves the gap between "
-    "the last two levels until the bracket is one user wide, or about 5 % above 20 users. It "
+    "the last two levels, until the bracket is one user wide, or above 20 users about 5 %. It "
     "measures both ends of the bracket a second time. A level meets the target if all its valid "
-    "windows do; invalid windows do not count. A search is no verdict and has no interval. It says "
-    "that a candidate serves more only if the brackets lie further apart than the wider bracket is "
-    "wide."
+    "windows do; invalid windows do not count. A search gives no verdict and no interval. It "
+    "names a candidate that serves more only if the distance between the brackets exceeds the "
+    "width of the wider one."
 )
 
 
@@ -30,7 +30,7 @@ def sections(page: Page) -> Iterator[Section]:
     asked = searches.asked(page.context)
     if asked:
         blocks = tuple(_blocks(page, asked))
-        yield Section("search", APPENDIX + 110, "The search for users", blocks)
+        yield Section("search", APPENDIX + 110, "The saturation search", blocks)
 
 
 def _blocks(page: Page, asked: str) -> Iterator[Block]:

@@ -22,23 +22,23 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph(
         "The verdict follows from the interval of the mean log ratio over the blocks. It is "
         "better or worse if the interval excludes 1, and equivalent if the interval lies within "
-        f"a margin of {rule['margin']} around 1. If both hold, the difference is negligible; if "
+        f"a margin of {rule['margin']} around 1. If both hold, the difference is negligible. If "
         "neither holds, the verdict is undecided.",
         f"Interim analyses take place at {rule['interim_blocks']} blocks. Their conservative 95 % "
-        "intervals are wide enough for all analyses together: in simulations, at most 5 of 100 "
-        "studies without a difference claim one, and 7 if neighbouring blocks are slightly "
-        "correlated. A candidate with rare long stalls can mislead more often.",
+        "intervals are wide enough for all analyses together. In simulations of equal candidates, "
+        "at most 5 of 100 studies claim a difference, and 7 if neighbouring blocks are slightly "
+        "correlated. With a candidate that has rare long stalls, wrong claims are more frequent.",
         "A single interval contains the true ratio in 99.4 of 100 studies with normal noise, and "
         "in more from six blocks on. The narrower plain interval is in the data. Before the "
-        "first interim analysis there is a plain t interval, valid for a single analysis, and no "
-        "verdict.",
+        "first interim analysis there is no verdict, only a plain t interval, which is valid for a "
+        "single analysis.",
     )
     yield from paragraph(
         f"One comparison answers the question{_chosen(pairs_of(page.context.evidence))}.",
-        "The other comparisons describe. They are adjusted for the number of levels of a pair "
-        "and metric (Holm), but not for the number of pairs and metrics. A difference that the "
-        "adjusted test does not support is not claimed: it is undecided, or equivalent if the "
-        "interval lies within the margin.",
+        "All other comparisons are exploratory. They are adjusted for the number of levels of a "
+        "pair and metric (Holm), but not for the number of pairs and metrics. A difference that "
+        "the adjusted test does not support is not claimed: the verdict is undecided, or "
+        "equivalent if the interval lies within the margin.",
     )
     yield from grid(page.tables["orders"])
     if not page.tables["certainty"].frame.is_empty():
@@ -50,20 +50,20 @@ def _chosen(pairs: int) -> str:
         return ""
     return (
         f": that of the two candidates farthest apart. They were chosen from {pairs} pairs after "
-        "the measurement, so the test corrects for the largest of as many differences "
-        "(Bonferroni)"
+        "the measurement, so the test is adjusted for the number of pairs (Bonferroni)"
     )
 
 
 def _cross_checks(page: Page, caution: str) -> Iterator[Block]:
     yield from paragraph(
-        "Lag-1 correlation is that of neighbouring blocks. If it is large, the interval is widened "
-        f"by more than the factor of {caution} that every interval has.",
-        '"As much by chance" is an upper bound: how often the same analyses find as large a '
-        "difference where there is none, adjusted as above. Above 5 %, no difference is claimed.",
-        "The other columns decide nothing. Random signs answer the same question for noise that is "
-        "equally likely with either sign, but never below 2/2ⁿ with n blocks. The bootstrap "
-        "resamples the blocks; with few blocks it is too narrow. The last column holds if mean and "
-        "spread stay as they are.",
+        "The lag-1 correlation is that of neighbouring blocks. Every interval is widened by a "
+        f"factor of {caution}, and by more if this correlation is large.",
+        '"p-value, at most" is an upper bound: how often the same analyses show at least this '
+        "difference if the candidates are equal, adjusted as above. Above 5 %, no difference is "
+        "claimed.",
+        "The other columns decide nothing. The random-sign test assumes noise that is equally "
+        "likely with either sign. Its p-value is at least 2/2ⁿ with n blocks. The bootstrap "
+        "resamples the blocks; with few blocks it is too narrow. The last column assumes that mean "
+        "and spread stay as they are.",
     )
     yield from grid(page.tables["certainty"])

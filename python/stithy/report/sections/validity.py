@@ -39,10 +39,9 @@ def sections(page: Page) -> Iterator[Section]:
 
 def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph(
-        "A window with an invalidating reason supports no claim: figures draw it hollow, and "
-        "ratios leave it out. Notes do not invalidate a window. A block with an invalid window "
-        "is measured once more; then the second measurement counts, and the first is drawn "
-        "hollow."
+        "An invalid window supports no claim: figures draw it hollow, and ratios leave it out. "
+        "Notes do not invalidate a window. A block with an invalid window is measured a second "
+        "time. Then the second attempt counts, and the first is drawn hollow."
     )
     reasons = page.tables["reasons"]
     if page.tables["reasons-gathered"].frame.height < reasons.frame.height:
@@ -71,9 +70,9 @@ def _baseline_checks(page: Page) -> Iterator[Block]:
         said,
         "A baseline check is a fixed piece of work just before each block, on the CPUs and on a "
         "file that belongs to no candidate. It is marked if it differs from the median of all "
-        "checks by more than three times their median deviation and by more than "
+        "checks by more than three times their median deviation, and by more than "
         f"{machine.floors()}. Windows of such a block get a note and stay valid, because all "
-        "candidates of a block ran on the same machine.",
+        "candidates of a block met the same conditions.",
     )
     table, group = page.tables["canary"], page.group("canaries")
     figure = group.drawn[0] if group else None
@@ -98,8 +97,8 @@ def _driver(page: Page) -> Iterator[Block]:
     yield from paragraph(
         found.text if found else None,
         "The calibration before the first window measures what the driver can do on its host: "
-        "the highest rate at which it starts each empty transaction on time. A window that asks "
-        "for more than half of that rate may be limited by its driver.",
+        "the highest rate at which it starts each empty transaction on time. A window that needs "
+        "more than half of that rate may be limited by its driver.",
     )
     yield from grid(page.tables["driver"], even_empty=True)
 
@@ -110,23 +109,24 @@ def _drives(page: Page) -> Iterator[Block]:
     yield Heading("The emulated drives")
     yield from paragraph(
         "An emulated drive answers each request when the drive in its profile would. Its latency "
-        "is the service time of the profile plus the delay of the answer. Answers leave earlier "
+        "is the service time of the profile plus the lateness of the answer. Answers leave earlier "
         "by the mean transport latency of the kernel.",
-        "Late answers are errors of the emulation, mostly for lack of CPU. So are reads and "
-        "flushes that take longer on the kernel's block device than in the profile. A window is "
-        "invalid if more than one answer in ten is late, or if reads or flushes take longer by "
-        "more than a quarter and by more than 20 µs.",
+        "Late answers are errors of the emulation. Most come from a lack of CPU. Reads and flushes "
+        "that take longer on the kernel's block device than in the profile are errors, too. A "
+        "window is "
+        "invalid if more than one answer in ten is late, or if reads or flushes take more than "
+        "twice as long and over 100 µs longer.",
     )
     yield from grid(page.tables["drives"], even_empty=True)
 
 
 def _acknowledged(page: Page) -> Iterator[Block]:
-    yield Heading("Acknowledged work is there")
+    yield Heading("Acknowledged work is in the database")
     yield from paragraph(
         "Between the quiet states before and after a window, the order numbers must grow by "
         "exactly the acknowledged orders, plus the orders without an answer that are in the "
-        "database. The server's commit counter may exceed the driver's only by the commits of "
-        f"session starts, quiet readings and autovacuum: at most {commit_rule()}."
+        "database. The server's commit counter may exceed the driver's by the commits of session "
+        f"starts, quiet readings and autovacuum: at most {commit_rule()}."
     )
     yield from grid(page.tables["proof"], even_empty=True)
 
@@ -134,13 +134,13 @@ def _acknowledged(page: Page) -> Iterator[Block]:
 def _ledgers(page: Page) -> Iterator[Block]:
     if page.tables["ledgers-written"].frame.is_empty():
         return
-    yield Heading("The ledgers")
+    yield Heading("Commit ledgers")
     yield from paragraph(
         proof.ledgers_proven(page.context),
-        "While each window ran, the driver wrote every order and payment that it sent, and every "
-        "answer, to a commit ledger, synced twenty times per second. After the window, each of "
-        "them was looked up in the database. Acknowledged work must be there unchanged; refused "
-        "work must not be there.",
+        "During each window the driver wrote every order and payment that it sent, and every "
+        "answer, to a commit ledger. It synced the ledger twenty times per second. After the "
+        "window Stithy looked up each of them in the database. Acknowledged work must be there "
+        "unchanged; refused work must not be there.",
     )
     yield from grid(page.tables["ledger"], even_empty=True)
     yield from grid(page.tables["ledgers-written"])
@@ -157,7 +157,7 @@ def _consistency(page: Page) -> Iterator[Block]:
 
 
 def _restores(page: Page) -> Iterator[Block]:
-    yield Heading("The same start for every window")
+    yield Heading("Same state at the start of every window")
     if page.tables["restores"].frame.is_empty():
         yield from paragraph("No restore is recorded.")
     yield from grid(page.tables["restores"])
@@ -166,9 +166,9 @@ def _restores(page: Page) -> Iterator[Block]:
 def _invariants(page: Page) -> Iterator[Block]:
     yield Heading("Invariants")
     yield from paragraph(
-        "In a closed loop, the number of users equals throughput times the mean of response time "
-        "plus pause. The total equals the sum of its parts, and the mix is that of the profile. A "
-        "deviation beyond chance and the edges of a window would mean that the measurement "
-        "contradicts itself."
+        "In a closed loop the number of users equals the throughput times the mean of response "
+        "time plus pause. The total equals the sum of its parts, and the mix is that of the "
+        "profile. If a deviation is larger than chance and the edges of a window explain, the "
+        "measurement contradicts itself."
     )
     yield Grid(page.tables["identities"], fold="Both sides of every invariant")

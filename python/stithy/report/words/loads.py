@@ -20,16 +20,16 @@ from stithy.workload.words import HAMMERDB, Reach
 Row = Mapping[str, Any]
 
 CLOSED = (
-    "The users form a closed loop: each waits for its answer before it acts again, so a stall of "
-    "the storage also stops the load, and response times during a stall are seen by as many "
-    "transactions as there are users. Missed starts are the transactions that users would have "
-    "begun at their usual pace while answers over ten times the median of their type held them up."
+    "The load is a closed loop: each user waits for its answer before it acts again. A stall of "
+    "the storage therefore also stops the load, and at most one transaction per user shows it. "
+    "Suppressed arrivals are the transactions that users would have begun at their usual pace "
+    "during answers of over ten times the median of their type."
 )
 OPEN = (
-    "The load is an open loop: transactions are due at a rate, whether those before are answered "
-    "or not, so all that was due during a stall of the storage has waited since then, and its "
-    "response time says so. A level is a number of connections. Unserved are the transactions that "
-    "were due in the measurement and not begun by its end."
+    "The load is an open loop: transactions are due at a rate, whether or not earlier ones were "
+    "answered. The response time of a transaction that was due during a stall of the storage "
+    "therefore includes the wait. A level is a number of connections. The backlog at end is the "
+    "transactions that were due in the measurement and had not begun at its end."
 )
 
 
@@ -41,7 +41,7 @@ def short_windows(load: LoadFacts | None) -> tuple[str, ...]:
 def said(load: LoadFacts | None) -> str:
     """Loop and pace, connections, mix and keys, isolation, in one clause for every footer."""
     if load is None:
-        return "How users acted is not recorded"
+        return "Load not recorded"
     is_open = load.rate_per_s is not None
     loop = words.loop(
         load.pace, load.think_s, load.rate_per_s, load.arrivals, deferred=load.deferred_delivery
@@ -53,7 +53,7 @@ def said(load: LoadFacts | None) -> str:
         load.isolation.replace("-", " "),
     ]
     if load.touch_percent < 100:
-        parts.insert(2, f"{load.touch_percent} % of the warehouses in reach")
+        parts.insert(2, f"{load.touch_percent} % of the warehouses touched")
     return ", ".join(parts)
 
 
@@ -120,11 +120,11 @@ def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
     told = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
     if not told:
         return None
-    who, text = "they", "are emulated drives: they take the times that their profiles describe"
+    text = "are emulated drives: they take the times that their profiles describe."
     if len(told) == 1:
-        who, text = "it", "is an emulated drive: it takes the times that its profile describes"
-    but = f", except where {who} took other times (details: How sure this is)" if off else ""
-    return f"{listing(told)} {text}{but}."
+        text = "is an emulated drive: it takes the times that its profile describes."
+    but = " Some windows had other times (details: How sure this is)." if off else ""
+    return f"{listing(told)} {text}{but}"
 
 
 def assumptions(manifest: Manifest | None) -> str | None:
@@ -138,8 +138,8 @@ def assumptions(manifest: Manifest | None) -> str | None:
     if not told:
         return None
     return (
-        f"Of the numbers that set a drive's times and rates, {listing(told)} are assumed: nobody "
-        "published or measured them."
+        f"Of the times and rates in the drive profiles, {listing(told)} are assumed: they were "
+        "neither published nor measured."
     )
 
 
@@ -203,12 +203,12 @@ def table(frame: pl.DataFrame, windows: Sequence[str]) -> PageTable:
             Show("window_id", "Window", "id"), Show("role", "Drive"),
             Show("operation", "Operation"), Show("answered", "Answered", "count"),
             Show("moved_bytes", "Moved", "size"), *failed,
-            Show("latency_p50_s", "In the drive, p50", "duration"),
+            Show("latency_p50_s", "Drive latency, p50", "duration"),
             Show("latency_p99_s", "p99", "duration"),
             Show("late_share", "Late answers", "share"),
-            Show("late_mean_s", "Late, mean", "duration"),
-            Show("device_mean_s", "On the device, mean", "duration"),
-            Show("added_mean_s", "Longer than its profile", "duration"),
+            Show("late_mean_s", "Lateness, mean", "duration"),
+            Show("device_mean_s", "Block device, mean", "duration"),
+            Show("added_mean_s", "Longer than the profile", "duration"),
         ),
         rows,
     )  # fmt: skip
@@ -239,7 +239,7 @@ def _said(drive: DriveFacts) -> str:
     if drive.scale != 1:
         model = (
             f" It is a scale model of {format_scale(drive.scale)}: capacity, IOPS and bandwidth "
-            "are divided, latencies kept."
+            "are divided, and latencies are kept."
         )
     assumed = "None of its numbers is assumed."
     if drive.assumed:

@@ -271,7 +271,7 @@ def values(quantity: Quantity, of: tuple[str, str], numbers: tuple[float, float]
     """What each of two candidates has."""
     first, second = both(quantity, numbers)
     if _is_counted(quantity.known):
-        return f"{_the(quantity)} of {of[0]} and {of[1]} were {first} and {second}"
+        return f"{_the(quantity)} were {first} on {of[0]} and {second} on {of[1]}"
     return f"{_the(quantity)} {_verb(quantity.known)} {first} on {of[0]} and {second} on {of[1]}"
 
 
@@ -294,4 +294,4 @@ def block_said(block: Block) -> str:
     if block.among < 2 or block.value is None:
         return f"block {block.number}{again}"
     among = plural(block.among, "block").removesuffix(" blocks")
-    return f"block {block.number}{again}, the median of {among} by {block.metric.noun}"
+    return f"block {block.number}{again}, the median of {among} in {block.metric.noun}"

@@ -21,7 +21,7 @@ def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
     out = tmp_path / "a.toml"
     assert files(out) == (out, tmp_path / "a.measured.json")
     (tmp_path / "a.measured.json").touch()
-    with pytest.raises(UserError, match="a.measured.json: it is there already"):
+    with pytest.raises(UserError, match="a.measured.json: the file exists already"):
         files(out)
     with pytest.raises(UserError, match="there is no such directory"):
         files(tmp_path / "gone" / "a.toml")

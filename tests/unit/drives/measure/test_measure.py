@@ -68,7 +68,7 @@ def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error()
         (_output(error=5, read=[1e-4]), "fio failed: 5"),
         (f"{_output(error=22)}\nfio: bad file", "fio failed: fio: bad file"),
         (json.dumps({"jobs": []}), "measured nothing"),
-        (_output(write=[1e-4]), "told no histogram of read for read 4 KiB, depth 1"),
+        (_output(write=[1e-4]), "gave no histogram of read for read 4 KiB, depth 1"),
     ):
         with pytest.raises(InfrastructureError, match=told):
             parse_output(text, READ, "/dev/x")
@@ -258,5 +258,5 @@ def test_a_directory_becomes_a_profile_with_sources_and_leaves_nothing(disk_plac
     kept.write_text(done.measurement.model_dump_json())
     assert measurement.read_measurement(kept) == done.measurement
     kept.write_text('{"version": 1}')
-    with pytest.raises(UserError, match="this is no measurement of this version"):
+    with pytest.raises(UserError, match="this is not a measurement of this version"):
         measurement.read_measurement(kept)
