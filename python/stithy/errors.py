@@ -118,8 +118,8 @@ class Interrupted(StithyError):
 REMEDIES = {
     errno.ENOSPC: "make room there",
     errno.EDQUOT: "raise the quota there, or make room",
-    errno.EIO: "look for errors of the device in the kernel's log",
-    errno.EROFS: "look in the kernel's log why it became read-only",
+    errno.EIO: "look for errors of the device in the kernel log (dmesg)",
+    errno.EROFS: "find out from the kernel log (dmesg) why it became read-only",
     errno.ENOMEM: "free memory",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the machine's limit of open files (fs.file-max)",

@@ -199,7 +199,7 @@ class Program(Need):
         path = machine.program(self.name)
         install = self.package.install(machine)
         if path is None:
-            return Judgement(self.name, "missing", "it is not there", install)
+            return Judgement(self.name, "missing", "not found", install)
         version = _version(machine.told(path, *self.asked)) if self.asked else ""
         numbers = tuple(int(each) for each in re.findall(r"\d+", version))
         if self.oldest and numbers[: len(self.oldest)] < self.oldest:
@@ -276,7 +276,7 @@ class MemoryLimit(Need):
             version = machine.fact("cgroup_version").value
             return Judgement("memory limit", "there", f"control groups of version {version}")
         remedy = (
-            "allow this container control groups that can be written to"
+            "give this container writable control groups"
             if machine.is_root
             else "start it with sudo, or in a group of your own: systemd-run --user --scope"
         )

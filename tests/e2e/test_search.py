@@ -71,7 +71,7 @@ def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) ->
     assert "a search with" in ended.stdout
     assert "added: the search tries 1 user on a and b" in ended.stderr
     page = page_text(RunDirectory(out).page)
-    assert "The search for users" in page
+    assert "The saturation search" in page
     assert "max users with p95 of new-order ≤" in page
     assert left_by(out) == []
 

@@ -136,7 +136,7 @@ def test_commands_end_with_the_exit_code_of_what_is_wrong(
         assert (code, "1 file is missing or damaged" in told) == (0, True)
     with damaged(run.window(WINDOW).table("window"), DAMAGES["zeros"]):
         code, told = _told(capsys, "compare", root, other)
-        lost = "1 file of the results is missing or damaged, and with it 1 window; its report"
+        lost = "1 file of the results is missing or damaged, and 1 window with it; its report"
         assert (code, lost in told) == (0, True)
         code, told = _told(capsys, "export", root, "--to", "bencher")
         assert (code, "disk" in told, "memory" in told) == (0, False, True)

@@ -53,7 +53,8 @@ def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
         again = window_row(out, f"w-a-u{users}-b0-again")
         assert (again["complete"], again["attempt"], again["block"]) == (True, 1, 0)
     assert [entry.facts["because"] for entry in entries(out, "windows-added")] == [
-        f"the block is measured a second time, because this is invalid: w-a-u{users}-b0 (no numbers)"
+        "the block is measured a second time, because this is invalid: "
+        f"w-a-u{users}-b0 (no numbers)"
         for users in (1, 2)
     ]
     assert "added: the block is measured once more" in stderr

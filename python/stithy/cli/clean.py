@@ -24,8 +24,7 @@ def clean(
 
     Ends the servers of these runs. Removes their databases, directories, mounts, emulated drives,
     sockets and memory groups. Stithy records each of these before it creates it, and removes
-    nothing that it did not record. Also removes what an emulated drive left whose program was
-    killed.
+    nothing that it did not record. Also removes what killed emulated drives left.
 
     Keeps all results, runs that are still active, and drives that a person started. Works from any
     directory. Each user can clean only their own runs.
@@ -48,9 +47,9 @@ def clean(
     cleaned = clean_runs(directory)
     if directory is not None and not cleaned and not directory.exists():
         raise UserError(
-            "there is no such directory, and no run is known whose results were there",
+            "there is no such directory, and no known run had its results there",
             where=str(directory),
-            remedy="name the one that `stithy run` wrote, or none: all runs are cleaned then",
+            remedy="name a directory that `stithy run` wrote; without a name all runs are cleaned",
         )
     # After the runs, whose own drives are gone by now.
     drives = clean_drives() if directory is None else []
@@ -71,9 +70,9 @@ COMMAND = clean
 def _show(cleaned: Sequence["Cleaned"]) -> None:
     for each in cleaned:
         if each.running:
-            show(f"{each.run.directory}: goes on, left alone")
+            show(f"{each.run.directory}: the run is still active, nothing removed")
             continue
-        show(f"{each.run.directory}: removed all that was left")
+        show(f"{each.run.directory}: removed everything that the run left")
         for left in each.left:
             facts = ", ".join(f"{name} {value}" for name, value in left.resource.facts.items())
             say(f"not removed: {left.resource.kind} ({facts}): {left.reason}")
@@ -83,7 +82,7 @@ def _show_drives(drives: Sequence["DriveCleaned"]) -> None:
     for each in drives:
         names = ", ".join(each.drives)
         if each.left is None:
-            show(f"drive {names}: removed all that was left")
+            show(f"drive {names}: removed everything that it left")
         else:
             say(f"not removed: drive {names}: {each.left}")
 

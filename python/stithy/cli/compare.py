@@ -66,7 +66,7 @@ def compare(
         Print the facts that differ, and all numbers, as JSON.
     """
     if not others:
-        problem, remedy = "nothing to compare it with", "name a second run: `stithy compare A B`"
+        problem, remedy = "only one run is named", "name a second run: `stithy compare A B`"
         raise UserError(problem, where=str(base), remedy=remedy)
     from stithy.report.between import USUAL, pairs
     from stithy.report.context import context_of
@@ -100,8 +100,8 @@ def _as_text(pair: "Pair") -> str:
     from stithy.report.between import cells, flaws, machine
 
     lines = [
-        *(f"differs, and is ignored: {each}" for each in pair.ignored),
-        *(f"differs, which is no obstacle: {each}" for each in pair.told),
+        *(f"differs, ignored on request: {each}" for each in pair.ignored),
+        *(f"differs, does not prevent the comparison: {each}" for each in pair.told),
         *(
             text
             for each in (pair.base, pair.other)

@@ -160,7 +160,7 @@ def _missing(found: "Examination") -> Iterator[str]:
         rows.setdefault((judged.found, _remedy(judged)), []).append(judged)
     for (seen, remedy), group in rows.items():
         wishes = [wish for judged in group for wish in wanted.get(judged, ["the demo"])]
-        text = f"{seen}; for {', '.join(dict.fromkeys(wishes))}"
+        text = f"{seen}; needed for {', '.join(dict.fromkeys(wishes))}"
         yield _entry(", ".join(judged.what for judged in group), text, remedy)
 
 
@@ -187,7 +187,7 @@ def _wish(part: "Part", needed: "Needed") -> str:
 
 
 def _remedy(judged: "Judgement") -> str:
-    return f"→ {judged.remedy}" if judged.remedy else "→ nothing known"
+    return f"→ {judged.remedy}" if judged.remedy else "→ no fix is known"
 
 
 def _disturbing(found: "Examination") -> Iterator[str]:

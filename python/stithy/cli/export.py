@@ -85,13 +85,13 @@ def _write(target: Path | None, pieces: Iterable[str]) -> None:
 
 
 def _tell(made: "Export", unread: int) -> None:
-    for count, what in ((made.left_out, "left out"), (made.marked, "marked as such")):
+    for count, what in ((made.left_out, "left out"), (made.marked, "marked")):
         if count:
             verb = "window is" if count == 1 else "windows are"
-            say(f"{count} {verb} not valid: {what}; the report says why")
+            say(f"{count} {verb} invalid: {what}; the report gives the reasons")
     if unread:
         files = "file is" if unread == 1 else "files are"
-        say(f"{unread} {files} missing or damaged, and not in it; the report says which")
+        say(f"{unread} {files} missing or damaged, and left out; the report names them")
 
 
 COMMAND = export

@@ -89,7 +89,7 @@ def _need_free(file: Path) -> None:
         raise _taken(file)
     if not os.path.isdir(file.parent):
         raise UserError(
-            f"{file.parent} is no directory that this user sees",
+            f"this user sees no directory {file.parent}",
             where=str(file),
             remedy="make it, or name another",
         )
@@ -135,7 +135,7 @@ def _write(file: Path, text: str) -> None:
 
 def _taken(file: Path) -> UserError:
     return UserError(
-        "it is there already, and is not overwritten",
+        "the file exists already, and is not overwritten",
         where=str(file),
         remedy="name another file, or remove it",
     )
@@ -152,7 +152,7 @@ def _summary(file: str, drafted: "Drafted") -> str:
     takes = expected_time(least_s, likely_s if least_s < likely_s else None)
     return (
         f"{file}: compares {names}, with {drafted.study.database.engine}; takes {takes}, at most "
-        f"{format_duration(round(at_most_s))}\nlook at it, then: stithy run {shlex.quote(file)}"
+        f"{format_duration(round(at_most_s))}\nread the file, then: stithy run {shlex.quote(file)}"
     )
 
 

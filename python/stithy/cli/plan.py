@@ -30,7 +30,8 @@ def plan(
     for a small machine with an ordinary SSD. Space, memory and maximum times are upper bounds.
 
     The command also simulates how likely each answer is. It takes the noise from earlier runs on
-    this machine with the same metric, or assumes a noise. In a good plan each answer is possible.
+    this machine with the same metric. Without such runs it assumes 2 %. A good plan can end with
+    any of the answers.
 
     Steps marked "if undecided" are left out once the primary question is decided. The totals show
     the time without and with these steps. A block with an invalid window is measured a second time;

@@ -110,7 +110,7 @@ def _pairs(
         if ignore or metric:
             where = "--ignore" if ignore else "--metric"
             remedy = "name a run: `--compare DIR`"
-            raise UserError("nothing is compared", where=where, remedy=remedy)
+            raise UserError("this option needs --compare", where=where, remedy=remedy)
         return ()
     asked = tuple(quantity_asked(each) for each in metric) or USUAL
     befores = [context_of(read_run(each)) for each in others]
@@ -121,7 +121,7 @@ def _open(page: Path) -> None:
     from stithy.cli.report import opened
 
     if not opened(page):
-        say(f"not opened, as no web browser here opens windows: {page}")
+        say(f"not opened, because no graphical web browser was found: {page}")
 
 
 IN_TERMINAL = frozenset({"www-browser", "links", "elinks", "lynx", "w3m"})

@@ -121,12 +121,12 @@ class Control:
         return InfrastructureError(
             "the drive program has ended, and its drives with it",
             where=str(self.path),
-            remedy="remove what it left with `stithy clean`, and bring the drives up again",
+            remedy="remove what it left with `stithy clean`, and start the drives again",
         )
 
     def _strange(self, problem: str, line: bytes) -> InfrastructureError:
         return InfrastructureError(
-            f"an answer is not understood ({problem}): {line[:200]!r}",
+            f"the answer of the drive program is not valid ({problem}): {line[:200]!r}",
             where=str(self.path),
             remedy="make sure that Stithy and its native programs are of the same version",
         )

@@ -110,7 +110,7 @@ def make(device: str, kind: str, *, runner: Runner | None = None) -> None:
     finished = _run([_tool(tool, kind), *options, device], runner)
     if finished.code != 0:
         raise InfrastructureError(
-            f"no {kind} could be made: {_last_words(finished)}",
+            f"{kind} could not be created: {_last_words(finished)}",
             where=device,
             remedy="give the drive a larger size, or another file system",
         )

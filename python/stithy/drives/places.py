@@ -87,7 +87,7 @@ def make(folder: Path, entry: Entry) -> None:
         _drop(fresh)
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and folder.is_dir():
             raise UserError(
-                "a drive of this name is up already, or was killed",
+                "a drive of this name is already up, or was killed",
                 where=folder.name,
                 remedy="give another name, or remove it with `stithy drive down`",
             ) from error

@@ -93,7 +93,7 @@ def need_root() -> None:
         raise PreconditionError(
             "emulated drives need root, for FUSE, loop devices and mounting",
             where="this user",
-            remedy="run it with sudo; candidates of `path`, which are directories, need no rights",
+            remedy="run it with sudo, or use directories as candidates (`path`)",
         )
 
 

@@ -79,7 +79,7 @@ class DriveSpec:
         )
         self._refuse_unless(
             self.size_bytes % self.sector_bytes == 0,
-            f"{self.size_bytes} bytes are no whole number of sectors of {self.sector_bytes} bytes",
+            f"{self.size_bytes} bytes are not a multiple of the sector, {self.sector_bytes} bytes",
             f"give {_whole(self.size_bytes, self.sector_bytes)} bytes",
         )
         self._refuse_unless(

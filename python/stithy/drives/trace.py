@@ -110,7 +110,7 @@ def to_parquet(path: Path, target: Path) -> DriveTrace:
 def _head(path: Path, data: bytes) -> _Head:
     if len(data) < _HEAD.size or not data.startswith(MAGIC):
         raise UserError(
-            "this is no trace of a drive",
+            "this is not the trace of a drive",
             where=str(path),
             remedy="give a file that `stithy drive trace` has written",
         )
@@ -119,7 +119,7 @@ def _head(path: Path, data: bytes) -> _Head:
     )
     if version != VERSION or record_bytes != _RECORD_BYTES:
         raise UserError(
-            f"the trace is of version {version}, known is {VERSION}",
+            f"the trace has version {version}, and this Stithy reads version {VERSION}",
             where=str(path),
             remedy="read it with the version of Stithy that wrote it",
         )

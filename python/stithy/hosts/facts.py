@@ -78,7 +78,7 @@ def storage_facts(
     facts["devices"] = (
         Fact(value=names)
         if names
-        else Fact(value=None, missing_because=f"{mount.kind} lies on no block device")
+        else Fact(value=None, missing_because=f"{mount.kind} is not on a block device")
     )
     for name in names:
         place = (sys / "class" / "block" / name).resolve()

@@ -83,7 +83,7 @@ class LocalMachine:
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CLOEXEC))
         except FileNotFoundError:
-            return "it is not there"
+            return "not found"
         except OSError as error:
             return f"it cannot be opened ({os.strerror(error.errno or 0).lower()})"
         return None
@@ -112,10 +112,10 @@ class LocalMachine:
         """Why no memory limit can be set; no group is made to find out."""
         folders = [folder for folder, _ in parents(Path("/proc"))]
         if not folders:
-            return "no control group here hands the memory controller on"
+            return "no control group here delegates the memory controller"
         if any(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
             return None
-        return f"no group can be made in {folders[0]}"
+        return f"no control group can be created in {folders[0]}"
 
     def io_uring_problem(self) -> str | None:
         """Why no ring can be made; one with a single entry is, and closed again."""

@@ -129,7 +129,7 @@ def _try(group: MemoryGroup, runner: Runner) -> str | None:
         _forbid_swap(group)
         held = int((group.path / group.files.limit).read_text())
     except (OSError, ValueError) as error:
-        return f"no memory group can be made in {group.path.parent} ({_reason(error)})"
+        return f"no memory group can be created in {group.path.parent} ({_reason(error)})"
     if held > group.limit_bytes:
         return f"the kernel made the limit {held} bytes"
     joined = runner.run(Command(["true"], memory_cgroup=group.path))
@@ -217,7 +217,7 @@ def server_cpus(
         raise PreconditionError(
             f"the study gives the server {asked} CPUs, and this process may use {len(there)}",
             where="database.cpus",
-            remedy="ask for fewer, or leave it out",
+            remedy="use fewer, or leave it out",
         )
     return tuple(there[-asked:])
 

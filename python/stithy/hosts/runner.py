@@ -51,7 +51,7 @@ def server_user() -> ServerUser | None:
         except PreconditionError:
             continue
     raise PreconditionError(
-        "a database server does not run as root, and there is no user without rights",
+        "a database server must not run as root, and there is no unprivileged user",
         where=f"users {' and '.join(UNPRIVILEGED)}",
         remedy="run Stithy as an ordinary user, or create one: useradd --system postgres",
     )

@@ -89,7 +89,7 @@ def check_counted(study: Study, question: Question, window_id: str, count: int) 
     if count < STOP_SHARE * needed and "metric" not in question.derived:
         duration_s = study.load.duration_s
         raise InvalidMeasurement(
-            f"{quantity.noun} needs {needed:,} values in each window, and this one of "
+            f"{quantity.noun} needs {needed:,} values in each window, and this window of "
             f"{format_duration(duration_s)} has {count:,}",
             where=f"window {window_id}",
             remedy=_remedy(quantity, duration_s, count / duration_s),
@@ -186,7 +186,7 @@ def _remedy(quantity: Quantity, duration_s: float, per_s: float) -> str:
     parts = []
     if per_s > 0:
         length_s = math.ceil(SPARE * needed / per_s / STEP_S) * STEP_S
-        parts.append(f"`duration: {format_duration(length_s)}` would do")
+        parts.append(f"`duration: {format_duration(length_s)}` is enough")
     for name in reversed(LADDER):
         other = Quantity(name, quantity.of)
         if values_needed(other.known.percent or 0.0) * SPARE <= there:

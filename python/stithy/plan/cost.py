@@ -216,12 +216,12 @@ def costs_of_short_windows(ramp_up_s: float, duration_s: float) -> tuple[str, ..
     if ramp_up_s < RAMP_UP_S:
         told.append(
             f"A ramp-up of {format_duration(ramp_up_s)} instead of {format_duration(RAMP_UP_S)}: "
-            "caches, log and drive may still be settling while they are measured."
+            "caches, log and drive may not be settled when the measurement begins."
         )
     if duration_s < DURATION_S:
         told.append(
             f"Windows of {format_duration(duration_s)} instead of {format_duration(DURATION_S)}: "
-            "they scatter more, so that a verdict takes more blocks; a checkpoint or a stall falls "
-            "into few of them; high percentiles rest on few answers."
+            "they vary more, so a verdict takes more blocks. Few of them contain a checkpoint or a "
+            "stall. High percentiles rest on few answers."
         )
     return tuple(told)

@@ -128,7 +128,7 @@ def nulled(study: Study) -> Study:
     """
     if not study.load.users:
         raise UserError(
-            "the study has no level at which a candidate could be compared with itself",
+            "the study lists no level, so a candidate cannot be compared with itself",
             where="--null",
             remedy="give `load.users` a level beside `load.find`",
         )

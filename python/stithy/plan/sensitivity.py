@@ -78,7 +78,7 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
     """
     if file.null:
         raise UserError(
-            "a null study has no better candidate whose drive could be worse than assumed",
+            "a null study compares identical candidates, so no drive can be varied",
             where=OPTION,
             remedy="leave out --null or --sensitivity",
         )
@@ -93,7 +93,7 @@ def check(file: StudyFile, asked: Question | None, assumed: Mapping[str, int]) -
         raise UserError(
             "no candidate is an emulated drive, so that there is no profile to vary",
             where=OPTION,
-            remedy="leave it out; measured storage assumes nothing",
+            remedy="leave it out: candidates without a profile have no assumed numbers",
         )
     if not any(assumed.get(name, 0) for name in named):
         raise UserError(

@@ -156,7 +156,7 @@ class NotComparable(UserError):
         """`differences` has at least one entry."""
         names = ", ".join(dict.fromkeys(each.name for each in differences))
         remedy = (
-            "compare runs of one configuration, or name with --ignore what the comparison is about"
+            "compare runs with the same facts, or name what you changed on purpose with --ignore"
         )
         super().__init__(f"not comparable with {against}: {names}", where=where, remedy=remedy)
         self.facts = tuple(
@@ -248,7 +248,7 @@ def require_known(words: Sequence[str], manifests: Sequence[Manifest]) -> None:
             parts = {part for name in names for part in (name, name.rpartition(".")[2])}
             guess = closest(word, sorted(parts))
             remedy = f"did you mean {guess}?" if guess else "see docs/reference/comparability.md"
-            raise UserError("no fact of these runs", where=f"--ignore {word}", remedy=remedy)
+            raise UserError("these runs have no such fact", where=f"--ignore {word}", remedy=remedy)
 
 
 def _matches(name: str, word: str) -> bool:

@@ -255,7 +255,7 @@ DRIVES = Table(
         _i("answered", "", "requests answered during the users' work, ramp-up included"),
         _i("moved_bytes", "B", "bytes that these requests moved"),
         _i("errors", "", "those of them that were answered with an error"),
-        _i("logged", "", "answers in the drive's seconds inside the measurement: so many values does each latency rest on"),
+        _i("logged", "", "answers in the drive's seconds inside the measurement; each latency rests on this many values"),
         *(
             _r(f"latency_{name}_s", "s", f"{text} of the drive's latency: the time of profile and faults plus the drive's lateness; from the drive's seconds inside the measurement", null=True)
             for name, text in (

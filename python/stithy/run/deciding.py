@@ -112,7 +112,7 @@ class Repeats:
                 continue
             if found := self._invalid(so_far.directory, [window.id for window in block]):
                 listed = ", ".join(f"{name} ({why})" for name, why in found.items())
-                because = f"the block is measured once more, for this is invalid: {listed}"
+                because = f"the block is measured a second time, because this is invalid: {listed}"
                 return Additional(last, repeated(block), because)
             self._sound.add(last)
         return None

@@ -177,7 +177,7 @@ def check_step(context: Context, step: Step) -> str:
     except StithyError as error:
         if not step.at_end:
             raise
-        context.tell(Note(f"{step.candidate}: the final check could not be done: {error}"))
+        context.tell(Note(f"{step.candidate}: the final check failed: {error}"))
         return f"not done: {error.problem}"
 
 

@@ -38,13 +38,13 @@ RUN = {
     "step": "number of the current step, from 1; labels say which one it is",
     "left_s": "expected time until the run ends",
     "left_undecided_s": "the same if every block is needed",
-    "windows_done": "windows that this session has measured or was spared",
-    "windows_invalid": "measured windows that support no claim, those of earlier sessions included",
+    "windows_done": "windows that this session has measured or did not need",
+    "windows_invalid": "invalid measured windows, those of earlier sessions included",
     "question_blocks": "valid blocks at the last interim analysis of the primary question",
     "question_decided": "1 once the primary question is decided",
 }
 NOW = {
-    "progress_share": "how much of the current step's stage, or of the window, is done",
+    "progress_share": "finished share of the current step's stage, or of the window",
     "transactions_per_min": "completed transactions of the last second, per minute",
     "response_p95_s": "95th percentile of response time of the headline transaction in it",
 }
@@ -217,11 +217,11 @@ def parse_address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     host = "127.0.0.1" if host == "localhost" else host.removeprefix("[").removesuffix("]")
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):
-        raise _wrong(text, "this is no address with a port")
+        raise _wrong(text, "this is not an address with a port")
     try:
         known = ipaddress.ip_address(host)
     except ValueError:
-        raise _wrong(text, "its host is no number") from None
+        raise _wrong(text, "its host is not an IP address") from None
     if not known.is_loopback:
         remedy = f"name {EXAMPLE}, and let `ssh -L` or a proxy of your own lead to it"
         problem = "other machines could read it there, without a password"
@@ -256,9 +256,9 @@ def _server(address: Address, text: Callable[[], str]) -> ThreadingHTTPServer:
         return kind((address.host, address.port), _handler(text))
     except OSError as error:
         raise PreconditionError(
-            f"nothing can be told there: {os.strerror(error.errno or 0).lower()}",
+            f"this address cannot be used: {os.strerror(error.errno or 0).lower()}",
             where=f"--metrics {address}",
-            remedy="name another port, or end what has this one (`ss -ltnp` says what)",
+            remedy="name another port, or end the program that uses this one (`ss -ltnp` names it)",
         ) from error
 
 

@@ -44,7 +44,7 @@ def prepare_corner(main: RunDirectory, against: str, other: str) -> bool:
     manifest = read_manifest(main.manifest)
     if manifest is None:
         raise InvalidMeasurement(
-            "its manifest cannot be read, and with it no drive profile",
+            "its manifest, which has the drive profiles, cannot be read",
             where=str(main.manifest),
             remedy="run the study again",
         )

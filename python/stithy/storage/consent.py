@@ -268,7 +268,7 @@ def _signatures(device: Path, runner: Runner) -> Iterator[tuple[str, str]]:
     words = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE", "--", str(device)]
     looked = runner.run(Command(words), timeout_s=60.0)
     if looked.code != 0:
-        yield f"it cannot be looked at: {looked.stderr.strip()}", "run as root, with sudo"
+        yield f"it cannot be examined: {looked.stderr.strip()}", "run as root, with sudo"
     if kinds := looked.stdout.split():
         remedy = f"if nothing on it is needed: wipefs --all {device}"
         yield f"there is something on it: {', '.join(kinds)}", remedy

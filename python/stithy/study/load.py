@@ -95,11 +95,11 @@ def _read(path: Path) -> bytes:
     except IsADirectoryError as error:
         raise _unreadable(path, "this is a directory", "name the study file in it") from error
     except PermissionError as error:
-        raise _unreadable(path, "not allowed to read it", "give yourself the right") from error
+        raise _unreadable(path, "this user may not read it", "allow it") from error
     except (OSError, ValueError) as error:
         raise _unreadable(path, f"cannot be read: {error}", "name a file that can") from error
     if len(content) > SIZE_BYTES_MAX:
-        raise _unreadable(path, "more than 1 MiB, too long for a study", "name a study file")
+        raise _unreadable(path, "larger than 1 MiB, too large for a study", "name a study file")
     return content
 
 

@@ -175,7 +175,7 @@ class Load(BaseModel):
             default=None,
             json_schema_extra={"default": f"{HOME_USERS} with keyed pace, else no user has a home"},
             description=(
-                "Number of users whose home is in each warehouse, in its districts in turn. Users "
+                "Number of users with a home in each warehouse, spread over its districts. Users "
                 "without a home choose a random warehouse and district for each transaction."
             ),
             examples=[1500],
@@ -298,10 +298,10 @@ class Load(BaseModel):
         if self.find is None and self.find_within is not None:
             right = f"add `find: {EXAMPLE}`, or leave it out"
             ends = list(self.find_within)
-            yield Violation("the ends of a search without one", right, ends, ("find_within",))
+            yield Violation("bounds of a search, but no search", right, ends, ("find_within",))
         if not self.users and self.find is not None and self.repeat is not None:
             right = "leave it out, or add `users`: a search measures each end of its bracket twice"
-            yield Violation("blocks at each level without levels", right, self.repeat, ("repeat",))
+            yield Violation("blocks at each level, but no levels", right, self.repeat, ("repeat",))
         if self.limit is not None and self.find is not None:
             # Two that agree would say one thing twice, and two that differ would be two limits.
             right = "leave it out: the response-time target is that of `find`"

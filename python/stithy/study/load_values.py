@@ -150,7 +150,7 @@ class _Words:
         percentile = self._expect(tuple(PERCENTILES), "unknown percentile")
         self._expect(("of",))
         transaction = self._expect(None)
-        self._expect(_RELATIONS, "not the relation of a limit")
+        self._expect(_RELATIONS, "not the relation of a response-time target")
         return ResponseTarget(percentile, transaction, self._time())
 
     def _expect(self, words: tuple[str, ...] | None, what: str | None = None) -> str:
@@ -172,7 +172,7 @@ class _Words:
         rest = self._text[relation.end() :]
         begin = relation.end() + len(rest) - len(rest.lstrip())
         if not rest.strip():
-            _fail("a limit without a time", f"write {self._form.example}", relation.span())
+            _fail("a target without a time", f"write {self._form.example}", relation.span())
         return _read_time(rest, (begin, len(self._text.rstrip())))
 
 
@@ -194,7 +194,7 @@ def _bounds(within: tuple[int, ...] | None) -> tuple[int, int] | None:
     if within is None:
         return None
     if len(within) != 2 or within[0] >= within[1]:
-        raise rule_error("not two levels in their order", "the fewest users and the most: [1, 500]")
+        raise rule_error("not two ascending levels", "the fewest users, then the most: [1, 500]")
     return within[0], within[1]
 
 
@@ -269,7 +269,7 @@ def conflicts(asked: LoadOptions) -> Iterator[Violation]:
     if asked.profile == "hammerdb" and asked.keyed:
         yield Violation(
             "HammerDB's mix with the specified waits",
-            "its published numbers are of runs without waits: `pace: none`, or leave out `profile`",
+            "its published numbers are without waits: use `pace: none`, or leave out `profile`",
             asked.profile,
             ("profile",),
         )
@@ -300,7 +300,7 @@ def _open_loop(asked: LoadOptions) -> Iterator[Violation]:
     if asked.users_per_warehouse is not None and "users_per_warehouse" in asked.given:
         yield Violation(
             "homes in an open loop",
-            "leave it out: in an open loop transactions have no user, and draw their warehouses",
+            "leave it out: in an open loop each transaction chooses a random warehouse",
             asked.users_per_warehouse,
             ("users_per_warehouse",),
         )
@@ -323,8 +323,8 @@ def _closed_loop(asked: LoadOptions) -> Iterator[Violation]:
         )
     if asked.keyed and asked.delivery == "awaited":
         yield Violation(
-            "users with keyed pace who wait for deliveries",
-            "leave it out: the specified waits go with deferred deliveries",
+            "awaited deliveries with keyed pace",
+            "leave it out: keyed pace has deferred deliveries, as specified",
             asked.delivery,
             ("delivery",),
         )

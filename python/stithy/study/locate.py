@@ -30,7 +30,7 @@ _KINDS = {
     "mapping": "not a mapping of names to values",
     "model": "not a mapping of keys to values",
     "path": "not a path",
-    "literal": "not one of the values that are possible",
+    "literal": "not an allowed value",
 }
 
 
@@ -135,9 +135,9 @@ def _wrong_name(document: Document, loc: Loc, error: ErrorDetails) -> StudyProbl
     place = document.keys.get(loc) or _value_place(document, loc)
     name = str(error["input"])
     if loc[:1] == ("candidates",):
-        right = "small letters, digits and hyphens, 40 at most, such as `disk-2`"
+        right = "lower-case letters, digits and hyphens, at most 40, such as `disk-2`"
         return document.problem(place, f"not a candidate's name: {shortened(name)}", right)
-    right = "letters, digits, `_` and `.`, 63 at most"
+    right = "letters, digits, `_` and `.`, at most 63"
     return document.problem(place, f"not a name in `{_dotted(loc[:-1])}`: {shortened(name)}", right)
 
 

@@ -146,8 +146,8 @@ class Primary(BaseModel):
             )
         if repeat is not None and "blocks" in self.model_fields_set:
             yield Violation(
-                "a limit of blocks beside a fixed number of them",
-                "keep one: `load.repeat` measures a fixed number of blocks",
+                "a maximum of blocks beside a fixed number of blocks",
+                "leave it out: `load.repeat` fixes the number of blocks",
                 self.blocks,
                 ("blocks",),
             )
@@ -159,7 +159,7 @@ class Primary(BaseModel):
         for name, info in type(self).model_fields.items():
             if name in self.model_fields_set:
                 yield Violation(
-                    "a question without a level",
+                    "a primary question without a level",
                     (
                         "add the level to `load.users`, or leave out `primary`: a search alone "
                         "compares the most users"

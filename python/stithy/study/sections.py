@@ -151,8 +151,8 @@ def _other_currency(candidates: dict[str, Candidate]) -> Iterator[Violation]:
         first, known = costs[0]
         if cost.currency != known.currency:
             yield Violation(
-                f"another currency than the cost of `{first}` has",
-                f"give all costs in one, such as {known.currency}: nothing is converted",
+                f"another currency than that of `{first}`",
+                f"give all costs in one currency, such as {known.currency}: nothing is converted",
                 str(cost),
                 (name, "cost"),
             )

@@ -154,7 +154,7 @@ def _fitted(
     if isinstance(side, MeasuredValue):
         if isinstance(other, MeasuredValue) and side.unit != other.unit:
             what = f"a unit that does not fit `{other.metric}`"
-            _fail(what, f"name a metric that is told in {UNITS[other.unit]}", *where)
+            _fail(what, f"name a metric that is {UNITS[other.unit]}", *where)
         return side
     assert isinstance(other, MeasuredValue)  # two numbers are refused before
     value = fitted(side, other.unit)
@@ -207,7 +207,7 @@ def _side(text: str, tokens: Sequence[_Token], names: Names) -> MeasuredValue | 
         if len(tokens) == 1 and not _CONSTANT.fullmatch(whole):
             return _value(tokens[0], names)
         if any("_at_" in token.text for token in tokens):
-            _fail("more than a value", f"leave out what is too much of `{whole}`", start, end)
+            _fail("more than one value", f"leave out a part of `{whole}`", start, end)
         return _constant(whole, start)
     if len(tokens) != 3 or stars != [1]:
         _fail("not a product", "a number, a star and a value: 1.2 * sata.nopm_at_13", start, end)
@@ -305,7 +305,7 @@ def _owner(head: str, token: _Token, names: Names) -> tuple[str, str | None] | M
         candidate = max(owners, key=len)
         return candidate, head[len(candidate) + 1 :]
     if not head:
-        right = f"write whose it is, such as {names.candidates[0]}.{token.text.lstrip('.')}"
+        right = f"write the candidate first: {names.candidates[0]}.{token.text.lstrip('.')}"
         return Mistake("a value without its candidate", right, *token[1:])
     name, _, last = head.rpartition(".")
     if not name or last not in (*names.transactions, ALL):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from stithy.units import format_duration, format_rate, format_size
 
-HAMMERDB = "PROFILE HAMMERDB: its draws and uniform keys, not those of the specification"
-NULL = "NULL STUDY: both candidates are alike in all"
+HAMMERDB = "PROFILE HAMMERDB: its mix and uniform keys, not those of the specification"
+NULL = "NULL STUDY: both candidates are identical"
 EMULATED = "EMULATED drive"
 """What every output says of such a run, and of such a candidate."""
 
@@ -47,7 +47,7 @@ def pool(connections: int | None, *, is_open: bool = False) -> str:
     """What users share: `over 64 connections`, or one each."""
     if connections is not None:
         return f"over {connections:,} {'connection' if connections == 1 else 'connections'}"
-    return "users are connections" if is_open else "a connection each"
+    return "users are connections" if is_open else "one connection per user"
 
 
 def kept_up(connections: int, rate_per_s_max: float | None) -> str:
@@ -55,7 +55,7 @@ def kept_up(connections: int, rate_per_s_max: float | None) -> str:
     over = pool(connections)
     if rate_per_s_max is None:
         return f"late at every rate {over}: this host is busy, or too slow for the driver"
-    return f"on time up to {rate_per_s_max:,.0f} transactions a second {over}"
+    return f"on time up to {rate_per_s_max:,.0f} transactions per second {over}"
 
 
 def profile(name: str) -> str:
@@ -85,4 +85,4 @@ def reach(of: Reach) -> str:
         if size is not None
     ]
     server = f"; the server has {' and '.join(known)}" if known else ""
-    return f"users reach {data}{server}"
+    return f"users touch {data}{server}"

@@ -43,7 +43,9 @@ def test_how_many_windows_are_not_valid_is_told(
     changes = {"w-disk-u1-b0": {"errors": 5, "error_text": "no"}}
     build_run(tmp_path, Shape(users=(1,), duration_s=2, changes=changes))
     assert run(["export", str(tmp_path), "--to", name]) == 0
-    assert capsys.readouterr().err == (f"1 window is invalid: {told}; the report gives the reasons\n")
+    assert capsys.readouterr().err == (
+        f"1 window is invalid: {told}; the report gives the reasons\n"
+    )
 
 
 def test_an_unknown_format_is_refused_with_the_nearest(

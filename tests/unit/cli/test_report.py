@@ -122,7 +122,10 @@ def test_without_a_browser_with_windows_the_report_is_written_and_that_is_told(
     ):  # fmt: skip
         page.unlink(missing_ok=True)
         code, out, talk = _opened(small, root, **environment)
-        assert (code, talk) == (0, f"not opened, because no graphical web browser was found: {page}\n")
+        assert (code, talk) == (
+            0,
+            f"not opened, because no graphical web browser was found: {page}\n",
+        )
         assert out.splitlines()[-1] == f"Report: {page}"
         assert page.exists()
     assert not told.exists()

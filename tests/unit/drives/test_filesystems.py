@@ -51,7 +51,9 @@ def test_programs_of_file_systems_are_asked_and_their_refusals_quoted(
         filesystems.need_tools("ext4")
     with pytest.raises(UserError, match="'ext5' is not a file system.*give one of ext4, xfs, btr"):
         filesystems.make("/dev/loop9", "ext5")
-    with pytest.raises(InfrastructureError, match="/dev/loop9: xfs could not be created: too small: "):
+    with pytest.raises(
+        InfrastructureError, match="/dev/loop9: xfs could not be created: too small: "
+    ):
         filesystems.make("/dev/loop9", "xfs", runner=told)
     with pytest.raises(InfrastructureError, match="could not be mounted: it ended with code 32"):
         filesystems.mount("/dev/loop9", Path("/mnt"), "xfs", runner=_Telling(32))

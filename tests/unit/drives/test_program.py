@@ -34,8 +34,16 @@ STARTED = messages.Started(wire=3, program="stithy-drive", at_s=1.0)
         (refused(3), PreconditionError, "the drive is mounted"),
         (refused(4), InfrastructureError, "the drive is mounted"),
         (b"", InfrastructureError, "has ended, and its drives with it"),
-        (b'{"answer":"maybe"}\n', InfrastructureError, "the answer of the drive program is not valid"),
-        (b'{"answer":"done"}\n', InfrastructureError, "the answer of the drive program is not valid"),
+        (
+            b'{"answer":"maybe"}\n',
+            InfrastructureError,
+            "the answer of the drive program is not valid",
+        ),
+        (
+            b'{"answer":"done"}\n',
+            InfrastructureError,
+            "the answer of the drive program is not valid",
+        ),
     ],
 )
 def test_a_refusal_or_no_answer_becomes_an_error(

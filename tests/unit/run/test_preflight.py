@@ -194,7 +194,9 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
 def test_what_only_changes_results_is_a_warning(tmp_path: Path) -> None:
     """A busy machine, a limit that cannot be set, a server that holds the whole database."""
     busy = Activity(1.0, 0.9, 0.0, (BusyProcess("cargo", 7, 1.8),), {"vda": 0.5})
-    machine = FakeMachine(doing=busy, no_memory_limit="no control group can be created in /sys/fs/cgroup")
+    machine = FakeMachine(
+        doing=busy, no_memory_limit="no control group can be created in /sys/fs/cgroup"
+    )
     warnings = " | ".join(checked(tmp_path, machine).warnings)
     assert "not quiet: CPUs 90% busy: cargo (7)" in warnings
     assert "not quiet: vda 50% of the time" in warnings

@@ -97,12 +97,12 @@ def reference(profile: str, text: str) -> Against:
 
     if is_file_name(profile) and (file := measurement.beside_profile(Path(profile))).exists():
         real = measurement.read_measurement(file)
-        what = f"what was measured of {real.target.name} on {real.at[:10]}"
+        what = f"the measurement of {real.target.name} on {real.at[:10]}"
         return Against(compare.of_measurement(real), real.target.span_bytes, what)
     points = matrix(writing=True)
     asked = [LoadPoint(**asdict(point)) for point in points]
     told = own_figures(text, asked, SIZE_BYTES, SEED)
-    what = "the profile's own figures, simulated: no measurement lies beside it"
+    what = "the profile's own figures, simulated: there is no measurement beside the profile"
     return Against(compare.of_profile(points, told), SIZE_BYTES, what)
 
 

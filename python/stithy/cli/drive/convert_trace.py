@@ -35,10 +35,10 @@ def convert_trace(
     from stithy.errors import failures_of_the_machine
 
     if parquet.exists() or parquet.is_symlink():
-        raise UserError("it is there already", where=str(parquet), remedy="give a new file")
+        raise UserError("the file exists already", where=str(parquet), remedy="give a new file")
     if not parquet.parent.is_dir():
         raise UserError(
-            f"{parquet.parent} is no directory",
+            f"{parquet.parent} is not a directory",
             where=str(parquet),
             remedy=f"make it: mkdir {parquet.parent}",
         )
@@ -56,7 +56,7 @@ def convert_trace(
     say(
         f"{parquet}: {len(read.requests):,} requests of {read.drive}"
         + (f", {read.lost:,} are missing" if read.lost else "")
-        + ("" if read.is_complete else "; the trace has no end: it goes on, or was cut short")
+        + ("" if read.is_complete else "; the trace has no end: it is active, or was cut short")
     )
 
 

@@ -42,7 +42,7 @@ def down(
 
     if (name is None) == (not all_of_them):
         raise UserError(
-            "one drive or all are needed",
+            "no drive is named",
             where="stithy drive down",
             remedy="give the name of a drive, or --all",
         )

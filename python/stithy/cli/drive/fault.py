@@ -92,7 +92,7 @@ def _refuse_foreign(kind: str, how: FaultOptions) -> None:
         if getattr(how, option.name) is not None and option.name not in TAKES[kind]:
             takes = ", ".join(f"--{name}" for name in sorted(TAKES[kind]))
             raise UserError(
-                f"this is no option of {kind!r}",
+                f"{kind!r} does not have this option",
                 where=f"--{option.name}",
                 remedy=f"leave it out; it takes {takes}" if takes else "leave it out",
             )
@@ -128,14 +128,14 @@ def _slow(how: FaultOptions) -> "AnyFault":
 
     if how.factor is None and how.added is None:
         raise UserError(
-            "it would be as fast as before",
+            "neither a factor nor an added time is given",
             where="stithy drive fault",
             remedy="give --factor, such as 10, or --added, such as 5ms",
         )
     factor = 1.0 if how.factor is None else how.factor
     if not 1 <= factor <= 1e9:
         raise UserError(
-            f"{factor:g} is no factor of a slow drive",
+            f"the factor {factor:g} is out of range",
             where="--factor",
             remedy="give 1 to 1e9; 10 takes ten times as long",
         )
@@ -153,7 +153,7 @@ def _schedule(how: FaultOptions) -> "AnyFault":
     shipped = catalogue()
     if how.schedule is None:
         raise UserError(
-            "which schedule is not told",
+            "no schedule is named",
             where="--schedule",
             remedy=f"give one of {', '.join(each.name for each in shipped.schedules)}",
         )
@@ -183,9 +183,9 @@ def _corrupt(how: FaultOptions) -> "AnyFault":
 
     if how.length is None:
         raise UserError(
-            "where bits are to flip is not told",
+            "no range is given in which bits flip",
             where="--length",
-            remedy="give how long the range is, such as 1MiB, and --offset for where it begins",
+            remedy="give the length of the range, such as 1MiB, and its start with --offset",
         )
     return Corrupt(
         offset_bytes=_offset(how),
@@ -207,7 +207,7 @@ def _power_cut(how: FaultOptions) -> "AnyFault":
     lost, torn = _share(how.lost, "--lost", LOST), _share(how.torn, "--torn", TORN)
     if lost + torn > 1:
         raise UserError(
-            "more than all writes would be lost or torn",
+            "the shares of lost and torn writes exceed 100% together",
             where="--lost and --torn",
             remedy="give shares that are at most 100% together",
         )
@@ -232,7 +232,9 @@ def _offset(how: FaultOptions) -> int:
 def _unit(unit_bytes: int) -> int:
     if unit_bytes not in (512, 4096):
         raise UserError(
-            f"{unit_bytes} bytes are no unit of a drive", where="--unit", remedy="give 512 or 4096"
+            f"a unit of {unit_bytes} bytes is not possible",
+            where="--unit",
+            remedy="give 512 or 4096",
         )
     return unit_bytes
 
@@ -325,8 +327,8 @@ TOLD = {
     "errors": "fails some requests from now on",
     "gone": "gone: every request fails",
     "corrupt": "bits have flipped",
-    "lying-flush": "flushes promise nothing from now on",
-    "power-on": "the power is back",
+    "lying-flush": "flushes make nothing durable from now on",
+    "power-on": "the power is on again",
 }
 
 
@@ -334,12 +336,11 @@ def _cut_text(name: str, cut: "AnswerPowerCut") -> str:
     """What became of the writes that were volatile."""
     total = cut.kept + cut.torn + cut.lost
     became = (
-        f"of {total:,} writes that no flush covered {cut.kept:,} were kept, {cut.torn:,} torn, "
-        f"{cut.lost:,} lost"
+        f"of {total:,} volatile writes {cut.kept:,} were kept, {cut.torn:,} torn, {cut.lost:,} lost"
         if total
-        else "there was no write that it could take"
+        else "there was no volatile write"
     )
     return (
         f"{name}: the power is cut; {became}\n"
-        f"when nothing uses it: stithy drive fault {name} power-on"
+        f"once nothing uses it: stithy drive fault {name} power-on"
     )

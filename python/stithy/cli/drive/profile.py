@@ -99,7 +99,7 @@ def files(out: Path) -> tuple[Path, Path]:
     beside = measurement.beside_profile(out)
     for path in (out, beside):
         if path.exists():
-            raise UserError("it is there already", where=str(path), remedy="give another --out")
+            raise UserError("the file exists already", where=str(path), remedy="give another --out")
     if not out.parent.is_dir():
         raise UserError("there is no such directory", where=str(out.parent), remedy="make it")
     return out, beside
@@ -120,9 +120,9 @@ def need_consent(target: "Target", *, write: bool, erase: str | None) -> None:
         raise PreconditionError(
             "measuring writes destroys what is on it",
             where=str(target.path),
-            remedy=f"if that is meant, add --erase and one of its ids: {', '.join(ids)}"
+            remedy=f"if you want that, add --erase and one of its ids: {', '.join(ids)}"
             if ids
-            else "it has no id that stays with it: measure a directory on it instead",
+            else "it has no stable id: measure a directory on it instead",
         )
     may_erase(target.path, erase, LocalRunner())
 
@@ -141,7 +141,7 @@ def as_text(done: "Profiled", file: Path, beside: Path) -> str:
     fit = done.fit
     lines = [
         f"channels: {fit.channels}",
-        f"most: {fit.read.iops_max:,.0f} reads/s, {format_size(fit.read.bytes_per_s_max)}/s read"
+        f"maximum: {fit.read.iops_max:,.0f} reads/s, {format_size(fit.read.bytes_per_s_max)}/s read"
         + (
             ""
             if "write" in fit.assumed
@@ -154,7 +154,7 @@ def as_text(done: "Profiled", file: Path, beside: Path) -> str:
         "",
         f"profile: {file}",
         f"measured: {beside}",
-        f"raise it with `stithy drive up {file}`, try it with `stithy drive compare {file}`",
+        f"start it with `stithy drive up {file}`, check it with `stithy drive compare {file}`",
     ]
     return f"{table_of(done.measurement)}\n\n" + "\n".join(lines)
 

@@ -37,14 +37,14 @@ def set_drive(
         Transport latency: the time that a request takes to the drive and back through the kernel,
         such as 12us. The drive answers earlier by this time.
     spin
-        How long before an answer is due the thread spins instead of sleeping. More is more exact,
-        and takes more CPU.
+        Time before an answer is due in which the thread spins instead of sleeping. A longer time is
+        more exact, and takes more CPU.
     """
     from stithy.drives.program import drive_named
 
     if paced is None and transport is None and spin is None:
         raise UserError(
-            "nothing is to be changed",
+            "no option is given",
             where="stithy drive set",
             remedy="give --paced, --transport or --spin",
         )

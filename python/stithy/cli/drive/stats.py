@@ -47,7 +47,7 @@ def stats(
 
     if watch and json:
         raise UserError(
-            "a line a second is no JSON document", where="--watch", remedy="leave one of them out"
+            "--watch and --json exclude each other", where="--watch", remedy="leave one of them out"
         )
     drives = [drive_named(name)] if name else all_drives()
     if watch:
@@ -105,9 +105,9 @@ def _row(operation: "OperationCounters") -> list[str]:
 def _totals(counters: "DriveCounters") -> Iterable[str]:
     cache = counters.cache_fill_bytes
     yield (
-        f"under way: {counters.depth:,}, at most {counters.depth_max:,}   "
+        f"in progress: {counters.depth:,}, at most {counters.depth_max:,}   "
         f"in the write cache: {size_text(cache)}   "
-        f"a power cut could take: {size_text(counters.volatile_bytes)}"
+        f"a power cut could lose: {size_text(counters.volatile_bytes)}"
     )
     late = counters.late
     yield (
@@ -139,7 +139,7 @@ def between(before: "DriveCounters", after: "DriveCounters") -> str:
     parts = [_rates(one, other, time_s) for one, other in pairs]
     errors = sum(other.errors - one.errors for one, other in pairs)
     late = after.late_answers - before.late_answers
-    ends = [f"errors {errors:,}", f"under way {after.depth:,}", f"late {late:,}"]
+    ends = [f"errors {errors:,}", f"in progress {after.depth:,}", f"late {late:,}"]
     return "  ".join([after.drive, *parts, *ends])
 
 

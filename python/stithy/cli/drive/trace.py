@@ -45,7 +45,7 @@ def trace(
 
     if (file is None) != stop:
         raise UserError(
-            "a file or the end of a trace is needed",
+            "neither a file nor --stop is given",
             where="stithy drive trace",
             remedy="give a new file, or --stop",
         )
@@ -67,16 +67,16 @@ def _may_write(found: "FoundDrive", file: Path) -> None:
     from stithy.hosts.devices import devices_under
 
     if file.exists() or file.is_symlink():
-        raise UserError("it is there already", where=str(file), remedy="give a new file")
+        raise UserError("the file exists already", where=str(file), remedy="give a new file")
     if not file.parent.is_dir():
         raise UserError(
-            f"{file.parent} is no directory",
+            f"{file.parent} is not a directory",
             where=str(file),
             remedy=f"make it: mkdir {file.parent}",
         )
     if found.device and Path(found.device).name in devices_under(file.parent):
         raise UserError(
-            f"it lies on {found.name} itself, where each write of the trace would be traced",
+            f"it is on {found.name} itself, so each write of the trace would be traced",
             where=str(file),
             remedy="give a file on another drive",
         )
@@ -84,7 +84,7 @@ def _may_write(found: "FoundDrive", file: Path) -> None:
 
 def _ended(counts: "AnswerTrace") -> str:
     """How many requests are in the file, and how many are not."""
-    lost = f"; {counts.lost:,} came too fast to be written" if counts.lost else ", none is missing"
+    lost = f"; {counts.lost:,} could not be recorded" if counts.lost else ", none is missing"
     return (
         f"{counts.drive}: {counts.written:,} requests are in {counts.path}{lost}\n"
         f"read it with: stithy drive convert-trace {counts.path} FILE.parquet"

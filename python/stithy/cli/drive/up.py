@@ -113,7 +113,7 @@ def up(
     else:
         show(facts.device)
         say(drive_text(facts) + (f", {kind} at {mount.resolve()}" if mount else ""))
-        say(f"to remove it: stithy drive down {facts.drive}")
+        say(f"to stop it: stithy drive down {facts.drive}")
     return Exit.OK
 
 
@@ -149,7 +149,7 @@ def _profile(profile: str, scale: float) -> "Profile | None":
         return find_profile(profile, scale=scale)
     if scale != 1:
         raise UserError(
-            "without a profile there is nothing to divide",
+            "a drive without a profile cannot be scaled",
             where="--scale",
             remedy="leave it out, or give a profile",
         )
@@ -163,7 +163,7 @@ def _name(name: str) -> str:
     check_name(name)
     if "." in name:
         raise UserError(
-            "a dot is only in the names of runs' drives",
+            "only drives of runs have a dot in their names",
             where="--name",
             remedy=f"give another, such as {name.replace('.', '-')}",
         )
@@ -175,11 +175,13 @@ def _image(text: str) -> Path:
     path = Path(text)
     if not text or path.is_dir() or (path.exists() and not path.is_file()):
         raise UserError(
-            f"{text!r} is not a file", where="--backing", remedy="give a file, new or of a drive"
+            f"{text!r} is not a file",
+            where="--backing",
+            remedy="give a new file, or the backing file of a drive",
         )
     if not path.absolute().parent.is_dir():
         raise UserError(
-            f"{path.parent} is no directory",
+            f"{path.parent} is not a directory",
             where="--backing",
             remedy=f"make it: mkdir -p {path.parent}",
         )

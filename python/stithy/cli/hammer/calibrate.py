@@ -69,7 +69,7 @@ def trial_line() -> "OnMessage":
 
 def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
     """A row a trial of `trial_s`, rates before users, each rising; then the answer."""
-    head = ["asked", "on time", "done", "lateness p99", "service p50", "driver CPU a transaction"]
+    head = ["load", "on time", "done", "lateness p99", "service p50", "driver CPU per transaction"]
     trials = sorted(summary.trials, key=lambda trial: (trial.users or 0, trial.rate_per_s))
     align: list[Align] = ["right", "left", "right", "right", "right", "right"]
     return f"{table(head, [_row(trial, trial_s) for trial in trials], align)}\n\n{answer(summary)}"
@@ -77,7 +77,7 @@ def calibrated(summary: "CalibrateSummary", trial_s: float) -> str:
 
 def _row(trial: "Calibration", trial_s: float) -> list[str]:
     return [
-        f"{trial.rate_per_s:,.0f} a second" if trial.users is None else f"{trial.users:,} users",
+        f"{trial.rate_per_s:,.0f}/s" if trial.users is None else f"{trial.users:,} users",
         "yes" if trial.on_time else "NO",
         f"{trial.done / (trial.rate_per_s * trial_s):.1%}",
         time_text(trial.lateness_p99_s),
@@ -93,16 +93,16 @@ def answer(summary: "CalibrateSummary") -> str:
     found = kept_up(summary.connections, summary.rate_per_s_max)
     if summary.rate_per_s_max is None:
         return found
-    return f"{found}{_users(summary)}; ask for at most half of that"
+    return f"{found}{_users(summary)}; a measurement should need at most half of that"
 
 
 def _users(summary: "CalibrateSummary") -> str:
     if summary.think_s is None:
         return ""
-    pause = f"who pause {time_text(summary.think_s)} in the mean"
+    pause = f"with a mean pause of {time_text(summary.think_s)}"
     if summary.users_max is None:
         return f", and late with every number of users {pause}"
-    more = ", the most that are tried" if summary.users_limit_reached else ""
+    more = ", the highest number that is tried" if summary.users_limit_reached else ""
     return f", and with up to {summary.users_max:,} users {pause}{more}"
 
 

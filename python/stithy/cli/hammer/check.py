@@ -80,7 +80,7 @@ def conditions_text(conditions: Iterable["Condition"]) -> str:
 
 def _damage(condition: "Condition") -> str:
     example = f", such as {condition.example}" if condition.example else ""
-    rows = "row breaks" if condition.violations == 1 else "rows break"
+    rows = "row violates" if condition.violations == 1 else "rows violate"
     return f"{condition.violations} {rows} it{example}"
 
 

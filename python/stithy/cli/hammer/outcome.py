@@ -201,19 +201,19 @@ def _reached(touched: "Touched | None") -> Iterable[str]:
 def _held_up(summary: "RunSummary") -> Iterable[str]:
     """Who would have come during a stall, and who was still waiting at the end."""
     if summary.missed_starts is not None:
-        held = "while answers took over ten times their median"
-        yield f"missed starts: {summary.missed_starts:,} {held}"
+        held = "during answers of over ten times their median"
+        yield f"suppressed arrivals: {summary.missed_starts:,} {held}"
     if summary.unserved or summary.missed_starts is None:
-        yield f"unserved: {summary.unserved:,} were due and not begun by the end"
+        yield f"backlog at end: {summary.unserved:,} were due and had not begun"
 
 
 def _losses(counts: "ConnectionCounts") -> Iterable[str]:
     if counts.lost:
         back = time_text(counts.first_success_s)
         success = (
-            "none succeeded after it"
+            "no success after the loss"
             if counts.first_success_s is None
-            else (f"the first success after {back}")
+            else (f"first success {back} after the loss")
         )
         yield (
             f"connections: {counts.lost:,} of {counts.opened:,} lost, {counts.reopened:,} opened "
@@ -227,7 +227,8 @@ def _driver(outcome: Outcome) -> str:
     cost = time_text(driver.cpu_s / done if done else None)
     nice = "not known" if driver.nice is None else f"{driver.nice}"
     queued = time_text(driver.run_queue_delay_s)
-    return f"driver: {cost} of CPU a transaction, waited {queued} for a CPU, priority (nice) {nice}"
+    cost = f"driver: {cost} of CPU per transaction"
+    return f"{cost}, waited {queued} for a CPU, priority (nice) {nice}"
 
 
 def _orders_text(outcome: Outcome) -> str:

@@ -51,7 +51,10 @@ class Driving:
     ] = None
     rate: Annotated[
         str | None,
-        Parameter(help="Open loop: transactions due per second, such as 500/s, answered or not."),
+        Parameter(
+            help="Open loop: transactions due per second, such as 500/s, whether or not earlier "
+            "ones were answered."
+        ),
     ] = None
     arrivals: Annotated[
         Literal["poisson", "constant"] | None,

@@ -49,7 +49,7 @@ def verify_ledger(
 FINDINGS = {
     "lost": "LOST",
     "differs": "DIFFERS",
-    "returned": "ROLLED BACK, YET THERE",
+    "returned": "REFUSED, BUT PRESENT",
     "doubt-committed": "in doubt, committed",
     "doubt-absent": "in doubt, not committed",
     "unknown": "not in the ledger",
@@ -92,7 +92,7 @@ def _answer(verified: "LedgerVerified") -> Iterator[str]:
     both = (summary.orders, summary.payments)
     unnamed = sum(_findings(counts) for counts in both) - len(verified.findings)
     if unnamed > 0:
-        yield f"{unnamed:,} more findings are counted above and not named"
+        yield f"{unnamed:,} more findings are counted above, but not listed"
     torn = f"; the ledger's last {summary.torn_bytes:,} bytes were never synced"
     after = torn if summary.torn_bytes else ""
     if summary.holds:

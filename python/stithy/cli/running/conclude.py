@@ -67,7 +67,7 @@ def conclude(outcome: Outcome, junit: Path | None, *, json: bool) -> Exit:
     if outcome.error is not None:
         say(f"error: {outcome.error}")
         if not isinstance(outcome.error, InvalidMeasurement):  # which the rest would be, too
-            say(f"to go on with what is left: stithy resume {directory}")
+            say(f"to continue the run: stithy resume {directory}")
         return outcome.error.exit
     return judged.exit if judged.answered else Exit.INVALID
 
@@ -118,7 +118,8 @@ def _show(outcome: Outcome, page: Path | None, found: tuple[str, ...]) -> None:
     for candidate, url in outcome.kept.items():
         show(f"{candidate} is kept running: {url}")
     if page is None:
-        show(f"Results: {outcome.directory.root.resolve()} (no window was measured, so no report)")
+        results = outcome.directory.root.resolve()
+        show(f"Results: {results} (no report, because no window was measured)")
     else:
         show(f"Report: {page}")
 
@@ -148,7 +149,7 @@ def judge(context: Context, junit: Path | None) -> Judged:
     judgements = judgements_of(context)
     if context.manifest is None:
         if junit is not None:
-            problem = "its manifest cannot be read, and with it no threshold"
+            problem = "its manifest, which has the thresholds, cannot be read"
             where = str(context.run.directory.root)
             raise InvalidMeasurement(problem, where=where, remedy="run the study again")
         # Nobody may take it for a run whose thresholds were all met.
@@ -190,5 +191,5 @@ def _write(path: Path, content: bytes) -> None:
     try:
         write_durably(path, content)
     except InfrastructureError as error:
-        remedy = "make room there, or name another file: `stithy report --junit` writes it again"
+        remedy = "free space there, or name another file: `stithy report --junit` writes it again"
         raise InfrastructureError(error.problem, where=error.where, remedy=remedy) from error

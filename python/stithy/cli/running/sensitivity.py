@@ -26,7 +26,7 @@ def refuse_kept(*, keep: bool, sensitivity: bool) -> None:
     """Raise UserError where servers that are kept would disturb the windows that follow."""
     if keep and sensitivity:
         raise UserError(
-            "servers that are kept would disturb the windows of the sensitivity",
+            "servers that --keep leaves running would disturb the later windows of --sensitivity",
             where="--keep",
             remedy="leave out --keep or --sensitivity",
         )
@@ -50,7 +50,7 @@ def with_corners(
     try:
         for against in _prepared(main):
             asked = deciders()
-            tell(Note(f"sensitivity: every assumed number of the drives is now against {against}"))
+            tell(Note(f"sensitivity: every assumed number of drives is now worse for {against}"))
             with corner_begun(
                 main, against, stop, tell, deciders=asked, tools=tools, force=force
             ) as context:

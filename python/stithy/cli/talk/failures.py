@@ -71,7 +71,7 @@ class Output:
 
 def _unwritable(error: OSError) -> InfrastructureError:
     number = error.errno or 0
-    remedy = REMEDIES.get(number, "look where it leads")
+    remedy = REMEDIES.get(number, "check where the output goes")
     return InfrastructureError(
         f"it cannot be written: {os.strerror(number).lower()}",
         where="standard output",

@@ -80,7 +80,7 @@ def require_writable(path: Path | None, option: str = "--junit") -> None:
         return
     if path.exists() and not path.is_file():
         # A device or a pipe would be replaced, not written to.
-        problem, remedy = "this is no file", "name a file"
+        problem, remedy = "this is not a file", "name a file"
     elif not path.absolute().parent.is_dir():
         problem, remedy = "there is no directory for this file", "make it, or name another place"
     else:

@@ -130,9 +130,9 @@ def _corner(corner: Plan) -> str:
     """What varied drives take beside the times above."""
     least_s, most_s = total_s(certain(corner.steps))[0], total_s(corner.steps)[1]
     return (
-        f"Sensitivity: the question is measured again with every assumed number of the drives "
-        f"{format_percent(SHARE)}\nagainst the better candidate; without one against each. Each "
-        f"time adds about {format_duration(round(least_s))}, at most "
+        "Sensitivity: the question is measured again, with every assumed number of the drives "
+        f"{format_percent(SHARE)} worse\nfor the better candidate; if none is better, once for "
+        f"each. Each time adds about {format_duration(round(least_s))}, at most "
         f"{format_duration(round(most_s))}."
     )
 
@@ -152,7 +152,7 @@ def known(plan: Plan, forecast: Forecast) -> str:
     kinds = dict.fromkeys(step.kind for step in plan.steps)
     unknown = [kind for kind in kinds if not forecast.knows(kind)]
     if len(unknown) == len(kinds):
-        return "Likely times are estimates: no run on this machine is known."
+        return "Likely times are estimates: there was no earlier run on this machine."
     if unknown:
         return f"Likely times are those of earlier runs here; estimates: {', '.join(unknown)}."
     return "Likely times are those of earlier runs on this machine."
@@ -185,7 +185,7 @@ def _question(study: Study, plan: Plan) -> str:
     """The primary question, and how long the study tries to answer it."""
     asked = plan.question
     if asked is None and len(study.candidates) > 1:
-        return "Question: which candidate serves more users; a search tells, and no verdict."
+        return "Question: which candidate serves more users. A search answers it without a verdict."
     if asked is None:
         return "Nothing is compared: there is a single candidate."
     pair = asked.candidates
@@ -198,16 +198,17 @@ def _question(study: Study, plan: Plan) -> str:
     )
     if study.load.repeat is not None:
         few = f"; a verdict needs {BLOCKS_LEAST}" if study.load.repeat < BLOCKS_LEAST else ""
-        return f"{text}Blocks at every level: {study.load.repeat}, as the study has it{few}."
+        return f"{text}Blocks at every level: {study.load.repeat}, as the study says{few}."
     return (
-        f"{text}Blocks there: {asked.blocks_least} to {asked.blocks_most}, until it is decided; "
-        "one block at every other level."
+        f"{text}Blocks at this level: {asked.blocks_least} to {asked.blocks_most}, until the "
+        "question is decided; one block at every other level."
     )
 
 
 LEDGERS = (
-    "Each window keeps a ledger among the results: with `stithy run --out`, name a directory on "
-    "another\ndevice than the candidates'. Where they share one, the run and its report say so."
+    "Each window keeps a commit ledger in the results directory. With `stithy run --out`, name a "
+    "directory on\nanother device than the candidates'. The run and its report say if they share "
+    "one."
 )
 """Where ledgers go; on which device that is only the machine knows, which is not asked here."""
 
@@ -220,12 +221,12 @@ def _steps(plan: Plan) -> str:
 
 
 SHORT = {
-    "provision": "make volumes",
+    "provision": "create volumes",
     "prepare": "load",
     "calibrate": "calibrate the driver",
     "snapshot": "keep a master copy",
     "check": "check",
-    "tear-down": "remove all",
+    "tear-down": "remove everything",
 }
 """Steps around the windows, in a word or two."""
 
@@ -286,14 +287,14 @@ def _what(step: Step) -> str:
         text = f"ramp-up {format_duration(ramp_up)}, measure {format_duration(duration)}"
         return f"{text}, if undecided" if step.if_undecided else text
     return {
-        "provision": "make the volume",
+        "provision": "create the volume",
         "prepare": "load the database",
-        "calibrate": "find what the driver can do",
+        "calibrate": "calibrate the driver",
         "snapshot": "keep a master copy",
         "baseline-check": f"check the baseline{', if undecided' if step.if_undecided else ''}",
-        "restore": f"copy the master copy back{', if undecided' if step.if_undecided else ''}",
-        "check": "all consistency conditions",
-        "tear-down": "remove what was made",
+        "restore": f"restore the master copy{', if undecided' if step.if_undecided else ''}",
+        "check": "check all consistency conditions",
+        "tear-down": "remove what was created",
     }[step.kind]
 
 
@@ -302,12 +303,12 @@ def _candidates(study: Study, plan: Plan) -> str:
     for name, space in space_by_candidate(plan).items():
         candidate = study.candidates[name]
         written = candidate.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
-        notes = ["loads the database"] if name == plan.master_candidate else []
+        notes = ["the database is loaded here"] if name == plan.master_candidate else []
         if image := plan.image_bytes.get(name):
             notes.append(f"emulated in {format_size(image)} of memory")
         rows.append([name, as_yaml(written), format_size(space), ", ".join(notes)])
     rows.append(["", "the results, with the master copy", format_size(plan.database_bytes), ""])
-    return table(["candidate", "made of", "space", ""], rows, ["left", "left", "right", "left"])
+    return table(["candidate", "storage", "space", ""], rows, ["left", "left", "right", "left"])
 
 
 def _totals(plan: Plan) -> str:
@@ -319,8 +320,8 @@ def _totals(plan: Plan) -> str:
         lines[1] = f"Undecided to the end: {lines[1]}"
     if block_s := again_s(plan.steps):
         lines.append(
-            "Not in these times: a block with an invalid window is measured once more, about "
-            f"{format_duration(round(block_s))} for each such block."
+            "These times do not include repeats: a block with an invalid window is measured a "
+            f"second time,\nwhich takes about {format_duration(round(block_s))}."
         )
     return "\n".join(lines)
 
@@ -329,13 +330,14 @@ def _search(search: Search, tried: Sequence[Step]) -> str:
     """What is searched for, and what that takes at most beside the steps above."""
     windows = windows_most(search)
     time_s, time_s_max = total_s(tried)
-    begun = ", from what the levels above tell" if search.listed else ""
+    begun = "; it begins with the results of the levels above" if search.listed else ""
     return (
         f"Search: {search.limit}, from {search.users_least:,} to {search.users_most:,} users"
-        f"{begun}.\nIt adds at most {search.levels_most} levels and {windows} windows for each "
-        "candidate, both ends of a bracket twice;\nmore only where windows disagree or are not "
-        f"valid: about {format_duration(round(windows * time_s))}, at most "
-        f"{format_duration(round(windows * time_s_max))}."
+        f"{begun}.\nIt adds at most {search.levels_most} levels and {windows} windows per "
+        "candidate, with two windows at each end of the bracket:\nabout "
+        f"{format_duration(round(windows * time_s))}, at most "
+        f"{format_duration(round(windows * time_s_max))}. Windows that disagree or are invalid add "
+        "more."
     )
 
 

@@ -45,7 +45,7 @@ def parse_output(text: str, point: Point, where: str) -> PointResult:
     }
     for kind, is_asked in asked.items():
         if is_asked and getattr(answer, kind) is None:
-            problem = f"fio told no histogram of {kind} for {point.name}"
+            problem = f"fio gave no histogram of {kind} for {point.name}"
             raise _failed(f"{problem}{f': {around}' if around else ''}", where)
     return answer if point.flushed_every else answer.model_copy(update={"flush": None})
 
@@ -165,13 +165,13 @@ def find(runner: Runner) -> tuple[str, str]:
         (path for folder in search_path() if os.path.isfile(path := folder / "fio")), None
     )
     if program is None:
-        raise PreconditionError("fio is not there", where="the PATH", remedy=INSTALL)
+        raise PreconditionError("fio was not found", where="the PATH", remedy=INSTALL)
     told = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()
     match = re.match(r"fio-(\d+)\.(\d+)", told)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise PreconditionError(
-            f"this fio is {told or 'of no known version'}, at least {oldest} is needed",
+            f"this is {told or 'a fio of unknown version'}, and at least {oldest} is needed",
             where=str(program),
             remedy=INSTALL,
         )

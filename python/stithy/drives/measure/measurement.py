@@ -203,7 +203,7 @@ def read_measurement(path: Path) -> Measurement:
         first = error.errors()[0]
         place = ".".join(str(each) for each in first["loc"])
         raise UserError(
-            f"this is no measurement of this version ({place}: {first['msg']})",
+            f"this is not a measurement of this version ({place}: {first['msg']})",
             where=str(path),
             remedy="measure again with `stithy drive profile`",
         ) from error

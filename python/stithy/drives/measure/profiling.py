@@ -73,7 +73,7 @@ def _access(name: str, access: AccessFit) -> str:
         f"[{name}]",
         f"bytes_per_s = {access.bytes_per_s:.0f}",
         f"load_shares = [{', '.join(f'{share:g}' for share in SHARES)}]",
-        "# size in bytes, requests under way, then a time in µs for each share",
+        "# size in bytes, requests in progress, then a time in µs for each share",
         "load_us = [",
         *rows,
         "]",
@@ -324,9 +324,9 @@ def notes(target: Target, found: TargetFacts, measured: Measurement) -> Iterator
         yield "This was a virtual machine: what its host caches and limits is part of the numbers."
     if found.rotates and found.span_bytes < found.size_bytes:
         share = found.span_bytes / found.size_bytes
-        yield f"It spins: seeks over {share:.0%} of it were measured, and not over all of it."
+        yield f"It is a spinning disk: only seeks over {share:.0%} of it were measured."
     if beyond := sum(each.answer.beyond for each in measured.matrix):
-        yield f"{beyond} requests took more than 17 s, and count as 17 s, as fio cannot tell them."
+        yield f"{beyond} requests took more than 17 s, and count as 17 s, the longest time of fio."
     if names := unsteady(measured):
         count = len(measured.matrix)
         yield f"{len(names)} of {count} points differed by more than a tenth between rounds."

@@ -142,7 +142,7 @@ def _on_file_system(
     mount = mount_of(path, proc)
     if mount.kind in IN_MEMORY:
         raise PreconditionError(
-            f"it lies in memory ({mount.kind}), not on a drive",
+            f"it is in memory ({mount.kind}), not on a drive",
             where=str(path),
             remedy="name a place on a drive, such as a directory in /var/tmp",
         )

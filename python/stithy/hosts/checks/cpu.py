@@ -23,7 +23,7 @@ def _clock(machine: Machine) -> Iterator[Judgement]:
     if source.value is None:
         yield Judgement("clock source", "unknown", source.missing_because or "")
     elif source.value in SLOW_SOURCES:
-        remedy = "see in the kernel's log (dmesg) why it gave up tsc"
+        remedy = "look in the kernel log (dmesg) for the reason why it does not use tsc"
         yield Judgement("clock source", "disturbing", f"{source.value}, which is slow", remedy)
     else:
         yield Judgement("clock source", "there", str(source.value))
@@ -63,7 +63,7 @@ def _number(machine: Machine) -> Judgement:
     cpus, model = machine.fact("cpus").value, machine.fact("cpu_model").value
     found = f"{cpus}{f' of {model}' if model else ''}"
     if cpus == 1:
-        remedy = "give this machine a second one: driver, database and emulated drives share it"
+        remedy = "add a second CPU: driver, database and emulated drives share this one"
         return Judgement("CPUs", "disturbing", found, remedy)
     return Judgement("CPUs", "there", found)
 

@@ -18,8 +18,8 @@ def judge(machine: Machine) -> Iterator[Judgement]:
     if path := machine.program(PROGRAM):
         yield from parse(machine.told(path, "--transports"))
         floor = format_duration(FLOOR_S)
-        found = f"about {floor} under load; shorter times of a profile are not kept"
-        yield Judgement("shortest time of a drive", "there", found)
+        found = f"about {floor} under load; shorter times of a profile cannot be emulated"
+        yield Judgement("shortest drive time", "there", found)
 
 
 def parse(text: str) -> Iterator[Judgement]:

@@ -44,7 +44,7 @@ def _activity(machine: Machine) -> Iterator[Judgement]:
     busy = {name: share for name, share in activity.devices.items() if share > QUIET_DEVICE_SHARE}
     found = ", ".join(f"{name} {share:.0%} of the time" for name, share in busy.items())
     if busy:
-        remedy = "find who reads or writes: iotop, or pidstat -d"
+        remedy = "find the program that reads or writes: iotop, or pidstat -d"
         yield Judgement("busy devices", "disturbing", found, remedy)
     else:
         yield Judgement("busy devices", "there", "none")
@@ -59,7 +59,7 @@ def _room(machine: Machine) -> Iterator[Judgement]:
     yield _memory(machine)
     total, free = memory_of(machine, "SwapTotal"), memory_of(machine, "SwapFree")
     if total and free is not None and (used := total - free):
-        remedy = "free memory: swapped-out pages come back during a window"
+        remedy = "free memory: otherwise swapped pages are read back during a window"
         yield Judgement("swap", "disturbing", f"{format_size(used)} in use", remedy)
     places = machine.places()
     yield from (_place(each) for each in places)
@@ -72,7 +72,8 @@ def _memory(machine: Machine) -> Judgement:
     total, available = memory_of(machine, "MemTotal"), memory_of(machine, "MemAvailable")
     if total is None or available is None:
         return Judgement("memory", "unknown", "the kernel does not report it")
-    return Judgement("memory", "there", f"{format_size(available)} of {format_size(total)} to use")
+    found = f"{format_size(available)} of {format_size(total)} available"
+    return Judgement("memory", "there", found)
 
 
 def _place(place: "OpenPlace") -> Judgement:
@@ -80,7 +81,7 @@ def _place(place: "OpenPlace") -> Judgement:
     found = f"{place.path.parent} has {format_size(place.free_bytes)} free ({what})"
     if place.free_bytes >= FREE_BYTES_MIN:
         return Judgement("space", "there", found)
-    remedy = f"make room on {place.mount_point}, or keep candidates elsewhere"
+    remedy = f"free space on {place.mount_point}, or put candidates elsewhere"
     return Judgement("space", "disturbing", found, remedy)
 
 

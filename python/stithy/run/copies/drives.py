@@ -89,9 +89,9 @@ def counters(context: Context, candidate: str) -> Counters:
         counted = _control(drive).stats(drive.name)
         if not counted.paced:
             raise InfrastructureError(
-                f"the drive of the {drive.role} does not take its profile's time",
+                f"the drive of the {drive.role} is unpaced: it does not take its profile's time",
                 where=f"candidate {candidate}",
-                remedy="set nothing of a run's drives by hand; repeat the run",
+                remedy="do not change a run's drives by hand; repeat the run",
             )
         found[drive.name] = DriveReading(counted, devices.get(names[drive.name]))
     return found

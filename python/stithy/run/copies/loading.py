@@ -113,7 +113,7 @@ def need_database(context: Context, candidate: str, *, at_end: bool = False) -> 
         raise InfrastructureError(
             "the database that its last window left is gone",
             where=str(data),
-            remedy="none; the quick checks after its windows hold",
+            remedy="none; the quick checks after its windows are valid",
         )
     restore(context, candidate, window_id=None)
 

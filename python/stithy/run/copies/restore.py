@@ -102,7 +102,7 @@ def _copy(context: Context, source: Path, parts: Parts) -> float:
         raise InfrastructureError(
             f"the database could not be restored: {error.strerror or error}",
             where=str(parts.data),
-            remedy="make room there, or look for errors of the device in the kernel's log",
+            remedy="free space there, or look for errors of the device in the kernel log",
         ) from error
     return context.clock.monotonic_s()
 
@@ -125,7 +125,7 @@ def compare(master: Contents, found: Contents, where: str) -> None:
         if master.files.get(name) != found.files.get(name)
     )
     raise InfrastructureError(
-        f"the copy of the database differs from what it was made of, first in "
+        f"the copy of the database differs from its original, first in "
         f"{(differing or ['its directories'])[0]}",
         where=where,
         remedy="do not trust this device before its errors are found: read the kernel's log",

@@ -100,7 +100,7 @@ def draft(
     raise problem or PreconditionError(
         "no file system has a directory that this user may use, and drives cannot be emulated",
         where="this machine",
-        remedy="name a directory with --path; `stithy doctor` tells what drives lack",
+        remedy="name a directory with --path; `stithy doctor` lists what drives lack",
     )
 
 

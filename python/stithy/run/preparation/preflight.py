@@ -106,7 +106,7 @@ def check_sensitivity(file: StudyFile) -> None:
 def _leftovers(providers: Mapping[str, Provider]) -> Iterator[str]:
     for name, provider in providers.items():
         if run_id := provider.left_by():
-            yield f"candidate {name} holds what the dead run {run_id} left: a run removes it first"
+            yield f"candidate {name} holds files of the dead run {run_id}: a new run removes them"
 
 
 def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
@@ -124,13 +124,13 @@ def not_delivered(asked: Mapping[tuple[str, str], float]) -> Iterator[str]:
             likely_s = max(asked_s, FLOOR_S) if added is None else asked_s + added
             if likely_s - asked_s > tolerance_s(asked_s):
                 times = format_duration(likely_s), format_duration(asked_s)
-                short.append(f"{PLURALS[operation]} about {times[0]} (asked: {times[1]})")
+                short.append(f"{PLURALS[operation]} about {times[0]} (profile: {times[1]})")
         if short:
             yield (
-                f"drive {profile} cannot be delivered on this machine under load: "
-                f"{' and '.join(short)}; the report names the times that the database got. For "
-                "times that are kept, emulate a slower drive: a copy of the profile with longer "
-                "ones (`stithy drive catalogue`); a `scale` keeps them"
+                f"this machine cannot emulate the times of drive {profile} under load: "
+                f"{' and '.join(short)}. The report shows the times that the database got. To "
+                "avoid this, emulate a slower drive: a copy of the profile with longer times "
+                "(`stithy drive catalogue`). `scale` does not change times"
             )
 
 
@@ -190,7 +190,7 @@ def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
     if any(each != places[0] for each in places):
         first, second = (str(each.place()) for each in providers.values())
         raise PreconditionError(
-            f"{second} does not lie on the file system of {first}",
+            f"{second} is not on the file system of {first}",
             where="--null",
             remedy="name a directory inside of that file system, not the one it is mounted on",
         )
@@ -204,7 +204,7 @@ def check_memory(study: Study, machine: Machine) -> None:
             f"the study gives the server {format_size(asked)} of memory, and this machine has "
             f"{format_size(total)}",
             where="database.memory",
-            remedy="ask for less",
+            remedy="lower `database.memory`",
         )
 
 
@@ -216,14 +216,14 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
         yield f"{limit} is more than the {format_size(available)} that are free now"
     if problem := machine.memory_limit_problem():
         yield (
-            f"{limit} cannot be enforced here ({problem}): the page cache may hold more, and "
-            "storage is then read less"
+            f"{limit} cannot be enforced here ({problem}): the page cache may then be larger, and "
+            "the storage is read less"
         )
     data = data_bytes(study)
     if asked >= data:
         yield (
-            f"{limit} holds the whole database of about {format_size(data)}: storage is hardly "
-            "read; give it less memory or more warehouses"
+            f"{limit} holds the whole database of about {format_size(data)}, so storage is hardly "
+            "read: use less memory or more warehouses"
         )
     for each in load.judge(machine):
         if each.state == "disturbing":
@@ -236,9 +236,9 @@ def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
     for name, provider in providers.items():
         if real.is_relative_to(provider.place()) or provider.place().is_relative_to(real):
             raise UserError(
-                f"the results' directory {directory} and candidate {name} lie in each other",
+                f"the results directory {directory} and candidate {name} overlap",
                 where="--out",
-                remedy="keep results outside of what is measured",
+                remedy="keep the results outside the measured directories",
             )
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError(
@@ -266,7 +266,7 @@ def _refuse_nesting(providers: Mapping[str, Provider]) -> None:
         for other, around in places.items():
             if name != other and place.is_relative_to(around):
                 raise PreconditionError(
-                    f"{place} lies in {around}, the place of candidate {other}",
+                    f"{place} is inside {around}, the directory of candidate {other}",
                     where=f"candidate {name}",
                     remedy="give each candidate a directory of its own",
                 )
@@ -355,7 +355,7 @@ def memory_available_bytes(proc: Path = Path("/proc")) -> int:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     raise PreconditionError(
-        "the kernel does not tell the available memory",
+        "the kernel does not report the available memory",
         where=str(proc / "meminfo"),
         remedy="use a kernel of version 3.14 or later",
     )

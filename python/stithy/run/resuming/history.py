@@ -99,7 +99,7 @@ def read_history(directory: RunDirectory) -> History:
         return _history(entries, begun.facts)
     except (KeyError, TypeError, ValueError) as error:
         raise PreconditionError(
-            "its journal lacks what a run needs to go on",
+            "its journal lacks entries that resuming needs",
             where=str(directory.journal),
             remedy="run the study again; an older Stithy wrote this run",
         ) from error
@@ -121,7 +121,7 @@ def _entries(directory: RunDirectory) -> Sequence[Entry]:
 def _no_run(directory: RunDirectory) -> UserError:
     if directory.journal.exists() or directory.study.exists():
         return UserError(
-            "the run in it had not begun when it was ended: there is nothing to go on from",
+            "the run ended before it began, so there is nothing to resume",
             where=str(directory.root),
             remedy="remove that directory and run the study again",
         )

@@ -30,7 +30,7 @@ from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents, contents_of
 from stithy.storage.provider import Provider
 
-GONE = "the database that its last window left was gone with the session that was cut off"
+GONE = "the interrupted session left no database of its last window"
 
 AROUND: frozenset[StepKind] = frozenset({"provision", "tear-down"})
 LOADING: frozenset[StepKind] = frozenset({"prepare", "check"})
@@ -264,7 +264,7 @@ def proven(master: Path, sha256: str) -> tuple[Contents | None, str | None]:
     except (OSError, StithyError) as error:
         return None, f"its master copy {master} cannot be read: {error}"
     if contents.sha256 != sha256:
-        return None, f"its master copy {master} is not as it was made"
+        return None, f"its master copy {master} has changed"
     return contents, None
 
 

@@ -123,10 +123,10 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
     changed = (*_study_changed(history, file), *changes(history.machine, equipped.machine))
     if changed and not force:
         raise PreconditionError(
-            f"windows before and after could not be compared, because this has changed: "
+            f"windows from before and after would not be comparable, because this has changed: "
             f"{'; '.join(changed)}",
             where=str(directory.root),
-            remedy="run the study again as a new run, or go on all the same with --force",
+            remedy="run the study again as a new run, or resume it anyway with --force",
         )
     unusable = CHANGED if changed else None if knows_password else FORGOTTEN
     reusable = reusable_of(
@@ -135,8 +135,8 @@ def _found(directory: RunDirectory, tools: Tools, *, force: bool) -> ResumableRu
     return ResumableRun(history, manifest, equipped, changed, reusable)
 
 
-CHANGED = "what has changed may concern it"
-FORGOTTEN = "it was cleaned up, or the password of its server is not known any more"
+CHANGED = "the change may affect it"
+FORGOTTEN = "it was cleaned up, or the password of its server is no longer known"
 """Why nothing that an earlier session left is used."""
 
 
@@ -148,7 +148,7 @@ def _refuse_ended(directory: RunDirectory, history: History, manifest: Manifest 
     if not directory.page.exists():
         remedy = f"write its report: stithy report {directory.root}"
     raise PreconditionError(
-        "the run has ended well: nothing is left to be measured",
+        "the run has ended well: nothing is left to measure",
         where=str(directory.root),
         remedy=remedy,
     )
@@ -159,7 +159,7 @@ def refuse_living(directory: RunDirectory, history: History) -> None:
     owner = history.sessions[-1].owner
     if is_alive(owner) and owner != own_identity():
         raise PreconditionError(
-            f"the run goes on: process {owner.pid} is at it",
+            f"the run is still active: process {owner.pid}",
             where=str(directory.root),
             remedy="wait for its end, or stop it with Ctrl-C",
         )
@@ -170,9 +170,9 @@ def _study(directory: RunDirectory, history: History) -> StudyFile:
     kept = read_study(directory.study)
     if kept.sha256 != history.study_sha256:
         raise PreconditionError(
-            "the run's own copy of the study was changed: what it measured belongs to another",
+            "the run's own copy of the study has changed, so it does not fit the measured windows",
             where=str(directory.study),
-            remedy="put that file back as it was, or run the changed study as a new run",
+            remedy="restore that file, or run the changed study as a new run",
         )
     named = replace(kept, path=history.study)
     return as_null(named) if history.null else named
@@ -287,7 +287,7 @@ def _master(
         contents, lost = proven(reusable.master, history.master)
     if contents is not None:
         books.journal.write(MASTER_KEPT, path=str(reusable.master), sha256=contents.sha256)
-        tell(Note("the master copy is as it was made: the database is not loaded again"))
+        tell(Note("the master copy is unchanged: the database is not loaded again"))
         return contents, reusable
     reusable = reusable.without_master()
     _clean(found, books.register, reusable)

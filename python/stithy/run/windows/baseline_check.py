@@ -76,4 +76,4 @@ def _in_words(row: Row) -> str:
         return f"not done: {row['missing_because']}"
     read_s = row["read_p50_s"]
     reads = f"reads {format_duration(read_s)}" if read_s else f"no reads: {row['missing_because']}"
-    return f"one CPU {row['one_rounds_per_s']:,.0f} rounds a second, {reads}"
+    return f"one CPU {row['one_rounds_per_s']:,.0f} rounds per second, {reads}"

@@ -51,8 +51,8 @@ def calibrate(context: Context, step: Step) -> str:
     if share is not None and share > OTHERS_CPU_SHARE:
         who = f" ({', '.join(others.names)})" if others.names else ""
         used = f"other programs used {100 * share:.0f} % of the CPUs"
-        found = "it can do at least what was found, and how much more is not known"
-        context.tell(Note(f"{used} while the driver was calibrated{who}: {found}"))
+        found = "the result is a lower bound"
+        context.tell(Note(f"{used} during the calibration of the driver{who}: {found}"))
     return _in_words(summary)
 
 

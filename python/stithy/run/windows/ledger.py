@@ -92,8 +92,8 @@ def warn_of_sharing(context: Context, candidate: str) -> None:
     if what := shared(context, candidate):
         context.tell(
             Note(
-                f"candidate {candidate} and its ledgers share {what}: their syncs load it, and "
-                "what it loses they may lose; name another device with --out"
+                f"candidate {candidate} and its ledgers share {what}: the ledgers' syncs load it, "
+                "and one failure can lose both; name another device with --out"
             )
         )
 

@@ -218,7 +218,7 @@ def _ended(instance: Instance, group: MemoryGroup | None) -> str | None:
     lost = f" ({killed} of its processes were killed)"
     if ended is None:
         return f"the server ran out of memory{lost}" if killed else None
-    cause = f" for want of memory{lost}" if killed else ""
+    cause = f" because memory ran out{lost}" if killed else ""
     return f"the server {ended}{cause}: {instance.last_words()}"
 
 
@@ -285,8 +285,8 @@ def limit_of(context: Context, candidate: str) -> tuple[int, str | None]:
         return memory_bytes, None
     held = context.plan.database_bytes + context.plan.growth_bytes
     return memory_bytes + held, (
-        f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, what its "
-        f"files may come to, because the pages of {volume.filesystem} are memory"
+        f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, the maximum "
+        f"size of its files, because the pages of {volume.filesystem} are memory"
     )
 
 

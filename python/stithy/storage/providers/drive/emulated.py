@@ -175,7 +175,7 @@ class EmulatedProvider:
         if usable < needed:
             raise PreconditionError(
                 f"a drive of {format_size(size)} holds about {format_size(usable)} with "
-                f"{keys.filesystem}, and its {role} may come to {format_size(needed)}",
+                f"{keys.filesystem}, and its {role} may need {format_size(needed)}",
                 where=self._where,
                 remedy="leave out `size`, or give it a larger one; fewer warehouses and shorter "
                 "windows need less",
