@@ -94,6 +94,13 @@ def _needs(item: pytest.Item) -> set[str]:
 
 
 @pytest.fixture
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The state directory of this test alone: runs and drives register there."""
+    monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
 def hang_up() -> Iterator[None]:
     """SIGHUP does what it does by default, also where the tests run under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)

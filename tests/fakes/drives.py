@@ -6,13 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stithy.wire.drive.control import (
-    AnswerDone,
-    AnswerFailure,
-    AnswerList,
-    AnyAnswer,
-    AnyCommand,
-)
+from stithy.wire.drive import control
+from stithy.wire.drive.control import AnyAnswer, AnyCommand
 from stithy.wire.drive.jobs import InMemory
 from stithy.wire.drive.messages import DriveFacts
 from support.heard import parse_command
@@ -23,37 +18,25 @@ Answer = Callable[[AnyCommand], AnyAnswer | bytes]
 def facts(name: str = "data", device: str = "/dev/loop99") -> DriveFacts:
     """A drive of 1 GiB in memory."""
     return DriveFacts(
-        drive=name,
-        device=device,
-        size_bytes=2**30,
-        sector_bytes=4096,
-        backing=InMemory(),
-        profile="generic-nvme",
-        scale=1.0,
-        volatile_bytes=None,
-        transport="fuse",
-        transport_s=1e-5,
-        spin_s=5e-5,
-        paced=True,
-    )
+        drive=name, device=device, size_bytes=2**30, sector_bytes=4096, backing=InMemory(),
+        profile="generic-nvme", scale=1.0, volatile_bytes=None, transport="fuse",
+        transport_s=1e-5, spin_s=5e-5, paced=True,
+    )  # fmt: skip
 
 
 def done(command: AnyCommand) -> AnyAnswer:
     """Yes to everything; one drive is listed."""
     if command.command == "list":
-        return AnswerList(drives=(facts(),))
-    return AnswerDone()
+        return control.AnswerList(drives=(facts(),))
+    return control.AnswerDone()
 
 
-def refused(exit_code: int) -> AnswerFailure:
+def refused(exit_code: int) -> control.AnswerFailure:
     """An answer that says no."""
-    return AnswerFailure(
-        code="device-in-use",
-        problem="the drive is mounted",
-        where="/dev/loop99",
-        remedy="unmount it first",
-        exit=exit_code,
-    )
+    return control.AnswerFailure(
+        code="device-in-use", problem="the drive is mounted", where="/dev/loop99",
+        remedy="unmount it first", exit=exit_code,
+    )  # fmt: skip
 
 
 @contextmanager

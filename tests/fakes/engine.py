@@ -4,14 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.clock import Clock
-from stithy.database.engine import (
-    CheckpointRule,
-    CommitCounters,
-    Installation,
-    MaintenanceCounters,
-    ServerFacts,
-    Start,
-)
+from stithy.database import engine
+from stithy.database.engine import Installation, Start
 from stithy.errors import InfrastructureError
 from stithy.secrets import Secret
 
@@ -33,9 +27,7 @@ class FakeEngine:
         with_log: bool = False,
     ) -> None:
         """All starts work but those in `broken_starts`; `with_log`: a directory for the log."""
-        self._broken = broken_starts
-        self._ended = ended_starts
-        self._with_log = with_log
+        self._broken, self._ended, self._with_log = broken_starts, ended_starts, with_log
         self.starts: list[Start] = []
         self.stops: list[bool] = []
         """Of each stop, whether it was to be at once."""
@@ -70,10 +62,7 @@ class FakeInstance:
 
     def __init__(self, start: Start, stops: list[bool], ended: str | None = None) -> None:
         """A server on `start.data`; `stops` gets what `stop` was asked."""
-        self._ended = ended
-        self._start = start
-        self._stops = stops
-        self._checkpoints = 0
+        self._start, self._stops, self._ended, self._checkpoints = start, stops, ended, 0
         with (start.data / "log").open("a") as log:
             log.write("started\n")
 
@@ -97,21 +86,21 @@ class FakeInstance:
         """A file more."""
         (self._start.data / "base/loaded").write_text("yes")
 
-    def commits(self, clock: Clock) -> CommitCounters:
+    def commits(self, clock: Clock) -> engine.CommitCounters:
         """None yet."""
-        return CommitCounters(0, 0, settled=True)
+        return engine.CommitCounters(0, 0, settled=True)
 
-    def maintenance(self) -> MaintenanceCounters:
+    def maintenance(self) -> engine.MaintenanceCounters:
         """None yet."""
-        return MaintenanceCounters(0, self._checkpoints, 0.0, 0, 0)
+        return engine.MaintenanceCounters(0, self._checkpoints, 0.0, 0, 0)
 
-    def checkpoint_rule(self) -> CheckpointRule:
+    def checkpoint_rule(self) -> engine.CheckpointRule:
         """After five minutes."""
-        return CheckpointRule(300.0, 2**28)
+        return engine.CheckpointRule(300.0, 2**28)
 
-    def facts(self) -> ServerFacts:
+    def facts(self) -> engine.ServerFacts:
         """Two settings."""
-        return ServerFacts("0.fake", {"fsync": "on", "shared_buffers": "1MB"})
+        return engine.ServerFacts("0.fake", {"fsync": "on", "shared_buffers": "1MB"})
 
     def stop(self, *, at_once: bool = False) -> None:
         """Nothing runs."""

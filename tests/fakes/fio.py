@@ -95,30 +95,21 @@ class FioRunner:
             heapq.heappush(waiting, done_s)
             end_s = max(end_s, at_s)
         runtime_ms = max(1, round(end_s * 1000))
-        return {
-            "fio version": self.version,
-            "jobs": [
-                {
-                    "jobname": "point",
-                    "error": 0,
-                    "read": direction(latencies[True], length, runtime_ms),
-                    "write": direction(latencies[False], length, runtime_ms),
-                    "sync": {"lat_ns": latency(flushes)},
-                }
-            ],
-        }
+        job = {
+            "jobname": "point", "error": 0, "sync": {"lat_ns": latency(flushes)},
+            "read": direction(latencies[True], length, runtime_ms),
+            "write": direction(latencies[False], length, runtime_ms),
+        }  # fmt: skip
+        return {"fio version": self.version, "jobs": [job]}
 
 
 def direction(latencies: list[float], length_bytes: int, runtime_ms: int) -> dict[str, object]:
     """One direction as fio tells it."""
+    count, runtime_ms = len(latencies), runtime_ms if latencies else 0
     return {
-        "io_bytes": len(latencies) * length_bytes,
-        "runtime": runtime_ms if latencies else 0,
-        "total_ios": len(latencies),
-        "iops_max": 0,
-        "bw_max": 0,
-        "lat_ns": latency(latencies),
-    }
+        "io_bytes": count * length_bytes, "runtime": runtime_ms, "total_ios": count,
+        "iops_max": 0, "bw_max": 0, "lat_ns": latency(latencies),
+    }  # fmt: skip
 
 
 def latency(latencies: list[float]) -> dict[str, object]:

@@ -2,38 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from stithy.errors import StithyError
-from stithy.wire.jobs import DataShape, WorkloadSize
-from stithy.wire.messages import (
-    CalibrateSummary,
-    CanarySummary,
-    Condition,
-    ConnectionCounts,
-    DataSample,
-    Deal,
-    DriverCost,
-    ErrorCount,
-    LedgerCounts,
-    LedgerFinding,
-    LedgerFindingKind,
-    LedgerSummary,
-    LedgerWritten,
-    OrderNumbers,
-    Percentiles,
-    Phase,
-    PrepareSummary,
-    RunSummary,
-    Second,
-    TableRows,
-    TransactionSecond,
-    TransactionTotal,
-    WarmUpSummary,
-    Warning,
-)
+from stithy.wire import messages
+from stithy.wire.jobs import WorkloadSize
 from stithy.workload.program import (
     NOBODY,
-    RANDOM_TEXT,
     Checked,
     Driven,
     LedgerVerified,
@@ -45,16 +20,11 @@ from stithy.workload.program import (
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
 SHARES = dict(zip(TYPES, (10 / 23, 10 / 23, 1 / 23, 1 / 23, 1 / 23), strict=True))
 START_S = 1_800_000_000.0
-_SAMPLE = DataSample(
-    rows_bytes=100,
-    rows_compressed_bytes=60,
-    text_bytes=80,
-    text_compressed_bytes=60,
+_SAMPLE = messages.DataSample(
+    rows_bytes=100, rows_compressed_bytes=60, text_bytes=80, text_compressed_bytes=60,
     text_repeated_bytes=0,
-)
-
-
-_WRITTEN = LedgerWritten(
+)  # fmt: skip
+_WRITTEN = messages.LedgerWritten(
     acknowledged=20, size_bytes=1000, syncs=3, slowest_sync_s=0.01, problem=None
 )
 
@@ -67,7 +37,7 @@ class FakeHammer:
         faults: Mapping[str, StithyError] | None = None,
         *,
         complete: bool = True,
-        errors: tuple[ErrorCount, ...] = (),
+        errors: tuple[messages.ErrorCount, ...] = (),
         broken: bool = False,
         lost: int = 0,
         rate_per_s_max: float | None = 1000.0,
@@ -83,50 +53,31 @@ class FakeHammer:
         calibrating finds. `sound`: its numbers obey the laws that hold of a real hammer, so that
         its windows are valid. `response_s`: what every answer of a run takes.
         """
-        self._sound = sound
-        self._response_s = response_s
-        self._lost = lost
-        self._rate_per_s_max = rate_per_s_max
-        self._users_max = users_max
-        self._warnings = tuple(Warning(code="fake", text=text) for text in warnings)
         self._faults = faults or {}
-        self._complete = complete
-        self._errors = errors
-        self._broken = broken
+        self._complete, self._errors, self._broken, self._lost = complete, errors, broken, lost
+        self._rate_per_s_max, self._users_max = rate_per_s_max, users_max
+        self._warnings = tuple(messages.Warning(code="fake", text=text) for text in warnings)
+        self._sound, self._response_s = sound, response_s
         self.before_run = before_run
         self.runs: list[RunRequest] = []
         self.verified: list[Path] = []
         self.calibrated: list[int] = []
         self.canaries: list[Path] = []
 
-    def prepare(
-        self,
-        workload: WorkloadSize,
-        *,
-        seed: int,
-        loaders: int,
-        data: DataShape = RANDOM_TEXT,
-        watch: Watch = NOBODY,
-    ) -> PrepareSummary:
+    def prepare(self, workload: WorkloadSize, **_: Any) -> messages.PrepareSummary:
         """A hundred rows."""
         self._fail("prepare")
-        rows = (TableRows(table="item", rows=100),)
-        return PrepareSummary(
+        rows = (messages.TableRows(table="item", rows=100),)
+        return messages.PrepareSummary(
             duration_s=1, copy_s=0.5, index_s=0.5, tables=rows, c_last_load=1, sample=_SAMPLE
         )
 
     def warm_up(
-        self,
-        workload: WorkloadSize,
-        *,
-        seed: int,
-        transactions: int,
-        warehouses_touched: int | None = None,
-        watch: Watch = NOBODY,
-    ) -> WarmUpSummary:
+        self, workload: WorkloadSize, *, transactions: int, **_: Any
+    ) -> messages.WarmUpSummary:
         """All of them."""
         self._fail("warm-up")
-        return WarmUpSummary(duration_s=0.1, transactions=transactions)
+        return messages.WarmUpSummary(duration_s=0.1, transactions=transactions)
 
     def run(self, workload: WorkloadSize, request: RunRequest, *, watch: Watch = NOBODY) -> Driven:
         """One second with ten of each."""
@@ -135,106 +86,80 @@ class FakeHammer:
         self.runs.append(request)
         if request.ledger is not None:
             request.ledger.write_bytes(b"STITHYL1")
-        second = Second(second=0, at_s=START_S, phase=Phase.MEASURE, transactions=_second())
+        phase = messages.Phase.MEASURE
+        second = messages.Second(second=0, at_s=START_S, phase=phase, transactions=_second())
         if watch.on_message:
             watch.on_message(second)
         return Driven((second,), self._warnings, self._summary(request))
 
-    def check(
-        self, workload: WorkloadSize, *, quick: bool, after_load: bool, watch: Watch = NOBODY
-    ) -> Checked:
+    def check(self, workload: WorkloadSize, *, quick: bool, **_: Any) -> Checked:
         """Conditions 1 to 4, or 1 to 12."""
         self._fail("check")
-        numbers = range(1, 5 if quick else 13)
-        return Checked(tuple(self._condition(number) for number in numbers))
+        return Checked(tuple(self._condition(number) for number in range(1, 5 if quick else 13)))
 
-    def verify_ledger(
-        self, workload: WorkloadSize, ledger: Path, *, watch: Watch = NOBODY
-    ) -> LedgerVerified:
+    def verify_ledger(self, workload: WorkloadSize, ledger: Path, **_: Any) -> LedgerVerified:
         """Ten of each, and all are there but the lost ones."""
         self._fail("verify-ledger")
         self.verified.append(ledger)
-        counts = LedgerCounts(**{**dict.fromkeys(LedgerCounts.model_fields, 0), "acknowledged": 10})
+        nothing = dict.fromkeys(messages.LedgerCounts.model_fields, 0)
+        counts = messages.LedgerCounts(**{**nothing, "acknowledged": 10})
         orders = counts.model_copy(update={"lost": self._lost})
-        holds = self._lost == 0
-        summary = LedgerSummary(holds=holds, orders=orders, payments=counts, torn_bytes=0)
-        kind = LedgerFindingKind.LOST
-        found = tuple(
-            LedgerFinding(deal=Deal.ORDER, kind=kind, text=f"order {number}")
-            for number in range(self._lost)
+        summary = messages.LedgerSummary(
+            holds=self._lost == 0, orders=orders, payments=counts, torn_bytes=0
         )
-        return LedgerVerified(found, summary)
+        what: Any = {"deal": messages.Deal.ORDER, "kind": messages.LedgerFindingKind.LOST}
+        found = (messages.LedgerFinding(**what, text=f"order {n}") for n in range(self._lost))
+        return LedgerVerified(tuple(found), summary)
 
     def calibrate(
-        self,
-        *,
-        connections: int,
-        trial_s: float,
-        think_s: float | None = None,
-        watch: Watch = NOBODY,
-    ) -> CalibrateSummary:
+        self, *, connections: int, think_s: float | None = None, **_: Any
+    ) -> messages.CalibrateSummary:
         """As it was told."""
         self._fail("calibrate")
         self.calibrated.append(connections)
-        return CalibrateSummary(
-            connections=connections,
-            rate_per_s_max=self._rate_per_s_max,
-            think_s=think_s,
-            users_max=self._users_max if think_s else None,
-            trials=(),
-        )
+        return messages.CalibrateSummary(
+            connections=connections, rate_per_s_max=self._rate_per_s_max, think_s=think_s,
+            users_max=self._users_max if think_s else None, trials=(),
+        )  # fmt: skip
 
-    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
+    def canary(self, work: Work, **_: Any) -> messages.CanarySummary:
         """The same every time."""
         self._fail("canary")
         self.canaries.append(work.file)
-        return CanarySummary(
-            one_rounds_per_s=1000,
-            all_rounds_per_s=2000,
-            threads=2,
-            reads=_times(0.0001),
+        return messages.CanarySummary(
+            one_rounds_per_s=1000, all_rounds_per_s=2000, threads=2, reads=_times(0.0001),
             reads_missing_because=None,
-        )
+        )  # fmt: skip
 
     def _fail(self, job: str) -> None:
         if job in self._faults:
             raise self._faults[job]
 
-    def _condition(self, number: int) -> Condition:
+    def _condition(self, number: int) -> messages.Condition:
         holds = not (self._broken and number == 1)
-        return Condition(
-            number=number,
-            text="it holds",
-            holds=holds,
-            violations=0 if holds else 2,
-            example=None if holds else "warehouse 1",
-            duration_s=0.01,
-        )
+        example = None if holds else "warehouse 1"
+        return messages.Condition(
+            number=number, text="it holds", holds=holds, violations=0 if holds else 2,
+            example=example, duration_s=0.01,
+        )  # fmt: skip
 
-    def _summary(self, request: RunRequest) -> RunSummary:
+    def _summary(self, request: RunRequest) -> messages.RunSummary:
         done = self._done(request)
-        made = done["new-order"]
-        orders = OrderNumbers(
+        made, begin_s = done["new-order"], START_S + request.ramp_up_s
+        orders = messages.OrderNumbers(
             before=10, after=10 + made, acknowledged=made, in_doubt=0, in_doubt_found=0
         )
-        return RunSummary(
-            started_at_s=START_S,
-            measure_from_s=START_S + request.ramp_up_s,
-            measure_to_s=START_S + request.ramp_up_s + request.duration_s,
-            ended_at_s=START_S + request.ramp_up_s + request.duration_s,
-            complete=self._complete,
-            users=request.users,
-            transactions=_totals(done, self._response_s(request)),
-            commits=0,
-            rollbacks=0,
-            lateness=_times(0.0001 if self._sound else 0.002),
-            order_numbers=orders,
+        return messages.RunSummary(
+            started_at_s=START_S, measure_from_s=begin_s,
+            measure_to_s=begin_s + request.duration_s, ended_at_s=begin_s + request.duration_s,
+            complete=self._complete, users=request.users,
+            transactions=_totals(done, self._response_s(request)), commits=0, rollbacks=0,
+            lateness=_times(0.0001 if self._sound else 0.002), order_numbers=orders,
             errors=self._errors,
-            driver=DriverCost(cpu_s=0.1, run_queue_delay_s=None),
-            connections=ConnectionCounts(opened=request.users, lost=0),
-            nurand=(1, 2, 3),
-            ledger=_WRITTEN if request.ledger else None,
-        )
+            driver=messages.DriverCost(cpu_s=0.1, run_queue_delay_s=None),
+            connections=messages.ConnectionCounts(opened=request.users, lost=0),
+            nurand=(1, 2, 3), ledger=_WRITTEN if request.ledger else None,
+        )  # fmt: skip
 
     def _done(self, request: RunRequest) -> dict[str, int]:
         """Ten of each, or as many of each as users who wait so long for an answer get done."""
@@ -244,37 +169,26 @@ class FakeHammer:
         return {name: round(whole * share) for name, share in SHARES.items()}
 
 
-def _times(each_s: float = 0.002) -> Percentiles:
+def _times(each_s: float = 0.002) -> messages.Percentiles:
     names = ("mean_s", "min_s", "p50_s", "p90_s", "p95_s", "p99_s", "p999_s", "max_s")
-    return Percentiles(count=10, **dict.fromkeys(names, each_s))
+    return messages.Percentiles(count=10, **dict.fromkeys(names, each_s))
 
 
-def _totals(done: Mapping[str, int], each_s: float) -> tuple[TransactionTotal, ...]:
+def _totals(done: Mapping[str, int], each_s: float) -> tuple[messages.TransactionTotal, ...]:
     return tuple(
-        TransactionTotal(
-            name=name,
-            committed=done[name],
-            rolled_back=0,
-            errors=0,
-            retries=0,
-            response=_times(each_s),
-            service=_times(each_s),
+        messages.TransactionTotal(
+            name=name, committed=done[name], rolled_back=0, errors=0, retries=0,
+            response=_times(each_s), service=_times(each_s),
         )
         for name in TYPES
-    )
+    )  # fmt: skip
 
 
-def _second() -> tuple[TransactionSecond, ...]:
+def _second() -> tuple[messages.TransactionSecond, ...]:
     return tuple(
-        TransactionSecond(
-            name=name,
-            committed=10,
-            rolled_back=0,
-            errors=0,
-            retries=0,
-            response_p50_s=0.002,
-            response_p95_s=0.002,
-            response_p99_s=0.002,
+        messages.TransactionSecond(
+            name=name, committed=10, rolled_back=0, errors=0, retries=0, response_p50_s=0.002,
+            response_p95_s=0.002, response_p99_s=0.002,
         )
         for name in TYPES
-    )
+    )  # fmt: skip

@@ -11,14 +11,9 @@ from stithy.storage.volume import OpenPlace
 
 QUIET = Activity(1.0, 0.01, 0.0, (), {"vda": 0.0})
 FACTS: dict[str, str | int | None] = {
-    "cpus": 8,
-    "cpu_model": "Some CPU",
-    "cpu_governor": "performance",
-    "clock_source": "tsc",
-    "cgroup_version": "2",
-    "kernel": "6.12.1",
-    "distribution": "Some Linux 1",
-}
+    "cpus": 8, "cpu_model": "Some CPU", "cpu_governor": "performance", "clock_source": "tsc",
+    "cgroup_version": "2", "kernel": "6.12.1", "distribution": "Some Linux 1",
+}  # fmt: skip
 PROGRAMS = {
     "stithy-hammer": "stithy-hammer 0.1.0",
     "stithy-drive": "stithy-drive 0.1.0",

@@ -4,7 +4,7 @@ A program of its own: it forks, and so must have no threads when it does; all th
 happens in the children. A moment is a reading of the wall clock: before each line of the books, and
 now and then between two. There is one before a line of each kind that a whole run writes to its
 journal, whatever kinds there are, and KILLS more anywhere. Each third resume is killed as well and
-resumed again. Prints one JSON list: what `Resumed` holds, for each moment.
+resumed again. Prints one JSON list: what became of each moment, as `told` writes it down.
 
 Usage: resumed_run.py DIRECTORY SEED KILLS
 """
@@ -31,31 +31,6 @@ LOAD = {"calibrate": "true", "ledger": "true", "repeat": ""}
 PRIMARY = "{blocks: 5}"
 FIRST = 3
 """Before that reading a run has not begun: there is nothing to go on from."""
-
-
-@dataclass(frozen=True)
-class Resumed:
-    """What became of a run that was killed before reading `fatal` and resumed.
-
-    `kind`: the kind of journal line that it was killed before, None for a moment anywhere.
-    `written`: lines of the journal by then. `expected`: as many as a whole run has written there.
-    """
-
-    fatal: int
-    kind: str | None
-    written: int
-    expected: int | None
-    events: list[str]
-    end: str
-    planned: list[str]
-    measured: list[str]
-    incomplete: list[str]
-    broken: int
-    sessions: list[str]
-    left: list[str]
-    others: list[str]
-    registered: list[str]
-    kept_unchanged: bool
 
 
 def faked(root: Path, clock: FakeClock) -> FakedRun:
@@ -98,7 +73,10 @@ def in_child(work: Callable[[], int]) -> int | None:
 
 @dataclass(frozen=True)
 class Moment:
-    """A reading of the clock to be killed at, before a line of that kind, or anywhere."""
+    """A reading of the clock to be killed at, before a line of that kind, or anywhere.
+
+    `expected`: as many lines of the journal as a whole run has written there.
+    """
 
     fatal: int
     kind: str | None = None
@@ -166,7 +144,7 @@ def resumed(root: Path, moment: Moment, again: int | None) -> None:
 
 
 def told(root: Path, moment: Moment, written: int, run: FakedRun) -> None:
-    """Resume and write down what came of it."""
+    """Resume and write down what became of it; `written`: lines of the journal before that."""
     from support.running import entries, left_by, manifest, window_row
 
     done = {entry.facts["id"] for entry in entries(run.out, "step-finished")}
@@ -175,24 +153,21 @@ def told(root: Path, moment: Moment, written: int, run: FakedRun) -> None:
     outcome = run.resume()
     ids = sorted(path.parent.name for path in run.out.glob("windows/*/window.parquet"))
     about = manifest(run.out)
-    found = Resumed(
-        fatal=moment.fatal,
-        kind=moment.kind,
-        written=written,
-        expected=moment.expected,
-        events=sorted({kind for _, kind in kinds(run.out / "journal.jsonl")}),
-        end=outcome.end,
-        planned=planned(about["plan"]),
-        measured=ids,
-        incomplete=[each for each in ids if not window_row(run.out, each)["complete"]],
-        broken=broken(run.out),
-        sessions=[each["end"] for each in about["sessions"]],
-        left=left_by(run.out),
-        others=sorted(path.name for path in root.iterdir()),
-        registered=[path.name for path in root.glob("state/runs/*")],
-        kept_unchanged=kept == {path: path.read_bytes() for path in kept},
-    )
-    (root / "state/resumed.json").write_text(json.dumps(asdict(found)))
+    found = asdict(moment) | {
+        "written": written,
+        "events": sorted({kind for _, kind in kinds(run.out / "journal.jsonl")}),
+        "end": outcome.end,
+        "planned": planned(about["plan"]),
+        "measured": ids,
+        "incomplete": [each for each in ids if not window_row(run.out, each)["complete"]],
+        "broken": broken(run.out),
+        "sessions": [each["end"] for each in about["sessions"]],
+        "left": left_by(run.out),
+        "others": sorted(path.name for path in root.iterdir()),
+        "registered": [path.name for path in root.glob("state/runs/*")],
+        "kept_unchanged": kept == {path: path.read_bytes() for path in kept},
+    }
+    (root / "state/resumed.json").write_text(json.dumps(found))
 
 
 def planned(plan: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 A program of its own: it forks, and so must have no threads when it does. Every session but the last
 is killed at the beginning of a step. Each line of standard input is a JSON list of words, and for
-each comes a line of JSON with what the last session did: what `Session` holds.
+each comes a line of JSON with what the last session did, as `told` has it.
 
 Words: DIRECTORY USERS STEP [CHANGE STEP]... CHANGE
 """
@@ -12,29 +12,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from stithy.run.events import Event, Note, StepStarted
 from support.faked_run import FakedRun, load_plugins
 from support.resumed_run import in_child
-
-
-@dataclass(frozen=True)
-class Session:
-    """What the last session did: its steps by kind and id, its notes, what is there at its end."""
-
-    steps: list[str]
-    notes: list[str]
-    end: str
-    kept: bool
-    incomplete: list[str]
-    ends: list[str]
-    broken: int
-    left: list[str]
-    others: list[str]
-    registered: list[str]
 
 
 def none(root: Path) -> None:
@@ -100,8 +84,8 @@ def dying_at(step: str | None) -> Callable[[Event], None]:
     return hear
 
 
-def told(root: Path, run: FakedRun) -> Session:
-    """Resume to the end, and tell of it."""
+def told(root: Path, run: FakedRun) -> dict[str, Any]:
+    """Resume to the end: steps by kind and id, notes, what is there at its end."""
     from stithy.results.read import read_run
     from support.running import left_by, manifest, window_row
 
@@ -109,18 +93,18 @@ def told(root: Path, run: FakedRun) -> Session:
     ids = sorted(path.parent.name for path in run.out.glob("windows/*/window.parquet"))
     assert ids == sorted(manifest(run.out)["plan"]["windows"])
     conditions = read_run(run.out).conditions
-    return Session(
-        steps=[each.step.id for each in run.events if isinstance(each, StepStarted)],
-        notes=[each.text for each in run.events if isinstance(each, Note)],
-        end=outcome.end,
-        kept=manifest(run.out)["sessions"][-1]["master_kept"],
-        incomplete=[each for each in ids if not window_row(run.out, each)["complete"]],
-        ends=sorted(set(conditions.filter(moment="end")["candidate"])),
-        broken=conditions.filter(~conditions["holds"]).height,
-        left=left_by(run.out),
-        others=sorted(path.name for path in root.iterdir()),
-        registered=[path.name for path in root.glob("state/runs/*")],
-    )
+    return {
+        "steps": [each.step.id for each in run.events if isinstance(each, StepStarted)],
+        "notes": [each.text for each in run.events if isinstance(each, Note)],
+        "end": outcome.end,
+        "kept": manifest(run.out)["sessions"][-1]["master_kept"],
+        "incomplete": [each for each in ids if not window_row(run.out, each)["complete"]],
+        "ends": sorted(set(conditions.filter(moment="end")["candidate"])),
+        "broken": conditions.filter(~conditions["holds"]).height,
+        "left": left_by(run.out),
+        "others": sorted(path.name for path in root.iterdir()),
+        "registered": [path.name for path in root.glob("state/runs/*")],
+    }
 
 
 def tell(root: Path, words: list[str]) -> int:
@@ -132,23 +116,18 @@ def tell(root: Path, words: list[str]) -> int:
     def faked(dies_at: str | None = None) -> FakedRun:
         return FakedRun(root, users=(users,), on_event=dying_at(dies_at))
 
-    assert in_child(lambda: _ran(faked(first))) is None
+    assert in_child(partial(_ended, faked(first).run)) is None
     for change, step in zip(rest[:-1:2], rest[1::2], strict=True):
         CHANGES[change](root)
-        assert in_child(partial(_resumed, faked(step))) is None
+        assert in_child(partial(_ended, faked(step).resume)) is None
     CHANGES[rest[-1]](root)
-    sys.stdout.write(json.dumps(asdict(told(root, faked()))) + "\n")
+    sys.stdout.write(json.dumps(told(root, faked())) + "\n")
     sys.stdout.flush()
     return 0
 
 
-def _ran(run: FakedRun) -> int:
-    run.run()
-    return 0
-
-
-def _resumed(run: FakedRun) -> int:
-    run.resume()
+def _ended(work: Callable[[], object]) -> int:
+    work()
     return 0
 
 

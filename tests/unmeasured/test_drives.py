@@ -1,11 +1,11 @@
 """Runs on emulated drives that end before their time, and go back to nothing or go on."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from stithy.drives.program import find
@@ -20,62 +20,63 @@ from support.running import (
     measures,
     seconds_measured,
     wait_for,
+    window_row,
     write_study,
 )
 
 pytestmark = [pytest.mark.needs_drive, pytest.mark.needs_postgresql]
-
 PLAIN = "{drive: generic-nvme}"
+# Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
+ENDED_WELL = (Exit.OK, Exit.INVALID)
 
 
-MOMENTS = ("drive", "mount", "window")
+def _killed(stithy: Stithy, moment: Callable[[], object], *words: str | Path) -> None:
+    """Start a run, and kill it once that is so."""
+    running = stithy.start("run", *words)
+    wait_for(moment, running)
+    os.kill(running.pid, signal.SIGKILL)
+    running.communicate()
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+def _nothing_left(stithy: Stithy, *outs: Path) -> None:
+    assert [left for out in outs for left in left_by(out)] == []  # their mounts among it
+    assert stithy.drives() == stithy.registered() == []
+
+
+@pytest.mark.parametrize("moment", ["drive", "mount", "window"])
 def test_a_run_on_drives_that_is_killed_can_be_cleaned(
     stithy: Stithy, place: Path, moment: str
 ) -> None:
     """While the drive comes up, while its file system does, and in a window."""
     study = write_study(place / "s.yaml", {"a": PLAIN, "b": PLAIN}, users=(1,), duration="30 s")
     out = place / "out"
-    running = stithy.start("run", study, "--out", out)
-    if moment == "window":
-        wait_for(lambda: measures(out), running)
-    else:
-        wait_for(
-            lambda: [e for e in entries(out, "creating") if e.facts["kind"] == moment], running
-        )
-    os.kill(running.pid, signal.SIGKILL)
-    running.communicate()
+
+    def is_there() -> object:
+        if moment == "window":
+            return measures(out)
+        return [e for e in entries(out, "creating") if e.facts["kind"] == moment]
+
+    _killed(stithy, is_there, study, "--out", out)
     cleaned = stithy.run("clean")
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
-    assert left_by(out) == []  # its mounts among it
-    assert stithy.drives() == []
-    assert stithy.registered() == []
+    _nothing_left(stithy, out)
 
 
 def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
     stithy: Stithy, place: Path
 ) -> None:
-    """I/O errors instead of a hung machine; the message names the candidate."""
+    """I/O errors instead of a hung machine."""
     study = write_study(place / "s.yaml", {"a": PLAIN}, users=(1,), duration="8 s")
     out = place / "out"
     running = stithy.start("run", study, "--out", out)
     wait_for(lambda: measures(out), running)
-    for pid in _programs(stithy):
+    programs = [each.pid for folder in stithy.drives() if (each := find(folder))]
+    assert programs
+    for pid in programs:
         os.kill(pid, signal.SIGKILL)
     _, told = running.communicate(timeout=120)
     assert running.returncode != 0, told
-    assert left_by(out) == []
-    assert stithy.drives() == []
-    assert stithy.registered() == []
-
-
-def _programs(stithy: Stithy) -> list[int]:
-    """The programs of this test's own runs."""
-    found = [find(folder) for folder in stithy.drives()]
-    assert found
-    return [each.pid for each in found if each is not None]
+    _nothing_left(stithy, out)
 
 
 NOT_FINISHED = "its master copy had not been finished"
@@ -95,32 +96,56 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
     users, is_the_moment = RESUMED[because]
     study = write_study(place / "s.yaml", {"a": PLAIN}, users=users)
     out = place / "out"
-    running = stithy.start("run", study, "--out", out)
-    wait_for(lambda: is_the_moment(out), running)
-    assert not cpus_of_drives(out) & set(manifest(out)["database"]["cpus"] or ())
-    os.kill(running.pid, signal.SIGKILL)
-    running.communicate()
+
+    def apart() -> object:
+        """At that moment drives and server have no CPU in common."""
+        if not (found := is_the_moment(out)):
+            return found
+        programs = [find(folder) for folder in stithy.drives()]
+        cpus = [os.sched_getaffinity(each.pid) for each in programs if each]
+        assert cpus
+        assert not set().union(*cpus) & set(manifest(out)["database"]["cpus"] or ())
+        return found
+
+    _killed(stithy, apart, study, "--out", out)
     resumed = stithy.run("resume", out)
-    # Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
-    assert resumed.returncode in (Exit.OK, Exit.INVALID), resumed.stderr
+    assert resumed.returncode in ENDED_WELL, resumed.stderr
     assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
     lost = [entry.facts["because"] for entry in entries(out, "master-lost")]
     assert lost == ([because] if because else [])
-    for window_id in manifest(out)["plan"]["windows"]:
-        table = RunDirectory(out).window(window_id).table("window")
-        assert pl.read_parquet(table)["complete"].all()
+    assert all(window_row(out, each)["complete"] for each in manifest(out)["plan"]["windows"])
     first = RunDirectory(out).drives / "a.data.latency.hlog"
     assert read_hlog(first)
     assert read_hlog(first.parent / "session-2" / first.name)
-    assert left_by(out) == []
-    assert stithy.drives() == []
-    assert stithy.registered() == []
+    _nothing_left(stithy, out)
 
 
-def cpus_of_drives(out: Path) -> set[int]:
-    """Numbers of the CPUs that the programs of the run's drives may use."""
-    resource = [entry.facts for entry in entries(out, "creating")]
-    folders = [Path(each["facts"]["folder"]) for each in resource if each["kind"] == "drive"]
-    found = [program for folder in folders if (program := find(folder))]
-    assert found
-    return set().union(*(os.sched_getaffinity(each.pid) for each in found))
+@pytest.mark.long
+def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place: Path) -> None:
+    """One block decides nothing, so that both are measured; their drives are the varied ones.
+
+    Disks that turn are so slow that a busy machine delivers them, too. Long: three databases are
+    loaded; tests/unit/cli/test_deciding.py does the same with fakes.
+    """
+    drives = {"a": "{drive: generic-15k}", "b": "{drive: generic-7200}"}
+    study, out = write_study(place / "s.yaml", drives, users=(1,)), place / "out"
+    corners = {name: RunDirectory(out).corner(name) / "run" for name in "ab"}
+    first = corners["a"]
+
+    def is_there() -> bool:
+        return first.exists() and measures(first)
+
+    _killed(stithy, is_there, study, "--sensitivity", "--out", out)
+    assert manifest(out)["end"] == "finished"
+    resumed = stithy.run("resume", out)
+    assert resumed.returncode in ENDED_WELL, resumed.stderr
+    assert len(entries(first, "run-resumed")) == 1
+    for against, corner in corners.items():
+        found = {each["name"]: each["drives"][0] for each in manifest(corner)["candidates"]}
+        ends = {name: each["profile_name"].rpartition("-25-")[2] for name, each in found.items()}
+        assert ends == {name: "worse" if name == against else "better" for name in "ab"}
+    assert stithy.run("report", out, "--format", "json").returncode in ENDED_WELL
+    told = json.loads((out / "report.json").read_text())["sensitivity"]
+    assert [(each["against"], bool(each["numbers"])) for each in told] == [("a", True), ("b", True)]
+    assert stithy.run("resume", out).returncode == Exit.PRECONDITION
+    _nothing_left(stithy, *corners.values())

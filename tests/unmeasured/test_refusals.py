@@ -1,110 +1,113 @@
-"""What cannot work is said before anything starts: one message, the right code, nothing made."""
+"""On this machine, as it is: what cannot work is said before anything starts; a new study works."""
 
+import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conftest import Unprivileged
 from support.running import Stithy, write_study
 
 pytestmark = pytest.mark.needs_postgresql
 
 
-def occupied(place: Path) -> Path:
-    """A directory with a file of the user."""
-    (place / "mine").mkdir()
-    (place / "mine/photo.jpg").touch()
-    return place / "mine"
-
-
-def a_file(place: Path) -> Path:
-    """A file where a directory should be."""
-    (place / "file").touch()
-    return place / "file"
+def _made(path: Path, *, file: bool = False, mode: int = 0o755) -> Path:
+    path.parent.mkdir(mode=mode, exist_ok=True)
+    path.touch() if file else path.mkdir(exist_ok=True)
+    return path
 
 
 REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
-    "a directory in use": (occupied, "it holds 'photo.jpg', not Stithy's"),
+    "a directory in use": (
+        lambda place: _made(place / "mine/photo.jpg", file=True).parent,
+        "it holds 'photo.jpg', not Stithy's",
+    ),
     "a missing parent": (lambda place: place / "no/such", "does not exist: make it: mkdir -p"),
-    "a file": (a_file, "is not a directory"),
+    "a file": (lambda place: _made(place / "file", file=True), "is not a directory"),
     "the whole machine": (lambda place: Path("/"), "is the root of the machine"),
     "a shared directory": (lambda place: Path("/tmp"), "is shared by all users"),
     "the kernel's files": (lambda place: Path("/proc/stithy"), "0 B are free"),
-}
+    "a closed directory": (
+        lambda place: _made(place / "closed", mode=0o700) / "a", "closed: allow it (chmod o+x"
+    ),
+}  # fmt: skip
 
 
+@pytest.mark.needs_root
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_candidate_that_cannot_be_used_is_refused(stithy: Stithy, place: Path, case: str) -> None:
     """Exit code 3, the reason and the remedy; nothing of the user's is touched, nothing is made."""
     make, reason = REFUSED[case]
-    study = write_study(place / "study.yaml", {"a": make(place)})
+    used = make(place)
+    if case == "a closed directory":
+        used.parent.chmod(0o700)
+    study = write_study(place / "study.yaml", {"a": used})
     before = sorted(path for path in place.rglob("*") if path.name != "state")
     ended = stithy.run("run", study, "--out", place / "out")
-    assert ended.returncode == 3, ended.stderr
+    assert (ended.returncode, ended.stdout) == (3, ""), ended.stderr
     assert ended.stderr.startswith("error: candidate a: ")
     assert reason in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
-    assert ended.stdout == ""
-    after = sorted(path for path in place.rglob("*") if path.name != "state")
-    assert after == before
+    assert sorted(path for path in place.rglob("*") if path.name != "state") == before
 
 
-def test_settings_that_the_server_refuses_are_refused(stithy: Stithy, place: Path) -> None:
-    """Exit code 2 with the server's own words."""
-    study = write_study(place / "study.yaml", {"a": place / "a"}, settings={"shred_buffers": "1"})
-    ended = stithy.run("run", study, "--out", place / "out")
-    assert ended.returncode == 2
-    assert 'unrecognized configuration parameter "shred_buffers"' in ended.stderr
-    assert not (place / "a").exists()
+STUDIES = {
+    "shred_buffers": ({"shred_buffers": "1"}, "out", 2, 'configuration parameter "shred_buffers"'),
+    "results there": ({}, "there", 2, "is not an empty directory"),
+    "results inside": ({}, "a/out", 2, "lie in each other"),
+    "nested": ({}, "out", 3, "the place of candidate"),
+    "no room": ({}, "out", 3, "may be needed"),
+}
+
+
+@pytest.mark.parametrize("case", STUDIES)
+def test_a_study_that_cannot_be_run_so_is_refused(stithy: Stithy, place: Path, case: str) -> None:
+    """By the server's own words, by the plan's numbers; results are never overwritten."""
+    settings, out, code, reason = STUDIES[case]
+    candidates = {"a": place / "a"}
+    if case == "nested":
+        _made(place / "a")
+        (place / "link").symlink_to(place / "a")
+        candidates["b"] = place / "link"
+    report = _made(place / "there/report.html", file=True)
+    report.write_text("last year's")
+    study = write_study(place / "study.yaml", candidates, settings=settings)
+    if case == "no room":
+        study.write_text(study.read_text().replace("warehouses: 1", "warehouses: 90000"))
+    ended = stithy.run("run", study, "--out", place / out)
+    assert ended.returncode == code
+    assert reason in ended.stderr
+    assert report.read_text() == "last year's"
+    assert not (place / "a").exists() or case == "nested"
     assert not (place / "out").exists()
 
 
-def test_results_are_never_overwritten(stithy: Stithy, place: Path) -> None:
-    """A directory that holds anything is refused."""
-    (place / "out").mkdir()
-    (place / "out/report.html").write_text("last year's")
-    study = write_study(place / "study.yaml", {"a": place / "a"})
-    ended = stithy.run("run", study, "--out", place / "out")
-    assert ended.returncode == 2
-    assert "is not an empty directory" in ended.stderr
-    assert (place / "out/report.html").read_text() == "last year's"
+def test_a_new_study_of_this_machine_can_be_planned(place: Path) -> None:
+    """Nothing but the file is made."""
+    stithy = Stithy(place / "state")
+    study = place / "study.yaml"
+    written = stithy.run("new", study, "--short")
+    assert written.returncode == 0, written.stderr
+    assert [each.name for each in place.iterdir()] == ["study.yaml"]
+    assert stithy.run("plan", study).returncode == 0
 
 
-def test_results_inside_a_candidate_are_refused(stithy: Stithy, place: Path) -> None:
-    """They would be measured too."""
-    study = write_study(place / "study.yaml", {"a": place / "a"})
-    ended = stithy.run("run", study, "--out", place / "a/out")
-    assert ended.returncode == 2
-    assert "overlap" in ended.stderr
-
-
-def test_candidates_inside_each_other_are_refused(stithy: Stithy, place: Path) -> None:
-    """Also by way of a link."""
-    (place / "a").mkdir()
-    (place / "link").symlink_to(place / "a")
-    study = write_study(place / "study.yaml", {"a": place / "a", "b": place / "link"})
-    ended = stithy.run("run", study, "--out", place / "out")
-    assert ended.returncode == 3
-    assert "the place of candidate" in ended.stderr
-
-
-def test_a_candidate_without_room_is_refused(stithy: Stithy, place: Path) -> None:
-    """By the plan's numbers, before anything is made."""
-    study = write_study(place / "study.yaml", {"a": place / "a"})
-    text = study.read_text().replace("warehouses: 1", "warehouses: 90000")
-    study.write_text(text)
-    ended = stithy.run("run", study, "--out", place / "out")
-    assert ended.returncode == 3
-    assert "may be needed" in ended.stderr
-    assert "are free: make room" in ended.stderr
-    assert not (place / "a").exists()
-
-
-@pytest.mark.needs_root
-def test_a_place_that_the_servers_user_cannot_enter_is_refused(stithy: Stithy, place: Path) -> None:
-    """The directory that is closed is named."""
-    (place / "closed").mkdir(mode=0o700)
-    study = write_study(place / "study.yaml", {"a": place / "closed/a"})
-    ended = stithy.run("run", study, "--out", place / "out")
-    assert ended.returncode == 3
-    assert f"may not enter {place}/closed: allow it (chmod o+x {place}/closed)" in ended.stderr
+@pytest.mark.needs_unprivileged
+def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
+    place: Path, unprivileged: Unprivileged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with a folder on the PATH that is closed; nothing is a bug, and nothing is made."""
+    closed = place / "closed"
+    closed.mkdir(mode=0o700 if os.geteuid() == 0 else 0o000)
+    monkeypatch.setenv("PATH", f"{closed}/bin:{os.environ['PATH']}")
+    stithy = Stithy(place / "state", prefix=unprivileged.stithy())
+    told = stithy.run("doctor", "--json")
+    assert told.returncode == 3, told.stderr
+    assert "root" in [each["what"] for each in json.loads(told.stdout)["demo"]["lacks"]]
+    written = stithy.run("new", "-", "--short", "--warehouses", "1")
+    assert written.returncode == 0, written.stderr
+    (place / "study.yaml").write_text(written.stdout)
+    planned = stithy.run("plan", place / "study.yaml", "--out", f"{place}-out")
+    assert planned.returncode == 0

@@ -1,225 +1,268 @@
 """The steps are done in order and written down; however a run ends, nothing is left."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
-import polars as pl
 import pytest
 
 from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
-from stithy.errors import InfrastructureError, Interrupted, InvalidMeasurement, PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
-from stithy.run.events import Event, RunStarted, SecondPassed, StepFinished, StepStarted
+from stithy.results.manifest import CostFacts, LimitFacts
+from stithy.results.read import Run, read_run
+from stithy.run import events
+from stithy.run.cleanup.handlers import clean
+from stithy.run.executor import Outcome, execute
+from stithy.storage.consent import read_mark
 from stithy.wire.messages import ErrorCount
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
-
-@pytest.fixture
-def faked(tmp_path: Path) -> FakedRun:
-    """A run that works."""
-    return FakedRun(tmp_path)
-
-
-def fault(text: str = "the drive is gone") -> InfrastructureError:
-    """An error from outside."""
-    return InfrastructureError(text, where="somewhere", remedy="none")
+pytestmark = pytest.mark.usefixtures("own_state")
+NO_ROOM = "No space left on device"
+FAULT = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
+WINDOWS = [f"w-{name}-u{users}-b0" for name in "ab" for users in (1, 3)]
 
 
-def test_every_step_of_the_plan_is_done_and_written_down(faked: FakedRun) -> None:
-    """Started and finished, in the plan's order, for the journal and for who watches."""
-    context = faked.start()
-    planned = [step.id for step in context.plan.steps]
-    from stithy.run.executor import execute
+class Whole(NamedTuple):
+    """A run at two levels with all that a load may have; `found`: the databases of its windows."""
 
-    outcome = execute(context)
+    faked: FakedRun
+    run: Run
+    outcome: Outcome
+    planned: list[str]
+    found: list[tuple[str, bool]]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """Such a run, to be looked at; each window leaves a file in its database."""
+    root, found, engine = tmp_path_factory.mktemp("whole"), list[tuple[str, bool]](), FakeEngine()
+
+    def strike() -> None:
+        data = engine.starts[-1].data
+        found.append(((data / "log").read_text(), (data / "left").exists()))
+        (data / "left").touch()
+
+    load = {"calibrate": "true", "ledger": "true", "limit": "p99 of payment ≤ 72 ms"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STITHY_STATE", str(root / "state"))
+        faked = FakedRun(root, engine=engine, hammer=FakeHammer(before_run=strike), users=(1, 3),
+                         load=load, costs={"b": "1200.50 EUR"})  # fmt: skip
+        context = faked.start()
+        outcome = execute(context)
+        planned = [step.id for step in context.plan.steps]
+        yield Whole(faked, read_run(faked.out), outcome, planned, found)
+
+
+def test_every_step_of_the_plan_is_done_and_written_down_and_nothing_is_left(whole: Whole) -> None:
+    """In the plan's order, for the journal and for who watches; all results can be read."""
+    faked, run, outcome = whole.faked, whole.run, whole.outcome
     assert (outcome.end, outcome.error, outcome.left) == ("finished", None, ())
-    assert [each.facts["id"] for each in entries(faked.out, "step-started")] == planned
-    assert [each.facts["id"] for each in entries(faked.out, "step-finished")] == planned
-    kinds = [type(event) for event in faked.events]
-    assert kinds[0] is RunStarted
-    assert kinds.count(StepStarted) == kinds.count(StepFinished) == len(planned)
-    assert kinds.count(SecondPassed) == 4
-
-
-def test_results_are_whole_and_nothing_else_is_left(faked: FakedRun, tmp_path: Path) -> None:
-    """All tables can be read; candidates, sockets and the register's entry are gone."""
-    faked.run()
-    run = read_run(faked.out)
-    assert run.problems == ()
-    assert run.window.height == 4
+    for event, kind in (
+        ("step-started", events.StepStarted), ("step-finished", events.StepFinished),
+    ):  # fmt: skip
+        assert [each.facts["id"] for each in entries(faked.out, event)] == whole.planned
+        assert [e.step.id for e in faked.events if isinstance(e, kind)] == whole.planned
+    assert isinstance(faked.events[0], events.RunStarted)
+    seconds = [each for each in faked.events if isinstance(each, events.SecondPassed)]
+    assert [each.p95_s for each in seconds] == [None] * 4, "ten orders bear no percentile"
+    assert (run.problems, sorted(run.window["window_id"])) == ((), WINDOWS)
     assert run.window["complete"].all()
-    assert run.restores["identical"].all()
-    assert manifest(faked.out)["end"] == "finished"
     assert left_by(faked.out) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "state", "study.yaml"]
-    assert list((tmp_path / "state/runs").iterdir()) == []
+    assert sorted(path.name for path in faked.root.iterdir()) == ["out", "state", "study.yaml"]
+    assert list((faked.root / "state/runs").iterdir()) == []
+    assert not any(path.parent.exists() for path in faked.hammer.canaries)
 
 
-def test_each_window_starts_from_the_master_copy(tmp_path: Path) -> None:
-    """What one window changed is not there in the next."""
-    seen: list[str] = []
-    engine = FakeEngine()
-    faked = FakedRun(tmp_path, engine=engine)
-    faked.hammer = FakeHammer(
-        before_run=lambda: seen.append((engine.starts[-1].data / "log").read_text())
-    )
-    faked.run()
-    # Loading, the check after it, and the window's own start.
-    assert seen == ["empty" + "started\n" * 3] * 4
+def test_each_window_starts_from_the_master_copy(whole: Whole) -> None:
+    """What one window changed or left is not there in the next; each restore has its row."""
+    # Loading, the check after it, the calibration, and the window's own start.
+    assert whole.found == [("empty" + "started\n" * 4, False)] * 4
+    restores = whole.run.restores
+    assert sorted(restores["window_id"]) == WINDOWS
+    assert restores["files"].to_list() == [3] * 4
+    assert restores["identical"].all()
+    for row in restores.iter_rows(named=True):
+        assert (row["resident_bytes"] == 0) == (row["resident_note"] is None)
 
 
-def test_a_failing_window_is_written_down_and_the_run_goes_on(tmp_path: Path) -> None:
-    """The row has no numbers and says why; the other windows are measured."""
-    # Starts: loading, check, then the windows.
-    faked = FakedRun(tmp_path, engine=FakeEngine(broken_starts=frozenset({3})))
+def test_what_a_run_found_out_beside_its_windows_is_in_its_tables_and_manifest(
+    whole: Whole,
+) -> None:
+    """Baseline checks, surroundings, the driver's calibration, limit and costs of the study."""
+    faked, run, told = whole.faked, whole.run, whole.run.manifest
+    checks = run.canary.to_dicts()
+    assert [(row["users"], row["block"]) for row in checks] == [(1, 0), (3, 0)]
+    first = entries(faked.out, "step-started", kind="restore")[0].facts["id"]
+    assert first == f"restore-{checks[0]['window_id']}"
+    assert {(row["one_rounds_per_s"], row["read_p50_s"]) for row in checks} == {(1000, 0.0001)}
+    assert sorted(run.surroundings["window_id"]) == WINDOWS
+    kept = json.loads(RunDirectory(faked.out).calibration.read_text())
+    assert faked.hammer.calibrated == [3], "once, with the connections of the largest level"
+    assert {kept["rate_per_s_max"], *run.window["driver_rate_per_s_max"]} == {1000.0}
+    assert told is not None
+    assert (told.end, told.calibration and told.calibration.rate_per_s_max) == ("finished", 1000)
+    assert told.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
+    costs = [each.cost for each in told.candidates]
+    assert costs == [None, CostFacts(amount=1200.5, currency="EUR")]
+
+
+def test_every_window_has_its_ledger_compared(whole: Whole) -> None:
+    """Orders and payments have a row each; that a candidate shares its device is told at once."""
+    faked, run = whole.faked, whole.run
+    ledgers = [RunDirectory(faked.out).window(name).ledger for name in WINDOWS]
+    assert sorted(faked.hammer.verified) == ledgers
+    assert sorted(run.ledger["deal"]) == ["order"] * 4 + ["payment"] * 4
+    assert (set(run.ledger["acknowledged"]), run.ledger_findings.height) == ({10}, 0)
+    assert set(run.window["ledger_acknowledged"]) == {20}
+    result = entries(faked.out, "step-finished", id=WINDOWS[0])[0].facts["result"]
+    assert result.endswith("; nothing acknowledged is missing")
+    notes = [event.text for event in faked.events if isinstance(event, events.Note)]
+    shared = [note.split(" share ")[0] for note in notes if " share " in note]
+    assert shared == [f"candidate {name} and its ledgers" for name in "ab"]
+    assert run.window["ledger_shares"].null_count() == 0
+
+
+def _gave_up(text: str, sqlstate: str = "XX000") -> FakeHammer:
+    return FakeHammer(complete=False, errors=(ErrorCount(sqlstate=sqlstate, text=text, count=3),))
+
+
+UP = "the hammer gave up: "
+LATE = ("something else", "answers were still missing a minute after the end")
+SHARED = f'could not resize shared memory segment "/x" to 9 bytes: {NO_ROOM}'
+# Why the first window has no or few numbers, who is to blame, whether it has numbers, how many
+# windows have none or few, how many servers are ended at once; starts: load, check, windows.
+BAD: dict[str, tuple[str, dict[str, Any], bool, int, int]] = {
+    "a start fails": (
+        "fake server: it fell over", {"engine": FakeEngine(frozenset({3}))}, False, 1, 0
+    ),
+    "the hammer dies": (
+        "somewhere: the drive is gone", {"hammer": FakeHammer({"run": FAULT})}, False, 4, 4
+    ),
+    "it gives up": (f"{UP}what a mess (3 times)", {"hammer": _gave_up("what\na mess")}, True, 4, 4),
+    "it is late": (LATE[1], {"hammer": FakeHammer(complete=False, warnings=LATE)}, True, 4, 4),
+    "shm is full": (f"{UP}{SHARED} (3 times)", {"hammer": _gave_up(SHARED, "53100")}, True, 4, 4),
+    "the disk is full": (
+        f"{UP}{NO_ROOM} (3 times)", {"hammer": _gave_up(NO_ROOM, "53100")}, True, 1, 1
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_befalls_a_window_is_in_its_row_and_the_run_goes_on_unless_the_disk_is_full(
+    case: str, tmp_path: Path
+) -> None:
+    """A server in trouble is ended at once: it might keep an ordinary end waiting for minutes."""
+    because, fakes, has_numbers, incomplete, at_once = BAD[case]
+    faked = FakedRun(tmp_path, **fakes)
     outcome = faked.run()
-    assert outcome.end == "finished"
-    rows = [window_row(faked.out, window) for window in manifest(faked.out)["plan"]["windows"]]
-    assert [row["complete"] for row in rows] == [False, True, True, True]
-    assert rows[0]["missing_because"] == "fake server: it fell over"
-    assert rows[0]["nopm"] is None
-    assert rows[0]["errors"] is None
-
-
-def test_a_server_in_trouble_is_not_asked_to_end_the_ordinary_way(tmp_path: Path) -> None:
-    """One that recovers from a crash would wait for ever; those of good windows end as they do."""
-    engine = FakeEngine()
-    FakedRun(tmp_path, engine=engine, hammer=FakeHammer({"run": fault()})).run()
-    # Loading, the check after it, four windows; in between, two checks at the candidates' ends.
-    assert sorted(engine.stops) == [False] * 4 + [True] * 4
-
-
-def test_a_server_that_held_its_answers_back_is_ended_at_once(tmp_path: Path) -> None:
-    """What held them back would hold back an ordinary end for minutes, too."""
-    engine = FakeEngine()
-    FakedRun(tmp_path, engine=engine, hammer=FakeHammer(complete=False)).run()
-    assert engine.stops.count(True) == 4
-
-
-def test_a_hammer_that_gives_up_makes_its_window_incomplete(tmp_path: Path) -> None:
-    """The reason is its most frequent error."""
-    errors = (ErrorCount(sqlstate="XX000", text="what\na mess", count=3),)
-    faked = FakedRun(tmp_path, hammer=FakeHammer(complete=False, errors=errors))
-    faked.run()
-    row = window_row(faked.out, "w-a-u1-b0")
-    assert row["missing_because"] == "the hammer gave up: what a mess (3 times)"
-    assert row["nopm"] is not None
-
-
-def test_a_hammer_that_ended_early_says_why(tmp_path: Path) -> None:
-    """By its last warning, where nothing else explains it."""
-    late = ("something else", "answers were still missing a minute after the end")
-    FakedRun(tmp_path, hammer=FakeHammer(complete=False, warnings=late)).run()
-    row = window_row(tmp_path / "out", "w-a-u1-b0")
-    assert row["missing_because"] == "answers were still missing a minute after the end"
-
-
-def test_shared_memory_that_ran_full_is_not_the_candidates_disk(tmp_path: Path) -> None:
-    """The server's words are the same, but /dev/shm is another file system."""
-    text = 'could not resize shared memory segment "/x" to 9 bytes: No space left on device'
-    errors = (ErrorCount(sqlstate="53100", text=text, count=1),)
-    outcome = FakedRun(tmp_path, hammer=FakeHammer(complete=False, errors=errors)).run()
-    assert outcome.end == "finished"
-
-
-def test_a_full_disk_ends_the_run_after_its_window_is_written(tmp_path: Path) -> None:
-    """Later windows would meet it too."""
-    errors = (ErrorCount(sqlstate="53100", text="No space left on device", count=1),)
-    faked = FakedRun(tmp_path, hammer=FakeHammer(complete=False, errors=errors))
-    outcome = faked.run()
-    assert outcome.end == "failed"
-    assert isinstance(outcome.error, InfrastructureError)
-    assert "ran full" in outcome.error.problem
-    assert len(list(RunDirectory(faked.out).windows.iterdir())) == 1
+    assert outcome.end == ("failed" if case == "the disk is full" else "finished")
+    assert not outcome.error or "ran full in window" in outcome.error.problem
+    there = {path.name for path in RunDirectory(faked.out).windows.iterdir()}
+    rows = [window_row(faked.out, each) for each in manifest(faked.out)["plan"]["windows"]
+            if each in there]  # fmt: skip
+    assert len(rows) == (1 if outcome.error else 4)
+    assert sum(not row["complete"] for row in rows) == incomplete
+    assert rows[0]["missing_because"] == because
+    assert [rows[0][name] is not None for name in ("nopm", "errors")] == [has_numbers] * 2
+    assert faked.engine.stops.count(True) == at_once
     assert left_by(faked.out) == []
 
 
-def test_an_error_while_loading_ends_the_run_and_leaves_nothing(tmp_path: Path) -> None:
-    """The manifest and the journal say how it ended."""
-    faked = FakedRun(tmp_path, hammer=FakeHammer({"prepare": fault()}))
-    outcome = faked.run()
-    assert outcome.end == "failed"
-    assert manifest(faked.out)["end_because"] == "somewhere: the drive is gone: none"
-    assert entries(faked.out, "step-failed", id="prepare")
+def _burst() -> None:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("hammer", "because"),
+    [
+        (FakeHammer({"prepare": FAULT}), "somewhere: the drive is gone"),
+        (FakeHammer(broken=True), "conditions 1 do not hold after loading"),
+        (FakeHammer(before_run=_burst), "a bug in Stithy"),
+    ],
+    ids=["loading fails", "a condition is broken", "a bug"],
+)
+def test_a_run_that_cannot_go_on_ends_and_leaves_nothing(
+    hammer: FakeHammer, because: str, tmp_path: Path
+) -> None:
+    """The manifest and the journal say how it ended; a bug is not hidden."""
+    faked = FakedRun(tmp_path, hammer=hammer)
+    if "bug" in because:
+        with pytest.raises(ZeroDivisionError):
+            faked.run()
+    else:
+        assert faked.run().end == "failed"
+        assert len(entries(faked.out, "step-failed")) == 1
+        assert not RunDirectory(faked.out).windows.exists()
+    assert manifest(faked.out)["end"] == "failed"
+    assert because in manifest(faked.out)["end_because"]
     assert left_by(faked.out) == []
     assert not (tmp_path / "a").exists()
 
 
-def test_conditions_broken_after_loading_end_the_run(tmp_path: Path) -> None:
-    """No window can be trusted on such a database."""
-    outcome = FakedRun(tmp_path, hammer=FakeHammer(broken=True)).run()
-    assert isinstance(outcome.error, InvalidMeasurement)
-    conditions = pl.read_parquet(RunDirectory(tmp_path / "out").table("conditions"))
-    assert conditions["holds"].to_list().count(False) == 1
-
-
-def test_a_bug_is_not_hidden_and_leaves_nothing(tmp_path: Path) -> None:
-    """It goes up as it is, after everything was taken down."""
-
-    def burst() -> None:
-        raise ZeroDivisionError
-
-    faked = FakedRun(tmp_path, hammer=FakeHammer(before_run=burst))
-    with pytest.raises(ZeroDivisionError):
-        faked.run()
-    assert left_by(faked.out) == []
-    assert manifest(faked.out)["end"] == "failed"
-
-
-def test_the_first_signal_ends_the_run_after_the_step_under_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("event", "kind", "signals", "windows"),
+    [(events.StepFinished, "window", 1, 1), (events.StepStarted, "restore", 2, 0)],
+    ids=["once", "twice"],
+)
+def test_a_signal_ends_the_run_after_its_step_and_a_second_one_at_once(
+    event: Any, kind: str, signals: int, windows: int, tmp_path: Path
+) -> None:
     """What was measured stays; nothing is left."""
     faked = FakedRun(tmp_path)
 
-    def press(event: Event) -> None:
-        if isinstance(event, StepFinished) and event.step.kind == "window":
-            faked.stop.signal()
+    def press(told: events.Event) -> None:
+        if isinstance(told, event) and told.step.kind == kind:
+            for _ in range(signals):
+                faked.stop.signal()
 
     faked.on_event = press
     outcome = faked.run()
-    assert outcome.end == "interrupted"
-    assert isinstance(outcome.error, Interrupted)
-    assert len(list(RunDirectory(faked.out).windows.iterdir())) == 1
+    assert (outcome.end, outcome.error and outcome.error.exit) == ("interrupted", 130)
+    assert len(list(faked.out.glob("windows/*"))) == windows
+    assert len(entries(faked.out, "step-started", kind="restore")) == windows
     assert left_by(faked.out) == []
 
 
-def test_the_second_signal_ends_the_step_under_way_too(tmp_path: Path) -> None:
-    """At once, and still nothing is left."""
-    faked = FakedRun(tmp_path)
-
-    def press_twice(event: Event) -> None:
-        if isinstance(event, StepStarted) and event.step.kind == "restore":
-            faked.stop.signal()
-            faked.stop.signal()
-
-    faked.on_event = press_twice
-    outcome = faked.run()
-    assert outcome.end == "interrupted"
-    assert not entries(faked.out, "step-started", kind="restore")
-    assert left_by(faked.out) == []
-
-
-def test_a_refused_candidate_leaves_no_trace(tmp_path: Path) -> None:
-    """Neither a run directory nor an entry in the register."""
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/file").touch()
+def test_what_a_person_has_in_a_candidates_place_is_never_removed(tmp_path: Path) -> None:
+    """Before a run it is refused without a trace; of a run it stays, which ends with an error."""
+    mine = tmp_path / "a/mine"
+    mine.parent.mkdir()
+    mine.touch()
     with pytest.raises(PreconditionError):
         FakedRun(tmp_path).run()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "study.yaml"]
+    mine.unlink()
+    mine.parent.rmdir()
+    faked = FakedRun(tmp_path, users=(1,))
 
+    def put(told: events.Event) -> None:
+        if isinstance(told, events.StepStarted) and told.step.id == "tear-down-a":
+            mine.touch()
 
-def test_users_files_in_a_made_directory_are_not_removed(tmp_path: Path) -> None:
-    """The directory stays with them, and the run says so."""
-    faked = FakedRun(tmp_path)
-
-    def drop(event: Event) -> None:
-        if isinstance(event, StepStarted) and event.step.id == "tear-down-a":
-            (tmp_path / "a/mine").touch()
-
-    faked.on_event = drop
+    faked.on_event = put
     outcome = faked.run()
     assert isinstance(outcome.error, InfrastructureError)
-    assert "directory could not be removed" in outcome.error.problem
     assert [left.resource.kind for left in outcome.left] == ["directory"]
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["mine"]
+    assert list(mine.parent.iterdir()) == [mine]
+
+
+def test_instances_are_kept_until_they_are_cleaned(tmp_path: Path) -> None:
+    """A URL for each candidate, without a password; marks that keep other runs away."""
+    faked = FakedRun(tmp_path, users=(1,))
+    outcome = execute(faked.start(), keep=True)
+    assert sorted(outcome.kept) == ["a", "b"]
+    for name, url in outcome.kept.items():
+        assert "secret" not in url
+        passfile = Path(url.rpartition("passfile=")[2])
+        assert passfile.read_text() == "*:*:*:*:secret\n"
+        assert passfile.stat().st_mode & 0o777 == 0o600
+        mark = read_mark(tmp_path / name)
+        assert mark is not None
+        assert (mark.in_use, mark.owner) == (True, None)
+    [cleaned] = clean()
+    assert (cleaned.left, left_by(faked.out)) == ((), [])

@@ -1,9 +1,11 @@
 """Where a run stands, as numbers on loopback."""
 
+import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,174 +15,128 @@ from stithy.errors import PreconditionError, UserError
 from stithy.exits import Exit
 from stithy.plan.expand import expand, nulled
 from stithy.plan.steps import Cost, Step, WindowPlan
-from stithy.results.layout import RunDirectory
-from stithy.run.events import (
-    InterimAnalysis,
-    Progress,
-    RunStarted,
-    SecondPassed,
-    StepFinished,
-    StepSkipped,
-    StepStarted,
-)
+from stithy.run import events
 from stithy.run.executor import notes_of
 from stithy.run.live import Address, LiveNumbers, endpoint, parse_address
-from stithy.study.model import Study
 from support.openmetrics import Read, read
 from support.studies import study
 
 WINDOW = WindowPlan("w-disk-u4-b0", "disk", 4, 0, 0, 5.0, 20.0, 1, checkpoint=True)
-
-
 STEP = Step("w-disk-u4-b0", "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
-
-
 LOADING = Step("prepare", "prepare", "disk", Cost(29.0, 40.0, 0, 0))
+BEGUN = events.RunStarted("runs/x", 17, 250.0, notes={"disk": "EMULATED drive", "other": "x"})
+AT_STEP = events.StepStarted(STEP, 7, 17, 88.0, 200.0)
+SECOND = events.SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123)
+OVER = events.StepFinished(STEP, 31.25, "4,400 NOPM")
 
 
-def none_invalid(directory: RunDirectory, windows: Sequence[str]) -> Mapping[str, str]:
-    """A judge who finds nothing wrong."""
-    return {}
+def _numbers(*told: events.Event, clock: FakeClock | None = None) -> LiveNumbers:
+    """What is told after these events, with a judge who finds nothing wrong."""
+    found = LiveNumbers(clock or FakeClock(), lambda directory, windows: {})
+    for event in told:
+        found.show(event)
+    return found
 
 
-def all_invalid(directory: RunDirectory, windows: Sequence[str]) -> Mapping[str, str]:
-    """A judge who finds every window wrong."""
-    return dict.fromkeys(windows, "errors")
+def _families(told: LiveNumbers) -> Mapping[str, Read]:
+    return {name.removeprefix("stithy_"): each for name, each in read(told.text()).items()}
 
 
-def value(families: Mapping[str, Read], name: str) -> float:
-    """The only value of a family."""
-    ((_, number, at_s),) = families[name].samples
+def _value(told: LiveNumbers, name: str) -> float:
+    ((_, number, at_s),) = _families(told)[name].samples
     assert at_s is None
     return number
 
 
-def test_before_the_run_begins_nothing_is_known() -> None:
-    """A document without a family, and no zeros that nobody measured."""
-    assert LiveNumbers(FakeClock(), none_invalid).text() == "# EOF\n"
-
-
-def test_a_window_under_way_tells_its_last_second() -> None:
-    """Throughput, response time, how far it is, and whose it is."""
-    numbers = LiveNumbers(FakeClock(), none_invalid)
-    for event in (
-        RunStarted("runs/x", 17, 250.0),
-        StepStarted(STEP, 7, 17, 88.0, 200.0),
-        SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123),
-    ):
-        numbers.show(event)
-    families = read(numbers.text())
-    assert value(families, "stithy_now_transactions_per_minute") == 12_345.0
-    assert value(families, "stithy_now_response_p95_seconds") == 0.0123
-    assert value(families, "stithy_now_progress_ratio") == 10 / 25
-    assert value(families, "stithy_run_step") == 7
-    assert value(families, "stithy_run_steps") == 17
-    assert value(families, "stithy_run_left_seconds") == 88.0
-    assert value(families, "stithy_run_left_undecided_seconds") == 200.0
-    labels, _, _ = families["stithy_now_transactions_per_minute"].samples[0]
+def test_a_window_under_way_tells_its_last_second_and_one_that_is_over_none() -> None:
+    """Throughput, response time, how far it is, whose it is; no zeros that nobody measured."""
+    assert _numbers().text() == "# EOF\n"
+    told = _numbers(BEGUN, AT_STEP, SECOND)
+    values = {
+        "now_transactions_per_minute": 12_345.0, "now_response_p95_seconds": 0.0123,
+        "now_progress_ratio": 10 / 25, "run_step": 7, "run_steps": 17, "run_left_seconds": 88.0,
+        "run_left_undecided_seconds": 200.0, "run_windows_done": 0, "run_windows_invalid": 0,
+    }  # fmt: skip
+    assert {name: _value(told, name) for name in values} == values
+    [(labels, _, _)] = _families(told)["now_transactions_per_minute"].samples
     assert labels == {
         "run": "x", "window": "w-disk-u4-b0", "candidate": "disk", "users": "4", "block": "0",
-        "phase": "measure",
+        "phase": "measure", "note": "EMULATED drive",
     }  # fmt: skip
-
-
-def test_what_is_emulated_says_so_beside_each_of_its_numbers() -> None:
-    """With the label that exports have; a candidate of which nothing must be said has none."""
-    for notes, expected in (({"disk": "EMULATED drive"}, "EMULATED drive"), ({"other": "x"}, None)):
-        numbers = LiveNumbers(FakeClock(), none_invalid)
-        for event in (
-            RunStarted("runs/x", 17, 250.0, notes=notes),
-            StepStarted(STEP, 7, 17, 88.0),
-            SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123),
-        ):
-            numbers.show(event)
-        families = read(numbers.text())
-        of_it = [name for name in families if name.startswith("stithy_now_")]
-        assert len(of_it) == 3
-        for name in (*of_it, "stithy_run_step"):
-            [(labels, _, _)] = families[name].samples
-            assert labels.get("note") == expected
+    told.show(events.SecondPassed(WINDOW, 10, "measure", 0.0, None))
+    assert _value(told, "now_transactions_per_minute") == 0.0
+    assert "now_response_p95_seconds" not in _families(told)
+    for event in (OVER, events.StepSkipped(STEP, "decided"), events.StepFinished(LOADING, 1, "")):
+        told.show(event)
+    assert not any(name.startswith("now_") for name in _families(told))
+    assert _value(told, "run_windows_done") == 2
 
 
 def test_the_time_left_goes_down_and_never_below_nothing() -> None:
     """A step that takes longer than expected leaves no less than 0."""
     clock = FakeClock()
-    numbers = LiveNumbers(clock, none_invalid)
-    numbers.show(RunStarted("runs/x", 17, 250.0))
-    numbers.show(StepStarted(STEP, 7, 17, 88.0))
-    clock.sleep_s(8.0)
-    assert value(read(numbers.text()), "stithy_run_left_seconds") == 80.0
-    clock.sleep_s(100.0)
-    families = read(numbers.text())
-    assert value(families, "stithy_run_left_seconds") == 0.0
-    assert "stithy_run_left_undecided_seconds" not in families
-
-
-def test_a_window_that_is_over_tells_no_last_second_any_more() -> None:
-    """What it did a while ago is not what happens now; it is counted."""
-    numbers = LiveNumbers(FakeClock(), none_invalid)
-    for event in (
-        RunStarted("runs/x", 17, 250.0),
-        StepStarted(STEP, 7, 17, 88.0),
-        SecondPassed(WINDOW, 9, "measure", 0.0, None),
-    ):
-        numbers.show(event)
-    families = read(numbers.text())
-    assert value(families, "stithy_now_transactions_per_minute") == 0.0
-    assert "stithy_now_response_p95_seconds" not in families
-    numbers.show(StepFinished(STEP, 31.25, "4,400 NOPM"))
-    numbers.show(StepSkipped(STEP, "decided"))
-    families = read(numbers.text())
-    assert not any(name.startswith("stithy_now_") for name in families)
-    assert value(families, "stithy_run_windows_done") == 2
+    plain = events.RunStarted("runs/x", 17, 250.0)
+    told = _numbers(plain, events.StepStarted(STEP, 7, 17, 88.0), SECOND, clock=clock)
+    for passed_s, left_s in ((8.0, 80.0), (100.0, 0.0)):
+        clock.sleep_s(passed_s)
+        assert _value(told, "run_left_seconds") == left_s
+    assert "run_left_undecided_seconds" not in _families(told)
+    assert "note" not in _families(told)["now_progress_ratio"].samples[0][0]
 
 
 def test_loading_tells_how_far_it_is_and_a_look_where_the_question_stands() -> None:
     """The stage is a label."""
-    numbers = LiveNumbers(FakeClock(), none_invalid)
-    for event in (
-        RunStarted("runs/x", 17, 250.0),
-        StepStarted(LOADING, 2, 17, 88.0),
-        Progress("loading", 1, 4),
-        InterimAnalysis("b is better.", 4, decided=True),
-    ):
-        numbers.show(event)
-    families = read(numbers.text())
-    assert families["stithy_now_progress_ratio"].samples == [
-        ({"run": "x", "stage": "loading"}, 0.25, None)
-    ]
-    assert value(families, "stithy_run_question_blocks") == 4
-    assert value(families, "stithy_run_question_decided") == 1
+    look = events.InterimAnalysis("b is better.", 4, decided=True)
+    loading = events.StepStarted(LOADING, 2, 17, 88.0)
+    told = _numbers(BEGUN, loading, events.Progress("loading", 1, 4), look)
+    [(labels, share, _)] = _families(told)["now_progress_ratio"].samples
+    assert (labels["stage"], share) == ("loading", 0.25)
+    assert (_value(told, "run_question_blocks"), _value(told, "run_question_decided")) == (4, 1)
 
 
-def test_invalid_windows_are_counted_those_of_earlier_sessions_too(tmp_path: Path) -> None:
-    """A run that is resumed has some before its first window."""
-    before = tmp_path / "windows" / "w-disk-u1-b0"
-    before.mkdir(parents=True)
-    (before / "window.parquet").write_bytes(b"")
-    numbers = LiveNumbers(FakeClock(), all_invalid)
-    numbers.show(RunStarted(str(tmp_path), 17, 250.0))
-    assert value(read(numbers.text()), "stithy_run_windows_invalid") == 1
-    numbers.show(StepFinished(STEP, 31.25, "4,400 NOPM"))
-    assert value(read(numbers.text()), "stithy_run_windows_invalid") == 2
+def _unreadable(directory: Any, windows: Any) -> dict[str, str]:
+    raise UserError("no such directory", where=str(directory.root), remedy="none")
 
 
-def test_a_result_that_cannot_be_read_ends_neither_the_run_nor_the_numbers() -> None:
-    """An observer must not fail."""
+@pytest.mark.parametrize(
+    ("judge", "invalid"),
+    [(lambda directory, windows: dict.fromkeys(windows, "errors"), [1, 2]), (_unreadable, [0, 0])],
+)
+def test_invalid_windows_are_counted_those_of_earlier_sessions_too(
+    judge: Callable[..., dict[str, str]], invalid: list[int], tmp_path: Path
+) -> None:
+    """A result that cannot be read ends neither the run nor the numbers."""
+    (tmp_path / "windows/w-disk-u1-b0").mkdir(parents=True)
+    (tmp_path / "windows/w-disk-u1-b0/window.parquet").touch()
+    told = LiveNumbers(FakeClock(), judge)
+    begun: list[events.Event] = [events.RunStarted(str(tmp_path), 17, 1.0), OVER]
+    for event, count in zip(begun, invalid, strict=True):
+        told.show(event)
+        assert _value(told, "run_windows_invalid") == count
+    assert _value(told, "run_windows_done") == 1
 
-    def unreadable(directory: RunDirectory, windows: Sequence[str]) -> Mapping[str, str]:
-        raise UserError("no such directory", where=str(directory.root), remedy="none")
 
-    numbers = LiveNumbers(FakeClock(), unreadable)
-    numbers.show(RunStarted("runs/x", 17, 250.0))
-    numbers.show(StepFinished(STEP, 31.25, "4,400 NOPM"))
-    assert value(read(numbers.text()), "stithy_run_windows_done") == 1
-
-
-ANY_PORT = Address("127.0.0.1", 0)
+ADDRESSES = {
+    "127.0.0.1:9464": "127.0.0.1", "localhost:9464": "127.0.0.1", "[::1]:9464": "::1",
+    "0.0.0.0:9464": "ssh -L", "192.168.1.2:9464": "ssh -L", "[::]:9464": "ssh -L",
+    **dict.fromkeys(("", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "a:1"),
+                    "write it as 127.0.0.1:9464"),
+}  # fmt: skip
 
 
-def asked(page: str, path: str | None = None, accept: str = "") -> tuple[int, str, str]:
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_only_addresses_that_no_other_machine_reaches_are_taken(text: str) -> None:
+    """The remedy leads there all the same, or shows what is right."""
+    expected = ADDRESSES[text]
+    if " " not in expected:
+        assert parse_address(text) == Address(expected, 9464)
+        return
+    with pytest.raises(UserError) as raised:
+        parse_address(text)
+    assert expected in raised.value.remedy
+
+
+def _asked(page: str, path: str | None = None, accept: str = "") -> tuple[int, str, str]:
     """Status, content type and text of an answer."""
     parts = urlsplit(page)
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
@@ -192,106 +148,50 @@ def asked(page: str, path: str | None = None, accept: str = "") -> tuple[int, st
         connection.close()
 
 
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [
-        ("127.0.0.1:9464", Address("127.0.0.1", 9464)),
-        ("localhost:9464", Address("127.0.0.1", 9464)),
-        ("[::1]:9464", Address("::1", 9464)),
-    ],
-)
-def test_addresses_on_loopback_are_taken(text: str, address: Address) -> None:
-    """By number, or by the one name that means this machine."""
-    assert parse_address(text) == address
-
-
-@pytest.mark.parametrize("text", ["0.0.0.0:9464", "192.168.1.2:9464", "[::]:9464", "8.8.8.8:80"])
-def test_addresses_that_other_machines_reach_are_refused(text: str) -> None:
-    """The remedy leads there all the same."""
-    with pytest.raises(UserError, match="without a password") as raised:
-        parse_address(text)
-    assert "ssh -L" in raised.value.remedy
-
-
-@pytest.mark.parametrize(
-    "text", ["", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "a:1", "::1"]
-)
-def test_what_is_no_address_is_refused(text: str) -> None:
-    """The message shows one that is."""
-    with pytest.raises(UserError, match=r"write it as 127\.0\.0\.1:9464"):
-        parse_address(text)
-
-
 def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -> None:
-    """Prometheus asks for OpenMetrics; a person with curl reads plain text."""
-    texts = iter(["one\n", "two\n"])
-    with endpoint(ANY_PORT, lambda: next(texts)) as page:
-        assert asked(page) == (200, "text/plain; version=0.0.4; charset=utf-8", "one\n")
-        kind = "application/openmetrics-text"
-        status, told, text = asked(page, accept=f"{kind};version=1.0.0,text/plain;q=0.5")
-        assert (status, text) == (200, "two\n")
-        assert told.startswith(f"{kind}; version=1.0.0")
+    """Prometheus asks for OpenMetrics; a person with curl reads plain text; nothing else is there.
 
-
-def test_there_is_nothing_else() -> None:
-    """Any other path is told where the numbers are."""
-    with endpoint(ANY_PORT, lambda: "") as page:
-        assert asked(page, "/")[0] == 404
-        assert asked(page, "/metrics/../secret")[0] == 404
-
-
-def test_the_end_frees_the_port_whoever_still_listens() -> None:
-    """A program that connected and never asked holds up nothing."""
-    with endpoint(ANY_PORT, lambda: "") as page:
+    The end frees the port, also while a program listens that connected and never asked.
+    """
+    texts = iter(["one\n", "two\n", "three\n"])
+    with endpoint(Address("127.0.0.1", 0), lambda: next(texts)) as page:
+        assert _asked(page) == (200, "text/plain; version=0.0.4; charset=utf-8", "one\n")
+        kind = "application/openmetrics-text; version=1.0.0"
+        status, told, text = _asked(page, accept=f"{kind.replace(' ', '')},text/plain;q=0.5")
+        assert (status, text, told[: len(kind)]) == (200, "two\n", kind)
+        assert [_asked(page, path)[0] for path in ("/", "/metrics/../secret")] == [404, 404]
         parts = urlsplit(page)
         silent = socket.create_connection((parts.hostname, parts.port))
-    silent.close()
-    with pytest.raises(ConnectionRefusedError):
-        asked(page)
-
-
-def test_a_port_in_use_is_refused_with_exit_code_3() -> None:
-    """Whoever has it keeps it."""
-    with endpoint(ANY_PORT, lambda: "") as page:
-        taken = Address("127.0.0.1", urlsplit(page).port or 0)
-        with (
-            pytest.raises(PreconditionError, match="address already in use") as raised,
-            endpoint(taken, lambda: ""),
-        ):
+        taken = endpoint(Address("127.0.0.1", parts.port or 0), lambda: "")
+        with pytest.raises(PreconditionError, match="address already in use") as raised, taken:
             pass
         assert raised.value.exit == Exit.PRECONDITION
-        assert asked(page)[0] == 200
+        assert _asked(page)[2] == "three\n"
+    silent.close()
+    with pytest.raises(ConnectionRefusedError):
+        _asked(page)
 
 
 DRIVE = ("disk: {path: /var/tmp/stithy}", "disk: {drive: generic-nvme, size: 4 GiB}")
+HAMMERDB = ("load:\n", "load:\n  profile: hammerdb\n")
+FSYNC = ("  memory: 1 GiB\n", "  memory: 1 GiB\n  settings: {fsync: off}\n")
 
 
-def notes(known: Study, *, null: bool = False) -> dict[str, str]:
-    """Those of a study."""
-    return dict(notes_of(known, expand(known, null=null)))
-
-
-def test_a_candidate_on_an_emulated_drive_is_named_as_that_and_no_other() -> None:
+@pytest.mark.parametrize(
+    ("changes", "null", "names", "words"),
+    [
+        ([], False, [], ""),
+        ([DRIVE], False, ["disk"], "EMULATED drive"),
+        ([DRIVE], True, ["disk", "disk-again"], "NULL STUDY.*; EMULATED drive"),
+        ([HAMMERDB], False, ["disk", "memory"], "PROFILE HAMMERDB"),
+        ([FSYNC], False, ["disk", "memory"], "NOT DURABLE: fsync off"),
+    ],
+)
+def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other(
+    changes: list[tuple[str, str]], null: bool, names: list[str], words: str
+) -> None:
     """In the words of the exports."""
-    assert notes(study(DRIVE)) == {"disk": "EMULATED drive"}
-    assert notes(study()) == {}
-
-
-def test_a_null_study_says_so_of_both_names() -> None:
-    """Emulated or not."""
-    found = notes(nulled(study(DRIVE)), null=True)
-    assert found.keys() == {"disk", "disk-again"}
-    assert set(found.values()) == {"NULL STUDY: both candidates are identical; EMULATED drive"}
-
-
-@pytest.mark.parametrize("name", ["disk", "memory"])
-def test_another_mix_than_the_specified_one_is_told_of_every_candidate(name: str) -> None:
-    """As above every figure."""
-    known = study(("load:\n", "load:\n  profile: hammerdb\n"))
-    assert notes(known)[name].startswith("PROFILE HAMMERDB")
-
-
-def test_a_database_that_may_lose_what_it_acknowledged_is_told_of_every_candidate() -> None:
-    """With the setting that does it."""
-    known = study(("  memory: 1 GiB\n", "  memory: 1 GiB\n  settings: {fsync: off}\n"))
-    assert notes(known)["disk"] == "NOT DURABLE: fsync off"
+    known = nulled(study(*changes)) if null else study(*changes)
+    found = notes_of(known, expand(known, null=null))
+    assert list(found) == names
+    assert all(re.match(words, text) for text in found.values())

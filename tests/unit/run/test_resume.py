@@ -1,7 +1,10 @@
-"""A run that was cut off goes on, or is refused."""
+"""A run that was cut off goes on where it ended, or is refused; what its journal tells of it."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,7 +13,6 @@ from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError, PreconditionError, UserError
 from stithy.hosts.processes import identity_of
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.handlers import clean
 from stithy.run.events import Event, StepStarted
 from stithy.run.journal import Journal
 from stithy.run.resuming.resume import resumed_run
@@ -18,19 +20,24 @@ from stithy.run.stop import Stop
 from support.faked_run import FakedRun
 from support.running import entries, left_by, manifest, window_row
 
+pytestmark = pytest.mark.usefixtures("own_state")
 
-def windows(out: Path) -> list[str]:
-    """Ids of the windows that have a row."""
+
+def _windows(out: Path) -> list[str]:
     return sorted(path.parent.name for path in out.glob("windows/*/window.parquet"))
 
 
-def interrupted_at(root: Path, kind: str, number: int = 1) -> FakedRun:
-    """A run that a person stopped in the step of this kind with this number."""
-    faked = FakedRun(root)
+def _table(out: Path, name: str) -> list[dict[str, Any]]:
+    return pl.read_parquet(out / f"tables/{name}.parquet").to_dicts()
+
+
+def interrupted(root: Path, number: int = 1, **more: Any) -> FakedRun:
+    """A run that a person stopped in the window with this number."""
+    faked = FakedRun(root, **more)
     seen: list[Event] = []
 
     def stop(event: Event) -> None:
-        if isinstance(event, StepStarted) and event.step.kind == kind:
+        if isinstance(event, StepStarted) and event.step.kind == "window":
             seen.append(event)
             if len(seen) == number:
                 faked.stop.signal()
@@ -42,188 +49,159 @@ def interrupted_at(root: Path, kind: str, number: int = 1) -> FakedRun:
 
 
 def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
-    """Those that were measured are kept to the byte, the others are measured."""
-    faked = interrupted_at(tmp_path, "window", 2)
-    kept = {path: path.read_bytes() for path in faked.out.glob("windows/*/*.parquet")}
-    assert len(windows(faked.out)) == 2
+    """What was measured, restored, checked and calibrated is kept to the byte; the rest is done.
+
+    A window whose row is gone is measured again, whatever the journal says.
+    """
+    faked = interrupted(tmp_path, 3, load={"calibrate": "true"})
+    first, checks = manifest(faked.out), _table(faked.out, "canary")
+    lost = RunDirectory(faked.out).window(first["plan"]["windows"][1]).root
+    (lost / "window.parquet").unlink()
+    tables = faked.out.glob("windows/*/*.parquet")
+    kept = {path: path.read_bytes() for path in tables if path.parent != lost}
+    assert (len(_windows(faked.out)), len(checks)) == (2, 2)
     outcome = faked.resume()
     assert (outcome.end, outcome.error, outcome.left) == ("finished", None, ())
-    assert windows(faked.out) == sorted(manifest(faked.out)["plan"]["windows"])
+    now = manifest(faked.out)
+    assert _windows(faked.out) == sorted(now["plan"]["windows"])
     assert {path: path.read_bytes() for path in kept} == kept
-    assert len(faked.hammer.runs) == 4
-    assert pl.read_parquet(faked.out / "tables/restores.parquet")["window_id"].n_unique() == 4
+    assert (len(faked.hammer.runs), len(faked.hammer.calibrated)) == (5, 1)
+    restored = [row["window_id"] for row in _table(faked.out, "restores")]
+    assert (sorted(restored), _table(faked.out, "canary")) == (_windows(faked.out), checks)
+    assert [each["end"] for each in now["sessions"]] == ["interrupted", "finished"]
+    assert now["end"] == "finished"
+    for same in ("started_at_s", "comparability_key", "database", "memory", "seed", "calibration"):
+        assert now[same] == first[same], same
     assert left_by(faked.out) == []
     assert list((tmp_path / "state/runs").iterdir()) == []
-
-
-def test_the_manifest_keeps_the_sessions(tmp_path: Path) -> None:
-    """How each ended; the run began with the first."""
-    faked = interrupted_at(tmp_path, "window", 2)
-    first = manifest(faked.out)
-    faked.resume()
-    now = manifest(faked.out)
-    assert [each["end"] for each in now["sessions"]] == ["interrupted", "finished"]
-    assert now["started_at_s"] == first["started_at_s"]
-    assert now["end"] == "finished"
-    for known in ("comparability_key", "database", "memory", "seed"):
-        assert now[known] == first[known], known
+    with pytest.raises(PreconditionError, match="ended well") as raised:
+        faked.resume()
+    assert "stithy report" in raised.value.remedy
 
 
 def test_a_window_that_a_person_cut_short_is_measured_again(tmp_path: Path) -> None:
-    """What was written of it is kept out of the way."""
-    faked = FakedRun(tmp_path)
+    """What was written of it is kept out of the way; its baseline check is made anew."""
+    faked = FakedRun(tmp_path, users=(1,))
     faked.hammer = FakeHammer(complete=False, before_run=lambda: faked.stop.signal())
     assert faked.run().end == "interrupted"
-    [cut] = windows(faked.out)
+    [cut] = _windows(faked.out)
     assert not window_row(faked.out, cut)["complete"]
     faked.hammer, faked.stop = FakeHammer(), Stop()
     faked.resume()
     assert window_row(faked.out, cut)["complete"]
     assert (RunDirectory(faked.out).cut_off(1, cut) / "window.parquet").exists()
+    assert len(_table(faked.out, "canary")) == len(faked.hammer.canaries) == 1
 
 
-def test_a_run_that_failed_goes_on(tmp_path: Path) -> None:
-    """From where it failed: here before anything was measured."""
+def test_what_failed_or_meets_a_persons_files_goes_on_once_that_is_mended(tmp_path: Path) -> None:
+    """Files in a candidate's place end the session alone, and are not touched."""
     gone = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
-    faked = FakedRun(tmp_path, hammer=FakeHammer({"prepare": gone}))
+    faked = FakedRun(tmp_path, users=(1,), hammer=FakeHammer({"prepare": gone}))
     assert faked.run().end == "failed"
-    faked.hammer = FakeHammer()
-    assert faked.resume().end == "finished"
-    assert len(windows(faked.out)) == 4
-
-
-def test_the_driver_is_not_calibrated_twice(tmp_path: Path) -> None:
-    """All windows are held against the same."""
-    faked = FakedRun(tmp_path, load={"calibrate": "true"})
-    faked.on_event = lambda event: (
-        faked.stop.signal()
-        if isinstance(event, StepStarted) and event.step.kind == "window"
-        else None
-    )
-    faked.run()
-    before = manifest(faked.out)["calibration"]
-    faked.stop, faked.on_event = Stop(), lambda event: None
-    faked.resume()
-    assert len(faked.hammer.calibrated) == 1
-    assert manifest(faked.out)["calibration"] == before
-
-
-def test_a_cleaned_run_goes_on_too(tmp_path: Path) -> None:
-    """It is the journal that knows what was done."""
-    faked = interrupted_at(tmp_path, "window", 1)
-    clean()
-    assert faked.resume().end == "finished"
-
-
-def test_a_run_that_ended_well_is_refused(tmp_path: Path) -> None:
-    """And the report is pointed to."""
-    faked = FakedRun(tmp_path)
-    faked.run()
-    with pytest.raises(PreconditionError) as raised:
+    faked.hammer, precious = FakeHammer(), tmp_path / "a/precious.txt"
+    precious.parent.mkdir()
+    precious.write_text("mine")
+    with pytest.raises(PreconditionError):
         faked.resume()
-    assert "ended well" in raised.value.problem
-    assert "stithy report" in raised.value.remedy
+    assert list(precious.parent.iterdir()) == [precious]
+    assert list((tmp_path / "state/runs").iterdir()) == []
+    precious.unlink()
+    assert faked.resume().end == "finished"
+    ends = [each["end"] for each in manifest(faked.out)["sessions"]]
+    assert (ends, len(_windows(faked.out))) == (["failed", "failed", "finished"], 2)
 
 
-def test_a_run_that_still_goes_on_is_refused(tmp_path: Path) -> None:
-    """A process is known by boot, id and start, so one that got its id later does not count."""
-    faked = interrupted_at(tmp_path, "window", 1)
+@contextmanager
+def _rewritten(path: Path, old: str, new: str) -> Iterator[None]:
+    before = path.read_text()
+    assert old in before
+    path.write_text(before.replace(old, new))
+    yield
+    path.write_text(before)
+
+
+@contextmanager
+def _taken(faked: FakedRun) -> Iterator[None]:
+    """Inside, a living process is at the run."""
     owner = identity_of(os.getppid())
     assert owner is not None
-    again = {**entries(faked.out, "run-started")[0].facts, "owner": owner.facts()}
-    write(faked, **again)
-    with pytest.raises(PreconditionError) as raised:
-        faked.resume()
-    assert f"still active: process {owner.pid}" in raised.value.problem
-    write(faked, **{**again, "owner": {**owner.facts(), "boot_id": "another"}})
-    assert faked.resume().end == "finished"
+    book = RunDirectory(faked.out).journal
+    before = book.read_bytes()
+    begun = entries(faked.out, "run-started")[0].facts
+    Journal(book, faked.clock).write("run-resumed", **{**begun, "owner": owner.facts()})
+    yield
+    book.write_bytes(before)
 
 
-def write(faked: FakedRun, **facts: object) -> None:
-    """Begin a session in the journal."""
-    journal = Journal(RunDirectory(faked.out).journal, faked.clock)
-    journal.write("run-resumed", **facts)
-    journal.close()
-
-
-def test_nobody_resumes_what_is_being_resumed(tmp_path: Path) -> None:
-    """Two sessions would clean each other away."""
-    faked = interrupted_at(tmp_path, "window", 1)
-    with resumed_run(faked.out, Stop(), lambda event: None, tools=faked.tools):
-        with pytest.raises(PreconditionError) as raised:
-            faked.resume()
-        assert "another process" in raised.value.problem
-    faked.resume()
-    assert manifest(faked.out)["end"] == "finished", "the other has gone, and what it left as well"
-
-
-def test_a_changed_machine_is_refused(tmp_path: Path) -> None:
-    """Unless the person insists; then the manifest says what had changed."""
-    faked = interrupted_at(tmp_path, "window", 1)
+@contextmanager
+def _other_hammer(faked: FakedRun) -> Iterator[None]:
     faked.hammer_version = "hammer 1.fake"
-    told = "hammer: hammer 0.fake before, hammer 1.fake now"
-    with pytest.raises(PreconditionError) as raised:
-        faked.resume()
-    assert told in raised.value.problem
-    assert len(entries(faked.out, "run-resumed")) == 0
-    assert faked.resume(force=True).end == "finished"
-    assert manifest(faked.out)["sessions"][-1]["changed"] == [told]
+    yield
+    faked.hammer_version = "hammer 0.fake"
 
 
-def test_a_changed_study_is_refused(tmp_path: Path) -> None:
-    """Where the person insists, the study stays the one that was begun."""
-    faked = interrupted_at(tmp_path, "window", 1)
-    study = tmp_path / "study.yaml"
-    study.write_text(study.read_text().replace("[1, 2]", "[1, 2, 3]"))
-    with pytest.raises(PreconditionError) as raised:
-        faked.resume()
-    assert "study.yaml" in raised.value.problem
-    assert faked.resume(force=True).end == "finished"
-    assert len(windows(faked.out)) == 4
+def _other_storage(faked: FakedRun) -> Any:
+    was, key = (
+        entries(faked.out, "run-started")[0].facts["machine"]["storage of a"],
+        '"storage of a": "',
+    )
+    return _rewritten(RunDirectory(faked.out).journal, f"{key}{was}", f"{key}FAST 1000")
 
 
-def test_a_changed_copy_of_the_study_is_always_refused(tmp_path: Path) -> None:
-    """What was measured belongs to the study as it was."""
-    faked = interrupted_at(tmp_path, "window", 1)
-    copy = RunDirectory(faked.out).study
-    copy.write_text(copy.read_text().replace("[1, 2]", "[1, 2, 3]"))
-    with pytest.raises(PreconditionError) as raised:
-        faked.resume(force=True)
-    assert "own copy" in raised.value.problem
+LEVELS = "[1, 2]", "[1, 2, 3]"
+REFUSED: dict[str, tuple[Callable[[FakedRun], Any], str, bool]] = {
+    "a process is at it": (_taken, f"process {os.getppid()} is at it", True),
+    "another session resumes it": (
+        lambda f: resumed_run(f.out, Stop(), lambda event: None, tools=f.tools),
+        "by another process", True,
+    ),
+    "its own copy of the study was changed": (
+        lambda f: _rewritten(RunDirectory(f.out).study, *LEVELS), "own copy", True
+    ),
+    "the study was changed": (
+        lambda f: _rewritten(f.root / "study.yaml", *LEVELS), "study.yaml", False
+    ),
+    "the driver was changed": (
+        _other_hammer, "hammer: hammer 0.fake before, hammer 1.fake now", False
+    ),
+    "a mount is missing": (_other_storage, "storage of a: FAST 1000 before, ", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_must_not_go_on_is_refused_and_nothing_is_changed(case: str, tmp_path: Path) -> None:
+    """What has changed may be insisted on: the study that was begun is measured, which is told."""
+    change, problem, always = REFUSED[case]
+    faked = interrupted(tmp_path)
+    with change(faked):
+        before = RunDirectory(faked.out).journal.read_bytes()
+        with pytest.raises(PreconditionError) as raised:
+            faked.resume(force=always)
+        assert problem in raised.value.problem
+        assert RunDirectory(faked.out).journal.read_bytes() == before
+        if not always:
+            assert faked.resume(force=True).end == "finished"
+            [told] = manifest(faked.out)["sessions"][-1]["changed"]
+            assert problem in told
+            assert len(_windows(faked.out)) == 4
+            return
+    assert faked.resume().end == "finished"
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    """Nothing is made there."""
-    faked = FakedRun(tmp_path)
-    with pytest.raises(UserError):
-        faked.resume()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_candidate_that_cannot_be_used_ends_the_session_only(tmp_path: Path) -> None:
-    """What a person put there meanwhile is not touched; afterwards the run goes on."""
-    faked = interrupted_at(tmp_path, "window", 1)
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a/precious.txt").write_text("mine")
-    with pytest.raises(PreconditionError):
-        faked.resume()
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["precious.txt"]
-    assert list((tmp_path / "state/runs").iterdir()) == []
-    (tmp_path / "a/precious.txt").unlink()
-    assert faked.resume().end == "finished"
-    ends = [each["end"] for each in manifest(faked.out)["sessions"]]
-    assert ends == ["interrupted", "failed", "finished"]
-
-
-def test_a_candidate_on_other_storage_is_refused(tmp_path: Path) -> None:
-    """A mount that is missing after a reboot leaves a directory of another file system there."""
-    faked = interrupted_at(tmp_path, "window", 1)
-    [begun] = entries(faked.out, "run-started")
-    was = begun.facts["machine"]["storage of a"]
-    journal = RunDirectory(faked.out).journal
-    other = f'"storage of a": "ext4 at {tmp_path} on FAST 1000 of 1 GiB"'
-    journal.write_text(journal.read_text().replace(f'"storage of a": "{was}"', other))
-    with pytest.raises(PreconditionError) as raised:
-        faked.resume()
-    assert f"storage of a: ext4 at {tmp_path} on FAST 1000 of 1 GiB before" in raised.value.problem
-    assert f"{was} now" in raised.value.problem
+    """With what it lacks; it is not guessed whose run it was, and nothing is made there."""
+    book = tmp_path / "out/journal.jsonl"
+    begun = '{"sequence": 0, "at_s": 1, "monotonic_s": 1, "event": "run-started", "facts": {}}\n'
+    with pytest.raises(UserError, match="no such directory"):
+        FakedRun(tmp_path).resume()
+    book.parent.mkdir()
+    for text, error, problem in (
+        (None, UserError, "it has no journal"),
+        ('{"sequence": 0, "at', UserError, "had not begun"),
+        (begun, PreconditionError, "lacks what a run needs"),
+    ):
+        if text is not None:
+            book.write_text(text)
+        with pytest.raises(error, match=problem):
+            FakedRun(tmp_path).resume()
+    assert list(tmp_path.rglob("*")) == [book.parent, book]

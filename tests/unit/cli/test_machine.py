@@ -1,0 +1,237 @@
+"""Commands that look at the machine: doctor, new and plan; and what is seen of a run."""
+
+import json
+import os
+import socket
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from fakes.clock import FakeClock
+from fakes.machine import FakeMachine
+from stithy.cli import app
+from stithy.cli.running.display import Plain, line_of, with_live_numbers
+from stithy.errors import PreconditionError, Problems, StithyError, UserError
+from stithy.needs import Judgement
+from stithy.plan.steps import Cost, Step, WindowPlan
+from stithy.run import events
+from stithy.run.preparation import doctor, draft, preflight
+from stithy.study.load import read_study
+from support.studies import write_study
+
+pytestmark = pytest.mark.usefixtures("own_state", "machine")
+Captured = pytest.CaptureFixture[str]
+DEMO = str(ROOT / "studies/demo.yaml")
+
+
+def _found(patch: pytest.MonkeyPatch, *problems: StithyError, warnings: str = "") -> None:
+    """Let the checks of the machine find this."""
+    known = Problems()
+    known.found += problems
+    checked = preflight.Preflight(None, known, (warnings,) if warnings else ())
+    patch.setattr(preflight, "preflight", lambda *_, **__: checked)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A good machine in the place of this one, on which everything fits and every study runs."""
+    monkeypatch.chdir(tmp_path)
+    there = Judgement("postgresql", "there", "15.1 in /x")
+    for module in (doctor, draft):
+        monkeypatch.setattr(module, "engine_here", lambda name: there)
+    monkeypatch.setattr("stithy.hosts.here.LocalMachine", FakeMachine)
+    monkeypatch.setattr(draft, "check_here", lambda machine, study, plan: None)
+    _found(monkeypatch)
+
+
+def test_what_the_demo_lacks_ends_doctor_with_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """The first line is the answer; it is data, and programs get every check and every need."""
+    assert app.run(["doctor"]) == 0
+    assert capsys.readouterr().out.startswith("The demo can run here")
+    monkeypatch.setattr("stithy.hosts.here.LocalMachine", lambda: FakeMachine(is_root=False))
+    assert app.run(["doctor"]) == 3
+    out, err = capsys.readouterr()
+    assert (out.split(".")[1], err) == (" It lacks: root", "")
+    assert app.run(["doctor", "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert [each["what"] for each in told["demo"]["lacks"]] == ["root"]
+    assert (told["schema_version"], told["demo"]["can_run"]) == (1, False)
+    [drive] = [each for each in told["parts"] if each["name"] == "drive" and each["needs"]]
+    assert (drive["works"], drive["needs"][0]["remedy"]) == (False, "start it with sudo")
+    assert {"drive profile", "drive compare"} <= {each["name"] for each in told["parts"]}
+
+
+def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) -> None:
+    """Its name is study.yaml unless another is given; standard output gets the study alone."""
+    assert app.run(["new"]) == 0
+    out, err = capsys.readouterr()
+    assert (out, [path.name for path in tmp_path.iterdir()]) == ("", ["study.yaml"])
+    assert "study.yaml: compares var-tmp, generic-nvme, with postgresql; takes about " in err
+    assert app.run(["plan", "study.yaml"]) == 0
+    capsys.readouterr()
+    assert app.run(["new", "-", "--short"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("# A study for this machine (8 CPUs, 32 GiB of memory")
+    assert err == ""
+    words = ["new", "a.yaml", "--drive", "gp3", "--warehouses", "3", "--json"]
+    assert app.run(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["file"], told["candidates"], told["warehouses"]) == ("a.yaml", ["gp3"], 3)
+    assert told["time_s_least"] <= told["time_s"] < told["time_s_max"]
+    assert list(read_study(Path("a.yaml")).study.candidates) == ["gp3"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["mine.yaml"], "is not overwritten"),
+        (["link.yaml"], "is not overwritten"),
+        (["no/such/study.yaml"], "no/such is no directory"),
+        (["x" * 300], "cannot be the name of a file: file name too long"),
+        (["--engine", "postgre"], "did you mean postgresql?"),
+        (["--engine", "x"], "one of postgresql"),
+        (["--warehouses", "0"], "warehouses"),
+        (["--path", "/a", "--path", "/a/b"], "share the same storage"),
+    ],
+)
+def test_what_no_new_study_can_be_is_a_mistake_of_the_command_line(
+    words: list[str], told: str, tmp_path: Path, capsys: Captured
+) -> None:
+    """Nothing is written, over no file, and through no link that leads nowhere."""
+    (tmp_path / "mine.yaml").write_text("mine")
+    (tmp_path / "link.yaml").symlink_to("nowhere")
+    assert app.run(["new", *words]) == 2
+    assert told in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["link.yaml", "mine.yaml"]
+    assert Path("mine.yaml").read_text() == "mine"
+
+
+def test_a_new_study_that_cannot_be_written_or_had_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """The half of one would be taken for a whole one; what mends it is told."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    def gone(*_: object) -> None:
+        raise PreconditionError("none", where="engine", remedy="apt-get install postgresql")
+
+    removed: list[Path] = []
+    with Path("/dev/full").open("w") as full, monkeypatch.context() as patch:
+        patch.setattr("stithy.cli.new._need_free", lambda _: None)
+        patch.setattr(Path, "unlink", lambda path, missing_ok: removed.append(path))
+        patch.setattr(Path, "open", lambda *_, **__: full)
+        assert app.run(["new", "full.yaml"]) == 4
+        assert "no space left" in capsys.readouterr().err
+        assert removed == [Path("full.yaml")]
+        patch.setattr(Path, "open", refuse)
+        assert app.run(["new"]) == 3
+        assert "may not write to" in capsys.readouterr().err
+    monkeypatch.setattr(draft, "choose_engine", gone)
+    assert app.run(["new"]) == 3
+    assert "apt-get install postgresql" in capsys.readouterr().err
+
+
+def test_all_problems_are_shown_below_a_plan_with_the_exit_code_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Whoever fixes them fixes all in one round; a warning prevents nothing, nothing is made."""
+    settings = UserError("PostgreSQL refuses it", where="database.settings", remedy="correct it")
+    place = PreconditionError("/b is not empty", where="candidate b", remedy="empty it")
+    write_study(tmp_path)
+    assert app.run(["plan", "study.yaml", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["schema_version"], told["master_candidate"]) == (1, "disk")
+    assert set(told["totals"]["space_bytes"]) == {"disk", "memory"}
+    likely_s = sum(step["cost"]["time_s"] for step in told["steps"])
+    assert told["totals"]["time_s"] == pytest.approx(likely_s)
+    _found(monkeypatch, settings, place, warnings="the machine is not quiet")
+    assert app.run(["plan", "study.yaml"]) == 3
+    out, err = capsys.readouterr()
+    assert "2 problems prevent a run" in out
+    assert "warning: the machine is not quiet" in out
+    assert all(text in err for text in ("PostgreSQL refuses it", "/b is not empty"))
+    _found(monkeypatch, settings)
+    assert app.run(["plan", "study.yaml", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["schema_version"] == 1
+    assert app.run(["plan", "study.yaml", "--sensitivity"]) == 2
+    assert "no candidate is an emulated drive" in capsys.readouterr().err
+    assert os.listdir() == ["study.yaml"]
+
+
+def test_a_plan_shows_steps_and_the_time_of_varied_drives_on_request(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """The plan of the demo fits a screen."""
+    monkeypatch.setattr(preflight, "check_sensitivity", lambda file: None)  # asks the program
+    shown = {}
+    for option in ("", "--steps", "--sensitivity"):
+        assert app.run(["plan", DEMO, *option.split()]) == 0
+        shown[option] = capsys.readouterr().out
+    assert len(shown[""].splitlines()) <= 40
+    assert ["restore-w-" in text for text in shown.values()] == [False, True, False]
+    varied = "every assumed number of the drives 25%"
+    assert [varied in text for text in shown.values()] == [False, False, True]
+    assert app.run(["plan", DEMO, "--sensitivity", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["sensitivity"]
+    assert 0 < told["time_s_least"] <= told["time_s"] <= told["time_s_max"]
+    assert (told["runs_least"], told["runs_most"]) == (1, 2)
+    assert app.run(["plan", DEMO, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sensitivity"] is None
+
+
+WINDOW = WindowPlan("w-disk-u4-b0", "disk", 4, 0, 0, 5.0, 20.0, 1, checkpoint=True)
+STEP = Step("w-disk-u4-b0", "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
+SECOND = events.SecondPassed(WINDOW, 9, "measure", 12_345.6, 0.0123)
+LINES: list[tuple[events.Event, str | None]] = [
+    (
+        events.RunStarted("runs/x", 50, 440.0, 700.0),
+        "50 steps, about 7 min 20 s (11 min 40 s if it stays undecided); results go to runs/x",
+    ),
+    (events.StepStarted(STEP, 7, 17, 88.4), "[7/17] w-disk-u4-b0, about 1 min 28 s left"),
+    (events.InterimAnalysis("b is better.", 4, decided=True), "interim analysis: b is better."),
+    (events.StepSkipped(STEP, "b is better."), None),
+    (events.StepFinished(STEP, 31.25, "4,400 NOPM"), "    4,400 NOPM (31.2 s)"),
+    (SECOND, "    10 s (measure): 12,346 TPM, p95 12.3 ms"),
+    (replace(SECOND, p95_s=None, tpm=0.0), "    10 s (measure): 0 TPM"),
+    (replace(SECOND, second=10), None),
+    (events.Progress("loading", 1, 2), None),
+]
+
+
+@pytest.mark.parametrize(("event", "expected"), LINES)
+def test_each_event_has_its_line_or_none(
+    event: events.Event, expected: str | None, capsys: Captured
+) -> None:
+    """On standard error, with the time of day; every tenth second is enough for a log of hours."""
+    assert line_of(event) == expected
+    Plain(FakeClock()).show(event)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err[9:] == (f"{expected}\n" if expected else "")
+
+
+def test_live_numbers_are_told_beside_the_display_where_an_address_is_given(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    """A port in use, or one for other machines, ends a command before anything starts."""
+    shown: list[events.Event] = []
+    for address, told in ((None, ""), ("127.0.0.1:0", "live numbers: http://127.0.0.1:")):
+        with with_live_numbers(address, shown.append) as tell:
+            tell(SECOND)
+        assert told in capsys.readouterr().err
+    assert shown == [SECOND] * 2
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        used = f"127.0.0.1:{taken.getsockname()[1]}"
+        for command, address, code in (
+            ("run", used, 3), ("resume", used, 3), ("run", "0.0.0.0:9464", 2),
+        ):  # fmt: skip
+            assert app.run([command, str(tmp_path / "gone"), "--metrics", address]) == code
+            assert f"--metrics {address}" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

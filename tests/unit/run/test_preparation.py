@@ -1,0 +1,393 @@
+"""All that can fail is found before a run; what a machine offers; how long steps will take."""
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import ROOT
+from fakes.engine import FakeEngine
+from fakes.machine import FACTS, TEXTS, FakeMachine, place
+from stithy.database.engine import Installation
+from stithy.drives.measure import FIO
+from stithy.drives.profiles import catalogue
+from stithy.errors import PreconditionError, UserError
+from stithy.hosts.activity import Activity, BusyProcess
+from stithy.hosts.runner import LocalRunner
+from stithy.needs import Judgement
+from stithy.plan.cost import memory_bytes
+from stithy.plan.expand import expand, nulled
+from stithy.plan.steps import Cost, Plan, Step, StepKind, WindowPlan
+from stithy.registry import plugins
+from stithy.results.layout import RunDirectory
+from stithy.results.manifest import Fact
+from stithy.run.context import KEEPER
+from stithy.run.events import Note
+from stithy.run.preparation import doctor, draft, equip, forecast, preflight
+from stithy.run.preparation.draft import Wishes
+from stithy.run.start import default_directory
+from stithy.storage.provider import ROLES, Provider, Room, Site
+from stithy.storage.providers.path import Spec, create
+from stithy.study.load import parse_study, read_study
+from stithy.study.model import Study
+from support.faked_run import FakedRun
+from support.running import write_study
+
+pytestmark = pytest.mark.usefixtures("own_state")
+GIB = 2**30
+THERE = Judgement("postgresql", "there", "15.1 in /usr/bin")
+LACKS = Judgement("postgresql", "missing", "no server programs", "apt-get install it")
+
+
+def _room(name: str, free_gib: float | None, *, memory: bool = False, takes: bool = False) -> Room:
+    free = None if free_gib is None else round(free_gib * GIB)
+    return Room(name, free, memory, Path(f"/{name}"), takes_bytes=4 * GIB if takes else None)
+
+
+ONE, SHM = _room("one", 0.7), _room("shm", 1000, memory=True)
+IMAGES = {name: _room(f"image of {name}", None, memory=True, takes=True) for name in "ab"}
+
+
+@pytest.mark.parametrize(
+    ("rooms", "available_gib", "problem"),
+    [
+        ({"a": ONE, "b": _room("two", 0.7)}, 1, None),
+        ({"a": ONE, "b": ONE}, 1, "candidates a and b: .* may be needed on /one"),
+        ({"a": ONE, KEEPER: ONE}, 1, "candidate a, and --out, for the master copy"),
+        ({"a": _room("disk", 1000)}, 0.1, None),
+        ({"a": SHM}, 2, None),
+        ({"a": SHM}, 0.5, "of memory, the server's included"),
+        (IMAGES, 9, None),
+        (IMAGES, 8, "8.19 GiB may be needed of memory"),
+    ],
+)
+def test_all_must_have_room_together_on_their_file_systems_and_in_memory(
+    rooms: dict[str, Room], available_gib: float, problem: str | None, tmp_path: Path
+) -> None:
+    """The master copy too; images of drives at their whole size, beside the server."""
+    paths = {name: tmp_path / name for name in rooms if name != KEEPER}
+    study = read_study(write_study(tmp_path / "s.yaml", paths)).study
+    parts = {name: (each,) for name, each in rooms.items()}
+    with pytest.raises(PreconditionError, match=problem) if problem else nullcontext():
+        preflight.check_room(study, expand(study), parts, round(available_gib * GIB))
+
+
+def _checked(study: Study, providers: Mapping[str, Provider], root: Path) -> None:
+    keeper = equip.keeper_in(RunDirectory(root / "out"))
+    plan = expand(study, null=True)
+    preflight.check_candidates(study, plan, providers, keeper, LocalRunner(), None)
+
+
+def test_the_two_directories_of_a_null_study_are_on_one_file_system(disk_place: Path) -> None:
+    """Beside a mount point lies another one, and the two would not be alike."""
+    first = disk_place / "a"
+    study = nulled(read_study(write_study(disk_place / "s.yaml", {"a": first})).study)
+    of = {name: create(Spec(path=disk_place / name), name) for name in ("a", "a-again")}
+    _checked(study, of, disk_place)
+    of["a-again"] = create(Spec(path=Path("/dev/shm/stithy-again")), "a-again")
+    with pytest.raises(PreconditionError, match="does not lie on the file system of"):
+        _checked(study, of, disk_place)
+
+
+@pytest.mark.needs_drive
+def test_the_two_drives_of_a_null_study_are_alike_and_offered_drives_are_shipped(
+    tmp_path: Path,
+) -> None:
+    """Each image has a name of its own and lies on no file system that the other could share."""
+    study = nulled(read_study(write_study(tmp_path / "s.yaml", {"a": "{drive: gp3}"})).study)
+    site = Site(LocalRunner(), dict.fromkeys(ROLES, GIB), tmp_path, dict.fromkeys(ROLES, 1))
+    made = plugins("provider")["drive"].create
+    of = {name: made(each.spec, name, site) for name, each in study.candidates.items()}
+    _checked(study, of, tmp_path)
+    assert set(draft.DRIVES) <= {each.facts.name for each in catalogue().profiles}
+
+
+def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_path: Path) -> None:
+    """Nothing is overwritten, nothing is measured along; by default it is named in UTC."""
+    providers = {"a": create(Spec(path=tmp_path / "a"), "a")}
+    out = tmp_path / "out"
+    preflight.check_directory(out, providers)
+    out.mkdir()
+    preflight.check_directory(out, providers)
+    (out / "x").touch()
+    for wrong in (out, out / "x", out / "x/y", tmp_path / "a/out", tmp_path):
+        with pytest.raises(UserError):
+            preflight.check_directory(wrong, providers)
+    told = default_directory(Path("x/demo.yaml"), 1_795_220_000.0)
+    assert told == Path("runs/demo-20261121T001320Z")
+
+
+class Refusing(FakeEngine):
+    """An engine that refuses its settings."""
+
+    def check(self) -> Installation:
+        """Never there."""
+        raise UserError("it refuses shred_buffers", where="database.settings", remedy="correct it")
+
+
+BUSY = Activity(1.0, 0.9, 0.0, (BusyProcess("cargo", 7, 1.8),), {"vda": 0.5})
+SMALL = {"/proc/meminfo": "MemTotal: 131072 kB\nMemAvailable: 65536 kB"}
+
+
+def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
+    """One round of repairs. What only changes results is a warning: noise, a limit that is none."""
+    for used in ("mine", "out"):
+        (tmp_path / used).mkdir()
+        (tmp_path / used / "photo.jpg").touch()
+    places = {"a": tmp_path / "no/such", "b": tmp_path / "mine"}
+    study = read_study(write_study(tmp_path / "s.yaml", places, users=(1,)))
+    machine = FakeMachine(texts=SMALL, doing=BUSY, no_memory_limit="no group can be made")
+    tools = replace(FakedRun(tmp_path, engine=Refusing()).tools, machine=lambda: machine)
+    out = RunDirectory(tmp_path / "out")
+    found = preflight.preflight(study, out, "1", tools, clean=False)
+    problems = [each.problem for each in found.problems.found]
+    for part in (
+        "shred_buffers", "no does not exist", "photo.jpg", "this machine has 128 MiB",
+        "is not an empty directory",
+    ):  # fmt: skip
+        assert sum(part in problem for problem in problems) == 1, part
+    refusal = found.problems.refusal("s.yaml")
+    assert refusal is not None
+    assert (refusal.exit, len(refusal.parts()), found.equipped) == (3, 5, None)
+    warnings = " | ".join(found.warnings)
+    for part in ("CPUs 90% busy: cargo (7)", "vda 50% of the time", "here (no group can be made)"):
+        assert part in warnings
+    large = write_study(tmp_path / "large.yaml", {"a": tmp_path / "a"})
+    large.write_text(large.read_text().replace("192 MiB", "900 MiB"))
+    [told] = preflight.cautions(read_study(large).study, FakeMachine())
+    assert "memory of 900 MiB holds the whole database" in told
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n")
+    assert preflight.memory_available_bytes(tmp_path) == 4096, "caches can be dropped"
+
+
+def test_a_run_warns_of_a_busy_machine_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note comes before the first step."""
+    monkeypatch.setattr("fakes.machine.FakeMachine.activity", lambda self: BUSY)
+    run = FakedRun(tmp_path)
+    run.start().books.register.close(remove=True)
+    assert [each for each in run.events if isinstance(each, Note) and "cargo (7)" in each.text]
+
+
+def test_times_that_no_drive_keeps_here_are_told_before_a_run() -> None:
+    """By the least that any request takes under load, until a run knows better."""
+    asked = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
+    [told] = preflight.not_delivered(asked)
+    assert "writes about 50 µs (asked: 21 µs) and flushes about 50 µs (asked: 15 µs)" in told
+    assert "reads" not in told
+    forecast.keep_added_s({"nvme read": 3e-6, "nvme write": 4e-6, "nvme flush": 32e-6})
+    [told] = preflight.not_delivered(asked)
+    assert "under load: flushes about 47 µs (asked: 15 µs);" in told
+    assert list(preflight.not_delivered({("sata", "flush"): 40e-6})) == []
+
+
+def test_what_the_demo_lacks_is_told_beside_what_parts_lack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every plug-in and command is judged, an engine by its own check, whose remedy is told."""
+    good = doctor.examine(FakeMachine(), {"x": (FIO,)}, ask_engine=lambda _: THERE, here=tmp_path)
+    assert good.demo_lacks == ()
+    for family in (*doctor.FAMILIES, "engine"):
+        told = [each.name for each in good.parts if each.family == family and each.works]
+        assert told == list(plugins(family))
+    file = tmp_path / "file"
+    file.touch()
+    bare = FakeMachine(is_root=False, texts=TEXTS | SMALL, programs={})
+    found = doctor.examine(bare, {"x": (FIO,)}, ask_engine=lambda _: LACKS, here=file)
+    works = {(each.family, each.name): each.works for each in found.parts}
+    assert {"root", "postgresql", "memory", "results"} <= {each.what for each in found.demo_lacks}
+    assert works["provider", "path"]
+    for part in (("provider", "drive"), ("engine", "postgresql"), ("command", "x")):
+        assert not works[part]
+    demo = expand(read_study(ROOT / "studies/demo.yaml").study)
+    assert memory_bytes(demo) <= doctor.DEMO_MEMORY_BYTES
+
+    def nobody() -> None:
+        raise PreconditionError("nobody is there", where="users", remedy="make one")
+
+    monkeypatch.setattr(doctor, "server_user", nobody)
+    missing = Judgement("postgresql", "missing", "users: nobody is there", "make one")
+    assert doctor.engine_here("postgresql") == missing
+
+
+Check = Callable[[Study, Plan], None]
+
+
+def _drafted(wishes: Wishes, machine: FakeMachine, check: Check = lambda *_: None) -> draft.Drafted:
+    return draft.draft(machine, wishes, ask_engine=lambda _: THERE, check=check)
+
+
+TWO = (place("/a/stithy", 90), place("/b/stithy", 80, device="sdb"))
+WISHED = Wishes(paths=(Path("/x/one"),), drives=("gp3", "gp3"), warehouses=7)
+X = Wishes(paths=(Path("/x"),))
+
+
+@pytest.mark.parametrize(
+    ("wishes", "machine", "names", "users", "warehouses"),
+    [
+        (Wishes(), {"open_places": TWO}, ["a", "b"], (1, 16, 32), 20),
+        (Wishes(), {}, ["var-tmp", "generic-nvme"], (1, 8, 16), 20),
+        (Wishes(), {"is_root": False}, ["var-tmp", "memory"], (1, 16, 32), 20),
+        (WISHED, {}, ["one", "gp3", "gp3-2"], (1, 8, 16), 7),
+        (Wishes(short=True), {}, ["var-tmp", "generic-nvme"], (1, 8), 5),
+        (X, {"facts": FACTS | {"cpus": 512}}, ["x"], (1, 256), 20),
+        (X, {"facts": FACTS | {"cpus": 1}}, ["x"], (1, 2, 4), 20),
+    ],
+)
+def test_a_new_study_compares_what_is_asked_for_or_else_what_the_machine_has(
+    wishes: Wishes, machine: dict[str, Any], names: list[str], users: tuple[int, ...],
+    warehouses: int,
+) -> None:  # fmt: skip
+    """Users grow with the CPUs, of which drives take their share; storage is read."""
+    found = _drafted(wishes, FakeMachine(**machine))
+    load, window_s = found.study.load, (5, 15) if wishes.short else (30, 60)
+    assert list(found.study.candidates) == names
+    assert (load.users, found.study.workload.warehouses) == (users, warehouses)
+    assert (load.ramp_up_s, load.duration_s) == window_s
+    kept = found.plan.database_bytes / found.study.database.memory_bytes
+    assert warehouses < 20 or 2.5 < kept < 6
+
+
+def test_the_largest_that_fits_is_taken_or_the_reason_of_what_was_wanted_most_told() -> None:
+    """Smaller databases are tried, then fewer candidates; a machine without any place has none."""
+
+    def fits(warehouses: int, candidates: int) -> Check:
+        def check(study: Study, plan: Plan) -> None:
+            if study.workload.warehouses > warehouses or len(study.candidates) > candidates:
+                named = " ".join(study.candidates)
+                raise PreconditionError(f"no room for {named}", where="here", remedy="use less")
+
+        return check
+
+    assert _drafted(Wishes(), FakeMachine(), fits(2, 9)).study.workload.warehouses == 2
+    one = _drafted(Wishes(), FakeMachine(), fits(99, 1)).study
+    assert list(one.candidates) == ["var-tmp"]
+    with pytest.raises(PreconditionError, match="no room for var-tmp generic-nvme"):
+        _drafted(Wishes(), FakeMachine(), fits(0, 0))
+    with pytest.raises(PreconditionError, match="--path"):
+        _drafted(Wishes(), FakeMachine(open_places=(), is_root=False))
+    with pytest.raises(PreconditionError, match="no server programs: apt-get install it"):
+        draft.draft(FakeMachine(), Wishes(), ask_engine=lambda _: LACKS)
+
+
+def test_half_of_what_is_free_is_left_to_others_and_a_persons_directory_alone(
+    disk_place: Path,
+) -> None:
+    """A study that takes more than that of the memory is refused, as what a run would refuse."""
+    found = _drafted(Wishes(paths=(disk_place / "stithy",), warehouses=1), FakeMachine())
+    draft.check_here(FakeMachine(), found.study, found.plan)
+    small = FakeMachine(texts=TEXTS | {"/proc/meminfo": "MemAvailable: 409600 kB"})
+    with pytest.raises(PreconditionError, match="more than half"):
+        draft.check_here(small, found.study, found.plan)
+    (disk_place / "photo.jpg").touch()
+    mine = Wishes(paths=(disk_place,), warehouses=1)
+    with pytest.raises(PreconditionError, match="photo"):
+        draft.draft(FakeMachine(), mine, ask_engine=lambda _: THERE)
+
+
+def test_offers_are_named_after_their_mounts_by_names_that_a_study_takes() -> None:
+    """The root's is the system's; names are unique, whatever a directory is called."""
+    root = replace(place("/var/tmp/stithy", 9), mount_point=Path("/"))
+    twice = place("/Data 1/stithy", 5), place("/data.1/stithy", 4)
+    found = draft.offered_places(FakeMachine(open_places=(root, *twice)))
+    assert [each.name for each in found] == ["system", "data-1", "data-1-2"]
+    assert found[0].lines == {"path": "/var/tmp/stithy"}
+    assert found[0].note == "ext4 on vda, 9 GiB free"
+    rest = (
+        "database: {engine: postgresql, memory: 1 GiB}\nload: {users: [1], duration: 1 s}\n"
+        "workload: {name: order-entry, warehouses: 1}\n"
+    )
+    for path in ("/a/true", "/a/7200", "/a/---", "/", f"/a/{'x' * 200}", "/a/Ä", "/a/a b"):
+        name = draft.directory(Path(path), ["at"]).name
+        text = f"study: q?\ncandidates: {{{name}: {{path: /x}}}}\n{rest}"
+        assert list(parse_study("s", text.encode()).candidates) == [name]
+
+
+def _step(kind: StepKind, candidate: str, time_s: float) -> Step:
+    """A step with this estimate, and twice as much as its bound; of a window 25 s are fixed."""
+    window = WindowPlan("w", candidate, 1, 0, 0, 5.0, 20.0, 1, checkpoint=True)
+    cost = Cost(time_s, 2 * time_s, 0, 0)
+    return Step("id", kind, candidate, cost, window if kind == "window" else None)
+
+
+def test_a_step_misses_its_estimate_as_those_like_it_did() -> None:
+    """Of its candidate first, of any else, of earlier runs at last; never by one odd step."""
+    known = forecast.Forecast({"check": [0.5]})
+    assert known.left_s([_step("restore", "a", 4), _step("check", "a", 2)]) == 5
+    known.learn(_step("restore", "a", 4), 12.0)
+    assert known.left_s([_step("restore", "a", 2), _step("restore", "b", 2)]) == 12
+    known.learn(_step("restore", "b", 4), 4.0)
+    assert known.expected_s(_step("restore", "b", 2)) == 2
+    for odd_s in (12.0, 4000.0):
+        known.learn(_step("restore", "a", 4), odd_s)
+    assert known.expected_s(_step("restore", "a", 2)) == 6
+    known.learn(_step("window", "a", 29), 33.0)
+    assert known.expected_s(_step("window", "b", 27)) == 29
+    known.learn(_step("check", "a", 2), 6.0)
+    assert known.expected_s(_step("check", "b", 2)) == 6
+    assert (known.knows("check"), known.knows("prepare")) == (True, False)
+    forecast.keep_learned(known.learned)
+    later = forecast.Forecast(forecast.earlier_factors())
+    assert later.expected_s(_step("check", "z", 1)) == 3
+    plan = Plan(1, (_step("check", "a", 2),), "a", 0, 0, 0, {})
+    for factor, bound_s in ((1.5, 4.0), (5.0, 10.0)):
+        [shown] = forecast.mended(plan, forecast.Forecast({"check": [factor]})).steps
+        assert shown.cost == Cost(2.0 * factor, bound_s, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"version": 2, "noise": {}}', '{"version": 1}']
+)
+def test_what_runs_have_shown_is_kept_side_by_side_and_may_be_lost(
+    own_state: Path, content: str
+) -> None:
+    """Each adds to its own section, of which the last count; what cannot be read teaches none."""
+    forecast.keep_noise("nopm", 0.01)
+    forecast.keep_learned({"check": [9.0] * forecast.KEPT}, {"disk": 500.0})
+    forecast.keep_learned({"check": [1.0] * (forecast.KEPT - 1)})
+    forecast.keep_added_s({"nvme flush": 32e-6, "nvme read": -5e-6})
+    forecast.keep_noise("nopm", 0.03)
+    forecast.keep_noise("p95", 0.2)
+    forecast.keep_added_s({"nvme flush": 20e-6})
+    noise = forecast.earlier_noise
+    assert (noise("nopm"), noise("p95")) == ([0.01, 0.03], [0.2])
+    assert forecast.earlier_factors() == {"check": [9.0, *[1.0] * (forecast.KEPT - 1)]}
+    assert forecast.earlier_rates() == {"disk": 500.0}
+    assert forecast.earlier_added_s() == {"nvme flush": 20e-6, "nvme read": -5e-6}
+    (own_state / "durations.json").write_text(content)
+    assert (forecast.earlier_factors(), noise("nopm"), forecast.earlier_added_s()) == ({}, [], {})
+
+
+MEMORY = 8 * GIB
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("kernel", "6.1.0", ()),
+        ("memory", MEMORY - 2**20, ()),  # a boot took a little more of it for itself
+        ("kernel", "6.2.0", ("kernel: 6.1.0 before, 6.2.0 now",)),
+        ("memory", 4 * GIB, ("memory: 8 GiB before, 4 GiB now",)),
+        ("hammer", "2.0", ("hammer: not known before, 2.0 now",)),
+    ],
+)
+def test_each_change_of_a_machine_is_told_with_both_values(
+    name: str, value: str | int, told: tuple[str, ...]
+) -> None:
+    """What may change between two windows anyway is not in its fingerprint."""
+    facts: dict[str, Any] = {
+        "kernel": "6.1.0",
+        "cpus": 2,
+        "memory_bytes": MEMORY,
+        "cpu_governor": "powersave",
+    }
+    before = equip.fingerprint({key: Fact(value=each) for key, each in facts.items()}, {"x": "1"})
+    assert before == {
+        "kernel": "6.1.0", "architecture": None, "CPU": None, "number of CPUs": 2,
+        "memory": MEMORY, "x": "1",
+    }  # fmt: skip
+    assert equip.changes(before, {**before, name: value}) == told

@@ -1,0 +1,230 @@
+"""A window: its request, its memory, its ledger, what was around it, and what the driver can do."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import polars as pl
+import pytest
+
+from fakes.engine import FakeEngine
+from fakes.hammer import FakeHammer
+from stithy.database.engine import CheckpointRule, MaintenanceCounters
+from stithy.errors import InfrastructureError
+from stithy.hosts.activity import OtherLoad, OthersReading, Process
+from stithy.hosts.devices import DiskCounters
+from stithy.plan.expand import expand
+from stithy.report.context import context_of
+from stithy.results.layout import RunDirectory, WindowDirectory
+from stithy.results.read import read_run
+from stithy.results.tables import Row
+from stithy.run.context import Context
+from stithy.run.events import Note
+from stithy.run.windows import driving, headroom, surroundings, window
+from stithy.storage.provider import EmulatedDrive
+from stithy.storage.volume import describe
+from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Pace, Profile, Rate, Think
+from stithy.wire.messages import Phase, Second, TransactionSecond
+from support.faked_run import FakedRun
+from support.running import entries, left_by, manifest, window_row
+from support.studies import study
+
+pytestmark = pytest.mark.usefixtures("own_state")
+MIB = 2**20
+CALIBRATED, LEDGER = {"calibrate": "true"}, {"ledger": "true"}
+FIRST = "w-a-u1-b0"
+FAULT = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
+GONE = "somewhere: the drive is gone"
+PACES: list[tuple[str, Pace, float | None]] = [
+    ("", BackToBack(), None),
+    ("pace: keyed", Keyed(), 20.7),
+    ("pace: {think: 2 s}", Think(mean_s=2), 2.0),
+    ("rate: 30000/min", Rate(per_s=500), None),
+    ("rate: 500/s\n  arrivals: constant", Rate(per_s=500, arrivals=Arrivals.CONSTANT), None),
+]
+POOLED = "  connections: 2\n  touch: 50%\n  profile: hammerdb\n"
+
+
+@pytest.mark.parametrize(("line", "pace", "pause_s"), PACES)
+def test_users_are_driven_as_the_study_has_it(line: str, pace: Pace, pause_s: float | None) -> None:
+    """Pace, pool, homes, reach and profile; the driver is tried with so many users who pause."""
+    for more in ("", POOLED):
+        made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"))
+        plan = next(step.window for step in expand(made).steps if step.kind == "window")
+        assert plan is not None
+        asked = driving.request_of(made, plan, WindowDirectory(Path("w")))
+        assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
+        assert (asked.ledger, asked.users_per_warehouse) == (None, 10 if pause_s == 20.7 else None)
+        pool = (asked.connections, asked.warehouses_touched, asked.profile)
+        assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))
+        assert headroom.pause_s(made.load) == pause_s
+        if "keyed" in line or "rate" in line:
+            return  # which HammerDB's users are not, nor are these pooled
+
+
+@pytest.mark.parametrize(("orders", "p95_s"), [(1_999, None), (2_000, 0.012), (None, None)])
+def test_a_second_tells_no_percentile_that_too_few_orders_bear(
+    orders: int | None, p95_s: float | None
+) -> None:
+    """As everywhere: 100 values lie beyond what is told; every transaction counts per minute."""
+    each = TransactionSecond(
+        name="new-order", committed=orders or 0, rolled_back=0, errors=0, retries=0,
+        response_p50_s=0.004, response_p95_s=0.012, response_p99_s=0.02,
+    )  # fmt: skip
+    other = each.model_copy(update={"name": "payment", "committed": 1, "rolled_back": 2})
+    of = (other,) if orders is None else (each, other)
+    second = Second(second=3, at_s=1.0, phase=Phase.MEASURE, transactions=of)
+    context: Any = SimpleNamespace(workload=SimpleNamespace(headline="new-order"))
+    told = window._second(context, cast("Any", None), second)
+    assert (told.p95_s, told.tpm) == (p95_s, 60.0 * ((orders or 0) + 3))
+
+
+@pytest.mark.parametrize(("cpu_s", "is_busy"), [(0.5, False), (0.51, True)])
+def test_what_others_used_while_the_driver_was_calibrated_is_kept_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpu_s: float, is_busy: bool
+) -> None:
+    """A busy host makes the driver look slow; here its users pause, so that they are counted."""
+    others = OtherLoad(10.0, cpu_s * len(os.sched_getaffinity(0)), 0, ("make",))
+    monkeypatch.setattr(headroom, "others_between", lambda before, after: others)
+    load = {**CALIBRATED, "pace": "{think: 2 s}"}
+    faked = FakedRun(tmp_path, load=load, users=(1,), hammer=FakeHammer(users_max=500))
+    faked.run()
+    told, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
+    assert (told["users_max"], row["driver_users_max"]) == (500, 500)
+    assert told["others_share"] == row["driver_others_share"] == pytest.approx(cpu_s / 10)
+    notes = [each.text for each in faked.events if isinstance(each, Note)]
+    assert any("while the driver was calibrated (make)" in text for text in notes) is is_busy
+
+
+LATE = "the driver was late at every rate that was tried over 1 connection"
+NOT_ASKED = "the study did not ask for it"
+
+
+@pytest.mark.parametrize(
+    ("load", "hammer", "because"),
+    [
+        (CALIBRATED, FakeHammer(rate_per_s_max=None), LATE),
+        ({}, FakeHammer(), NOT_ASKED),
+        (
+            CALIBRATED | LEDGER,
+            FakeHammer(dict.fromkeys(("canary", "calibrate", "verify-ledger"), FAULT)), GONE,
+        ),
+    ],
+    ids=["late", "not asked", "all fails"],
+)  # fmt: skip
+def test_what_is_not_known_of_driver_machine_and_ledger_is_told_and_ends_no_run(
+    load: dict[str, str], hammer: FakeHammer, because: str, tmp_path: Path
+) -> None:
+    """It is missing with the reason; the windows are measured."""
+    faked = FakedRun(tmp_path, users=(1,), load=load, hammer=hammer)
+    assert faked.run().end == "finished"
+    told, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
+    assert (told["rate_per_s_max"], told["missing_because"]) == (None, because)
+    assert (row["complete"], row["driver_rate_per_s_max"]) == (True, None)
+    results = {e.facts["id"]: e.facts["result"] for e in entries(faked.out, "step-finished")}
+    assert ("calibrate" in results) is (because != NOT_ASKED)
+    [check] = pl.read_parquet(faked.out / "tables/canary.parquet").to_dicts()
+    failed = GONE if because == GONE else None
+    assert (check["missing_because"], check["one_rounds_per_s"] is None) == (failed, bool(failed))
+    assert row["ledger_unverified_because"] == failed
+    assert results[FIRST].endswith(f"; its ledger was not compared: {GONE}") is bool(failed)
+
+
+def test_an_order_that_is_gone_makes_its_window_invalid(tmp_path: Path) -> None:
+    """The finding is kept, the step says so, and the window supports no claim."""
+    faked = FakedRun(tmp_path, users=(1,), load=LEDGER, hammer=FakeHammer(lost=1))
+    faked.run()
+    run = read_run(faked.out)
+    assert run.ledger_findings["text"].to_list() == ["order 0"] * 2
+    assert [each.valid for each in context_of(run).evidence.windows] == [False] * 2
+    result = entries(faked.out, "step-finished", id=FIRST)[0].facts["result"]
+    assert result.endswith("ACKNOWLEDGED WORK IS GONE")
+
+
+@pytest.mark.parametrize(
+    ("broken", "faults", "because"),
+    [
+        ((), {}, None),
+        ((4,), {}, "after the server's end, fake server: it fell over"),
+        ((), {"run": FAULT}, "the window wrote no ledger"),
+    ],
+    ids=["it starts again", "it does not", "there is no ledger"],
+)
+def test_a_server_that_ended_is_started_once_more_to_compare_its_ledger(
+    broken: tuple[int, ...], faults: dict[str, InfrastructureError], because: str, tmp_path: Path
+) -> None:
+    """Starts: loading, the check after it, the first window, and that window's once more."""
+    engine = FakeEngine(frozenset(broken), ended_starts=frozenset({3}))
+    faked = FakedRun(tmp_path, users=(1,), load=LEDGER, engine=engine, hammer=FakeHammer(faults))
+    assert faked.run().end == "finished"
+    first = manifest(faked.out)["plan"]["windows"][0]
+    directory = RunDirectory(faked.out).window(first)
+    assert (engine.starts[3].log == directory.recovery_log) is not bool(faults)
+    assert window_row(faked.out, first)["ledger_unverified_because"] == because
+    assert pl.read_parquet(directory.table("ledger")).height == (0 if because else 2)
+    assert left_by(faked.out) == []
+
+
+def _snapshot(
+    at_s: float, moved: dict[str, int], others_moved: int = 0, ticks: int = 0
+) -> surroundings.Snapshot:
+    others = {(9, 1): Process("backup", 1, ticks, others_moved)}
+    counted = {
+        name: DiskCounters({"read": 1, "write": 0}, {"read": each, "write": 0}, {}, 0, 0)
+        for name, each in moved.items()
+    }
+    log_files = frozenset({(7, int(at_s))})
+    return surroundings.Snapshot(OthersReading(at_s, others), counted, log_files)
+
+
+def _around(context: Context, candidate: str, moved: dict[str, int], *others: int) -> Row:
+    """The row of ten seconds in which devices moved so many bytes, and others did so much."""
+    planned = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
+    log = [MaintenanceCounters(0, 0, 0.0, 0, position) for position in (100, 5100)]
+    measured = window.MeasuredWindow(
+        next(each for each in planned if each.candidate == candidate),
+        snapshots=(_snapshot(0, dict.fromkeys(moved, 0)), _snapshot(10, moved, *others)),
+        maintenance=(log[0], log[1]),
+    )
+    measured.checkpoint_rule = CheckpointRule(300.0, 2**28)
+    return surroundings.row(context, measured)
+
+
+def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path: Path) -> None:
+    """`a` on a file of disk sda, `b` in memory. What others did elsewhere they did not do here.
+
+    Of the other candidates the topmost device alone; a disk under a directory is everybody's.
+    """
+    context = FakedRun(tmp_path).start()
+    volumes, volume = context.state.volumes, replace(describe(tmp_path), memory_backed=False)
+    drive = cast(EmulatedDrive, object())  # only that there is one matters here
+    volumes["a"] = replace(volume, devices=("loop1", "sda1", "sda"), drive=drive)
+    volumes["b"] = replace(volume, devices=("loop2",))
+    moved = {"sda": 50 * MIB, "sdb": 30 * MIB, "loop1": 40 * MIB}
+    found = _around(context, "a", moved, 40 * MIB, 250)
+    assert (found["others_bytes"], found["others_here_bytes"]) == (40 * MIB, 10 * MIB)
+    assert (found["disks_bytes"], found["span_s"], found["others_cpu_s"]) == (50 * MIB, 10, 2.5)
+    assert (found["others_names"], found["log_bytes"], found["log_files_made"]) == (
+        "backup", 5000, 1,
+    )  # fmt: skip
+    assert (found["checkpoint_after_s"], found["checkpoint_after_bytes"]) == (300.0, 2**28)
+    assert _around(context, "a", {"sda": 5 * MIB}, 9 * MIB)["others_here_bytes"] == 5 * MIB
+    found = _around(context, "b", {"sda": 9 * MIB}, 9 * MIB)
+    assert (found["others_here_bytes"], found["disks_bytes"]) == (0, None)
+    for loop1, told in ((3 * MIB, (3 * MIB, "a")), (0, (0, None))):
+        found = _around(context, "b", {"loop1": loop1, "loop2": MIB, "sda": 4 * MIB})
+        assert (found["idle_bytes"], found["idle_names"]) == told
+    volumes["b"] = replace(volumes["b"], devices=("sdb",))
+    found = _around(context, "a", {"sdb": 9 * MIB})
+    assert (found["idle_bytes"], found["idle_names"]) == (None, None)
+    # The limit of memory grows by the server's files only where they are memory.
+    assert window.limit_of(context, "a") == (192 * MIB, None)
+    volumes["a"] = replace(volumes["a"], memory_backed=True, filesystem="tmpfs")
+    limit, note = window.limit_of(context, "a")
+    assert limit == 192 * MIB + context.plan.database_bytes + context.plan.growth_bytes
+    assert note is not None
+    assert note.startswith("the limit of 192 MiB was widened by ")
+    context.books.register.close(remove=True)
+    context.scratch.rmdir()

@@ -1,0 +1,249 @@
+"""Real runs that end before their time, whoever ends them: each can be cleaned, others go on."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from conftest import Unprivileged
+from stithy.exits import Exit
+from stithy.hosts.processes import pids_inside
+from stithy.results.layout import RunDirectory
+from support.html_page import page_text
+from support.running import (
+    PATIENCE_S,
+    Stithy,
+    entries,
+    hammer_of,
+    left_by,
+    manifest,
+    seconds_measured,
+    wait_for,
+    window_row,
+    write_study,
+)
+
+pytestmark = pytest.mark.needs_postgresql
+
+
+def _study(place: Path, duration: str = "60 s", users: tuple[int, ...] = (1,)) -> Path:
+    return write_study(place / "s.yaml", {"a": place / "a"}, users=users, duration=duration)
+
+
+def _in_window(out: Path) -> bool:
+    return seconds_measured(out, "w-a-u1-b0") >= 1
+
+
+def test_ctrl_c_ends_a_run_cleanly_with_a_report_of_what_there_is(
+    stithy: Stithy, place: Path
+) -> None:
+    """The window under way is there as incomplete, with the reason."""
+    out = place / "out"
+    process = stithy.start("run", _study(place, users=(1, 2)), "--out", out)
+    wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 2, process)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, stderr
+    assert str(out / "report.html") in stdout
+    assert (out / "report.html").exists()
+    row = window_row(out, "w-a-u1-b0")
+    assert (row["complete"], row["missing_because"]) == (False, "stopped by a person")
+    assert manifest(out)["end"] == "interrupted"
+    assert [*left_by(out), *stithy.registered()] == []
+
+
+def test_a_closed_terminal_ends_a_run_cleanly(stithy: Stithy, place: Path, hang_up: None) -> None:
+    """As Ctrl-C does: SIGHUP must not leave servers behind."""
+    out = place / "out"
+    process = stithy.start("run", _study(place), "--out", out)
+    wait_for(lambda: _in_window(out), process)
+    assert process.stderr is not None
+    process.stderr.close()
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(PATIENCE_S) == 130
+    assert manifest(out)["end"] == "interrupted"
+    assert left_by(out) == []
+
+
+def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
+    stithy: Stithy, place: Path
+) -> None:
+    """The window is invalid with the reason and measured once more, the run goes on."""
+    out = place / "out"
+    process = stithy.start("run", _study(place, "3 s", (1, 2)), "--out", out)
+    wait_for(lambda: _in_window(out), process)
+    os.kill(int((place / "a/data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    wait_for(lambda: seconds_measured(out, "w-a-u2-b0") >= 1, process)
+    os.kill(hammer_of(out), signal.SIGKILL)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, stderr
+    for users, reason in ((1, "the server was ended"), (2, "was ended by SIGKILL without a summa")):
+        row, again = (window_row(out, f"w-a-u{users}-b0{end}") for end in ("", "-again"))
+        assert not row["complete"]
+        assert reason in row["missing_because"]
+        assert (again["complete"], again["attempt"], again["block"]) == (True, 1, 0)
+    assert len(entries(out, "windows-added")) == 2
+    assert "Block 0 at 1 user" in page_text(RunDirectory(out).page)
+    assert left_by(out) == []
+
+
+MOMENTS: dict[str, Callable[[Path], object]] = {
+    "while loading": lambda out: entries(out, "creating", kind="shared-memory"),
+    "while restoring": lambda out: entries(out, "step-started", kind="restore"),
+    "in a window": _in_window,
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
+    stithy: Stithy, place: Path, moment: str
+) -> None:
+    """Servers, hammers, sockets, groups and files go; the results and the user's files stay."""
+    (place / "a").mkdir()
+    out = place / "out"
+    process = stithy.start("run", _study(place), "--out", out)
+    wait_for(lambda: MOMENTS[moment](out), process)
+    process.kill()
+    process.communicate()
+    assert left_by(out) != []
+    (place / "a/precious.txt").write_text("the user put this here meanwhile")
+    master = out / "master-copy"
+    files = {path for path in out.rglob("*") if path.is_file()}
+    results = {path for path in files if master not in path.parents}
+    cleaned = stithy.run("clean")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert not master.exists()
+    assert [*left_by(out), *stithy.registered()] == []
+    assert [path.name for path in (place / "a").iterdir()] == ["precious.txt"]
+    assert results <= {path for path in out.rglob("*") if path.is_file()}
+    assert stithy.run("clean").stdout == "Nothing to clean.\n"
+
+
+@contextmanager
+def _mounted(point: Path, size: str) -> Iterator[Path]:
+    """A file system in memory; unmounted at the end."""
+    point.mkdir()
+    options = ["-t", "tmpfs", "-o", f"size={size},mode=755"]
+    subprocess.run(["mount", *options, "tmpfs", str(point)], check=True)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", str(point)], check=True)
+
+
+@pytest.mark.needs_root
+def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, place: Path) -> None:
+    """A mount of somebody's in its database, links in it, and a run that goes on beside it."""
+    dead, live = place / "dead", place / "live"
+    process = stithy.start("run", _study(place), "--out", dead)
+    study = write_study(place / "live.yaml", {"b": place / "b"}, users=[1])
+    beside = stithy.start("run", study, "--out", live)
+    wait_for(lambda: MOMENTS["while loading"](dead), process)
+    process.kill()
+    process.communicate()
+    wait_for(lambda: MOMENTS["while loading"](live), beside)
+    (place / "theirs").mkdir()
+    (place / "theirs/precious").touch()
+    (place / "a/data/link").symlink_to(place / "theirs")
+    with _mounted(place / "a/data/mounted", "1m") as theirs:
+        (theirs / "precious").touch()
+        cleaned = stithy.run("clean")
+        assert cleaned.returncode == Exit.INFRASTRUCTURE
+        assert f"something is mounted inside, at {theirs}" in cleaned.stderr
+        assert f"{live}: goes on, left alone" in cleaned.stdout
+        assert (theirs / "precious").exists()
+        left = {each.split()[0] for each in left_by(dead)}
+        assert left == {"directory", "mark", "tree"}, "its processes and the rest are gone"
+    cleaned = stithy.run("clean")
+    assert cleaned.returncode == Exit.OK, cleaned.stderr
+    assert left_by(dead) == []
+    assert not (place / "a").exists()
+    assert (place / "theirs/precious").exists()
+    _, told = beside.communicate(timeout=300)
+    assert beside.returncode == Exit.OK, told
+    [window_id] = manifest(live)["plan"]["windows"]
+    assert window_row(live, window_id)["complete"]
+    assert stithy.registered() == []
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize(
+    ("on", "size", "told"),
+    [("a", "640m", "candidate a: the file system of "), ("results", "600m", "make room")],
+)
+def test_a_disk_that_runs_full_ends_the_run_with_its_name(
+    stithy: Stithy, place: Path, on: str, size: str, told: str
+) -> None:
+    """Of a candidate, or under results and master copy; it is no bug, and nothing is left."""
+    with _mounted(place / on, size) as volume:
+        out = volume / "out" if on == "results" else place / "out"
+        candidate = {"a": volume / "x" if on == "a" else place / "a"}
+        study = write_study(place / "s.yaml", candidate, users=[4], duration="15 s")
+        process = stithy.start("run", study, "--out", out)
+        wait_for(lambda: seconds_measured(out, "w-a-u4-b0") >= 1, process)
+        # The server writes meanwhile, so what is free cannot be known beforehand.
+        with (volume / "filler").open("wb", buffering=0) as filler:
+            for piece in (2**16, 512):
+                with suppress(OSError):
+                    while True:
+                        filler.write(bytes(piece))
+        _, stderr = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 4, stderr
+        assert told in stderr
+        assert "bug" not in stderr
+        assert [*left_by(out), *stithy.registered()] == []
+        assert {path.name for path in volume.iterdir()} <= {"filler", "out"}
+        if on == "a":
+            assert not window_row(out, "w-a-u4-b0")["complete"]
+            assert (out / "report.html").exists()
+
+
+def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_until_clean(
+    stithy: Stithy, place: Path
+) -> None:
+    """Their URLs hold no password; the file that does is the owner's alone."""
+    study, out = _study(place, "1 s"), place / "out"
+    process = stithy.start("run", study, "--out", place / "first")
+    wait_for(lambda: MOMENTS["while loading"](place / "first"), process)
+    process.kill()
+    process.communicate()
+    ended = stithy.run("run", study, "--out", out, "--keep")
+    assert ended.returncode == 0, ended.stderr
+    [line] = [line for line in ended.stdout.splitlines() if "kept running" in line]
+    passfile = Path(line.rpartition("passfile=")[2])
+    assert passfile.stat().st_mode & 0o077 == 0
+    password = passfile.read_text().rpartition(":")[2].strip()
+    for path in out.rglob("*"):
+        assert not path.is_file() or password.encode() not in path.read_bytes()
+    assert pids_inside(place / "a/data", "postgres")
+    checked = stithy.run("hammer", "check", line.rpartition("running: ")[2])
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    refused = stithy.run("run", study, "--out", place / "second")
+    assert (refused.returncode, "stithy clean" in refused.stderr) == (3, True)
+    assert stithy.run("clean").returncode == 0
+    assert [*left_by(place / "first"), *left_by(out)] == []
+    assert not (place / "a").exists()
+
+
+@pytest.mark.needs_unprivileged
+def test_a_user_without_rights_gets_a_report(place: Path, unprivileged: Unprivileged) -> None:
+    """Every window carries the note that its memory was not limited, where it was not."""
+    if os.geteuid() == 0:
+        os.chown(place, 65534, 65534)
+    out, stithy = place / "out", Stithy(place / "state", prefix=unprivileged.stithy())
+    ended = stithy.run("run", _study(place, "1 s"), "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    assert (out / "report.html").exists()
+    row = window_row(out, "w-a-u1-b0")
+    assert row["complete"], row["missing_because"]
+    if not row["memory_limit_enforced"]:
+        assert "was not enforced: " in row["memory_limit_note"]
+        assert row["memory_limit_bytes"] is None
+        assert "was not enforced" in ended.stderr
+    assert manifest(out)["memory"]["enforced"] == row["memory_limit_enforced"]
+    assert [*left_by(out), *stithy.registered()] == []
+    assert not (place / "a").exists()

@@ -1,0 +1,127 @@
+"""Whole runs with fakes, from their study to their end: thresholds, durability, comparison."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from fakes.hammer import FakeHammer
+from stithy.cli.app import run
+from stithy.cli.running.conclude import conclude
+from stithy.errors import InfrastructureError
+from stithy.report.context import context_of
+from stithy.report.drawing import draw
+from stithy.report.page import build
+from stithy.results.read import read_run
+from stithy.results.write import write_json
+from stithy.run.events import Note, StepStarted
+from support.faked_run import FakedRun
+from support.sample_run import Shape, build_run
+
+pytestmark = pytest.mark.usefixtures("own_state")
+MET, MISSED = "a.nopm_at_1 >= 1", "b.new-order.p95_at_2 <= 1us"
+GONE = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "how", "code", "counted"),
+    [
+        ((), {}, 0, ("0", "0", "0")),
+        ((MET,), {}, 0, ("1", "0", "0")),
+        ((MET, MISSED), {}, 99, ("2", "1", "0")),
+        ((MET, MISSED), {"broken": True}, 5, ("2", "0", "2")),
+        ((MET, MISSED), {"faults": {"prepare": GONE}}, 4, ("2", "0", "2")),
+    ],
+)
+def test_a_run_ends_with_99_where_a_threshold_was_not_met(
+    thresholds: tuple[str, ...], how: dict[str, Any], code: int, counted: tuple[str, ...],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """And with 5 where nothing is valid, or with its failure; a pipeline has its JUnit XML.
+
+    Every format that is there is written again: it would contradict the page beside it.
+    """
+    hammer, junit = FakeHammer(sound=True, **how), tmp_path / "junit.xml"
+    outcome = FakedRun(tmp_path, hammer=hammer, thresholds=thresholds).run()
+    old = outcome.directory.report_as("md")
+    old.write_text("of before")
+    assert conclude(outcome, junit, json=True) == code
+    judged = json.loads(capsys.readouterr().out)["thresholds"]
+    expected = ["cannot be judged"] * 2 if how else ["met", "not met"]
+    assert [each["outcome"] for each in judged] == expected[: len(thresholds)]
+    suites = ElementTree.parse(junit).getroot()
+    [suite] = list(suites) or [suites]
+    assert tuple(suite.get(name) for name in ("tests", "failures", "errors")) == counted
+    assert ("of before" in old.read_text()) is ("faults" in how or "broken" in how)
+    assert not outcome.directory.report_as("pdf").exists()
+
+
+OFF = {"fsync": "off", "full_page_writes": "off"}
+SAID = "Durability is given up with fsync off: nothing is flushed"
+LABEL = "NOT DURABLE: fsync off, full_page_writes off"
+
+
+def _ran(place: Path, *, durable: bool = True, **load: str) -> str:
+    """The directory of a run with fakes."""
+    place.mkdir()
+    settings = {} if durable else OFF
+    faked = FakedRun(place, hammer=FakeHammer(sound=True), load=load, settings=settings)
+    faked.run()
+    first = next(n for n, each in enumerate(faked.events) if isinstance(each, StepStarted))
+    told = [each.text for each in faked.events[:first] if isinstance(each, Note)]
+    assert any(text.startswith(SAID) for text in told) is not durable
+    if not durable:
+        # As if a real server had told that these are in force, of which the fake knows nothing.
+        found = read_run(faked.out).manifest
+        assert found is not None
+        database = found.database.model_copy(update={"effective_settings": OFF})
+        write_json(faked.out / "manifest.json", found.model_copy(update={"database": database}))
+    return str(faked.out)
+
+
+def test_the_same_study_run_twice_is_comparable_and_one_with_another_load_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing of a run that is its own, such as times and places, stands in the way."""
+    one, two = _ran(tmp_path / "one"), _ran(tmp_path / "two")
+    assert run(["compare", one, two]) == 0
+    shown = capsys.readouterr().out
+    assert "differs" not in shown
+    assert "1+1" in shown
+    other = _ran(tmp_path / "other", ledger="true")
+    assert run(["compare", one, other]) == 2
+    assert "ledger: no and yes" in capsys.readouterr().err
+    assert run(["compare", one, other, "--ignore", "ledger"]) == 0
+
+
+def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_one_that_must(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Plan, run and comparison say so, the first screen, and every name in a figure."""
+    both = [_ran(tmp_path / name, durable=False) for name in ("before", "now")]
+    study = str(tmp_path / "now/study.yaml")
+    capsys.readouterr()
+    run(["plan", study])  # which may find faults of this machine
+    assert SAID in " ".join(capsys.readouterr().out.split())
+    run(["plan", study, "--json"])
+    planned = json.loads(capsys.readouterr().out)["durability_given_up"]
+    assert [(each["setting"], each["value"]) for each in planned] == list(OFF.items())
+    assert run(["compare", *both]) == 0
+    assert capsys.readouterr().out.count(SAID) == 2
+    assert run(["compare", *both, "--json"]) == 0
+    [told] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert told["durability_given_up"] == {"base": planned, "other": planned}
+    directory = build_run(tmp_path / "run", Shape(settings=OFF, duration_s=3, series=False))
+    context = context_of(read_run(directory.root))
+    page = build(context)
+    assert page.answer.flawed[0].startswith(SAID)
+    assert context.label == LABEL
+    [forest] = [each for each in page.figures if each.name == "nopm-by-users"]
+    assert LABEL in page.footer(forest)
+    drawn = draw.svg(forest.spec, forest.name)
+    for name in context.evidence.candidates:
+        assert f">{name} (fsync off, full_page_writes off)<" in drawn
+        assert f">{name}<" not in drawn
+    assert set(forest.table.frame["candidate"]) == {"disk", "memory"}
