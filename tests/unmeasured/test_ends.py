@@ -154,7 +154,7 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
         cleaned = stithy.run("clean")
         assert cleaned.returncode == Exit.INFRASTRUCTURE
         assert f"something is mounted inside, at {theirs}" in cleaned.stderr
-        assert f"{live}: goes on, left alone" in cleaned.stdout
+        assert f"{live}: the run is still active, nothing removed" in cleaned.stdout
         assert (theirs / "precious").exists()
         left = {each.split()[0] for each in left_by(dead)}
         assert left == {"directory", "mark", "tree"}, "its processes and the rest are gone"

@@ -56,7 +56,7 @@ def test_a_candidate_that_cannot_be_used_is_refused(stithy: Stithy, place: Path,
 STUDIES = {
     "shred_buffers": ({"shred_buffers": "1"}, "out", 2, 'configuration parameter "shred_buffers"'),
     "results there": ({}, "there", 2, "is not an empty directory"),
-    "results inside": ({}, "a/out", 2, "lie in each other"),
+    "results inside": ({}, "a/out", 2, "overlap"),
     "nested": ({}, "out", 3, "the place of candidate"),
     "no room": ({}, "out", 3, "may be needed"),
 }

@@ -140,7 +140,7 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     process.send_signal(signal.SIGSTOP)  # it lives, and comes no further until the refusal was read
     refused = stithy.run("resume", out)
     assert refused.returncode == 3
-    assert f"process {process.pid} is at it" in refused.stderr
+    assert f"still active: process {process.pid}" in refused.stderr
     process.kill()
     process.communicate()
     assert left_by(out) != []

@@ -301,7 +301,7 @@ def test_a_corner_that_was_cut_off_goes_on_and_can_be_cleaned(tmp_path: Path) ->
     faked.hammer.before_run = fail
     with pytest.raises(OSError, match="gone"):
         _corners(faked, outcome)
-    assert "is not known: that was not measured to its end" in _said(faked)[1][0]
+    assert "this measurement was not completed" in _said(faked)[1][0]
     assert all(not each.left for each in clean(faked.out))
     faked.hammer.before_run = lambda: None
     with ExitStack() as held:

@@ -79,7 +79,7 @@ def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Ca
         "fault data power-cut --seed 7",
     ):  # fmt: skip
         assert app.run(["drive", *words.split()]) == 0
-    told = "of 239 writes that no flush covered 120 were kept, 61 torn, 58 lost"
+    told = "of 239 volatile writes 120 were kept, 61 torn, 58 lost"
     assert told in capsys.readouterr().err
     cut = jobs.PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
     assert [each for each in heard if each.command in ("set", "fault")] == [
@@ -114,16 +114,16 @@ FAULTS: list[tuple[str, dict[str, Any], jobs.AnyFault]] = [
     ),
 ]  # fmt: skip
 NO_FAULTS: list[tuple[str, dict[str, Any], str]] = [
-    ("stall", {"share": "5%"}, "--share: this is no option of 'stall': leave it out; it takes"),
-    ("slow", {}, "it would be as fast as before"),
-    ("slow", {"factor": 0.5}, "--factor: 0.5 is no factor of a slow drive"),
+    ("stall", {"share": "5%"}, "--share: 'stall' does not have this option: leave it out"),
+    ("slow", {}, "neither a factor nor an added time is given"),
+    ("slow", {"factor": 0.5}, "--factor: the factor 0.5 is out of range"),
     ("slow", {"factor": 2.0, "share": "0.5"}, "--share: '0.5' is not a share"),
     ("slow", {"factor": 2.0, "share": "101%"}, "--share: '101%' is not a share"),
-    ("corrupt", {}, "--length: where bits are to flip is not told"),
+    ("corrupt", {}, "--length: no range is given in which bits flip"),
     ("corrupt", {"length": "1KiB", "bits": 0}, "--bits: 0 is too small: give 1 to"),
     ("errors", {"offset": "12"}, "--offset: '12' is not a size"),
-    ("power-cut", {"lost": "70%"}, "more than all writes would be lost or torn"),
-    ("power-cut", {"unit": 100}, "--unit: 100 bytes are no unit"),
+    ("power-cut", {"lost": "70%"}, "the shares of lost and torn writes exceed 100%"),
+    ("power-cut", {"unit": 100}, "--unit: a unit of 100 bytes is not possible"),
 ]
 
 
@@ -170,13 +170,13 @@ def test_a_drive_goes_down_by_its_name_only(
 UP = [
     (["--size", "8"], "--size: '8' is not a size"),
     (["--size", "0B"], "a drive of 0 bytes cannot be"),
-    (["--size", "1000B"], "no whole number of sectors"),
+    (["--size", "1000B"], "not a multiple of the sector"),
     (["--sector", "1000"], "sectors of 1000 bytes cannot be"),
     (["--name", "../x"], "cannot be the name of a drive"),
     (["--name", "a.b"], "give another, such as a-b"),
-    (["--scale", "1/8"], "without a profile there is nothing to divide"),
+    (["--scale", "1/8"], "a drive without a profile cannot be scaled"),
     (["--backing", "/dev/null"], "'/dev/null' is not a file"),
-    (["--backing", "/no/such/x"], "/no/such is no directory"),
+    (["--backing", "/no/such/x"], "/no/such is not a directory"),
     (["--mount", "/etc"], "/etc is not empty"),
     (["--mount", "/proc"], "/proc is a mount point already"),
     (["--mount", "/no/such/place"], "/no/such does not exist"),
@@ -193,7 +193,7 @@ def test_what_cannot_be_brought_up_is_refused(
     assert told in capsys.readouterr().err
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert app.run(["drive", "up", "none", *words]) == 3
-    assert "candidates of `path`" in capsys.readouterr().err
+    assert "use directories as candidates" in capsys.readouterr().err
     assert places.all_folders() == []
 
 
@@ -208,11 +208,11 @@ def test_a_trace_begins_in_a_new_file_and_ends(
         (["trace", "data", "--stop"], 0, "7 requests are in"),
         (["trace", "data"], 2, "give a new file, or --stop"),
         (["trace", "data", file, "--stop"], 2, "give a new file, or --stop"),
-        (["trace", "data", str(there)], 2, "it is there already"),
-        (["trace", "data", str(tmp_path / "none/x")], 2, "is no directory"),
-        (["convert-trace", str(there), str(there)], 2, "it is there already"),
-        (["convert-trace", str(there), str(tmp_path / "none/x")], 2, "is no directory"),
-        (["convert-trace", str(there), file], 2, "this is no trace of a drive"),
+        (["trace", "data", str(there)], 2, "the file exists already"),
+        (["trace", "data", str(tmp_path / "none/x")], 2, "is not a directory"),
+        (["convert-trace", str(there), str(there)], 2, "the file exists already"),
+        (["convert-trace", str(there), str(tmp_path / "none/x")], 2, "is not a directory"),
+        (["convert-trace", str(there), file], 2, "this is not the trace of a drive"),
     ):
         assert app.run(["drive", *words]) == code
         assert told in capsys.readouterr().err

@@ -83,9 +83,9 @@ def test_run_shows_a_line_a_second_and_all_that_its_summary_knows(hammer: Comman
         "ledger: 20,039 acknowledgements durable, 2,510 syncs, slowest 31.2 ms",
         "15,000 users over 64 connections, closed loop, keyed as specified, deliveries deferred, "
         "5,000 at home in each warehouse, measured for 20 s, complete",
-        "users reach about 338 MiB of 1.1 GiB (3 of 10 warehouses); ",
-        "missed starts: 1,040", "unserved: 7", "priority (nice) -10",
-        "connections: 3 of 13 lost, 2 opened again, the first success after 1.25 s",
+        "users touch about 338 MiB of 1.1 GiB (3 of 10 warehouses); ",
+        "suppressed arrivals: 1,040", "backlog at end: 7", "priority (nice) -10",
+        "connections: 3 of 13 lost, 2 opened again, first success 1.25 s after the loss",
     ):  # fmt: skip
         assert part in ended.out
     [job] = ended.jobs
@@ -125,14 +125,14 @@ TEN = "--warehouses 10"
 LOST = "✗ ACKNOWLEDGED WORK IS GONE: 1 lost; the ledger's last 168 bytes"
 FEW = "late at every rate over 1 connection: this host is busy"
 OPEN = "16 connections, open loop, 500/s Poisson, measured for"
-OTHER = "PROFILE HAMMERDB: its draws and uniform keys"
+OTHER = "PROFILE HAMMERDB: its mix and uniform keys"
 ENDS: list[tuple[str, str, int, tuple[str, ...]]] = [
     (f"verify-ledger run.ledger {TEN}", "ledger-finding ledger-summary", 5,
-     (LOST, "LOST: order 3017 of district 4", "5 more findings are counted above and not named")),
+     (LOST, "LOST: order 3017 of district 4", "5 more findings are counted above, but not listed")),
     (f"check {TEN}", "condition.holds condition check-summary", 5,
-     ("✓ holds", "✗ BROKEN", "2 rows break it, such as warehouse 3")),
+     ("✓ holds", "✗ BROKEN", "2 rows violate it, such as warehouse 3")),
     ("calibrate --connections 16 --trial 500ms", "progress calibrate-summary", 0,
-     ("on time up to 12,000 transactions a second over 32 connections", "250,000 users who pause")),
+     ("on time up to 12,000 transactions per second over 32 connections", "250,000 users with a mean")),
     ("calibrate --think none", "calibrate-summary.nothing", 5, (FEW,)),
     (f"run {TEN}", "gone", 5, ("error: the server went away during the run",)),
     (f"run {TEN} --rate 500/s --users 16", "run-summary.partial", 5, ("CUT SHORT", OPEN)),
@@ -153,8 +153,8 @@ def test_what_was_measured_but_not_as_it_should_be_has_an_exit_code_of_its_own(
     if "--trial" in words:
         [job] = ended.jobs
         assert (job.connections, job.trial_s, job.think_s) == (16, 0.5, 21.0)
-        assert ended.out.index("12,000 a second") < ended.out.index("10,000 users")
-    assert "--rate" not in words or "missed starts" not in ended.out
+        assert ended.out.index("12,000/s") < ended.out.index("10,000 users")
+    assert "--rate" not in words or "suppressed arrivals" not in ended.out
 
 
 ONE = "run --warehouses 1"

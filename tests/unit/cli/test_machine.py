@@ -91,7 +91,7 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
     [
         (["mine.yaml"], "is not overwritten"),
         (["link.yaml"], "is not overwritten"),
-        (["no/such/study.yaml"], "no/such is no directory"),
+        (["no/such/study.yaml"], "this user sees no directory no/such"),
         (["x" * 300], "cannot be the name of a file: file name too long"),
         (["--engine", "postgre"], "did you mean postgresql?"),
         (["--engine", "x"], "one of postgresql"),

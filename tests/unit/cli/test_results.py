@@ -97,8 +97,8 @@ def files_of(directory: Path) -> dict[str, bytes]:
         ("report before --format md --compare lost", 2, "manifest"),
         ("report before --format md --compare newer", 2, "the Stithy that wrote them"),
         ("report before --compare longer", 2, "duration_s: 4 and 3: --ignore duration_s"),
-        ("report before --ignore kernel", 2, "--ignore: nothing is compared: name a run"),
-        ("report before --metric tpm", 2, "--metric: nothing is compared: name a run"),
+        ("report before --ignore kernel", 2, "--ignore: this option needs --compare: name a run"),
+        ("report before --metric tpm", 2, "--metric: this option needs --compare: name a run"),
         ("report lost --junit junit.xml", 5, "manifest"),
         ("report before --junit .", 2, "--junit"),
         ("report before --junit /dev/null", 2, "--junit"),
@@ -272,7 +272,8 @@ def test_runs_that_differ_in_what_counts_are_compared_only_where_that_is_ignored
     assert run(["compare", one, two, *ignored]) == 0
     shown = capsys.readouterr().out
     for part in (
-        "differs, and is ignored: ", "kernel: 6.1.0 and 6.2.0", "no obstacle: seed: 1 and 2",
+        "differs, ignored on request: ", "kernel: 6.1.0 and 6.2.0",
+        "does not prevent the comparison: seed: 1 and 2",
         f"{one}: 1 of 12 windows is invalid; left out",
         f"{one}: the run was not finished (interrupted)",
         f"{two}: resumed although something had changed: kernel: 6.0 before",
@@ -313,7 +314,7 @@ def test_every_export_goes_to_a_file_as_to_standard_output(
     assert run(["export", root, "--to", name]) == 0
     shown, talk = capsys.readouterr()
     assert shown
-    assert talk.startswith("1 window is not valid: ")
+    assert talk.startswith("1 window is invalid: ")
     assert run(["export", root, "--to", name, "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == ""
     assert (tmp_path / "out").read_text() == shown

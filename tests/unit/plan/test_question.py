@@ -88,7 +88,7 @@ def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_t
     [found] = _errors(_asking("{metric: p99}", PAUSING))
     assert found.exit == Exit.USAGE
     assert "needs 10,000 values in each window, and 4 users give at most 960 in 20 s" in str(found)
-    assert "`duration: 3 min 50 s` would do, or ask `p50`" in found.remedy
+    assert "`duration: 3 min 50 s` is enough, or ask `p50`" in found.remedy
     assert _errors(_asking("{metric: p99}", PAUSING, duration="230 s")) == []
     bound = ("workload:", "thresholds: [disk.p99_at_1 < 5 ms]\nworkload:")
     assert _errors(_asking("", PAUSING, bound)) == []
@@ -148,7 +148,7 @@ def test_the_first_window_stops_a_run_that_cannot_have_the_values(
     found = question(asked, PAIR)
     assert found is not None
     if stops:
-        with pytest.raises(InvalidMeasurement, match=r"has 1,799.*`duration: 15 s` would do"):
+        with pytest.raises(InvalidMeasurement, match=r"has 1,799.*`duration: 15 s` is enough"):
             check_counted(asked, found, "w", count)
     else:
         check_counted(asked, found, "w", count)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("own_state")
         (
             "restore",
             lambda root: (root / "out/master-copy/master/base/rows").write_bytes(b"!"),
-            "differs from what it was made of, first in base/rows",
+            "differs from its original, first in base/rows",
         ),
         (
             "snapshot",

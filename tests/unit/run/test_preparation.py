@@ -88,7 +88,7 @@ def test_the_two_directories_of_a_null_study_are_on_one_file_system(disk_place: 
     of = {name: create(Spec(path=disk_place / name), name) for name in ("a", "a-again")}
     _checked(study, of, disk_place)
     of["a-again"] = create(Spec(path=Path("/dev/shm/stithy-again")), "a-again")
-    with pytest.raises(PreconditionError, match="does not lie on the file system of"):
+    with pytest.raises(PreconditionError, match="is not on the file system of"):
         _checked(study, of, disk_place)
 
 
@@ -177,11 +177,11 @@ def test_times_that_no_drive_keeps_here_are_told_before_a_run() -> None:
     """By the least that any request takes under load, until a run knows better."""
     asked = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
     [told] = preflight.not_delivered(asked)
-    assert "writes about 50 µs (asked: 21 µs) and flushes about 50 µs (asked: 15 µs)" in told
+    assert "writes about 50 µs (profile: 21 µs) and flushes about 50 µs (profile: 15 µs)" in told
     assert "reads" not in told
     forecast.keep_added_s({"nvme read": 3e-6, "nvme write": 4e-6, "nvme flush": 32e-6})
     [told] = preflight.not_delivered(asked)
-    assert "under load: flushes about 47 µs (asked: 15 µs);" in told
+    assert "under load: flushes about 47 µs (profile: 15 µs). The" in told
     assert list(preflight.not_delivered({("sata", "flush"): 40e-6})) == []
 
 

@@ -150,7 +150,7 @@ def _other_storage(faked: FakedRun) -> Any:
 
 LEVELS = "[1, 2]", "[1, 2, 3]"
 REFUSED: dict[str, tuple[Callable[[FakedRun], Any], str, bool]] = {
-    "a process is at it": (_taken, f"process {os.getppid()} is at it", True),
+    "a process is at it": (_taken, f"still active: process {os.getppid()}", True),
     "another session resumes it": (
         lambda f: resumed_run(f.out, Stop(), lambda event: None, tools=f.tools),
         "by another process", True,
@@ -197,8 +197,8 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     book.parent.mkdir()
     for text, error, problem in (
         (None, UserError, "it has no journal"),
-        ('{"sequence": 0, "at', UserError, "had not begun"),
-        (begun, PreconditionError, "lacks what a run needs"),
+        ('{"sequence": 0, "at', UserError, "before it began"),
+        (begun, PreconditionError, "lacks entries that resuming needs"),
     ):
         if text is not None:
             book.write_text(text)

@@ -95,7 +95,7 @@ def test_what_others_used_while_the_driver_was_calibrated_is_kept_and_told(
     assert (told["users_max"], row["driver_users_max"]) == (500, 500)
     assert told["others_share"] == row["driver_others_share"] == pytest.approx(cpu_s / 10)
     notes = [each.text for each in faked.events if isinstance(each, Note)]
-    assert any("while the driver was calibrated (make)" in text for text in notes) is is_busy
+    assert any("during the calibration of the driver (make)" in text for text in notes) is is_busy
 
 
 LATE = "the driver was late at every rate that was tried over 1 connection"
