@@ -57,7 +57,7 @@ STUDIES = {
     "shred_buffers": ({"shred_buffers": "1"}, "out", 2, 'configuration parameter "shred_buffers"'),
     "results there": ({}, "there", 2, "is not an empty directory"),
     "results inside": ({}, "a/out", 2, "overlap"),
-    "nested": ({}, "out", 3, "the place of candidate"),
+    "nested": ({}, "out", 3, "the directory of candidate"),
     "no room": ({}, "out", 3, "may be needed"),
 }
 

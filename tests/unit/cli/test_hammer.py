@@ -132,7 +132,7 @@ ENDS: list[tuple[str, str, int, tuple[str, ...]]] = [
     (f"check {TEN}", "condition.holds condition check-summary", 5,
      ("✓ holds", "✗ BROKEN", "2 rows violate it, such as warehouse 3")),
     ("calibrate --connections 16 --trial 500ms", "progress calibrate-summary", 0,
-     ("on time up to 12,000 transactions per second over 32 connections", "250,000 users with a mean")),
+     ("on time up to 12,000 transactions per second over 32 connections", "250,000 users")),
     ("calibrate --think none", "calibrate-summary.nothing", 5, (FEW,)),
     (f"run {TEN}", "gone", 5, ("error: the server went away during the run",)),
     (f"run {TEN} --rate 500/s --users 16", "run-summary.partial", 5, ("CUT SHORT", OPEN)),
