@@ -299,7 +299,7 @@ def lines(case: Case, taken: Taken) -> Iterator[str]:
         yield f"  {words}: {'met' if met else 'MISSED'}"
     yield (
         f"  CPU {100 * taken.cpu_share:.1f} % of a core; longest wait for a connection (p99 of a "
-        f"type) {max(waits) * 1000:.1f} ms; unserved {summary['unserved']}; errors {taken.errors}"
+        f"type) {max(waits) * 1000:.1f} ms; backlog {summary['backlog']}; errors {taken.errors}"
     )
 
 

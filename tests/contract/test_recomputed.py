@@ -42,7 +42,7 @@ FLAWED = Shape(
         window_id("disk", 2, 0): {"new_orders_acknowledged": 31, "server_commits": 77},
         window_id("memory", 2, 0): {"ledger_problem": "no room after 12 entries"},
         window_id("memory", 2, 1): {"ledger_unverified_because": "server 15 is gone"},
-        window_id("disk", 2, 2): {"rate_per_s": 100.0, "unserved": 417},
+        window_id("disk", 2, 2): {"rate_per_s": 100.0, "backlog": 417},
         window_id("memory", 2, 2): {"pace": "think", "think_mean_s": 9.0},
         window_id("memory", 2, 3): {"lateness_p99_s": 0.5, "autovacuum_runs": 3},
     },

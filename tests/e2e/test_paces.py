@@ -34,7 +34,7 @@ def test_users_who_think_share_a_pool(stithy: Stithy, place: Path) -> None:
     run = _run(stithy, place, 40, pace="{think: 200 ms}", connections="2")
     row = window_row(run.root, "w-a-u40-b0")
     assert (row["pace"], row["connections_opened"]) == ("think", 2)
-    assert row["missed_starts"] is not None
+    assert row["suppressed_arrivals"] is not None
     window = run.window("w-a-u40-b0").root
     assert (window / "hammer.pool-wait.hlog").exists()
     merged = pl.read_parquet(window / "transactions.parquet").filter(transaction="all")
@@ -58,9 +58,9 @@ def test_an_open_loop_in_hammerdbs_profile_says_so_everywhere(stithy: Stithy, pl
     run = _run(stithy, place, 4, rate="50/s", arrivals="constant", profile="hammerdb")
     row = window_row(run.root, "w-a-u4-b0")
     assert (row["pace"], row["rate_per_s"], row["profile"]) == ("rate", 50.0, "hammerdb")
-    assert row["missed_starts"] is None
-    assert row["unserved"] is not None
-    assert row["transactions"] + row["unserved"] == pytest.approx(100, abs=20)
+    assert row["suppressed_arrivals"] is None
+    assert row["backlog"] is not None
+    assert row["transactions"] + row["backlog"] == pytest.approx(100, abs=20)
     page = page_text(run.page)
     assert "<title>PROFILE HAMMERDB" in page
     assert "Open loop, 50/s at constant intervals" in page

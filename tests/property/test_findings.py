@@ -62,7 +62,7 @@ def _row(
         "window_id": f"w-{name}-{block}", "candidate": name, "users": USERS, "block": block,
         "attempt": 0, "position": 0, "tried": False, "missing_because": None, "tpm": 60 * rate,
         "nopm": 27 * rate, "measure_from_s": 0.0, "measure_to_s": LENGTH_S, "pace": "none",
-        "started_at_s": 0.0, "transactions": round(rate * LENGTH_S), "unserved": 0, "errors": 0,
+        "started_at_s": 0.0, "transactions": round(rate * LENGTH_S), "backlog": 0, "errors": 0,
         "driver_rate_per_s_max": calibrated, "driver_users_max": None, "service_p50_s": 1e-3,
         "lateness_p99_s": 0.1 if late and block == 0 else 1e-5,
     }  # fmt: skip

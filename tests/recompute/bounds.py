@@ -122,11 +122,11 @@ def _seen(files: Files, win: Row) -> Seen:
     found |= _intervals(sampled, (looks or 0) * places)
     if win["lateness_p99_s"] > max(0.001, 0.05 * win["service_p50_s"]):
         found["driver"] = 1.0
-    unserved, found["paused"] = win["unserved"] or 0, paused
+    backlog, found["paused"] = win["backlog"] or 0, paused
     own = _own(files, win, found, part["cpu"], under_way, places)
     users_share = None if paused is None else min(1.0, paused + (own or 0.0))
     if is_open:
-        users_share = 1 - unserved / (unserved + win["transactions"] + (win["errors"] or 0))
+        users_share = 1 - backlog / (backlog + win["transactions"] + (win["errors"] or 0))
     found |= {"own": own, "users": users_share}
     return found
 
@@ -134,7 +134,7 @@ def _seen(files: Files, win: Row) -> Seen:
 def _room(win: Row) -> list[float]:
     """How much of the rate and of the users that the driver can do were asked of it."""
     return [
-        (win["transactions"] + (win["unserved"] or 0)) / win["measured_s"] / each
+        (win["transactions"] + (win["backlog"] or 0)) / win["measured_s"] / each
         for each in [win["driver_rate_per_s_max"]] if each
     ] + [win["users"] / each for each in [win["driver_users_max"]] if each]  # fmt: skip
 

@@ -9,7 +9,7 @@ from recompute.levels import told
 from recompute.rules import Expected, Match, Rules, fixed, of_windows, once, windows
 from recompute.tables import identity
 
-ASKED = "(transactions + coalesce(unserved, 0)) / measured_s / driver_rate_per_s_max"
+ASKED = "(transactions + coalesce(backlog, 0)) / measured_s / driver_rate_per_s_max"
 AROUND = "SELECT window_id, {} AS v FROM surroundings"
 OF_WIN = "SELECT window_id, {} AS v FROM win"
 DRIVE = "SELECT window_id, {} AS v FROM drives WHERE operation = '{}'"
@@ -27,7 +27,7 @@ def _of_drive(operation: str) -> Expected:
 
 COMMITS = ("client_commits + 30 + 3 * (connections_opened + coalesce(connections_reopened, 0)) + "
            "round_even(0.1 * (measure_to_s - started_at_s), 0) + 5 * autovacuum_runs")  # fmt: skip
-DUE = "unserved + transactions + errors"
+DUE = "backlog + transactions + errors"
 BROKEN = "SELECT window_id, number AS v FROM window_conditions WHERE NOT holds"
 
 
@@ -95,7 +95,7 @@ RULES: Rules = [
     (r"on that of|# were read or written", of_windows(AROUND.format("idle_bytes"))),
     (r"contradicts itself: (?P<law>.*), but # is not # within #", _laws),
     (r"# of # transactions that were due, #, had not", of_windows(
-        OF_WIN.format("unserved"), OF_WIN.format(DUE), OF_WIN.format(f"unserved / ({DUE})"))),
+        OF_WIN.format("backlog"), OF_WIN.format(DUE), OF_WIN.format(f"backlog / ({DUE})"))),
     (r"order numbers grew by #, but # new orders", of_windows(
         OF_WIN.format("order_numbers_after - order_numbers_before"),
         OF_WIN.format("new_orders_acknowledged + new_orders_in_doubt_found"))),

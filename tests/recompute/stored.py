@@ -107,7 +107,7 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "ledger_acknowledged": ledger.get("acknowledged"),
         "ledger_sync_max_s": ledger.get("slowest_sync_s"),
         **{k: summary[k] for k in ("started_at_s", "measure_from_s", "measure_to_s", "users",
-                                   "missed_starts", "unserved")},
+                                   "suppressed_arrivals", "backlog")},
     }  # fmt: skip
 
 

@@ -337,7 +337,7 @@ def identity(files: Files, row: Row) -> Expected:
     else:
         name = row["name"].removeprefix("share of ").partition(" = ")[0]
         left, done = row["left"], next(e["done"] for e in types if e["transaction"] == name)
-        ends = min(win["users"], win["connections_opened"] or win["users"]) + (win["unserved"] or 0)
+        ends = min(win["users"], win["connections_opened"] or win["users"]) + (win["backlog"] or 0)
         allowed = (5 * math.sqrt(left * (1 - left) / total) + ends / total) / left
         right = done / total
     return {
@@ -420,7 +420,7 @@ TABLES: dict[str, Source] = {
         "window_id",
         "SELECT window_id, lateness_p99_s, service_p50_s, driver_cpu_s, driver_run_queue_s, "
         "driver_nice, connections_opened, connections_lost, first_success_s, driver_cpu_s / "
-        "transactions AS cpu_per_transaction_s, (transactions + coalesce(unserved, 0)) / "
+        "transactions AS cpu_per_transaction_s, (transactions + coalesce(backlog, 0)) / "
         "measured_s AS asked_per_s, asked_per_s AS rate_per_s, asked_per_s / driver_rate_per_s_max "
         "AS rate_share, users / driver_users_max AS users_share FROM win",
     ),

@@ -360,7 +360,7 @@ class _Load:
             "position": place.order % len(shape.candidates),
             "pace": "think" if shape.think_s else "none", "think_mean_s": shape.think_s or None,
             "rate_per_s": None, "profile": "specification",
-            "missed_starts": 0, "unserved": 0, "connections_opened": self.connections,
+            "suppressed_arrivals": 0, "backlog": 0, "connections_opened": self.connections,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
             "warehouses_touched": 10, "warehouses_total": 10, "database_bytes": 11 * 10**8,
             "shared_buffers_bytes": 384 * 2**20, "driver_nice": -10,

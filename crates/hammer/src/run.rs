@@ -50,7 +50,7 @@ pub async fn drive<S: TransactionScript>(
     Ok(window)
 }
 
-/// What counting missed starts needs to know; None in an open loop, which misses none.
+/// What counting suppressed arrivals needs to know; None in an open loop, which misses none.
 fn closed_loop<S: TransactionScript>(users: &VirtualUsers<S>) -> Option<(Duration, Option<usize>)> {
     match users.timing {
         Timing::Closed { wait_mean_s, .. } => {

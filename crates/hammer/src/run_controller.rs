@@ -31,7 +31,7 @@ pub(crate) struct RunController<'a> {
     cpu: Option<CpuUse>,
     /// Until when answers are waited for; None while users still begin something.
     drain_until: Option<Moment>,
-    backlog_at_end: u64,
+    backlog: u64,
     complete: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'a> RunController<'a> {
             cpu_before: None,
             cpu: None,
             drain_until: None,
-            backlog_at_end: 0,
+            backlog: 0,
             complete: true,
         })
     }
@@ -129,7 +129,7 @@ impl<'a> RunController<'a> {
     fn finish(&mut self, now: Moment) {
         self.cpu = cpu_now().ok();
         self.drain_until = Some(now + DRAIN_LIMIT);
-        self.backlog_at_end = self.record.waiting();
+        self.backlog = self.record.waiting();
         self.record.finish();
     }
 
@@ -231,7 +231,7 @@ impl<'a> RunController<'a> {
             whole: *recorder.whole(),
             errors: self.record.errors(),
             connections: self.record.losses().counts(),
-            backlog_at_end: self.backlog_at_end + self.record.unqueued(),
+            backlog: self.backlog + self.record.unqueued(),
             unanswered: recorder.unanswered().clone(),
             suppressed_arrivals: None,
             // Without a moment of measuring there is nothing that it cost.

@@ -42,7 +42,7 @@ pub struct Window {
     /// Connections.
     pub connections: ConnectionCounts,
     /// Transactions due in the measurement and not begun by its end.
-    pub backlog_at_end: u64,
+    pub backlog: u64,
     /// Transactions due in the measurement and not answered by its end.
     pub unanswered: Unanswered,
     /// Transactions that nobody began because an answer held users up; None in an open loop, and

@@ -342,11 +342,9 @@ pub struct RunSummary {
     /// Transactions that users would have begun at their usual pace while answers that took over ten
     /// times the median of their type held them up; null in an open loop, where all are begun, and
     /// where nothing was answered.
-    #[serde(rename = "missed_starts")]
     pub suppressed_arrivals: Option<u64>,
     /// Transactions that were due in the measurement and not begun by its end.
-    #[serde(rename = "unserved")]
-    pub backlog_at_end: u64,
+    pub backlog: u64,
     /// Proof that orders were counted rightly.
     pub order_numbers: OrderNumbers,
     /// Unexpected errors over the whole job.

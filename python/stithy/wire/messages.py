@@ -241,9 +241,9 @@ class LedgerWritten(Wire):
 class RunSummary(Wire):
     """What one window gave; `commits` and `rollbacks` cover the whole job, ramp-up included.
 
-    `missed_starts` are the transactions that users would have begun at their usual pace while
+    `suppressed_arrivals` are the transactions that users would have begun at their usual pace while
     answers over ten times the median of their type held them up; None in an open loop, and where
-    nothing was answered. `unserved` were due in the measurement and not begun by its end. `ledger`
+    nothing was answered. `backlog` were due in the measurement and not begun by its end. `ledger`
     is None where the job wanted none.
     """
 
@@ -260,8 +260,8 @@ class RunSummary(Wire):
     commits: U64
     rollbacks: U64
     lateness: Percentiles
-    missed_starts: U64 | None = None
-    unserved: U64 = 0
+    suppressed_arrivals: U64 | None = None
+    backlog: U64 = 0
     order_numbers: OrderNumbers
     errors: tuple[ErrorCount, ...]
     driver: DriverCost

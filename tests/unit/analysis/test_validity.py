@@ -119,7 +119,7 @@ def _well_told(reason: Reason, words: str) -> None:
     (Flag.MEMORY_LIMIT_WIDENED, {"memory_limit_note": "grown by 2 GiB of tmpfs"}, {}, "grown"),
     (Flag.LITTLE_HEADROOM, {"transactions": 1020, "driver_rate_per_s_max": 100.0}, {}, "51 %"),
     (Flag.LITTLE_HEADROOM, {"driver_users_max": 7}, {}, "57 % of the 7 users"),
-    (Flag.RATE_NOT_KEPT, {**OPEN, "unserved": 11}, {}, "1.1 %"),
+    (Flag.RATE_NOT_KEPT, {**OPEN, "backlog": 11}, {}, "1.1 %"),
     (Flag.NO_CHECKPOINT, {"checkpoints_inside": 0}, {"around": None}, ""),
     (Flag.NO_CHECKPOINT, DUE, {}, "though one was due: the server begins one after 5 min or "
      "256 MiB of log, and it wrote 512 MiB in 26 s."),
@@ -171,8 +171,8 @@ def test_what_must_be_known_only_annotates_the_window(
     ({"server_commits": "+60", "connections_opened": 2, "connections_reopened": 30}, {}),
     ({"server_commits": "+60", "connections_opened": None, "users": 100}, {}),
     ({"transactions": 1000, "driver_rate_per_s_max": 100.0}, {}),
-    ({**OPEN, "unserved": 10}, {}),
-    ({"unserved": 500}, {}),
+    ({**OPEN, "backlog": 10}, {}),
+    ({"backlog": 500}, {}),
     ({**DUE, "checkpoints_inside": 2}, {}),
     ({**DUE, "checkpoints_inside": None}, {}),
     ({}, {"restore": {**COPY, "resident_bytes": 2**20 // 100}}),
@@ -204,7 +204,7 @@ def driven(**changes: Any) -> Row:
     """A window of 100 transactions a second and 4 users, of a driver that can 1,000 and 40."""
     row = {
         "measure_from_s": 10.0, "measure_to_s": 20.0, "transactions": 1000, "users": 4,
-        "driver_rate_per_s_max": 1000.0, "driver_users_max": 40, "unserved": 0,
+        "driver_rate_per_s_max": 1000.0, "driver_users_max": 40, "backlog": 0,
         "window_id": "w", "lateness_p99_s": 1e-5, "service_p50_s": 1e-3,
     }  # fmt: skip
     return {**row, **changes}
@@ -213,7 +213,7 @@ def driven(**changes: Any) -> Row:
 @pytest.mark.parametrize(("changes", "told"), [
     ({"transactions": 10_000}, None),
     ({"transactions": 10_100}, "it did 1,010 transactions per second in w, more than the 1,000"),
-    ({"unserved": 50_000}, None),
+    ({"backlog": 50_000}, None),
     ({"users": 41}, "it served 41 users in w, more than the 40 of the calibration"),
     ({"users": 41, "lateness_p99_s": 0.5}, None),
     ({"transactions": 5100, "driver_others_share": 0.06}, "other programs used 6 % of the"),
@@ -339,7 +339,7 @@ def laws(done: dict[str, tuple[int, float]], **row: Any) -> tuple[Identity, ...]
         "window_id": "w", "missing_because": None, "users": 10, "pace": "none",
         "think_mean_s": None, "profile": "specification", "measure_from_s": 0.0,
         "measure_to_s": 20.0, "transactions": total, "tpm": total * 3.0,
-        "longest_response_s": 0.1, "connections_opened": 10, "unserved": 0,
+        "longest_response_s": 0.1, "connections_opened": 10, "backlog": 0,
     }  # fmt: skip
     types = {
         name: {"committed": count, "rolled_back": 0, "response_mean_s": mean_s}

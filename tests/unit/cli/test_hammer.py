@@ -137,7 +137,7 @@ ENDS: list[tuple[str, str, int, tuple[str, ...]]] = [
     (f"run {TEN}", "gone", 5, ("error: the server went away during the run",)),
     (f"run {TEN} --rate 500/s --users 16", "run-summary.partial", 5, ("CUT SHORT", OPEN)),
     (f"run {TEN} --profile hammerdb", "run-summary", 0, (OTHER,)),
-    (f"run {TEN} --json", "run-summary", 0, ('"missed_starts": 1040', '"nopm": 24720')),
+    (f"run {TEN} --json", "run-summary", 0, ('"suppressed_arrivals": 1040', '"nopm": 24720')),
 ]  # fmt: skip
 
 

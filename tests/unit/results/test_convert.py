@@ -65,14 +65,14 @@ def test_a_window_has_its_rates_and_what_was_held_up_reached_and_lost() -> None:
     assert numbers["tpm"] == pytest.approx((8240 + 81) * 3), "with the intended rollbacks"
     expected = {
         "errors": 4, "error_text": "connection closed", "service_p50_s": 0.006,
-        "missed_starts": 1040, "unserved": 7, "connections_lost": 3, "connections_reopened": 2,
+        "suppressed_arrivals": 1040, "backlog": 7, "connections_lost": 3, "connections_reopened": 2,
         "first_success_s": 1.25, "driver_nice": -10, "warehouses_touched": 3,
         "warehouses_total": 10, "database_bytes": 1181116006,
     }  # fmt: skip
     assert {name: numbers[name] for name in expected} == expected
     assert numbers.keys() <= {column.name for column in tables.WINDOW.columns}
     partial = window_numbers(_summary("run-summary.partial"), "new-order", None)
-    assert (partial["missed_starts"], partial["shared_buffers_bytes"]) == (None, None)
+    assert (partial["suppressed_arrivals"], partial["shared_buffers_bytes"]) == (None, None)
     cut = _summary().model_copy(update={"measure_to_s": _summary().measure_from_s, "touched": None})
     found = window_numbers(cut, "new-order", None)
     assert (found["nopm"], found["warehouses_touched"]) == (None, None)

@@ -98,7 +98,7 @@ async fn a_stall_shows_in_full_in_an_open_loop() {
 
 /// In a closed loop the same stall is only a few slow answers: what users did not begin is told.
 #[tokio::test]
-async fn a_stall_of_a_closed_loop_tells_the_missed_starts() {
+async fn a_stall_of_a_closed_loop_tells_the_suppressed_arrivals() {
     let _alone = alone();
     let instance = support::shared();
     let url = instance.loaded_database();

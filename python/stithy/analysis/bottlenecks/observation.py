@@ -168,7 +168,7 @@ class Observation:
     `places`: users of a closed loop, connections of an open one: how many can be under way.
     `under_way`: transactions under way, by Little's law; of an open loop those that are served.
     `pool_waiting`: of these, those that wait for a connection; None where each user has its own.
-    `unserved_share`: of the transactions due in an open loop. `drives`: of emulated drives. `late`:
+    `backlog_share`: of the transactions due in an open loop. `drives`: of emulated drives. `late`:
     what the driver, `slowed` what the emulation did wrong, in words. `stalled_share`: throughput
     lost to stalls in checkpoints. `others_cpus`: how many CPUs programs used that are not of the
     run; None where nobody counted.
@@ -181,7 +181,7 @@ class Observation:
     under_way: float | None
     headroom: Headroom
     pool_waiting: float | None = None
-    unserved_share: float | None = None
+    backlog_share: float | None = None
     sessions: Sessions | None = None
     host: Cpus | None = None
     server: Cpus | None = None

@@ -118,7 +118,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             window_id=window.id, places=_places(window), is_open=window.row["pace"] == "rate",
             paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
             headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
-            unserved_share=_unserved_share(window),
+            backlog_share=_backlog_share(window),
             sessions=_sessions(mine, looks.get(window.id, 0)),
             host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
             devices=_devices(mine, reads.get(window.id, {})),
@@ -171,12 +171,12 @@ def _pool_waiting(window: Window) -> float | None:
     return float(rate_per_s * wait_s - sum(deferred) / (window.measured_s or math.inf))
 
 
-def _unserved_share(window: Window) -> float | None:
+def _backlog_share(window: Window) -> float | None:
     if window.row["pace"] != "rate" or window.row["transactions"] is None:
         return None
-    unserved = window.row["unserved"] or 0
-    due = unserved + window.row["transactions"] + (window.row["errors"] or 0)
-    return unserved / due if due else None
+    backlog = window.row["backlog"] or 0
+    due = backlog + window.row["transactions"] + (window.row["errors"] or 0)
+    return backlog / due if due else None
 
 
 def _growth(evidence: Evidence) -> dict[tuple[str, int], Growth]:

@@ -301,11 +301,11 @@ def _users(observed: Observation) -> RuleResult:
 
 def _asked(observed: Observation) -> RuleResult:
     """An open loop whose transactions are all served does what was asked of it and no more."""
-    if observed.unserved_share is None:
+    if observed.backlog_share is None:
         return unknown("the window has no transactions")
-    served = 1 - observed.unserved_share
+    served = 1 - observed.backlog_share
     if served < SERVED_SHARE:
-        told = f"{percent(observed.unserved_share)} of the due transactions had not begun"
+        told = f"{percent(observed.backlog_share)} of the due transactions had not begun"
         return RuleResult(0.0, told)
     told = f"{percent(served)} of the due transactions had begun"
     return RuleResult(served, told, is_proven=True)

@@ -54,7 +54,7 @@ def headroom(window: Mapping[str, Any]) -> Headroom:
     begin_s, end_s, done = window["measure_from_s"], window["measure_to_s"], window["transactions"]
     measured = None not in (begin_s, end_s, done) and end_s > begin_s
     # What was due and not begun was asked for, too.
-    asked = done + (window["unserved"] or 0) if measured else None
+    asked = done + (window["backlog"] or 0) if measured else None
     rate_per_s = None if asked is None else asked / (end_s - begin_s)
     rate_max, users_max = window["driver_rate_per_s_max"], window["driver_users_max"]
     return Headroom(
@@ -141,7 +141,7 @@ def _refutes(row: Row, asked: Headroom) -> str | None:
     return None
 
 
-UNSERVED_SHARE = 0.01
+BACKLOG_SHARE = 0.01
 """Own: of the transactions that were due; fewer may wait at any moment, without growing in number.
 """
 
@@ -220,15 +220,15 @@ def rate_not_kept(window: Row) -> Reason | None:
 
     Own: it is the storage's doing, so it makes nothing invalid.
     """
-    unserved = window["unserved"]
-    if window["rate_per_s"] is None or not unserved:
+    backlog = window["backlog"]
+    if window["rate_per_s"] is None or not backlog:
         return None
-    due = unserved + (window["transactions"] or 0) + (window["errors"] or 0)
-    if unserved <= UNSERVED_SHARE * due:
+    due = backlog + (window["transactions"] or 0) + (window["errors"] or 0)
+    if backlog <= BACKLOG_SHARE * due:
         return None
-    share = f"{100 * unserved / due:.1f} %"
+    share = f"{100 * backlog / due:.1f} %"
     return Reason(
-        Flag.RATE_NOT_KEPT, {"unserved": f"{unserved:,}", "due": f"{due:,}", "share": share}
+        Flag.RATE_NOT_KEPT, {"backlog": f"{backlog:,}", "due": f"{due:,}", "share": share}
     )
 
 

@@ -121,7 +121,7 @@ TEXTS: dict[Flag, tuple[str, str]] = {
         "Do not use its numbers. Check whether the driver stalled or lost users.",
     ),
     Flag.RATE_NOT_KEPT: (
-        "The rate was not kept: {unserved} of {due} transactions that were due, {share}, had not "
+        "The rate was not kept: {backlog} of {due} transactions that were due, {share}, had not "
         "begun at the end.",
         "At this rate response times grow without end. Use a lower rate for a steady state.",
     ),

@@ -121,7 +121,7 @@ def mix(facts: Facts) -> Identity:
         return _unknown("mix = that of the profile", facts, "the mix is not known")
     shares = facts.workload.shares
     open_ends = min(facts.row["users"], facts.row["connections_opened"] or facts.row["users"])
-    open_ends += facts.row["unserved"] or 0
+    open_ends += facts.row["backlog"] or 0
     allowed = {
         name: CHANCE_SD * sqrt(share * (1 - share) / total) + open_ends / total
         for name, share in shares.items()

@@ -200,11 +200,11 @@ def _reached(touched: "Touched | None") -> Iterable[str]:
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:
     """Who would have come during a stall, and who was still waiting at the end."""
-    if summary.missed_starts is not None:
+    if summary.suppressed_arrivals is not None:
         held = "during answers of over ten times their median"
-        yield f"suppressed arrivals: {summary.missed_starts:,} {held}"
-    if summary.unserved or summary.missed_starts is None:
-        yield f"backlog at end: {summary.unserved:,} were due and had not begun"
+        yield f"suppressed arrivals: {summary.suppressed_arrivals:,} {held}"
+    if summary.backlog or summary.suppressed_arrivals is None:
+        yield f"backlog at end: {summary.backlog:,} were due and had not begun"
 
 
 def _losses(counts: "ConnectionCounts") -> Iterable[str]:

@@ -67,8 +67,8 @@ def _summary_row(evidence: Evidence, users: int) -> dict[str, Any]:
 
 _MEASURED = (
     Show("nopm", "NOPM", "count"), Show("tpm", "TPM", "count"),
-    Show("missed_starts", "Suppressed arrivals", "count"),
-    Show("unserved", "Backlog at end", "count"),
+    Show("suppressed_arrivals", "Suppressed arrivals", "count"),
+    Show("backlog", "Backlog at end", "count"),
     Show("errors", "Errors", "count"), Show("retries", "Retries", "count"),
     Show("checkpoints_inside", "Checkpoints", "count"),
 )  # fmt: skip
@@ -80,7 +80,7 @@ _PERCENTILES = (
     Show("pool_wait_p99_s", "Pool wait, p99", "duration"),
 )  # fmt: skip
 
-_RARE = ("pool_wait_p99_s", "unserved")
+_RARE = ("pool_wait_p99_s", "backlog")
 """Columns of the windows in which 0 says nothing."""
 
 

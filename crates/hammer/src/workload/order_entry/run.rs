@@ -154,7 +154,7 @@ fn summary(
             shared_buffers_bytes: None,
         },
         suppressed_arrivals: window.suppressed_arrivals,
-        backlog_at_end: window.backlog_at_end,
+        backlog: window.backlog,
         transactions: totals(window),
         commits: whole.committed,
         rollbacks: whole.rolled_back + whole.errors + whole.retries,
