@@ -90,7 +90,7 @@ def certain(files: Files, row: Row) -> Expected:
 def _is_decided(files: Files, row: Row) -> bool:
     keys = ("users", "a", "b", "metric")
     calls = [r["verdict"] for r in told(files, "verdicts") if all(r[k] == row[k] for k in keys)]
-    return not any(each.startswith("undecided") for each in calls)
+    return not any(each.startswith(("undecided", "not tested")) for each in calls)
 
 
 def _chance(files: Files, row: Row) -> float | None:

@@ -140,7 +140,7 @@ def test_a_forest_begins_with_the_question(tmp_path: Path) -> None:
     assert {(row["verdict"], row["low"]) for row in forest_rows(found)} == {("not tested", None)}
     marks = [each["mark"] for each in found.spec["layer"] if each["mark"]["type"] == "point"]
     assert [mark["filled"] for mark in marks] == [False] * len(marks) != []
-    assert found.title == "NOPM at 13 users: undecided between disk and memory"
+    assert found.title == "NOPM at 13 users: memory against disk, not tested"
 
 
 def test_what_a_forest_cannot_draw_stays_in_the_data(tmp_path: Path) -> None:

@@ -193,6 +193,8 @@ def claimed(compared: Compared) -> str:
         Call.EQUIVALENT: f"{a} and {b} are equivalent within {margin}",
         Call.NEGLIGIBLE: f"{a} and {b} differ by less than {margin}",
     }
+    if compared.effect.low is None:
+        return f"{b} against {a}, not tested"
     return told.get(compared.verdict.call, f"undecided between {a} and {b}")
 
 

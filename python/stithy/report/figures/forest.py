@@ -69,8 +69,9 @@ def draw(context: Context) -> list[Drawn]:
             title=title,
             ratio=answered.effect.ratio,
             caption=_caption(context, chosen),
-            description=f"{title}. Forest plot of {len(chosen.drawn)} ratios on a logarithmic axis "
-            "with a line at 1, one row for each comparison, with its interval and its verdict.",
+            description=f"{title}. Forest plot of {plural(len(chosen.drawn), 'ratio')} on a "
+            "logarithmic axis with a line at 1, one row for each comparison, with its interval and "
+            "its verdict.",
             footer=context.footer,
             spec=drawing.spec(_chart(context, drawing, chosen.drawn)),
             table=_table(context, chosen),

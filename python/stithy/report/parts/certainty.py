@@ -62,7 +62,7 @@ def _verdicts(context: Context, found: tuple[Compared, ...]) -> PageTable:
     shows = (
         *_shows(context), Show("value", "Ratio", "fine ratio"), Show("low", "from", "fine ratio"),
         Show("high", "to", "fine ratio"), Show("blocks", "Blocks", "count"),
-        Show("interval", "Interval"), Show("verdict", "Verdict"), Show("because", "Why undecided"),
+        Show("interval", "Interval"), Show("verdict", "Verdict"), Show("because", "Why open"),
     )  # fmt: skip
     schema: dict[str, Any] = {
         **_NAMED, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
@@ -137,7 +137,7 @@ def _plain(each: Compared) -> dict[str, float | None]:
 
 def _call(each: Compared) -> str:
     """The verdict in words: whose it is, and whether it answers the question."""
-    call = each.verdict.call.value
+    call = each.verdict.call.value if each.effect.low is not None else "not tested"
     text = f"{each.b} {call}" if each.verdict.call in ONE_SIDED else call
     return f"{text} (the question)" if each.primary else text
 
