@@ -61,7 +61,7 @@ lint:
 
 RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) \
 	cargo test --quiet --locked --workspace --profile ci --no-fail-fast $(RUST_TIER)
-PYTEST = $(PYTHON) -m pytest $(TIER) --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))
+PYTEST = $(PYTHON) -m pytest $(TIER) --durations=20 --durations-min=5 --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))
 
 # Rust tests mostly wait, so Python tests that measure nothing run beside them, and those that measure run alone
 # afterwards. Each lane runs to its end, whatever fails in another.
