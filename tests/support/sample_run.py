@@ -4,12 +4,14 @@ Two candidates by default: the first behaves like a disk that saturates, the sec
 Every number follows from the arguments, so two calls with equal arguments write equal tables.
 """
 
+import fcntl
 import hashlib
 import json
 import math
 import os
 import random
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,12 +73,25 @@ CURVES = ("block", "cgroup", "cpu", "database", "pressure")
 Row = dict[str, Any]
 
 _PREFIX = "stithy-made-runs-"
-_MADE = TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
+_MADE = TemporaryDirectory(prefix=_PREFIX)
 """Made-up runs by a digest of their shape; removed when the program ends."""
 
-for _left in Path(gettempdir()).glob(f"{_PREFIX}*-*"):
+
+def _locked(folder: str | Path, age_s: float = 0.0) -> bool:
+    """Whether the folder has this age, and this program has it for itself from now on."""
+    try:
+        if time.time() - Path(folder).stat().st_mtime < age_s:
+            return False  # another program may be about to lock it
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False  # another program has it, or it is just gone
+    return True
+
+
+_locked(_MADE.name)
+for _left in Path(gettempdir()).glob(f"{_PREFIX}*"):
     # Of a program that was killed before it could remove them.
-    if not Path("/proc", _left.name.split("-")[3]).exists():
+    if _locked(_left, age_s=60.0):
         shutil.rmtree(_left, ignore_errors=True)
 
 

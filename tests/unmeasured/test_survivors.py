@@ -77,8 +77,8 @@ def test_a_master_copy_that_was_used_on_is_used_on_again(after: After) -> None:
         ("touch", "has changed"),
         ("remove", "is gone"),
         ("link", "is gone"),
-        ("forget", "the password of its server is not known any more"),
-        ("lose", "the password of its server is not known any more"),
+        ("forget", "the password of its server is no longer known"),
+        ("lose", "the password of its server is no longer known"),
     ],
 )
 def test_whatever_speaks_against_a_master_copy_loads_again(

@@ -59,8 +59,9 @@ def _caption(context: Context) -> str:
 def _shows(context: Context, rows: list[Row]) -> tuple[Show, ...]:
     names = context.evidence.candidates
     is_pair = len(names) == 2
-    of = {"a_s": names[0], "b_s": names[1]} if is_pair else {"a_s": names[0], "b_s": "Candidate's"}
-    ratio = f"{names[1]} ÷ {names[0]}" if is_pair else f"Ratio to {names[0]}"
+    first = names[0] if names else "none"
+    of = {"a_s": first, "b_s": names[1] if is_pair else "Candidate's"}
+    ratio = f"{names[1]} ÷ {first}" if is_pair else f"Ratio to {first}"
     shows = [
         Show("transaction", "Transaction"), Show("percentile", "Percentile"),
         *(() if is_pair else (Show("b", "Candidate"),)),
