@@ -263,7 +263,7 @@ fn refuse_what_is_taken(
 ) -> Result<(), DriveError> {
     let name = &spec.name;
     if devices.contains_key(name) {
-        let problem = "a drive of this name is up already";
+        let problem = "a drive of this name is already up";
         let remedy = "take it down first, or give another name";
         return Err(DriveError::usage("drive-exists", problem, name, remedy));
     }

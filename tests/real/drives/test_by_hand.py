@@ -104,7 +104,7 @@ def test_a_file_system_that_does_not_fit_leaves_no_drive(
     """What its maker says is told."""
     words = ["--size", "1MiB", "--mount", str(place / "mnt"), "--filesystem", "btrfs"]
     assert app.run(["drive", "up", "none", *words]) == 4
-    assert "no btrfs could be made" in capsys.readouterr().err
+    assert "btrfs could not be created" in capsys.readouterr().err
     assert places.all_folders() == []
     assert not (place / "mnt").exists()
 
