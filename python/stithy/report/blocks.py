@@ -6,13 +6,10 @@ stays the letters it is.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from stithy.report.figure import Absent, Drawn, Figure
+from stithy.report.figure import Absent, Drawn, Figure, FigureGroup
 from stithy.report.tables import PageTable
-
-if TYPE_CHECKING:
-    from stithy.report.page import FigureGroup
 
 ROWS_OPEN_MAX = 24
 """A longer table is folded on the page."""
@@ -141,6 +138,20 @@ def grid(
         yield Grid(table, fold=table.caption if table.frame.height > rows_open else "")
 
 
+def opened(table: PageTable, style: str = "") -> Iterator[Grid]:
+    """A table that is never folded; none where it is empty."""
+    if not table.frame.is_empty():
+        yield Grid(table, style)
+
+
+def in_files(table: PageTable, folder: str = "tables") -> Paragraph:
+    """Where a table is that has more than `ROWS_MAX` rows; `folder` is below that of the report."""
+    return with_code(
+        f"These {table.frame.height:,} rows are too many to print. They are in ",
+        f"report/{folder}/{table.name}.csv", " and ", ".parquet", ", beside this report.",
+    )  # fmt: skip
+
+
 def drawn(each: Drawn, *, alone: bool) -> Block:
     """A figure, or why it is not there."""
     if isinstance(each, Absent):
@@ -149,7 +160,7 @@ def drawn(each: Drawn, *, alone: bool) -> Block:
     return Picture(each, alone)
 
 
-def figures(group: "FigureGroup") -> Iterator[Block]:
+def figures(group: FigureGroup) -> Iterator[Block]:
     """The figures of a group, with what must be read with all of them."""
     for each in group.drawn:
         yield drawn(each, alone=group.footer is None)

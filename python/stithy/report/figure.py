@@ -89,3 +89,18 @@ class Absent:
 
 
 Drawn = Figure | Absent
+
+
+@dataclass(frozen=True)
+class FigureGroup:
+    """The figures of one subject: its key, its heading and what is drawn."""
+
+    key: str
+    heading: str
+    drawn: tuple[Drawn, ...]
+
+    @property
+    def footer(self) -> str | None:
+        """What must be read with all its figures, where that is the same; it then stands once."""
+        footers = {each.footer for each in self.drawn if isinstance(each, Figure)}
+        return footers.pop() if len(footers) == 1 else None

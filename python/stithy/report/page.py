@@ -18,11 +18,11 @@ from markupsafe import Markup
 from stithy.analysis.answers.findings import MAIN, Finding, findings
 from stithy.registry import plugins
 from stithy.report.between import Pair
-from stithy.report.blocks import APPENDIX, ROWS_MAX, Section
+from stithy.report.blocks import APPENDIX, ROWS_MAX, Section, in_files
 from stithy.report.context import Context
 from stithy.report.drawing import compose, draw, palette
 from stithy.report.drawing.compact import slim
-from stithy.report.figure import SECTIONS, Absent, Drawn, Figure
+from stithy.report.figure import SECTIONS, Absent, Drawn, Figure, FigureGroup
 from stithy.report.parts import answer, candidates, compared, other_runs, page_tables
 from stithy.report.tables import PageTable
 from stithy.report.words.escape import bound, seen
@@ -34,21 +34,6 @@ FIGURE_FILES = (
     ("CSV", "csv"), ("Parquet", "parquet"),
 )  # fmt: skip
 """Each figure's files beside the page: what they are, and their endings."""
-
-
-@dataclass(frozen=True)
-class FigureGroup:
-    """The figures of one subject: its key, its heading and what is drawn."""
-
-    key: str
-    heading: str
-    drawn: tuple[Drawn, ...]
-
-    @property
-    def footer(self) -> str | None:
-        """What must be read with all its figures, where that is the same; it then stands once."""
-        footers = {each.footer for each in self.drawn if isinstance(each, Figure)}
-        return footers.pop() if len(footers) == 1 else None
 
 
 DECISIVE = "decisive"
@@ -90,6 +75,11 @@ class Page:
         """All sections that have something to say, in their order."""
         found = (each for module in plugins("section").values() for each in module.sections(self))
         return tuple(sorted(found, key=lambda each: each.order))
+
+    def caption(self, table: PageTable) -> str:
+        """What stands above a table, with what must stand beside every number of the run."""
+        marked = self.context.label and not table.name.startswith("facts-")
+        return f"{table.caption} · {self.context.label}" if marked else table.caption
 
     def group(self, key: str) -> FigureGroup | None:
         """The figures of this subject, None where there are none."""
@@ -162,6 +152,7 @@ def render(page: Page, drawings: dict[str, str]) -> str:
         sections=page.sections,
         appendix=APPENDIX,
         rows_max=ROWS_MAX,
+        in_files=in_files,
         numbers=numbers,
         figure_files=FIGURE_FILES,
         drawings={name: Markup(svg) for name, svg in drawings.items()},

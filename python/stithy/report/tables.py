@@ -56,6 +56,11 @@ class Show:
     heading: str
     kind: str = "text"
 
+    @property
+    def is_number(self) -> bool:
+        """Whether its cells are numbers."""
+        return self.kind not in WORDS
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -84,7 +89,7 @@ class PageTable:
     def cells(self) -> list[list[Cell]]:
         """All rows as printed; missing values are a dash."""
         return [
-            [_cell(row[show.column], show.kind) for show in self.columns]
+            [_cell(row[show.column], show) for show in self.columns]
             for row in self.frame.iter_rows(named=True)
         ]
 
@@ -97,9 +102,8 @@ class PageTable:
         (folder / f"{self.name}.csv").write_text(self.frame.write_csv(), encoding="utf-8")
 
 
-def _cell(value: Any, kind: str) -> Cell:
-    numeric = kind not in WORDS
-    shown = "number" if numeric else kind
+def _cell(value: Any, show: Show) -> Cell:
+    kind = "number" if show.is_number else show.kind
     if value is None:
-        return Cell(DASH, None, shown)
-    return Cell(SHOW[kind](value), value if numeric else None, shown)
+        return Cell(DASH, None, kind)
+    return Cell(SHOW[show.kind](value), value if show.is_number else None, kind)

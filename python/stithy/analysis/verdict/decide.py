@@ -271,8 +271,8 @@ def interim_history(
 ) -> tuple[Stage, ...]:
     """The stages of a comparison, from one block to all, by the log ratios `ln(b/a)` of its blocks.
 
-    `limit`, `among`, `better`, `b_later`: as `next_step` and `decide` have them. The last stage is
-    a look from four blocks on, whatever their number: a report looks at what there is.
+    `limit`, `among`, `better`, `b_later`: as `next_step` and `decide` have them. From four
+    blocks on the last stage is an interim analysis, whatever its number: a report has no more.
     Own: `decide` of the first blocks, of one more, and so on.
     """
     return tuple(

@@ -14,11 +14,10 @@ from stithy.report.blocks import (
     Picture,
     Run,
     Verbatim,
+    in_files,
     paragraph,
-    with_code,
 )
 from stithy.report.page import Page
-from stithy.report.tables import WORDS, PageTable
 from stithy.report.typeset import pdf
 from stithy.report.words.escape import bound, seen
 
@@ -43,11 +42,11 @@ def printed(page: Page) -> list[Printed]:
         if section.heading:
             found += _heading(Heading(section.heading, 1))
         for block in section.blocks:
-            found += _block(block, page.context.label)
+            found += _block(block, page)
     return [*found, *(_paragraph(each) for each in paragraph(page.closing))]
 
 
-def _block(block: Block, label: str | None) -> Iterator[Printed]:
+def _block(block: Block, page: Page) -> Iterator[Printed]:
     match block:
         case Heading():
             yield from _heading(block)
@@ -57,7 +56,7 @@ def _block(block: Block, label: str | None) -> Iterator[Printed]:
             items = [_runs([Run(each)]) for each in block.items]
             yield {"kind": "bullets", "items": items, "style": block.style}
         case Grid():
-            yield from () if block.screen else _grid(block, label)
+            yield from () if block.screen else _grid(block, page.caption(block.table))
         case Picture():
             yield _picture(block)
         case Verbatim():
@@ -73,30 +72,22 @@ def _paragraph(block: Paragraph) -> Printed:
     return {"kind": "paragraph", "runs": _runs(block.runs), "style": block.style}
 
 
-def _grid(block: Grid, label: str | None) -> Iterator[Printed]:
+def _grid(block: Grid, caption: str) -> Iterator[Printed]:
     table = block.table
     if block.fold and table.frame.height > ROWS_MAX:
         rows = f"{table.frame.height} rows"
         yield from map(_paragraph, paragraph(block.fold, rows, style="folded"))
-        yield _paragraph(_in_files(table))
+        yield _paragraph(in_files(table))
         return
-    marked = label and not table.name.startswith("facts-")
     yield {
         "kind": "grid",
         "name": table.name,
-        "caption": _text(f"{table.caption} · {label}" if marked else table.caption),
+        "caption": _text(caption),
         "style": "" if block.fold else block.style,
         "headings": [_text(each.heading) for each in table.columns],
-        "numeric": [each.kind not in WORDS for each in table.columns],
+        "numeric": [each.is_number for each in table.columns],
         "rows": [[_shown(cell.text).strip() for cell in row] for row in table.cells()],
     }
-
-
-def _in_files(table: PageTable) -> Paragraph:
-    return with_code(
-        f"These {table.frame.height:,} rows are too many to print. They are in ",
-        f"report/tables/{table.name}.csv", " and ", ".parquet", ", beside this report.",
-    )  # fmt: skip
 
 
 def _picture(block: Picture) -> Printed:

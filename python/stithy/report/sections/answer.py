@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, paragraph
+from stithy.report.blocks import Block, Grid, Heading, Section, bullets, drawn, opened, paragraph
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
@@ -36,8 +36,7 @@ def _blocks(page: Page) -> Iterator[Block]:
     yield from bullets(page.answer.others, "findings")
     yield from paragraph(*page.answer.support, style="support")
     yield from _comparisons(page)
-    if not page.tables["thresholds"].frame.is_empty():
-        yield Grid(page.tables["thresholds"], "thresholds")
+    yield from opened(page.tables["thresholds"], "thresholds")
     yield from _candidates(page)
 
 
@@ -56,6 +55,5 @@ def _candidates(page: Page) -> Iterator[Block]:
     if note is None:
         return
     yield Grid(page.tables["candidates"], "candidates")
-    if not page.tables["devices"].frame.is_empty():
-        yield Grid(page.tables["devices"], "candidates")
+    yield from opened(page.tables["devices"], "candidates")
     yield from paragraph(note, style="note")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stithy.report.blocks import APPENDIX, Block, Grid, Section, grid, paragraph
+from stithy.report.blocks import APPENDIX, Block, Section, grid, opened, paragraph
 from stithy.report.context import Context
 from stithy.report.page import Page
 from stithy.report.parts import bottlenecks
@@ -40,5 +40,4 @@ def sections(page: Page) -> Iterator[Section]:
 def _blocks(page: Page) -> Iterator[Block]:
     yield from paragraph(METHOD)
     yield from grid(page.tables["limited"])
-    if not page.tables["stalls"].frame.is_empty():
-        yield Grid(page.tables["stalls"])
+    yield from opened(page.tables["stalls"])

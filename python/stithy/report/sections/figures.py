@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from stithy.report.blocks import APPENDIX, Block, Section, figures, grid, paragraph
 from stithy.report.context import Context
-from stithy.report.figure import SECTIONS
-from stithy.report.page import APART, DECISIVE, FigureGroup, Page
+from stithy.report.figure import SECTIONS, FigureGroup
+from stithy.report.page import APART, DECISIVE, Page
 from stithy.report.parts import compared, transactions
 from stithy.report.tables import PageTable
 

@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 
 from stithy.analysis.validity.work import commit_rule
-from stithy.report.blocks import APPENDIX, Block, Grid, Heading, Picture, Section, grid, paragraph
+from stithy.report.blocks import (
+    APPENDIX,
+    Block,
+    Grid,
+    Heading,
+    Picture,
+    Section,
+    grid,
+    opened,
+    paragraph,
+)
 from stithy.report.context import Context
 from stithy.report.figure import Figure
 from stithy.report.page import Page
@@ -113,9 +123,8 @@ def _drives(page: Page) -> Iterator[Block]:
         "by the mean transport latency of the kernel.",
         "Late answers are errors of the emulation. Most come from a lack of CPU. Reads and flushes "
         "that take longer on the kernel's block device than in the profile are errors, too. A "
-        "window is "
-        "invalid if more than one answer in ten is late, or if reads or flushes take more than "
-        "twice as long and over 100 µs longer.",
+        "window is invalid if more than one answer in ten is late, or if reads or flushes take "
+        "more than twice as long and over 100 µs longer.",
     )
     yield from grid(page.tables["drives"], even_empty=True)
 
@@ -152,8 +161,7 @@ def _consistency(page: Page) -> Iterator[Block]:
     if page.tables["conditions"].frame.is_empty():
         yield from paragraph("No consistency condition was verified.")
     yield from grid(page.tables["conditions"])
-    if not page.tables["conditions-broken"].frame.is_empty():
-        yield Grid(page.tables["conditions-broken"])
+    yield from opened(page.tables["conditions-broken"])
 
 
 def _restores(page: Page) -> Iterator[Block]:
