@@ -14,20 +14,19 @@ from stithy.drives import places, program
 from stithy.drives.measure.target import Target
 from stithy.drives.places import Entry
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.processes import Identity, own_identity
+from stithy.hosts.processes import own_identity
 from stithy.wire.drive import control, jobs
 from stithy.wire.drive.control import AnyAnswer, AnyCommand
+from support.examples import DEAD, wire_example
 
 pytestmark = pytest.mark.usefixtures("own_state")
-EXAMPLES = Path(__file__).resolve().parents[3] / "wire/examples/drive"
-DEAD = Identity("another boot", 1, 1)
 Captured = pytest.CaptureFixture[str]
 
 
 def answer(command: AnyCommand) -> AnyAnswer:
     """A program with one drive that does all that it is asked."""
     if command.command == "stats":
-        return control.parse_answer((EXAMPLES / "answer.stats.json").read_text())
+        return control.parse_answer(wire_example("drive/answer.stats"))
     if command.command == "fault" and isinstance(command.fault, jobs.PowerCut):
         return control.AnswerPowerCut(kept=120, torn=61, lost=58)
     if command.command == "trace":

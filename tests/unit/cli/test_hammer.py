@@ -13,14 +13,14 @@ from stithy.secrets import Secret
 from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Pace, Rate, Think
 from stithy.wire.messages import AnyMessage, TransactionSecond, parse_message
 from stithy.workload.hammer import Hammer
+from support.examples import wire_example
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "wire/examples"
 URL = "postgresql://u:hush@/d?host=/nowhere"
 
 
 def example(name: str) -> Any:
     """One of the protocol's messages."""
-    return parse_message((EXAMPLES / f"message.{name}.json").read_text())
+    return parse_message(wire_example(f"message.{name}"))
 
 
 class Ended(NamedTuple):

@@ -16,10 +16,10 @@ from stithy.cli import app
 from stithy.cli.running.display import Plain, line_of, with_live_numbers
 from stithy.errors import PreconditionError, Problems, StithyError, UserError
 from stithy.needs import Judgement
-from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.run import events
 from stithy.run.preparation import doctor, draft, preflight
 from stithy.study.load import read_study
+from support.examples import STEP, WINDOW
 from support.studies import write_study
 
 pytestmark = pytest.mark.usefixtures("own_state", "machine")
@@ -186,8 +186,6 @@ def test_a_plan_shows_steps_and_the_time_of_varied_drives_on_request(
     assert json.loads(capsys.readouterr().out)["sensitivity"] is None
 
 
-WINDOW = WindowPlan("w-disk-u4-b0", "disk", 4, 0, 0, 5.0, 20.0, 1, checkpoint=True)
-STEP = Step("w-disk-u4-b0", "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
 SECOND = events.SecondPassed(WINDOW, 9, "measure", 12_345.6, 0.0123)
 LINES: list[tuple[events.Event, str | None]] = [
     (

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.plan.steps import Cost, Step, WindowPlan
 from stithy.report.context import context_of
 from stithy.report.exports.openmetrics import export
 from stithy.results.read import read_run
@@ -22,11 +21,10 @@ from stithy.run.events import (
     StepStarted,
 )
 from stithy.run.live import NOW, RUN, LiveNumbers
+from support.examples import STEP, WINDOW
 from support.openmetrics import read
 from support.sample_run import Shape, build_run
 
-WINDOW = WindowPlan("w-disk-u4-b0", "disk", 4, 0, 0, 5.0, 20.0, 1, checkpoint=True)
-STEP = Step(WINDOW.id, "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
 BEGUN: tuple[Event, ...] = (
     RunStarted("runs/x", 17, 250.0, notes={"disk": "EMULATED drive"}),
     StepStarted(STEP, 7, 17, 88.0, 200.0),

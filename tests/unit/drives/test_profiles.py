@@ -16,13 +16,14 @@ from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import Command, Finished, Running
 from stithy.wire.drive.jobs import AnyDriveJob, CheckProfileJob
 from stithy.wire.drive.messages import AnyDriveMessage, parse_drive_message
+from support.examples import wire_example
 from support.heard import parse_drive_job
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def _example(name: str) -> AnyDriveMessage:
-    return parse_drive_message((ROOT / f"wire/examples/drive/message.{name}.json").read_text())
+    return parse_drive_message(wire_example(f"drive/message.{name}"))
 
 
 class _Program:

@@ -18,10 +18,10 @@ from stithy.drives.places import Entry, Mounting
 from stithy.drives.program import KILLED, all_drives, drive_named
 from stithy.drives.spec import DriveSpec
 from stithy.errors import InfrastructureError, PreconditionError, StithyError, UserError
-from stithy.hosts.processes import Identity, own_identity
+from stithy.hosts.processes import own_identity
 from stithy.wire import messages
+from support.examples import DEAD
 
-DEAD = Identity("another boot", 1, 1)
 ENTRY = Entry("r1", ("data", "log"), DEAD)
 PLAIN: dict[str, Any] = {"name": "data", "profile": None, "size_bytes": 2**30}
 STARTED = messages.Started(wire=3, program="stithy-drive", at_s=1.0)

@@ -11,19 +11,16 @@ from stithy.results.drives import drive_rows, read_log
 from stithy.results.hlog import Histogram, Interval, merge, read_hlog
 from stithy.results.write import frame_of, write_table
 from stithy.wire.messages import Condition, RunSummary, Second
+from support.captured import DATA
 from support.drive_counters import counters
+from support.examples import wire_example
 from support.hlog import HALF, encode, histogram, log
 
-TESTS = Path(__file__).resolve().parents[2]
-HAMMER = TESTS / "data/hammer"
-
-
-def _example(name: str) -> str:
-    return (TESTS.parent / f"wire/examples/message.{name}.json").read_text()
+HAMMER = DATA / "hammer"
 
 
 def _summary(name: str = "run-summary") -> RunSummary:
-    return RunSummary.model_validate_json(_example(name))
+    return RunSummary.model_validate_json(wire_example(f"message.{name}"))
 
 
 def _interval(started_at_s: float, tag: str, *values_us: int) -> Interval:
@@ -101,14 +98,14 @@ def test_the_row_of_all_types_is_merged_from_the_logs_of_the_measurement() -> No
 
 def test_seconds_join_with_the_logs_by_their_time() -> None:
     """Logs keep milliseconds; who waits is known of all types alone."""
-    second = Second.model_validate_json(_example("second"))
+    second = Second.model_validate_json(wire_example("message.second"))
     made = (_interval(second.at_s, "new-order", 10, 20), _interval(second.at_s, "payment", 30))
     rows = convert.second_rows("w-1", [second], Latencies(response=made))
     frame_of(tables.SECONDS, rows)
     assert [row["waiting"] for row in rows] == [None, None, 42]
     assert (rows[-1]["committed"], rows[-1]["response_p50_s"]) == (412, pytest.approx(20e-6))
     assert convert.second_rows("w-1", [second], Latencies())[-1]["response_p50_s"] is None
-    message = Condition.model_validate_json(_example("condition"))
+    message = Condition.model_validate_json(wire_example("message.condition"))
     verified = convert.condition_rows("disk", "window", [message], "w-1")
     verified += convert.condition_rows("disk", "load", [message])
     frame = frame_of(tables.CONDITIONS, verified)

@@ -15,15 +15,15 @@ from stithy.cli import app
 from stithy.drives import places
 from stithy.drives.places import Entry
 from stithy.errors import InfrastructureError, PreconditionError
-from stithy.hosts.processes import Identity, boot_id, identity_of, own_identity
+from stithy.hosts.processes import boot_id, identity_of, own_identity
 from stithy.run.cleanup import handlers, register
 from stithy.run.cleanup.register import Register, Resource
 from stithy.run.journal import Journal
 from stithy.secrets import Secret
 from stithy.storage.consent import Mark, read_mark, write_mark
+from support.examples import DEAD
 
 pytestmark = pytest.mark.usefixtures("own_state")
-DEAD = Identity("another boot", 1, 1)
 Captured = pytest.CaptureFixture[str]
 
 

@@ -14,15 +14,14 @@ from fakes.clock import FakeClock
 from stithy.errors import PreconditionError, UserError
 from stithy.exits import Exit
 from stithy.plan.expand import expand, nulled
-from stithy.plan.steps import Cost, Step, WindowPlan
+from stithy.plan.steps import Cost, Step
 from stithy.run import events
 from stithy.run.executor import notes_of
 from stithy.run.live import Address, LiveNumbers, endpoint, parse_address
+from support.examples import STEP, WINDOW
 from support.openmetrics import Read, read
 from support.studies import study
 
-WINDOW = WindowPlan("w-disk-u4-b0", "disk", 4, 0, 0, 5.0, 20.0, 1, checkpoint=True)
-STEP = Step("w-disk-u4-b0", "window", "disk", Cost(29.0, 40.0, 0, 0), WINDOW)
 LOADING = Step("prepare", "prepare", "disk", Cost(29.0, 40.0, 0, 0))
 BEGUN = events.RunStarted("runs/x", 17, 250.0, notes={"disk": "EMULATED drive", "other": "x"})
 AT_STEP = events.StepStarted(STEP, 7, 17, 88.0, 200.0)

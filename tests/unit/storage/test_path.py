@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from stithy.errors import InfrastructureError
-from stithy.hosts.processes import Identity
 from stithy.storage import copy, volume
 from stithy.storage.consent import Mark, write_mark
-
-DEAD = Identity("b", 1, 1)
+from support.examples import DEAD
 
 
 def test_a_copy_has_the_same_contents_and_every_change_is_noticed(disk_place: Path) -> None:

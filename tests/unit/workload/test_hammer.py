@@ -17,8 +17,8 @@ from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, pars
 from stithy.workload.hammer import Hammer
 from stithy.workload.program import RunRequest, Watch
 from stithy.workload.words import Reach, reach
+from support.examples import wire_example
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "wire" / "examples"
 SIZE = WorkloadSize(name="order-entry", warehouses=3)
 URL = Secret("postgresql://u:hush@/d")
 REVEALED = URL.reveal()
@@ -28,7 +28,7 @@ def _hammer(*answers: str) -> tuple[Hammer, AnsweringRunner]:
     """A hammer whose programs answer with these examples, each a line of names."""
 
     def example(name: str) -> AnyMessage:
-        return parse_message((EXAMPLES / f"message.{name}.json").read_text())
+        return parse_message(wire_example(f"message.{name}"))
 
     runner = AnsweringRunner(*([example(name) for name in each.split()] for each in answers))
     return Hammer(runner, URL, program=Path("/bin/stithy-hammer"), cpus=(0, 2)), runner
