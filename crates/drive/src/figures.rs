@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use hdrhistogram::Histogram;
-use stithy_measure::Moment;
+use stithy_measure::{Moment, Rng};
 use stithy_wire::{LoadFigures, LoadPoint, PointFigures, ProfileFiguresJob, ProfileFiguresSummary};
 
 use crate::counters::{histogram, percentiles};
@@ -12,7 +12,6 @@ use crate::error::DriveError;
 use crate::model::{of_profile, Done, Model};
 use crate::profile::Profile;
 use crate::request::{Operation, Request};
-use stithy_measure::Rng;
 
 /// The purpose of the places that are asked for, beside the model's own draws.
 const PURPOSE: u64 = 0xF1_60_7E;

@@ -197,7 +197,7 @@ fn are_the_same(requests: u64, answered: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// A way on which the kernel counted `requests`, of `took_us` each, that were to take 100 µs.
+    /// An interval in which the kernel counted `requests` of `took_us` each; the profile says 100 µs.
     fn looked(latency: &mut OperationLatency, requests: u64, took_us: u64) {
         let before = latency.since.unwrap_or_default();
         latency.since = Some(before);

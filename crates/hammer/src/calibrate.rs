@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stithy_measure::{percentiles, Moment, Outcome};
+use stithy_measure::{percentiles, Moment, Outcome, Rng};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
 use crate::client::postgresql::{Session, SessionError, Statement, Target};
@@ -19,7 +19,6 @@ use crate::transaction_script::TransactionScript;
 use crate::virtual_users::{Pools, Timing, VirtualUsers};
 use crate::window::{Plan, Window};
 use crate::workload::Context;
-use stithy_measure::Rng;
 
 /// The same users every time.
 const SEED: u64 = 1;
@@ -37,7 +36,7 @@ const USERS_START_SHARE: f64 = 1.0 / 8.0;
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// Lateness may be a millisecond, or this share of the median service time if that is more.
-/// Source: docs/explanation/method.md, "Four instants".
+/// The limits of a driver-limited window: docs/explanation/method.md, "Four times of a transaction".
 const LATE_MOST_S: f64 = 0.001;
 const LATE_MOST_SHARE: f64 = 0.05;
 /// A trial in which fewer of the planned transactions came to an end was not kept up with.

@@ -11,11 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use stithy_measure::{nanoseconds, percentiles_in};
+use stithy_measure::{nanoseconds, percentiles_in, Rng};
 use stithy_wire::{CanaryJob, CanarySummary, Percentiles};
 
 use crate::error::HammerError;
-use stithy_measure::Rng;
 
 /// Each read, and the multiple that direct reads ask for on any device.
 pub const READ_BYTES: u64 = 4096;

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stithy_measure::Moment;
-
-use stithy_measure::Rng;
+use stithy_measure::{Moment, Rng};
 
 /// Think times are cut at so many times their mean, as clause 5.2.5.4 of the specification allows.
 const THINK_MOST: f64 = 10.0;

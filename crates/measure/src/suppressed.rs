@@ -37,7 +37,7 @@ impl Unanswered {
 /// above that median divided by this cycle; so does what was still unanswered at the end. `deferred` is
 /// the index of a type for whose answers nobody waits. None where users were held up and nothing was
 /// answered, which leaves no usual pace.
-/// Own: docs/explanation/method.md, "Suppressed arrivals".
+/// Defined in docs/explanation/method.md, "Closed and open loop".
 pub fn suppressed_arrivals(
     measured: &Interval,
     unanswered: &Unanswered,

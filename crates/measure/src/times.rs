@@ -8,7 +8,7 @@ use crate::{Moment, Outcome};
 ///
 /// `due ≤ started ≤ ready ≤ connected ≤ sent ≤ done`; `answered` is `done`, or the moment of queueing
 /// where a transaction is deferred. With retries, `sent` is that of the last attempt and the
-/// others are those of the first. Source: docs/explanation/method.md, "Four instants".
+/// others are those of the first. Source: docs/explanation/method.md, "Four times of a transaction".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// When the virtual user meant to act; in a closed loop without waits, the previous answer.

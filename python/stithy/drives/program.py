@@ -52,7 +52,7 @@ ERRORS = "errors.txt"
 SILENCE_S = 120.0
 """How long bringing drives up may be silent."""
 
-MEND_PATIENCE_S = 5.0
+RELEASE_WAIT_S = 5.0
 
 _STARTED: list[Running] = []
 """Programs that this process started: they may outlive whoever asked for them."""
@@ -192,7 +192,7 @@ def repair(folder: Path) -> None:
     if (found := find(folder)) is None:
         return
     _wake(found)
-    control = Control(folder / CONTROL, MEND_PATIENCE_S)
+    control = Control(folder / CONTROL, RELEASE_WAIT_S)
     with suppress(StithyError):  # one that does not answer has no requests to answer either
         for drive in control.list():
             control.fault(drive.drive, NoFault())

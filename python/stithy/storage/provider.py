@@ -31,7 +31,7 @@ class EmulatedDrive:
 
     `control` is the program's socket. `profile` is the drive profile's text, `assumed` names its
     keys that nobody measured or published; rates and capacity are divided by `scale`. `transport_s`
-    is the transport's own time, by which answers are made earlier. `log_stem`: stem of its latency
+    is the transport latency, by which answers are made earlier. `log_stem`: stem of its latency
     logs.
     """
 

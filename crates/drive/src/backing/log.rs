@@ -8,8 +8,9 @@
 use std::collections::VecDeque;
 use std::io;
 
-use super::image::Image;
 use stithy_measure::Rng;
+
+use super::image::Image;
 
 /// A position in the order of answered writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

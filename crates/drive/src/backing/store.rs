@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use stithy_measure::Rng;
+
 use super::image::Image;
 use super::log::{CutReport, CutRule, Log, Mark};
-use stithy_measure::Rng;
 
 /// What a power cut may take from a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

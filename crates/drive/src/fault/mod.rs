@@ -6,7 +6,7 @@ mod schedule;
 
 use std::time::Duration;
 
-use stithy_measure::Moment;
+use stithy_measure::{Moment, Rng};
 use stithy_wire::{DriveFault, SlowPhase};
 
 pub use self::reference::reference;
@@ -14,7 +14,6 @@ pub use self::schedule::{Shipped, SCHEDULES};
 
 use crate::error::DriveError;
 use crate::request::{Operation, Request};
-use stithy_measure::Rng;
 
 /// Purposes of the random streams of a drive.
 const SLOW: u64 = 101;

@@ -1,11 +1,10 @@
 //! A closed loop and an open loop in simulated time, for the tests of models.
 
-use stithy_measure::Moment;
+use stithy_measure::{Moment, Rng};
 
 use super::{Done, Model};
 use crate::profile::Profile;
 use crate::request::{Operation, Request};
-use stithy_measure::Rng;
 
 pub(super) const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;

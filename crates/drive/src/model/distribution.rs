@@ -2,10 +2,11 @@
 
 use std::f64::consts::TAU;
 
+use stithy_measure::Rng;
+
 use super::load::LoadTable;
 use super::points::{between, mean_between, row_mean_s};
 use crate::profile::{Access, Latency, LoadRow};
-use stithy_measure::Rng;
 
 /// The 99th percentile of the standard normal distribution.
 const NORMAL_P99: f64 = 2.326_347_874_040_841;

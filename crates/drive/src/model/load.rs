@@ -1,8 +1,9 @@
 //! Times as they were measured under load: by the size of a request and by how many are under way.
 
+use stithy_measure::Rng;
+
 use super::points::{between, interpolated};
 use crate::profile::LoadTimes;
-use stithy_measure::Rng;
 
 const NS_PER_S: f64 = 1e9;
 

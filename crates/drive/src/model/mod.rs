@@ -80,8 +80,8 @@ pub fn of_profile(profile: &Profile, seed: u64) -> Box<dyn Model> {
     }
 }
 
-/// A drive that takes no time at all: each request is finished the moment it arrives, and what is left is
-/// the transport's own time.
+/// A drive that takes no time at all: each request is finished the moment it arrives. What is left is the
+/// transport latency.
 #[derive(Debug, Default)]
 pub struct Immediate {
     waiting: VecDeque<Done>,

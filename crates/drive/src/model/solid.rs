@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use stithy_measure::Moment;
+use stithy_measure::{Moment, Rng};
 
 use super::cache::{FluidCache, Freshness};
 use super::distribution::Times;
@@ -14,7 +14,6 @@ use super::pacing::Pacing;
 use super::{Done, Model, Snapshot};
 use crate::profile::{Access, Profile, Solid};
 use crate::request::{Operation, Request};
-use stithy_measure::Rng;
 
 const NS_PER_S: f64 = 1e9;
 

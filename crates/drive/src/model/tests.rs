@@ -1,11 +1,12 @@
 //! Whether the shipped drives give what is published of them, in simulated time. The numbers are those of the
 //! four reports that Stithy is checked against, as they print them.
 
+use stithy_measure::Rng;
+
 use super::bench::*;
 use super::{of_profile, Model};
 use crate::profile::{find, CATALOGUE};
 use crate::request::{Operation, Request};
-use stithy_measure::Rng;
 
 /// Random requests of one size, of which a share are reads.
 fn mix(read_share: f64, length_bytes: u64) -> impl FnMut() -> Request {

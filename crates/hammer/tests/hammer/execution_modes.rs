@@ -115,8 +115,7 @@ async fn procedures_and_plain_sql_leave_the_same_rows() {
         instance.fingerprints(&first),
         instance.fingerprints(&second)
     );
-    let check = jobs::check(&second, WAREHOUSES, false, false);
-    assert_eq!(Vec::<u32>::new(), jobs::broken(&check).await);
+    jobs::assert_all_conditions_hold(&second, WAREHOUSES).await;
     instance.drop_database(&first);
     instance.drop_database(&second);
 }

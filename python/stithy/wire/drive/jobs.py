@@ -57,7 +57,7 @@ class WireDriveSpec(Wire):
     """One drive.
 
     `profile` is TOML, None takes no time; `scale` divides its capacity, IOPS and bandwidth and
-    keeps latencies. `transport_s` is the transport's own time, by which answers are made earlier,
+    keeps latencies. `transport_s` is the transport latency, by which answers are made earlier,
     `spin_s` how long before an answer is due waiting becomes spinning; None: as the program finds
     good. The interval log goes to `<hlog_stem>.latency.hlog`, None: there is none.
     """

@@ -202,9 +202,9 @@ fn answers_are_given_when_due() {
     assert_eq!(Ok(0), bench.value(400, 4));
 }
 
-/// A transport that takes 15 µs itself is made up for, never to before the arrival.
+/// A transport latency of 15 µs is subtracted, never to before the arrival.
 #[test]
-fn the_transports_own_time_is_made_up_for() {
+fn the_transport_latency_is_subtracted() {
     let mut bench = Bench::new();
     bench
         .drive

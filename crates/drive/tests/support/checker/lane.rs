@@ -4,12 +4,13 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use stithy_measure::Rng;
+
 use super::disk::Disk;
 use super::pattern::{fill, generation_of, UNIT_BYTES};
 use super::shared::{Flushes, Shared, Step};
 use super::{Findings, Work};
 use crate::support::Pages;
-use stithy_measure::Rng;
 
 /// The longest request.
 const BYTES_MAX: usize = 1 << 20;

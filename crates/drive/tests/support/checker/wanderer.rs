@@ -4,13 +4,14 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use stithy_measure::Rng;
+
 use super::disk::Disk;
 use super::lane::Lane;
 use super::pattern::{generation_of, UNIT_BYTES};
 use super::shared::{Shared, Step};
 use super::{Findings, Work};
 use crate::support::Pages;
-use stithy_measure::Rng;
 
 /// The longest read.
 const BYTES_MAX: u64 = 256 << 10;
