@@ -34,9 +34,9 @@ def _give(machine: Path, name: str, says: str) -> None:
     program.chmod(0o755)
 
 
-def _set_up(machine: Path, *words: str) -> tuple[int, str]:
+def _set_up(machine: Path, *words: str, first: str = "bin") -> tuple[int, str]:
     command = ["sh", str(machine / "tools/setup"), *words]
-    path = {"PATH": str(machine / "bin")}
+    path = {"PATH": f"{machine / first}:{machine / 'bin'}"}
     ended = subprocess.run(command, env=path, capture_output=True, text=True, timeout=60)
     return ended.returncode, ended.stdout + ended.stderr
 
@@ -57,6 +57,17 @@ def test_what_is_missing_is_named_with_the_remedy(machine: Path, version: str, t
     (machine / "bin/cc").unlink()
     code, said = _set_up(machine)
     assert (code, told in said, (machine / ".venv").exists()) == (3, True, False)
+
+
+def test_the_environment_that_is_made_is_not_made_with_its_own_python(machine: Path) -> None:
+    """An activated .venv would remove the interpreter that it is to be made with."""
+    (machine / ".venv/bin").mkdir(parents=True)
+    for place in ("bin", ".venv/bin"):
+        _give(machine, f"../{place}/python3", "")
+    ran = machine / "ran"
+    (machine / ".venv/bin/python3").write_text(f"#!/bin/sh\n: >{ran}\n")
+    code, _ = _set_up(machine, first=".venv/bin")
+    assert (code, ran.exists()) == (3, False)
 
 
 @pytest.mark.parametrize(
