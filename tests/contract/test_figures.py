@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -10,11 +11,11 @@ import pytest
 from recompute.figures import source_of
 from stithy.registry import plugins
 from stithy.report import metrics
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.figure import SECTIONS, Absent, Figure
 from stithy.results.manifest import CostFacts, LimitFacts
-from stithy.results.read import read_run
-from support.sample_run import Shape, build_run, window_id
+from support.drawn import context_built
+from support.sample_run import Shape, window_id
 
 FAMILIES = plugins("figure")
 LIMIT = LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1)
@@ -24,36 +25,24 @@ COSTS = {name: CostFacts(amount=100.0, currency="EUR") for name in ("disk", "mem
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run with everything: limit, costs, enough blocks for a verdict, a changed machine."""
-    root = tmp_path_factory.mktemp("full")
-    odd = dict.fromkeys(
-        (window_id(name, 4, 0) for name in ("disk", "memory")), {"one_rounds_per_s": 90_000.0}
-    )
-    build_run(
-        root,
-        Shape(repeat=4, logs=True, drives={"disk": 0.0}, limit=LIMIT, costs=COSTS, canaries=odd),
-    )
-    return context_of(read_run(root))
+    odd = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in COSTS}
+    usual = Shape(repeat=4, logs=True, drives={"disk": 0.0}, limit=LIMIT, costs=COSTS)
+    return context_built(tmp_path_factory.mktemp("full"), replace(usual, canaries=odd))
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run without windows."""
-    root = tmp_path_factory.mktemp("empty")
-    gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
-    build_run(root, Shape(users=(1,), left_out=gone, limit=LIMIT, costs=COSTS))
-    return context_of(read_run(root))
-
-
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_a_family_names_its_place(family: ModuleType) -> None:
-    """A section that the page has, and a number within it."""
-    assert family.SECTION in SECTIONS
-    assert isinstance(family.ORDER, int)
+    gone = frozenset(window_id(name, 1, 0) for name in COSTS)
+    shape = Shape(users=(1,), left_out=gone, limit=LIMIT, costs=COSTS)
+    return context_built(tmp_path_factory.mktemp("empty"), shape)
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_full_run_gives_figures_with_all_their_texts(family: ModuleType, full: Context) -> None:
-    """Title, caption, description, the common footer, data, and a specification in plain JSON."""
+    """In their place; the common footer, data, and a specification in plain JSON."""
+    assert family.SECTION in SECTIONS
+    assert isinstance(family.ORDER, int)
     drawn = family.draw(full)
     assert drawn
     for figure in drawn:
@@ -75,8 +64,9 @@ DRAWN: Mapping[str, float] = {
 
 
 def test_each_value_of_a_table_is_a_point_of_its_drawing(full: Context) -> None:
-    """To six digits; that tables follow from the files is for `test_recomputed`."""
+    """To six digits; that tables follow from the files is for `test_recomputed`. No name twice."""
     drawn = [each for family in FAMILIES.values() for each in family.draw(full)]
+    assert len({each.name for each in drawn}) == len(drawn)
     figures = {each.name: each for each in drawn if isinstance(each, Figure)}
     assert {name for name in figures if source_of(name) is None} == {"set-up"}
     for name, scale in DRAWN.items():
@@ -96,12 +86,6 @@ def test_a_run_without_windows_gives_reasons(family: ModuleType, empty: Context)
     assert all(isinstance(each, Absent) and each.because for each in drawn)
 
 
-def test_no_two_figures_share_a_name(full: Context) -> None:
-    """The name is the stem of the files."""
-    names = [each.name for family in FAMILIES.values() for each in family.draw(full)]
-    assert len(names) == len(set(names))
-
-
 def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> None:
     """Vega evaluates expressions; a name there would be code."""
     name = "datum.evil"
@@ -109,8 +93,7 @@ def test_names_of_candidates_never_stand_in_an_expression(tmp_path: Path) -> Non
         candidates=("disk", name), users=(1, 4), repeat=4, logs=True, drives={"disk": 0.0},
         limit=LIMIT, costs=dict.fromkeys(("disk", name), COSTS["disk"]),
     )  # fmt: skip
-    build_run(tmp_path, shape)
-    context = context_of(read_run(tmp_path))
+    context = context_built(tmp_path, shape)
     drawn = [figure for family in FAMILIES.values() for figure in family.draw(context)]
     found = [expression for figure in drawn for expression in _expressions(figure.spec)]
     assert found

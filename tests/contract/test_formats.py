@@ -1,54 +1,62 @@
-"""Every format of the report keeps the interface, whatever a run holds."""
+"""Every format and every export of a report keeps the interface, whatever a run holds.
+
+That formats are the same in every process is for `test_same_report`.
+"""
 
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from conftest import ROOT
 from stithy.cli.report import report
 from stithy.registry import plugins
-from stithy.report.context import context_of
-from stithy.report.drawing import draw
-from stithy.report.page import Page, build
-from stithy.results.read import read_run
+from stithy.report.page import build
+from support.drawn import context_built
 from support.sample_run import Shape, build_run, window_id
 
 FORMATS = plugins("format")
-
-
-def _page(root: Path, shape: Shape) -> Page:
-    build_run(root, shape)
-    return build(context_of(read_run(root)))
-
-
-def _drawings(page: Page) -> dict[str, str]:
-    return {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
-
-
-@pytest.fixture(scope="module")
-def short(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """A short run."""
-    shape = Shape(users=(1, 4), duration_s=3, series=False)
-    return _page(tmp_path_factory.mktemp("short"), shape)
-
-
-@pytest.mark.parametrize("module", FORMATS.values(), ids=FORMATS)
-def test_the_same_results_give_the_same_bytes(module: ModuleType, short: Page) -> None:
-    """Made twice, from drawings made twice."""
-    assert module.make(short, _drawings(short)) == module.make(short, _drawings(short))
-
-
-@pytest.mark.parametrize("module", FORMATS.values(), ids=FORMATS)
-def test_a_run_without_windows_and_manifest_is_told(module: ModuleType, tmp_path: Path) -> None:
-    """There is little to say, and it is said."""
-    gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
-    run = build_run(tmp_path, Shape(users=(1,), left_out=gone))
-    run.manifest.write_text("{")
-    page = build(context_of(read_run(tmp_path)))
-    assert len(module.make(page, {})) > 100
+EXPORTS = plugins("export")
+SHAPE = Shape(users=(1, 4), duration_s=3, drives={"disk": 0.0})
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_help_names_the_format(name: str) -> None:
-    """Nobody must guess what there is."""
+def test_a_format_is_named_by_the_help_and_tells_of_a_run_without_anything(
+    name: str, tmp_path: Path
+) -> None:
+    """Without windows and manifest there is little to say, and it is said."""
     assert f"`{name}`" in (report.__doc__ or "")
+    gone = frozenset({window_id("disk", 1, 0), window_id("memory", 1, 0)})
+    build_run(tmp_path, Shape(users=(1,), left_out=gone)).manifest.write_text("{")
+    assert len(FORMATS[name].make(build(context_built(tmp_path)), {})) > 100
+
+
+def text_of(module: ModuleType, root: Path, shape: Shape | None = None) -> str:
+    """The whole document."""
+    return "".join(module.export(context_built(root, shape)).pieces)
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_is_in_the_guide_names_emulated_drives_and_is_always_the_same(
+    name: str, tmp_path: Path
+) -> None:
+    """Nothing of the moment or the machine is in it."""
+    assert f"| `{name}` |" in (ROOT / "docs/how-to/use-other-tools.md").read_text()
+    first, second = (text_of(EXPORTS[name], tmp_path / each / "run", SHAPE) for each in "01")
+    assert first == second
+    assert "EMULATED drive" in first
+
+
+@pytest.mark.parametrize("module", EXPORTS.values(), ids=EXPORTS)
+def test_a_run_that_is_damaged_is_exported_as_far_as_it_is_there(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    """Without a manifest, with a table cut short and a window without numbers."""
+    nothing = {"missing_because": "the server was ended", "complete": False}
+    nothing |= dict.fromkeys(("measure_from_s", "measure_to_s", "tpm", "nopm", "transactions"))
+    shape = Shape(users=(1, 4), duration_s=3, changes={"w-disk-u4-b0": nothing})
+    run = build_run(tmp_path, shape)
+    run.manifest.unlink()
+    series = run.window("w-memory-u4-b0").table("series")
+    series.write_bytes(series.read_bytes()[:100])
+    assert "memory" in text_of(module, tmp_path)

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from stithy.registry import plugins
-from stithy.report.context import context_of
 from stithy.report.drawing import draw
 from stithy.report.page import Page, build
-from stithy.results.read import read_run
+from support.drawn import context_built
 from support.fixed_run import FIXED
 from support.pdf_text import contents_of, elements_of, outline_of, pages_of, read_pdf
-from support.sample_run import build_run
 
 HEADING = re.compile(r"/H([1-6])$")
 
@@ -25,9 +23,7 @@ HEADING = re.compile(r"/H([1-6])$")
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """The page of a run with nearly everything."""
-    root = tmp_path_factory.mktemp("printed") / "run"
-    build_run(root, FIXED)
-    return build(context_of(read_run(root)))
+    return build(context_built(tmp_path_factory.mktemp("printed") / "run", FIXED))
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +40,6 @@ def elements(pdf: bytes) -> list[Any]:
     return elements_of(pdf)
 
 
-def _kinds(elements: list[Any]) -> list[str]:
-    return [str(each["/S"]) for each in elements]
-
-
 def test_language_title_and_standard_are_told(page: Page, pdf: bytes) -> None:
     """The title stands in the window's bar instead of the file's name (7.1, 7.2)."""
     root: Any = read_pdf(pdf).root_object
@@ -62,7 +54,8 @@ def test_language_title_and_standard_are_told(page: Page, pdf: bytes) -> None:
 
 def test_headings_go_down_one_step_at_a_time(elements: list[Any]) -> None:
     """From the first level on, none left out (7.4.2)."""
-    levels = [int(found[1]) for kind in _kinds(elements) if (found := HEADING.match(kind))]
+    kinds = [str(each["/S"]) for each in elements]
+    levels = [int(found[1]) for kind in kinds if (found := HEADING.match(kind))]
     assert levels[0] == 1
     assert len(levels) > 10
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -70,21 +63,21 @@ def test_headings_go_down_one_step_at_a_time(elements: list[Any]) -> None:
 
 def test_every_heading_of_a_table_says_of_what_it_is(elements: list[Any]) -> None:
     """Each has a scope, each table a row of them, and each row as many cells (7.5)."""
-    kinds = _kinds(elements)
-    tables = [each for each in elements if each["/S"] == "/Table"]
+    tables, headings = (
+        [each for each in elements if each["/S"] == kind] for kind in ("/Table", "/TH")
+    )
     assert len(tables) >= 15
-    for each in elements:
-        if each["/S"] == "/TH":
-            attributes = each["/A"].get_object()
-            known = attributes if isinstance(attributes, list) else [attributes]
-            scopes = [str(one.get_object().get("/Scope")) for one in known]
-            assert set(scopes) & {"/Column", "/Row", "/Both"}
+    assert len(headings) > 2 * len(tables)
+    for each in headings:
+        attributes = each["/A"].get_object()
+        known = attributes if isinstance(attributes, list) else [attributes]
+        scopes = [str(one.get_object().get("/Scope")) for one in known]
+        assert set(scopes) & {"/Column", "/Row", "/Both"}
     for table in tables:
         rows = _rows(table)
         assert len(rows) >= 2
         assert set(rows[0]) == {"/TH"}
         assert {len(row) for row in rows} == {len(rows[0])}
-    assert kinds.count("/TH") > 2 * len(tables)
 
 
 def _rows(table: Any) -> list[list[str]]:
@@ -127,37 +120,29 @@ def test_every_link_can_be_followed_by_who_hears_it(pdf: bytes) -> None:
     assert all("/URI" not in str(link.get("/A", "")) for link in links)
 
 
-def test_every_sheet_is_read_in_the_order_of_the_structure(pdf: bytes) -> None:
-    """Its content belongs to elements, and Tab follows them."""
-    sheets = read_pdf(pdf).pages
+def test_every_sheet_is_counted_and_read_in_the_order_of_the_structure(pdf: bytes) -> None:
+    """Each says which of how many it is; its content belongs to elements, and Tab follows them."""
+    sheets, pages = read_pdf(pdf).pages, pages_of(pdf)
     assert all("/StructParents" in sheet for sheet in sheets)
     assert all(str(sheet["/Tabs"]) == "/S" for sheet in sheets if "/Annots" in sheet)
+    for number, text in enumerate(pages, start=1):
+        assert text.endswith(f"{number}of{len(pages)}")
 
 
-def test_the_contents_have_every_heading_and_every_figure(page: Page, pdf: bytes) -> None:
-    """Each once and in their order; so have the bookmarks of the headings."""
-    titles = [title for title, _ in contents_of(pdf)]
+def test_the_contents_have_every_heading_and_every_figure_on_its_page(
+    page: Page, pdf: bytes
+) -> None:
+    """Each once and in their order; so have the bookmarks of the headings, which lead there."""
+    pages, contents, marks = pages_of(pdf), contents_of(pdf), outline_of(pdf)
+    titles = [title for title, _ in contents]
     headings = titles[: -len(page.figures)]
     sections = [each.heading for each in page.sections if each.heading]
     assert [title for title in headings if title in sections] == sections
     numbered = [f"Figure {n} {each.title}" for n, each in enumerate(page.figures, start=1)]
     assert titles[len(headings) :] == numbered
-    marked = [title for _, title, _ in outline_of(pdf) if title not in ("Contents", "Figures")]
-    assert marked == headings
-
-
-def test_what_the_contents_list_is_on_the_page_that_they_say(pdf: bytes) -> None:
-    """And bookmarks lead there."""
-    pages, contents = pages_of(pdf), contents_of(pdf)
+    assert [title for _, title, _ in marks if title not in ("Contents", "Figures")] == headings
     assert len(contents) > 30
+    places = {title: number for _, title, number in marks}
     for title, number in contents:
         assert "".join(title.split()) in pages[number - 1], (title, number)
-    marks = {title: number for _, title, number in outline_of(pdf)}
-    assert [marks.get(title, number) for title, number in contents] == [n for _, n in contents]
-
-
-def test_sheets_are_counted(pdf: bytes) -> None:
-    """Each says which of how many it is."""
-    pages = pages_of(pdf)
-    for number, text in enumerate(pages, start=1):
-        assert text.endswith(f"{number}of{len(pages)}")
+        assert places.get(title, number) == number

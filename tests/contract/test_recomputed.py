@@ -7,7 +7,7 @@ a real one is asked by `benches/recomputed.py`.
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,17 +18,17 @@ from recompute.figures import words_pool
 from recompute.files import Files, Row
 from recompute.levels import told
 from recompute.printed import is_shown_as, shown
-from recompute.walk import Outcome, of_comparison, of_json, of_markdown, of_tables
+from recompute.tables import TABLES
+from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, of_tables
 from stithy.analysis.answers.findings import Finding
 from stithy.cli.app import run
-from stithy.report.context import context_of
 from stithy.report.page import build
 from stithy.results import tables
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts, SearchFacts
-from stithy.results.read import read_run
 from stithy.results.write import write_table
 from stithy.study.thresholds import Names, parse_threshold
+from support.drawn import context_built
 from support.reported import write_report
 from support.sample_run import TRANSACTIONS, Shape, build_run, window_id
 from support.server_work import with_server_work
@@ -141,17 +141,11 @@ def test_every_number_of_every_table_follows_from_the_files(files: Files) -> Non
     _assert_true(of_tables(files), 10_000)
 
 
-def test_every_number_of_the_answer_as_json_follows_from_the_files(
-    files: Files, report: Row
+def test_every_number_of_json_and_markdown_follows_from_the_files(
+    files: Files, report: Row, parts: list[str]
 ) -> None:
-    """Those of its sentences, too."""
+    """Those of sentences, too; in the order of lines and cells."""
     _assert_true(of_json(files, report), 80)
-
-
-def test_every_number_of_the_report_in_markdown_follows_from_the_files(
-    files: Files, parts: list[str]
-) -> None:
-    """In its order of lines and cells."""
     _assert_true(of_markdown(files, "\n\n".join(parts)), 60)
 
 
@@ -169,9 +163,9 @@ def test_every_number_of_a_comparison_follows_from_the_files(
         assert sum(row["distinguishable"] for row in document["comparisons"][0]["rows"]) == 1
 
 
-def test_every_number_below_a_figure_follows_from_the_files(files: Files) -> None:
-    """Of its caption and its footer, which stand on the page alone."""
-    page = build(context_of(read_run(files.root)))
+def test_every_number_of_the_page_alone_follows_from_the_files(files: Files) -> None:
+    """Of captions and footers; cells show their numbers rounded, on the page as in print."""
+    page = build(context_built(files.root))
     outcome = Outcome()
     for figure in page.figures:
         pool = words_pool(files, {"figure": figure.name, "title": figure.title})
@@ -179,11 +173,6 @@ def test_every_number_below_a_figure_follows_from_the_files(files: Files) -> Non
         outcome.say(files, figure.name, figure.footer, {})
         assert figure.description.startswith(figure.title)
     _assert_true(outcome, 80)
-
-
-def test_every_cell_shows_the_number_of_its_table(files: Files) -> None:
-    """Rounded to the digits that are shown, on the page as in print; words are no numbers."""
-    page = build(context_of(read_run(files.root)))
     cells = [cell for table in page.tables.values() for row in table.cells() for cell in row]
     numbers = [cell for cell in cells if cell.value is not None]
     assert len(numbers) > 500
@@ -209,15 +198,6 @@ def test_a_wrong_number_anywhere_in_the_markdown_is_found(files: Files, parts: l
     assert [each for each in wrong if _is_true(of_markdown(files, each))] == []
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A run whose findings have a sentence of this kind, with words that only it has."""
-
-    kind: str
-    shape: Shape
-    words: str
-
-
 ASKED = QuestionFacts(
     users=4, metric="nopm", margin_share=0.3, candidates=("disk", "other"), blocks_least=4,
     blocks_most=4,
@@ -231,26 +211,28 @@ FEW = Shape(users=(1, 4), duration_s=3, repeat=2, series=False)
 ALONE = Shape(candidates=("disk",), users=(4,), duration_s=3)
 NOTHING = replace(ALONE, changes={window_id("disk", 4, 0): {"errors": 1}})
 
-KINDS = {
-    "equivalent": Kind("comparison", ALIKE, "disk and other are equivalent"),
-    "undecided": Kind("comparison", UNSURE, "undecided"),
-    "too few blocks": Kind("comparison", FEW, "needs at least 4 blocks"),
-    "growth": Kind("growth", FEW, " times"),
-    "alone": Kind("alone", ALONE, "in one window"),
-    "nothing": Kind("nothing", NOTHING, "no answer"),
-}
+KINDS = (
+    ("comparison", ALIKE, "disk and other are equivalent"),
+    ("comparison", UNSURE, "undecided"),
+    ("comparison", FEW, "needs at least 4 blocks"),
+    ("growth", FEW, " times"),
+    ("alone", ALONE, "in one window"),
+    ("nothing", NOTHING, "no answer"),
+)
+"""Runs whose findings have a sentence of a kind, with words that only it has."""
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_of_sentence_follows_from_the_files(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "shape", "words"), KINDS, ids=[words for _, _, words in KINDS])
+def test_every_kind_of_sentence_follows_from_the_files(
+    kind: str, shape: Shape, words: str, tmp_path: Path
+) -> None:
     """As it is, and with any of the answer's numbers altered."""
-    case = KINDS[name]
-    root = build_run(tmp_path / "run", case.shape).root
+    root = build_run(tmp_path / "run", shape).root
     write_report(root, ("md", "json"))
     files, report = Files(root), json.loads((root / "report.json").read_text())
     text = (root / "report.md").read_text()
-    assert case.kind in {each["kind"] for each in told(files, "findings")} or name == "nothing"
-    assert case.words in text
+    assert kind in {"nothing", *(each["kind"] for each in told(files, "findings"))}
+    assert words in text
     found = of_tables(files) + of_json(files, report) + of_markdown(files, text)
     _assert_true(found, 80)
     answer = {"answer": report["answer"]}
@@ -260,16 +242,12 @@ def test_every_kind_of_sentence_follows_from_the_files(name: str, tmp_path: Path
 
 def test_every_kind_of_sentence_is_among_them() -> None:
     """Whoever adds one, adds a run that has it; searches and limits stand in the runs above."""
-    assert {each.kind for each in KINDS.values()} | {"served", "limits"} == {
-        each.kind for each in get_args(Finding)
-    }
+    kinds = {each.kind for each in get_args(Finding)}
+    assert {kind for kind, _, _ in KINDS} | {"served", "limits"} == kinds
 
 
 def test_a_row_that_is_missing_is_found(files: Files) -> None:
     """A table with too few rows has no wrong number."""
-    from recompute.tables import TABLES
-    from recompute.walk import Table
-
     outcome = Outcome()
     rows = files.rows(f"SELECT * FROM '{files.root}/report/tables/windows.parquet'")
     Table(files, "windows", TABLES["windows"]).walk(outcome, "windows", rows[1:])

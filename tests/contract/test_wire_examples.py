@@ -13,64 +13,48 @@ from stithy.wire.drive import messages as drive_messages
 from stithy.wire.jobs import PrepareJob, WorkloadSize
 from stithy.wire.messages import parse_message
 from support import heard
+from support.examples import WIRE
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "wire" / "examples"
-JOBS = sorted(EXAMPLES.glob("job.*.json"))
-MESSAGES = sorted(EXAMPLES.glob("message.*.json"))
-DRIVES = sorted((EXAMPLES / "drive").glob("*.json"))
 READERS: dict[str, Callable[[str], BaseModel]] = {
-    "job": heard.parse_drive_job,
-    "message": drive_messages.parse_drive_message,
-    "command": heard.parse_command,
-    "answer": control.parse_answer,
+    "examples/job": heard.parse_job,
+    "examples/message": parse_message,
+    "drive/job": heard.parse_drive_job,
+    "drive/message": drive_messages.parse_drive_message,
+    "drive/command": heard.parse_command,
+    "drive/answer": control.parse_answer,
 }
-"""What reads an example of the drive program, by the first word of its file's name."""
+"""What reads an example, by its folder and the first word of its file's name."""
+EXAMPLES = sorted(WIRE.rglob("*.json"))
 
 
-@pytest.mark.parametrize("path", JOBS, ids=lambda path: path.name)
-def test_a_job_is_written_as_it_was_read(path: Path) -> None:
-    """A job keeps every key and value."""
-    text = path.read_text()
-    assert json.loads(text) == json.loads(heard.parse_job(text).model_dump_json())
+def read(path: Path) -> BaseModel:
+    """What an example says."""
+    return READERS[f"{path.parent.name}/{path.name.split('.')[0]}"](path.read_text())
 
 
-@pytest.mark.parametrize("path", MESSAGES, ids=lambda path: path.name)
-def test_a_message_is_written_as_it_was_read(path: Path) -> None:
-    """A message keeps every key and value."""
-    text = path.read_text()
-    assert json.loads(text) == json.loads(parse_message(text).model_dump_json())
-
-
-@pytest.mark.parametrize("path", DRIVES, ids=lambda path: path.name)
-def test_what_the_drive_program_says_is_written_as_it_was_read(path: Path) -> None:
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: f"{path.parent.name} {path.stem}")
+def test_an_example_is_written_as_it_was_read(path: Path) -> None:
     """Jobs, messages, commands and answers keep every key and value."""
-    text = path.read_text()
-    read = READERS[path.name.split(".")[0]]
-    assert json.loads(text) == json.loads(read(text).model_dump_json())
+    assert json.loads(path.read_text()) == json.loads(read(path).model_dump_json())
 
 
-def test_every_kind_of_the_drive_program_has_an_example() -> None:
-    """Each type of the Python side is read from at least one example."""
-    told = {type(READERS[path.name.split(".")[0]](path.read_text())) for path in DRIVES}
+def test_every_kind_has_an_example() -> None:
+    """One without would not be held together by anything."""
+    told = [read(path) for path in EXAMPLES if path.parent.name == "drive"]
     kinds = (
         jobs.AnyDriveJob, drive_messages.AnyDriveMessage, control.AnyCommand, control.AnyAnswer,
     )  # fmt: skip
-    assert {kind for union in kinds for kind in get_args(union)} == told
-    commands = [heard.parse_command(path.read_text()) for path in DRIVES if ".fault." in path.name]
-    broken = {type(each.fault) for each in commands if isinstance(each, control.Fault)}
+    assert {kind for union in kinds for kind in get_args(union)} == {type(each) for each in told}
+    broken = {type(each.fault) for each in told if isinstance(each, control.Fault)}
     assert set(get_args(jobs.AnyFault)) == broken
-
-
-def test_every_job_and_message_has_an_example() -> None:
-    """A kind without an example would not be held together by anything."""
-    jobs = {path.name.split(".")[1] for path in JOBS}
-    messages = {path.name.split(".")[1] for path in MESSAGES}
-    assert {"prepare", "warm-up", "run", "check", "verify-ledger", "calibrate", "canary"} == jobs
-    assert {
-        "started", "progress", "second", "warning", "failure", "condition",
-        "prepare-summary", "warm-up-summary", "run-summary", "check-summary",
-        "ledger-finding", "ledger-summary", "calibrate-summary", "canary-summary",
-    } == messages  # fmt: skip
+    assert {".".join(path.name.split(".")[:2]) for path in WIRE.glob("*.json")} == {
+        "job.prepare", "job.warm-up", "job.run", "job.check", "job.verify-ledger", "job.calibrate",
+        "job.canary", "message.started", "message.progress", "message.second", "message.warning",
+        "message.failure", "message.condition", "message.prepare-summary",
+        "message.warm-up-summary", "message.run-summary", "message.check-summary",
+        "message.ledger-finding", "message.ledger-summary", "message.calibrate-summary",
+        "message.canary-summary",
+    }  # fmt: skip
 
 
 def test_the_password_of_a_job_is_not_printed() -> None:

@@ -1,0 +1,109 @@
+"""Every provider, engine, workload, scenario and check keeps its interface and names its needs."""
+
+import importlib
+from types import ModuleType
+
+import pytest
+from pydantic import BaseModel
+
+from fakes.machine import FakeMachine
+from stithy.needs import Judgement, Need
+from stithy.plan.expand import expand
+from stithy.registry import plugins
+from stithy.run.preparation.doctor import FAMILIES
+from stithy.storage.provider import Provider
+from stithy.study.keys import model_of
+from stithy.workload.workload import Workload
+from support.studies import study
+
+PROVIDERS = plugins("provider")
+WORKLOADS = plugins("workload")
+SPECS = {**PROVIDERS, **WORKLOADS}
+METHODS = [name for name in vars(Provider) if not name.startswith("_")]
+MODULES = {f"{each} {name}": module for each in FAMILIES for name, module in plugins(each).items()}
+
+
+@pytest.mark.parametrize("module", SPECS.values(), ids=SPECS)
+def test_a_spec_is_frozen_and_its_examples_are_accepted(module: ModuleType) -> None:
+    """An unknown key is a mistake of the person; messages tell people to write the examples."""
+    assert issubclass(module.Spec, BaseModel)
+    assert module.Spec.model_config["extra"] == "forbid"
+    assert module.Spec.model_config["frozen"]
+    assert module.Spec.__doc__
+    assert all(field.description for field in module.Spec.model_fields.values())
+    assert module.Spec.model_validate(examples_of(module.Spec))
+
+
+def examples_of(spec: type[BaseModel]) -> dict[str, object]:
+    """A mapping as people are told to write it, keys below keys included."""
+    found: dict[str, object] = {}
+    for name, info in spec.model_fields.items():
+        if below := model_of(info):
+            found[info.alias or name] = examples_of(below)
+        elif info.examples:
+            found[info.alias or name] = info.examples[0]
+    return found
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_a_provider_is_named_by_a_key_of_its_own_and_creates_what_has_every_method(
+    name: str,
+) -> None:
+    """`disk: {path: …}`: the key `path` says whose the candidate is."""
+    assert name in PROVIDERS[name].Spec.model_fields
+    made = PROVIDERS[name].create.__annotations__["return"]
+    assert [each for each in METHODS if not callable(getattr(made, each, None))] == []
+
+
+@pytest.mark.parametrize("package", plugins("engine").values(), ids=plugins("engine"))
+def test_an_engine_says_what_it_owns_and_how_large_its_log_gets(package: ModuleType) -> None:
+    """Names in small letters, each with its reason."""
+    assert all(name == name.lower() and why for name, why in package.OWNED_SETTINGS.items())
+    assert package.log_bytes({}) > 0
+    assert package.durability_given_up({}) == {}
+    engine = importlib.import_module(f"{package.__name__}.engine")
+    assert callable(engine.create)
+    assert engine.forget({}) is None
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_workload_has_sizes_a_mix_and_a_provenance(name: str) -> None:
+    """What planning and reporting must know of it."""
+    workload: Workload = WORKLOADS[name].WORKLOAD
+    assert workload.name == name
+    assert sum(each.share for each in workload.transactions) == pytest.approx(1)
+    assert workload.headline in [each.name for each in workload.transactions]
+    assert min(workload.bytes_per_warehouse, workload.bytes_per_transaction) > 0
+    assert "not a TPC" in workload.provenance or "TPC" not in workload.provenance
+
+
+@pytest.mark.parametrize("name", plugins("scenario"))
+def test_a_scenario_ends_what_it_begins(name: str) -> None:
+    """Whatever is provisioned is torn down."""
+    steps = expand(study()).steps
+    provisioned, torn_down = (
+        sorted(str(step.candidate) for step in steps if step.kind == kind)
+        for kind in ("provision", "tear-down")
+    )
+    assert provisioned == torn_down
+    assert callable(plugins("scenario")[name].steps)
+
+
+@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(module: ModuleType) -> None:
+    """A person who lacks one is told for what; the made-up machine grows with what is asked for."""
+    assert isinstance(module.NEEDS, tuple)
+    for need in module.NEEDS:
+        assert isinstance(need, Need)
+        assert need.why
+        found = need.judge(FakeMachine())
+        assert found.state != "missing", found.what
+
+
+@pytest.mark.parametrize("module", plugins("check").values(), ids=plugins("check"))
+def test_a_check_gives_judgements(module: ModuleType) -> None:
+    """Each says what it speaks of and what was found."""
+    for each in module.judge(FakeMachine()):
+        assert isinstance(each, Judgement)
+        assert each.what
+        assert each.found
