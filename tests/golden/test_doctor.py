@@ -18,13 +18,13 @@ NO_DEVICES = dict.fromkeys(
     ("/dev/fuse", "/dev/loop-control", "/dev/ublk-control", "/dev/mapper/control"),
     "not found",
 )
+NO_GROUP = "no control group can be created in /sys/fs/cgroup"
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")
 NO_SERVER = Judgement(
-    "postgresql",
-    "missing",
+    "postgresql", "missing",
     "14 directories, PATH among them: no PostgreSQL server programs were found",
     "install them (apt-get install postgresql or dnf install postgresql-server)",
-)
+)  # fmt: skip
 DISTURBED = replace(
     QUIET, cpu_share=0.6, processes=(BusyProcess("backup", 42, 1.1),), devices={"vda": 0.5}
 )
@@ -33,7 +33,7 @@ MACHINES = {
     "ordinary-user": (
         FakeMachine(
             is_root=False,
-            no_memory_limit="no control group can be created in /sys/fs/cgroup",
+            no_memory_limit=NO_GROUP,
             closed_devices=NO_DEVICES
             | dict.fromkeys(("/dev/fuse", "/dev/loop-control"), "it cannot be opened"),
         ),
@@ -46,7 +46,7 @@ MACHINES = {
             listed={},
             programs={name: told for name, told in PROGRAMS.items() if name.startswith("stithy")},
             texts={name: text for name, text in TEXTS.items() if "pressure" not in name},
-            no_memory_limit="no control group can be created in /sys/fs/cgroup",
+            no_memory_limit=NO_GROUP,
             no_io_uring="the kernel refuses it (operation not permitted)",
             open_places=(),
         ),

@@ -1,6 +1,5 @@
 """What a person sees for a study file that is wrong: one file of errors for each such study."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from stithy.cli import app
 from support import golden
 
 HERE = Path(__file__).parent / "errors"
-STUDIES = sorted(path.name for path in HERE.glob("*.yaml"))
+STUDIES = sorted(path.stem for path in HERE.glob("*.yaml"))
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -21,14 +20,12 @@ def test_a_wrong_study_shows_the_errors_accepted(
 ) -> None:
     """Exit code 2, nothing on standard output, all problems with their places."""
     monkeypatch.chdir(HERE)
-    assert app.run(["plan", name]) == 2
+    assert app.run(["plan", f"{name}.yaml"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    golden.same(HERE / name.replace(".yaml", ".txt"), err, accept_golden)
+    golden.same(HERE / f"{name}.txt", err, accept_golden)
 
 
 def test_every_wrong_study_is_tested() -> None:
     """No error text is left of a study that is gone."""
-    assert {name.replace(".yaml", ".txt") for name in STUDIES} == {
-        name for name in os.listdir(HERE) if name.endswith(".txt")
-    }
+    assert sorted(path.stem for path in HERE.glob("*.txt")) == STUDIES

@@ -2,16 +2,29 @@
 
 from pathlib import Path
 
+import pytest
+
 from stithy.registry import plugins
-from stithy.report.context import context_of
 from stithy.report.figure import Absent, Drawn
 from stithy.results.manifest import CostFacts, LimitFacts
-from stithy.results.read import read_run
 from support import golden
-from support.sample_run import Shape, build_run, window_id
+from support.drawn import context_built
+from support.sample_run import Shape, window_id
 
 HERE = Path(__file__).parent / "figures"
-ADDED = ("cost", "response-throughput", "blocks", "canary")
+FAMILIES = sorted(plugins("figure"), key=lambda name: int(plugins("figure")[name].ORDER))
+RUNS = {
+    "disk-and-memory": (Shape(repeat=2, logs=True), FAMILIES),
+    "limit-costs-and-blocks": (Shape(
+        repeat=4, series=False,
+        limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
+        costs={"disk": CostFacts(amount=300.0, currency="EUR"),
+               "memory": CostFacts(amount=1200.0, currency="EUR")},
+        canaries={window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0}
+                  for name in ("disk", "memory")},
+    ), ("cost", "response-throughput", "blocks", "canary")),
+}  # fmt: skip
+"""A disk that saturates, and memory; then a limit, costs, blocks, and a machine that changed."""
 
 
 def words(drawn: Drawn) -> str:
@@ -24,31 +37,12 @@ def words(drawn: Drawn) -> str:
     )
 
 
-def test_the_words_of_the_figures_are_those_accepted(tmp_path: Path, accept_golden: bool) -> None:
-    """Two candidates at three levels, two blocks of each: a disk that saturates, and memory."""
-    build_run(tmp_path, Shape(repeat=2, logs=True))
-    context = context_of(read_run(tmp_path))
-    families = sorted(plugins("figure").values(), key=lambda each: int(each.ORDER))
-    text = "\n".join(words(drawn) for family in families for drawn in family.draw(context))
-    golden.same(HERE / "disk-and-memory.txt", text, accept_golden)
-
-
-def test_the_words_of_what_a_limit_costs_and_blocks_add_are_those_accepted(
-    tmp_path: Path, accept_golden: bool
+@pytest.mark.parametrize("name", RUNS)
+def test_the_words_of_the_figures_are_those_accepted(
+    name: str, tmp_path: Path, accept_golden: bool
 ) -> None:
-    """The same two with a limit, costs, four blocks of each level, and a machine that changed."""
-    odd = (window_id(name, 4, 0) for name in ("disk", "memory"))
-    shape = Shape(
-        repeat=4, series=False,
-        limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
-        costs={
-            "disk": CostFacts(amount=300.0, currency="EUR"),
-            "memory": CostFacts(amount=1200.0, currency="EUR"),
-        },
-        canaries=dict.fromkeys(odd, {"one_rounds_per_s": 90_000.0}),
-    )  # fmt: skip
-    build_run(tmp_path, shape)
-    context = context_of(read_run(tmp_path))
-    families = (plugins("figure")[name] for name in ADDED)
-    text = "\n".join(words(drawn) for family in families for drawn in family.draw(context))
-    golden.same(HERE / "limit-costs-and-blocks.txt", text, accept_golden)
+    """Each family's in the order of the page."""
+    shape, families = RUNS[name]
+    context = context_built(tmp_path, shape)
+    drawn = [each for family in families for each in plugins("figure")[family].draw(context)]
+    golden.same(HERE / f"{name}.txt", "\n".join(map(words, drawn)), accept_golden)

@@ -25,20 +25,15 @@ def commands(app: cyclopts.App, above: tuple[str, ...] = ()) -> Iterator[tuple[s
 
 
 @pytest.mark.parametrize("way", list(commands(build())), ids=lambda way: "-".join(way) or "stithy")
-def test_the_help_of_a_command_is_the_one_accepted(
+def test_the_help_of_a_command_is_the_one_accepted_and_explains_every_option(
     way: tuple[str, ...], accept_golden: bool
 ) -> None:
-    """What a command says of itself changes only on purpose."""
+    """No docstring loses its words: beside one option, `Examples:` makes it another style."""
     shown = io.StringIO()
     console = Console(file=shown, width=80, force_terminal=False, color_system=None)
     build().help_print(list(way), console=console)
     text = "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
     golden.same(HERE / f"{'-'.join(('stithy', *way))}.txt", text, accept_golden)
-
-
-@pytest.mark.parametrize("way", list(commands(build())), ids=lambda way: "-".join(way) or "stithy")
-def test_every_option_of_a_command_is_explained(way: tuple[str, ...]) -> None:
-    """No docstring loses its words: beside one option, `Examples:` makes it another style."""
     app = reduce(cyclopts.App.__getitem__, way, build())
     if app.default_command is None:
         return  # a group of commands

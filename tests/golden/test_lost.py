@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.page import build
 from stithy.report.parts.certainty import question_sentence
 from stithy.report.parts.validity import lost_pattern
 from stithy.results.manifest import QuestionFacts
-from stithy.results.read import read_run
 from support import golden
-from support.sample_run import Shape, build_run
+from support.drawn import context_built
+from support.sample_run import Shape
 
 HERE = Path(__file__).parent / "lost"
 LATE = {"lateness_p99_s": 1.0}
@@ -35,19 +35,12 @@ RUNS = {
 def told(context: Context) -> str:
     """All sentences and table rows that concern it."""
     page = build(context)
-    reasons = page.tables["reasons"].frame.rows(named=True)
-    lines = [
-        "What weakens the answer:",
-        *page.answer.flawed,
-        "",
-        "How sure this is:",
-        question_sentence(context) or "",
-        lost_pattern(context) or "",
-        "",
-        "Validity:",
-        *(f"{r['weight']}: {r['sentence']} {r['advice']} ({r['window_ids']})" for r in reasons),
-    ]
-    return "\n".join(lines) + "\n"
+    sure = question_sentence(context) or "", lost_pattern(context) or ""
+    rows = page.tables["reasons"].frame.rows(named=True)
+    reasons = (f"{r['weight']}: {r['sentence']} {r['advice']} ({r['window_ids']})" for r in rows)
+    flawed = ("What weakens the answer:", *page.answer.flawed)
+    lines = (*flawed, "", "How sure this is:", *sure, "", "Validity:", *reasons, "")
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -55,6 +48,5 @@ def test_the_words_are_those_accepted(name: str, tmp_path: Path, accept_golden: 
     """Four blocks at two levels, some of them lost."""
     shape = RUNS[name]
     usual = {"users": (1, 4), "repeat": 4, "duration_s": 2, "series": False, "primary": QUESTION}
-    build_run(tmp_path, Shape(**{**vars(shape), **usual}))
-    context = context_of(read_run(tmp_path))
+    context = context_built(tmp_path, Shape(**{**vars(shape), **usual}))
     golden.same(HERE / f"{name}.txt", told(context), accept_golden)

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from stithy.registry import plugins
-from stithy.report.context import context_of
 from stithy.report.page import Page, build, render
-from stithy.results.read import read_run
 from support import golden
+from support.drawn import context_built
 from support.page_words import words_of_page
-from support.sample_run import Shape, build_run, window_id
+from support.sample_run import Shape, window_id
 
 HERE = Path(__file__).parent / "reports"
 
@@ -18,10 +17,9 @@ HERE = Path(__file__).parent / "reports"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """A short run with an invalid window: a disk that saturates, and memory."""
-    root = tmp_path_factory.mktemp("run")
     broken = {window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detected"}}
-    build_run(root, Shape(users=(1, 4), duration_s=3, series=False, changes=broken))
-    return build(context_of(read_run(root)))
+    shape = Shape(users=(1, 4), duration_s=3, series=False, changes=broken)
+    return build(context_built(tmp_path_factory.mktemp("run"), shape))
 
 
 def test_the_summary_in_markdown_is_the_one_accepted(page: Page, accept_golden: bool) -> None:

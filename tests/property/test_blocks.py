@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stithy.plan.cost import certain
@@ -33,13 +33,12 @@ def studies(draw: st.DrawFn) -> Study:
     return parse_study("study.yaml", text.encode())
 
 
-@settings(deadline=None)  # how long a plan takes is not what is tested
 @given(studies(), st.booleans())
 def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, null: bool) -> None:
     """With the same draws for all; each level has its blocks, each of them once."""
-    steps = expand(study, null=null).steps
-    assert steps == expand(study, null=null).steps
-    windows = [step.window for step in steps if step.kind == "window" and step.window]
+    plan = expand(study, null=null)
+    assert plan == expand(study, null=null)
+    windows = [step.window for step in plan.steps if step.kind == "window" and step.window]
     first = next(iter(study.candidates))
     names = [first, f"{first}-again"] if null else sorted(study.candidates)
     seen = []
@@ -49,19 +48,12 @@ def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, nul
         assert [window.position for window in block] == list(range(len(names)))
         assert len({window.seed for window in block}) == 1
         seen.append(key)
-    question = expand(study, null=null).question
     counts = dict.fromkeys(study.load.users, study.load.repeat or 1)
-    if study.load.repeat is None and question is not None:
-        counts[question.users] = question.blocks_most
+    if study.load.repeat is None and plan.question is not None:
+        counts[plan.question.users] = plan.question.blocks_most
     expected = [(users, block) for users, count in counts.items() for block in range(count)]
     assert sorted(seen) == sorted(expected)
-
-
-@settings(deadline=None)  # how long a plan takes is not what is tested
-@given(studies(), st.booleans())
-def test_only_the_last_blocks_of_the_question_may_be_spared(study: Study, null: bool) -> None:
-    """They follow all others, so that a run that leaves them out is a run cut short, no other."""
-    plan = expand(study, null=null)
+    # Only the last may be spared: a run that leaves them out is a run cut short, no other.
     measured = [step for step in plan.steps if step.kind in ("restore", "window")]
     spared = [step for step in measured if step.if_undecided]
     assert measured[len(measured) - len(spared) :] == spared

@@ -15,7 +15,7 @@ from stithy.analysis.verdict.effect import Effect, no_effect
 from stithy.metrics import parse_quantity
 from stithy.report.between import as_change
 from stithy.report.findings import sentences
-from stithy.report.tables import SHOW, PageTable, Show
+from stithy.report.tables import SHOW
 from stithy.report.typeset import printable
 from stithy.report.words import escape, loads, wording
 from stithy.workload.words import HAMMERDB
@@ -85,19 +85,6 @@ def test_what_would_act_in_markdown_is_escaped(text: str, written: str) -> None:
     assert escape.escaped(text) == written
 
 
-def test_cells_are_printed_with_the_number_behind_them() -> None:
-    """A duration keeps its seconds, what is missing is a dash; in Markdown a row is a line."""
-    shows = (Show("name", "Name"), Show("p95_s", "p95", "duration"), Show("ok", "Ok", "truth"))
-    frame = pl.DataFrame({"name": ["a|b\nc", "b"], "p95_s": [0.0123, None], "ok": [True, False]})
-    table = PageTable("t", "T", shows, frame)
-    first, second = table.cells()
-    assert [cell.text for cell in first] == ["a|b\nc", "12.3 ms", "yes"]
-    assert [cell.value for cell in first] == [None, 0.0123, None]
-    assert (second[1].text, second[1].value, second[2].text) == ("–", None, "no")
-    _, rule, row, _ = escape.table(table).splitlines()
-    assert (rule, row) == ("| --- | ---: | --- |", "| a\\|b c | 12.3 ms | yes |")
-
-
 MIX = "specified mix and keys"
 
 
@@ -157,8 +144,6 @@ UNDECIDED, FEW = Call.UNDECIDED, "3 blocks, at least 4 are needed"
       "50.0 ms on memory and 100 ms on disk", "The ratio of memory to disk is 0.50"]),
     (_compared(1.3, UNDECIDED, blocks=3, bounds=(0.9, 1.9), because=FEW),
      ["not distinguishable in new orders per minute (not tested, 3 blocks)"]),
-    (_compared(1.3, UNDECIDED, because="why not"),
-     ["it is undecided whether disk or memory is better in new", "Reason: why not."]),
     (_compared(1.2, Call.BETTER, values=(1010.0, 1000.0)),
      ["were 1,000 on memory and 1,010 on disk. The ratio is the mean over the blocks; the"]),
     (_compared(1.00008, Call.NEGLIGIBLE, bounds=(1.00002, 1.0002), values=(5000.1, 5000.4)),

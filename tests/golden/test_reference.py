@@ -1,0 +1,28 @@
+"""What is written from the model of the study file and from the tables is kept, and current."""
+
+import json
+
+import pytest
+
+from conftest import ROOT
+from stithy.collect.sampler import collectors_page
+from stithy.results.reference import comparability_page, tables_page
+from stithy.study.keys import reference_page, study_schema
+from support import golden
+
+PAGES = {
+    "docs/reference/results.md": tables_page,
+    "docs/reference/collectors.md": collectors_page,
+    "docs/reference/comparability.md": comparability_page,
+    "docs/reference/study.md": lambda: reference_page((ROOT / "studies/demo.yaml").read_text()),
+    "studies/study.schema.json": lambda: (
+        json.dumps(study_schema(), indent=2, ensure_ascii=False) + "\n"
+    ),
+}
+"""Every column, metric, fact and key, with all that is declared of it."""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_of_the_reference_is_current(path: str, accept_golden: bool) -> None:
+    """Whoever changes a declaration changes its page."""
+    golden.same(ROOT / path, PAGES[path](), accept_golden)
