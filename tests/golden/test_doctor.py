@@ -15,8 +15,7 @@ from support import golden
 
 HERE = Path(__file__).parent / "doctor"
 NO_DEVICES = dict.fromkeys(
-    ("/dev/fuse", "/dev/loop-control", "/dev/ublk-control", "/dev/mapper/control"),
-    "not found",
+    ("/dev/fuse", "/dev/loop-control", "/dev/ublk-control", "/dev/mapper/control"), "not found"
 )
 NO_GROUP = "no control group can be created in /sys/fs/cgroup"
 SERVER = Judgement("postgresql", "there", "15.1 in /usr/lib/postgresql/15/bin")

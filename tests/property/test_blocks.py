@@ -48,18 +48,24 @@ def test_a_block_is_one_window_of_every_candidate_back_to_back(study: Study, nul
         assert [window.position for window in block] == list(range(len(names)))
         assert len({window.seed for window in block}) == 1
         seen.append(key)
-    counts = dict.fromkeys(study.load.users, study.load.repeat or 1)
-    if study.load.repeat is None and plan.question is not None:
-        counts[plan.question.users] = plan.question.blocks_most
+    counts, asked = dict.fromkeys(study.load.users, study.load.repeat or 1), plan.question
+    if study.load.repeat is None and asked is not None:
+        counts[asked.users] = asked.blocks_most
     expected = [(users, block) for users, count in counts.items() for block in range(count)]
     assert sorted(seen) == sorted(expected)
+    order = list(study.load.users)
+    if study.load.repeat is None and asked is not None:
+        order.remove(asked.users)
+        order.append(asked.users)
+    assert [*dict.fromkeys(users for users, _ in seen)] == order
     # Only the last may be spared: a run that leaves them out is a run cut short, no other.
     measured = [step for step in plan.steps if step.kind in ("restore", "window")]
     spared = [step for step in measured if step.if_undecided]
     assert measured[len(measured) - len(spared) :] == spared
     assert [step for step in measured if step in certain(plan.steps)] + spared == measured
-    for step in spared:
-        assert plan.question is not None
-        assert step.window is not None
-        assert step.window.users == plan.question.users
-        assert plan.question.blocks_least <= step.window.block < plan.question.blocks_most
+    turns = {(step.window.users, step.window.block) for step in spared if step.window}
+    more = range(asked.blocks_least, asked.blocks_most) if asked else range(0)
+    assert turns == {(asked.users, block) for block in more if asked}
+    for step in plan.steps:
+        place = step.window and (step.window.users, step.window.block)
+        assert step.if_undecided is (place in turns)

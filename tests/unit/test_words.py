@@ -47,7 +47,6 @@ def test_every_metric_names_what_results_have_and_weighs_by_one_of_its_collector
     ("text", "noun", "label", "better"),
     [
         ("nopm", "new orders per minute", "NOPM", "higher"),
-        ("p95", "95th percentile of response time", "p95", "lower"),
         ("p99 of payment", "99th percentile of response time of payment", "p99 of payment",
          "lower"),
         ("block.reads_per_s of sda", "reads per second of the block devices (sda)",

@@ -1,13 +1,13 @@
 """What the windows of a run answer: values, effects, comparisons, findings, thresholds, changes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from stithy.analysis.answers.comparisons import causes, comparisons, descriptive, primary
+from stithy.analysis.answers.comparisons import comparisons, descriptive, primary
 from stithy.analysis.answers.findings import (
     Alone,
     Comparison,
@@ -18,13 +18,7 @@ from stithy.analysis.answers.findings import (
     findings,
     question,
 )
-from stithy.analysis.answers.thresholds import (
-    Judgement,
-    Outcome,
-    judge_thresholds,
-    windows_of,
-)
-from stithy.analysis.answers.windows import Lost, MeasuredAgain, lost, measured_again
+from stithy.analysis.answers.thresholds import Judgement, Outcome, judge_thresholds, windows_of
 from stithy.analysis.bottlenecks.judge import judge
 from stithy.analysis.bottlenecks.observation import Cpus
 from stithy.analysis.evidence import Evidence, Window
@@ -32,7 +26,7 @@ from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.analysis.verdict.decide import Call, Next, PrimaryComparison, decide
 from stithy.metrics import NOPM, P95, parse_quantity
 from stithy.thresholds import Constant, MeasuredValue, Threshold
-from support.sample_observation import observed, sessions
+from support.sample_observation import observed
 
 Row = dict[str, Any]
 
@@ -88,22 +82,6 @@ def test_an_effect_pairs_blocks_with_both(
     assert effect.b_later == (True, False, True)[:pairs]
 
 
-def test_a_block_that_was_measured_again_is_never_paired_with_its_first_attempt() -> None:
-    """What was valid of the first, dropped with it, supports nothing either."""
-    again = Reason(Flag.MEASURED_AGAIN)
-    first = (window("a", 100.0, LATE, again), window("b", 900.0, again))
-    second = (window("a", 100.0, attempt=1), window("b", 300.0, attempt=1, position=1))
-    both = Evidence(("a", "b"), (4,), (*first, *second))
-    assert both.effect("a", "b", 4, NOPM).ratio == pytest.approx(3.0)
-    cut = replace(both, windows=(*first, second[0])).effect("a", "b", 4, NOPM)
-    assert cut.missing_because == "no window of b is valid"
-    assert [each.failures for each in first] == [(Flag.DRIVER_LATE,), ()]
-    assert lost(both) == (Lost("a", 2, 1, ((Flag.DRIVER_LATE, 1),)), Lost("b", 2, 0, ()))
-    assert measured_again(both) == (MeasuredAgain(4, 0, valid=True),)
-    worse = replace(both, windows=(*first, replace(second[0], reasons=(LATE,)), second[1]))
-    assert measured_again(worse) == (MeasuredAgain(4, 0, valid=False),)
-
-
 def test_the_value_of_a_level_is_a_mean_of_rates_and_a_percentile_of_merged_values() -> None:
     """Valid windows alone; without merged ones the median; too few values are not printed."""
     whole = run({4: (1.0, 1.0, 2.0)})
@@ -142,11 +120,8 @@ def test_a_slight_difference_at_one_of_many_levels_is_undecided() -> None:
     slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
     evidence = run({1: slight, **dict.fromkeys((2, 4, 8, 16, 32), nothing)})
     [alone] = descriptive(evidence, "a", "b", NOPM, without=(2, 4, 8, 16, 32))
-    among, *rest = descriptive(evidence, "a", "b", NOPM)
-    assert (alone.verdict.call, among.verdict.call) == (Call.BETTER, Call.UNDECIDED)
-    assert among.verdict.because == "the difference is too small after adjustment for 6 levels"
-    assert among.chance_share == pytest.approx(6 * (alone.chance_share or 0))
-    assert {each.verdict.call for each in rest} == {Call.UNDECIDED}
+    calls = [each.verdict.call for each in (alone, *descriptive(evidence, "a", "b", NOPM))]
+    assert calls == [Call.BETTER, *[Call.UNDECIDED] * 6]
     six, one = descriptive(run({1: SLIGHT, 2: SLIGHT[:1]}), "a", "b", NOPM)
     assert (six.verdict.call, one.chance_share) == (Call.BETTER, None)
     assert one.verdict.because == "1 block, at least 4 are needed"
@@ -205,13 +180,9 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     third = [window("c", 700.0, users=users) for users in (1, 4)]
     evidence = replace(evidence, candidates=names, windows=(*evidence.windows, *third))
     limited = {each.id: judge(observed(server=Cpus(1, 0.95))) for each in evidence.windows}
-    found = findings(evidence, limited)
+    found: Sequence[Any] = findings(evidence, limited)
     assert [type(each) for each in found] == [Comparison, Comparison, Limits, Growth]
     answer, times, limits, growth = found
-    assert isinstance(answer, Comparison)
-    assert isinstance(times, Comparison)
-    assert isinstance(limits, Limits)
-    assert isinstance(growth, Growth)
     assert (answer.a, answer.b, answer.users, answer.metric) == ("a", "b", 4, NOPM)
     assert (answer.value_a, answer.value_b) == (1000.0, 500.0)
     assert (answer.effect.ratio, answer.instead_of, answer.is_floor) == (0.5, None, True)
@@ -219,44 +190,27 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     assert [name for name, _ in limits.of] == list(names)
     assert growth.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
     asked = replace(evidence, primary=PrimaryComparison(P95, users=1))
-    first, *_ = findings(asked, limited)
-    assert isinstance(first, Comparison)
-    assert (first.a, first.b, first.users, first.metric) == ("c", "b", 1, P95)
-    [_, _, below, _] = findings(replace(asked, windows=evidence.windows[:-2]), limited)
-    assert isinstance(below, Limits)
+    found = findings(asked, limited)
+    assert (found[0].a, found[0].b, found[0].users, found[0].metric) == ("c", "b", 1, P95)
+    found = findings(replace(asked, windows=evidence.windows[:-2]), limited)
+    below = found[2]
     assert (below.users, below.of[0][1].windows_all) == (1, 1)
 
 
 def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() -> None:
     """With its reason; nothing rests on an invalid window."""
     both = run({1: (2.0,), 4: (3.0,)})
-    lower, *_ = findings(changed(both, a_4_0_0=ERRORS), {})
-    assert isinstance(lower, Comparison)
-    assert (lower.users, lower.instead_of) == (1, 4)
-    gone, *rest = findings(changed(both, "b-1-0-0", "b-4-0-0"), {})
-    assert isinstance(gone, Comparison)
-    assert gone.effect.missing_because == "b has no window"
-    assert not any(isinstance(each, Comparison) for each in rest)
-    single, *_ = findings(
-        Evidence(("a",), (4, 9), (window("a", 80.0), window("a", 9.0, LATE, users=9))), {}
-    )
-    assert isinstance(single, Alone)
-    assert (single.users, single.nopm, single.p95_s, single.windows) == (4, 80.0, 1 / 80, 1)
+    found: Sequence[Any] = findings(changed(both, a_4_0_0=ERRORS), {})
+    assert (found[0].users, found[0].instead_of) == (1, 4)
+    found = findings(changed(both, "b-1-0-0", "b-4-0-0"), {})
+    assert found[0].effect.missing_because == "b has no window"
+    assert not any(isinstance(each, Comparison) for each in found[1:])
+    one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)
+    [alone, *_] = findings(Evidence(("a",), (4, 9), (one, late)), {})
+    assert alone == Alone("a", 4, 80.0, 1 / 80, 1, limits=Limits(4, ()))
     [none] = findings(Evidence(("a",), (4,), (window("a", 8.0, LATE, ERRORS),)), {})
     assert none == Nothing("no window is valid (1 by “driver late”, 1 by “errors”)")
     assert findings(Evidence(("a",), (4,), ()), {}) == (Nothing("the run has no window yet"),)
-
-
-def test_a_verdict_refutes_a_limit_that_both_share() -> None:
-    """Who did less could have done more; of the other nobody knows how much more it could."""
-    evidence = run({4: CLEAR})
-    outside = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
-    found = causes(evidence, dict.fromkeys((each.id for each in evidence.windows), outside), 4)
-    said = {name: (cause.limit, cause.says) for name, cause in found.of}
-    assert found.ahead == "b"
-    assert said["b"][0] == "driver"
-    because = "the load driver looked like the limit, but b did more under the same load"
-    assert said["a"] == ("unknown", because)
 
 
 def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> None:
@@ -275,8 +229,5 @@ def test_thresholds_are_judged_by_valid_windows_and_say_why_they_cannot_be() -> 
     ]  # fmt: skip
     met, silent = Outcome.MET, Outcome.NOT_JUDGED
     assert [each.outcome for each in found] == [met, silent, silent, silent, met]
-    no, known = Outcome.NOT_MET, {">=": (met, met), ">": (Outcome.NOT_MET, met)}
-    for relation, outcomes in {**known, "<": (no, no)}.items():
-        exact = [Judgement(replace(asked[0], relation=relation), left, 1.0) for left in (1.0, 1.1)]  # type: ignore[arg-type]  # a relation
-        assert [each.outcome for each in exact] == [*outcomes]
+    assert Judgement(asked[0], 6000.1, 6000.0).outcome is Outcome.NOT_MET
     assert [each.valid for each in windows_of(asked[1], evidence)] == [False]

@@ -1,5 +1,6 @@
 """What limited a window: each rule, all rules together, levels and stalls."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -170,34 +171,33 @@ def test_what_limited_a_level_is_what_limited_most_of_its_windows() -> None:
     """CPUs are the mean of all; storage is told where all know it; what is missing is named."""
     full, fuller = (judge(observed(server=Cpus(1, used))) for used in (0.9, 0.96))
     capped = judge(observed(**CAPPED))
-    cause = at_level([full, capped, fuller])
-    assert cause is not None
+    cause: Any = at_level([full, capped, fuller])
     assert (cause.limit, cause.windows, cause.windows_all) == ("server-cpu", 2, 3)
     assert cause.share == pytest.approx(0.93)
     assert (cause.cpus, cause.is_full) == ("server-cpu", False)
     assert cause.cpus_share == pytest.approx((0.9 + 0.1 + 0.96) / 3)
-    nearly = at_level([full, judge(observed(server=Cpus(1, 0.81)))])
-    both = at_level([capped, replace(capped, storage_share=None)])
-    unknown = at_level([judge(observed(headroom=UNPROVEN))])
-    several = at_level([judge(observed())])
     assert at_level([]) is None
-    assert nearly is not None
-    assert both is not None
-    assert unknown is not None
-    assert several is not None
-    assert nearly.is_full
-    assert (both.storage_share, both.is_storage_result, both.is_cap) == (None, True, True)
-    assert (unknown.limit, unknown.says) == ("unknown", "the load driver could not be judged")
-    assert (several.limit, several.share) == ("several", 0.5)
+    cause = at_level([full, judge(observed(server=Cpus(1, 0.81)))])
+    assert cause.is_full
+    cause = at_level([capped, replace(capped, storage_share=None)])
+    assert (cause.storage_share, cause.is_storage_result, cause.is_cap) == (None, True, True)
+    cause = at_level([judge(observed(headroom=UNPROVEN))])
+    assert (cause.limit, cause.says) == ("unknown", "the load driver could not be judged")
+    cause = at_level([judge(observed())])
+    assert (cause.limit, cause.share) == ("several", 0.5)
 
 
 OVER = (100.5, "last_checkpoint_at_s", 50.0)
 """A checkpoint that was over before the window."""
 
 
+def _rows(names: str, rows: Sequence[Any]) -> pl.DataFrame:
+    kinds = {name: pl.Float64 if name in ("at_s", "value") else pl.String for name in names.split()}
+    return pl.DataFrame(rows, schema=kinds, orient="row").with_columns(window_id=pl.lit("w"))
+
+
 def _checkpoints(*rows: tuple[float, str, float]) -> pl.DataFrame:
-    names = {"at_s": pl.Float64, "metric": pl.String, "value": pl.Float64}
-    return pl.DataFrame(rows, schema=names, orient="row").with_columns(window_id=pl.lit("w"))
+    return _rows("at_s metric value", rows)
 
 
 def _seconds(*done: int) -> pl.DataFrame:
@@ -230,12 +230,9 @@ def _waits(event: str, value: float = 4.0) -> tuple[str, str, str, float, float]
 
 
 FLUSHES = tuple(
-    ("block", "vda", metric, 100.5 + second, value)
+    ("block", "vda", metric, 100.5 + second, stalled if second == 6 else usual)
     for second in range(10)
-    for metric, value in (
-        ("flushes_per_s", 100.0 if second != 6 else 2.0),
-        ("flush_latency_s", 0.002 if second != 6 else 0.4),
-    )
+    for metric, usual, stalled in (("flushes_per_s", 100.0, 2.0), ("flush_latency_s", 0.002, 0.4))
 )
 """A device whose flushes took 0.4 s in the second after the stall."""
 
@@ -253,15 +250,10 @@ FLUSHES = tuple(
     ((), None, {"w": 13}, "unknown"),
 ])  # fmt: skip
 def test_a_stall_has_the_cause_that_samples_of_its_second_show(
-    samples: tuple[tuple[str, str, str, float, float], ...],
-    checkpoint_s: tuple[float, float] | None,
-    pooled: dict[str, int],
-    cause: str,
+    samples: Sequence[Any], checkpoint_s: Any, pooled: dict[str, int], cause: str
 ) -> None:
     """The surest first; without a sign none is named, nor a checkpoint that always runs."""
-    names = {"collector": pl.String, "subject": pl.String, "metric": pl.String,
-             "at_s": pl.Float64, "value": pl.Float64}  # fmt: skip
-    rows = pl.DataFrame(samples, schema=names, orient="row").with_columns(window_id=pl.lit("w"))
+    rows = _rows("collector subject metric at_s value", samples)
     ended = [(checkpoint_s[0], OVER[1], checkpoint_s[1])] if checkpoint_s else []
     seconds = _seconds(*USUAL, 10, *[100] * 4)
     found = stalls(seconds, _checkpoints(OVER, *ended), rows, pooled)

@@ -42,9 +42,7 @@ Values = list[float]
     ([300.0] * 30 + [275.0] * 30, ()),
     ([300.0] * 120 + [200.0] * 120, (Change(120, 300.0, 200.0),)),
     ([300.0] * 3 + [100.0] * 4, ()),
-], ids=[
-    "a step", "a stall", "a single second", "under a tenth", "in bins of two", "too short"
-])  # fmt: skip
+], ids=["a step", "a stall", "a second", "under a tenth", "bins of two", "too short"])  # fmt: skip
 def test_a_change_is_found_at_its_place(values: list[float], found: tuple[Change, ...]) -> None:
     """A checkpoint's dip is a dip, and no other level."""
     assert changes(values) == found
@@ -69,23 +67,17 @@ def test_fifths_that_differ_are_not_steady(
     assert found.range_share == pytest.approx(spread, rel=0.05)
 
 
-def test_a_ramp_up_that_reaches_into_the_measurement_is_told() -> None:
-    """With what it took from the mean; one that ended in time is not."""
+def test_a_ramp_up_that_reaches_into_the_measurement_is_told_and_what_is_not_known() -> None:
+    """With what it took from the mean; of a short window, or one that hardly did anything, why."""
     late = steadiness([150.0] * 30, [150.0] * 10 + [300.0] * 50)
     assert (late.steady, late.late_s) == (False, 10)
     assert late.late_share == pytest.approx(300 / 275 - 1)
     assert steadiness([150.0] * 30, [300.0] * 60).late_s == 0
-
-
-@pytest.mark.parametrize(("measured", "because"), [
-    ([300.0] * 14, "it is shorter than 15 s"),
-    ([66.6] * 60, "a fifth of it has fewer than 800 transactions"),
-    ([66.7] * 60, None), ([300.0] * 15, None),
-])  # fmt: skip
-def test_what_cannot_be_told_says_why(measured: list[float], because: str | None) -> None:
-    """A short window, and one in which hardly anything happens."""
-    found = steadiness([], measured)
-    assert (found.steady, found.unknown_because) == (because is None or None, because)
+    short, few = "it is shorter than 15 s", "a fifth of it has fewer than 800 transactions"
+    cases = (([300.0] * 14, short), ([66.6] * 60, few), ([66.7] * 60, None), ([300.0] * 15, None))
+    for measured, because in cases:
+        found = steadiness([], measured)
+        assert (found.steady, found.unknown_because) == (because is None or None, because)
 
 
 def test_whole_seconds_of_the_measurement_count_and_none_is_missing(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stithy.errors import UserError
 from stithy.plan.cost import (
-    certain,
     costs_of_short_windows,
     memory_bytes,
     space_by_candidate,
@@ -19,7 +19,8 @@ from stithy.plan.sensitivity import check, narrowed, profiles_of
 from stithy.plan.steps import Plan, question
 from stithy.search import ResponseTarget
 from stithy.study.load import StudyFile, parse_study
-from support.studies import study, study_text
+from stithy.study.model import Study
+from support.studies import load, primary, study, study_text
 
 Change = tuple[str, str]
 
@@ -27,16 +28,6 @@ Change = tuple[str, str]
 def plan_of(*changes: Change) -> Plan:
     """The plan of the small study after some changes."""
     return expand(study(*changes))
-
-
-def load(*lines: str) -> Change:
-    """A change that adds these lines to the load."""
-    return "  ramp_up", "".join(f"  {line}\n" for line in lines) + "  ramp_up"
-
-
-def primary(text: str) -> Change:
-    """A change that declares the primary question."""
-    return "study:", f"primary: {text}\nstudy:"
 
 
 def test_each_candidate_is_provisioned_measured_checked_and_torn_down() -> None:
@@ -72,54 +63,17 @@ def test_every_window_starts_from_a_restore_and_every_block_from_a_baseline_chec
             assert not starts or before[step.id].window == step.window
 
 
-def test_the_level_of_the_question_gets_blocks_until_it_is_decided_and_comes_last() -> None:
-    """Four in any case; all steps of what comes after them may be left out once it is decided."""
-    plan = plan_of(("[1, 4]", "[4, 1]"), primary("{blocks: 6}"))
-    checks = [step.window for step in plan.steps if step.kind == "baseline-check"]
-    expected = [(1, 0), *((4, block) for block in range(6))]
-    assert [(each.users, each.block) for each in checks if each] == expected
-    for step in plan.steps:
-        assert step.if_undecided is (step.window is not None and step.window.block >= 4)
-    assert len(certain(plan.steps)) == len(plan.steps) - 2 * (1 + 2 * 2)
-
-
-@pytest.mark.parametrize(
-    ("changes", "levels"),
-    [
-        ([primary("{blocks: 4, users: 1}")], [4] * 2 + [1] * 8),
-        ([load("repeat: 2"), primary("{users: 1}")], [1] * 4 + [4] * 4),
-        ([("  memory: {path: /dev/shm/stithy}\n", "")], [1, 4]),
-    ],
-    ids=["the least", "fixed", "a single candidate"],
-)
-def test_where_no_block_may_be_spared_none_is_optional(
-    changes: list[Change], levels: list[int]
-) -> None:
-    """A fixed number is kept at every level, in the order written."""
-    plan = plan_of(*changes)
-    windows = [step.window for step in plan.steps if step.kind == "window"]
-    assert [window.users for window in windows if window] == levels
-    assert certain(plan.steps) == list(plan.steps)
-
-
-@pytest.mark.parametrize(
-    ("disk", "memory", "expected"),
-    [
+def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory() -> None:
+    """Where all are memory, on the first; images of drives lie in memory, too."""
+    for disk, memory, expected in (
         ("path: /var/tmp/stithy", "path: /dev/shm/stithy", "disk"),
         ("path: /dev/shm/stithy", "path: /var/tmp/stithy", "memory"),
         ("path: /dev/shm/one", "path: /run/two", "disk"),
         ("drive: gp3", "path: /var/tmp/stithy", "memory"),
-    ],
-)
-def test_the_database_is_loaded_on_the_first_candidate_that_is_not_memory(
-    disk: str, memory: str, expected: str
-) -> None:
-    """Where all are memory, on the first; images of drives lie in memory, too."""
-    changes = (
-        ("path: /var/tmp/stithy", disk),
-        ("memory: {path: /dev/shm/stithy", "memory: {" + memory),
-    )
-    assert master_candidate(study(*changes)) == expected
+    ):
+        old, new = "memory: {path: /dev/shm/stithy", "memory: {" + memory
+        found = master_candidate(study(("path: /var/tmp/stithy", disk), (old, new)))
+        assert found == expected
 
 
 def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> None:
@@ -189,9 +143,8 @@ def test_a_null_study_measures_its_first_candidate_against_its_like_and_demands_
     assert {step.candidate for step in plan.steps if step.kind != "baseline-check"} == {*names}
     assert {step.window.candidate for step in plan.steps if step.window} == {*names}
     assert tuple(space_by_candidate(plan)) == names
-    assert plan.null
-    assert plan.question is not None
-    assert plan.question.candidates == names
+    asked_of_both: Any = plan.question
+    assert (plan.null, asked_of_both.candidates) == (True, names)
     drives = nulled(study(("{path: /var/tmp/stithy}", "{drive: generic-nvme, size: 4 GiB}")))
     one, other = drives.candidates.values()
     assert one == other
@@ -213,13 +166,16 @@ MORE = (
 ALONE = (DRIVES[0], "  one: {drive: gp3}\n")
 
 
+def _asked(known: Study) -> Any:
+    return question(known, tuple(known.candidates))
+
+
 def _sensitivity(*changes: Change, null: bool = False, **assumed: int) -> bytes:
     """The study with which its question is asked again; raises where there is none."""
     content = study_text(*changes).encode()
     known = parse_study("study.yaml", content)
-    asked = question(known, tuple(known.candidates))
+    asked = _asked(known)
     check(StudyFile(Path("study.yaml"), content, known, null=null), asked, assumed)
-    assert asked is not None
     pair = asked.candidates or ("one", "two")
     return narrowed(content, pair, asked, lambda *names: f"/x/{'.'.join(names)}.toml")
 
@@ -232,9 +188,7 @@ def test_the_sensitivity_asks_the_question_alone_again_with_other_profiles() -> 
         "one": {"data": "/x/one.data.gp3.toml"},
         "two": {"data": "/x/two.data.io2.toml", "log": "/x/two.log.generic-nvme.toml"},
     }
-    was, now = (question(each, tuple(each.candidates)) for each in (before, found))
-    assert was is not None
-    assert now is not None
+    was, now = (_asked(each) for each in (before, found))
     assert replace(now, derived=was.derived) == was
     assert (found.load.users, found.load.find, found.thresholds) == ((4,), None, ())
     assert found.candidates["one"].cost == before.candidates["one"].cost
@@ -242,18 +196,13 @@ def test_the_sensitivity_asks_the_question_alone_again_with_other_profiles() -> 
         assert getattr(found, same) == getattr(before, same)
 
 
-@pytest.mark.parametrize(
-    ("changes", "null", "assumed", "problem"),
-    [
+def test_a_study_with_nothing_to_vary_has_no_sensitivity() -> None:
+    """One sentence, with what to do instead."""
+    for changes, null, assumed, problem in (
         ([DRIVES], True, {"one": 1}, "null study"),
         ([ALONE], False, {"one": 1}, "no primary question"),
         ([], False, {}, "no candidate is an emulated drive"),
         ([DRIVES], False, {"one": 0, "two": 0}, "assume no number"),
-    ],
-)
-def test_a_study_with_nothing_to_vary_has_no_sensitivity(
-    changes: list[Change], null: bool, assumed: dict[str, int], problem: str
-) -> None:
-    """One sentence, with what to do instead."""
-    with pytest.raises(UserError, match=problem):
-        _sensitivity(*changes, null=null, **assumed)
+    ):
+        with pytest.raises(UserError, match=problem):
+            _sensitivity(*changes, null=null, **assumed)

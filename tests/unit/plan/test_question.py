@@ -13,19 +13,11 @@ from stithy.plan.answerable import check_counted, doubtful, rate_key, unanswerab
 from stithy.plan.steps import Question, question
 from stithy.study import model
 from stithy.study.model import Study
-from support.studies import study
+from support.studies import load, primary, study
 
 Change = tuple[str, str]
 DERIVED = ("users", "metric", "margin_percent")
 THIRD = ("  memory: {", "  other: {path: /srv/other}\n  memory: {")
-
-
-def _declared(text: str) -> Change:
-    return ("study:", f"primary: {text}\nstudy:")
-
-
-def _load(*lines: str) -> Change:
-    return ("  ramp_up", "".join(f"  {line}\n" for line in lines) + "  ramp_up")
 
 
 def _of(*changes: Change) -> Question:
@@ -40,15 +32,15 @@ BASE = Question(4, "nopm", 0.02, PAIR, 4, 20, DERIVED)
 ALL = "{users: 1, metric: p99, margin: 5%, candidates: [memory, disk], blocks: 9}"
 QUESTIONS: dict[str, tuple[list[Change], Question]] = {
     "derived": ([], BASE),
-    "declared": ([_declared(ALL)], Question(1, "p99", 0.05, ("memory", "disk"), 4, 9, ())),
-    "users who pause": ([_load("pace: {think: 2 s}")], replace(BASE, metric="p95")),
-    "a rate": ([_load("rate: 10/s")], replace(BASE, metric="p95")),
+    "declared": ([primary(ALL)], Question(1, "p99", 0.05, ("memory", "disk"), 4, 9, ())),
+    "users who pause": ([load("pace: {think: 2 s}")], replace(BASE, metric="p95")),
+    "a rate": ([load("rate: 10/s")], replace(BASE, metric="p95")),
     "a pair not named": ([THIRD], replace(BASE, candidates=None)),
     "a pair of three": (
-        [THIRD, _declared("{candidates: [disk, other]}")],
+        [THIRD, primary("{candidates: [disk, other]}")],
         replace(BASE, candidates=("disk", "other")),
     ),
-    "fixed blocks": ([_load("repeat: 7")], replace(BASE, blocks_least=7, blocks_most=7)),
+    "fixed blocks": ([load("repeat: 7")], replace(BASE, blocks_least=7, blocks_most=7)),
 }
 
 
@@ -63,7 +55,7 @@ def test_blocks_after_the_least_at_its_level_may_be_spared() -> None:
     """Those of other levels never, nor any of a fixed number; one candidate asks nothing."""
     assert [_of().may_spare(4, block) for block in (0, 3, 4, 19)] == [False, False, True, True]
     assert not _of().may_spare(1, 5)
-    assert not _of(_load("repeat: 7")).may_spare(4, 6)
+    assert not _of(load("repeat: 7")).may_spare(4, 6)
     assert question(study(), ("disk",)) is None
     # A study and analysis must not drift apart: neither may know the other.
     least, most = statistics.BLOCKS_LEAST, statistics.BLOCKS_MOST
@@ -71,8 +63,8 @@ def test_blocks_after_the_least_at_its_level_may_be_spared() -> None:
     assert model.MARGIN_PERCENT / 100 == MARGIN_SHARE
 
 
-def _asking(primary: str, *changes: Change, duration: str = "20 s") -> Study:
-    asked = [_declared(primary)] if primary else []
+def _asking(text: str, *changes: Change, duration: str = "20 s") -> Study:
+    asked = [primary(text)] if text else []
     return study(*asked, ("duration: 3 s", f"duration: {duration}"), *changes)
 
 
@@ -80,7 +72,7 @@ def _errors(asked: Study, rates: dict[str, float] | None = None) -> list[StithyE
     return list(unanswerable(asked, question(asked, tuple(asked.candidates)), rates or {}))
 
 
-PAUSING = _load("pace: {think: 100 ms}")
+PAUSING = load("pace: {think: 100 ms}")
 
 
 def test_a_percentile_for_which_users_do_too_little_is_refused_with_the_length_that_does() -> None:
@@ -103,7 +95,7 @@ def test_what_earlier_runs_did_here_tells_more_than_the_bound() -> None:
     assert "gave about 2,609 in 20 s in earlier runs here" in found.problem
     assert _errors(asked, {rate_key(asked, "memory", 4): 300.0}) == []
     assert _errors(_asking("{metric: p99 of payment, users: 1}"), rates) == []
-    paced = _asking("", ("[1, 4]", "[1]"), _load("pace: keyed"))
+    paced = _asking("", ("[1, 4]", "[1]"), load("pace: keyed"))
     assert _errors(paced) == []
     [doubt] = doubtful(paced, question(paced, PAIR), {})
     assert "95th percentile of response time needs 2,000 values" in doubt
@@ -144,7 +136,7 @@ def test_the_first_window_stops_a_run_that_cannot_have_the_values(
     count: int, metric: str, stops: bool
 ) -> None:
     """A tenth less may still come from the next window; nobody asked for a derived metric."""
-    asked = _asking(f"{{metric: {metric}}}" if metric else "", _load("rate: 9/s"), duration="10 s")
+    asked = _asking(f"{{metric: {metric}}}" if metric else "", load("rate: 9/s"), duration="10 s")
     found = question(asked, PAIR)
     assert found is not None
     if stops:

@@ -17,12 +17,7 @@ from stithy.report.context import Context
 from stithy.report.parts import answer, certainty, machine, searches, validity
 from stithy.report.parts.proof import specified_sentences
 from stithy.report.parts.set_up import set_up
-from stithy.results.manifest import (
-    CalibrationFacts,
-    Fact,
-    QuestionFacts,
-    SessionFacts,
-)
+from stithy.results.manifest import CalibrationFacts, Fact, QuestionFacts, SessionFacts
 from stithy.search import ResponseTarget, Search
 from stithy.workload.workloads.order_entry import WORKLOAD
 from support.drawn import context_built

@@ -34,12 +34,14 @@ def test_quantities_and_settings_are_read_once_and_the_bytes_are_kept(tmp_path: 
         "a": "on", "b": "off", "c": "3", "d": "1.5", "e": "8MB", "f": "off"
     }  # fmt: skip
     size = "warehouses: 2"
-    for more, expected in (
-        ("", (None, 0)),
-        (", data: {compressible: 50%, duplicate: 10 %}", (50, 10)),
-    ):
-        data = study((size, f"{size}{more}")).workload.data
-        assert (data.compressible_percent, data.duplicate_percent) == expected
+    plain, told = (
+        study((size, f"{size}{more}")).workload.data
+        for more in ("", ", data: {compressible: 50%, duplicate: 10 %}")
+    )
+    assert (plain.compressible_percent, plain.duplicate_percent) == (None, 0)
+    assert (told.compressible_percent, told.duplicate_percent) == (50, 10)
+    [twice] = problems(study_text(("1 GiB", "1 GiB\n  settings: {work_mem: 4MB, Work_Mem: 8MB}")))
+    assert "a setting given twice" in str(twice)
 
 
 def test_keys_and_values_are_texts_with_their_places() -> None:
@@ -52,22 +54,6 @@ def test_keys_and_values_are_texts_with_their_places() -> None:
     assert document.values[("none",)] == Place(4, 1, 5)
     names = read_document("f", "{yes: 1, 1: 2, null: 3, 1.0: 4}").data
     assert names == {"yes": 1, "1": 2, "null": 3, "1.0": 4}
-
-
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [
-        ("a: !x 1\nb: &b [*b]\nc: 1\nc: 2\n? [k]\n: 1\nd: 5\n", ["1:4", "2:4", "4:1", "5:3"]),
-        ('a: "x\\0"\nb: "\\ud800"\n"c\\e": 1\nd: "x\\ny"\n', ["1:4", "2:4", "3:1"]),
-    ],
-    ids=["tags, loops, twice, no text", "control characters"],
-)
-def test_all_that_is_wrong_with_the_text_is_told_at_its_places(
-    text: str, places: list[str]
-) -> None:
-    """The rest of the file is still read."""
-    found = read_document("f", text).problems
-    assert [each.where for each in found] == [f"f:{place}" for place in places]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +73,6 @@ def test_all_that_is_wrong_with_the_text_is_told_at_its_places(
         (b"study: \x1b[2Jx\n", ["1:"], ""),
         (b"password: tiger\nuser: scott\n", ["1:1"], "not a study file"),
     ],
-    ids=["latin-1", "utf-16", "byte order mark", "windows", "in order", "deep", "aliases", "large",
-         "control characters", "no study"],
 )  # fmt: skip
 def test_every_problem_of_a_file_has_its_place(
     content: bytes, places: list[str], told: str
