@@ -1,6 +1,7 @@
 """What is written from the model of the study file and from the tables is kept, and current."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -10,7 +11,7 @@ from stithy.results.reference import comparability_page, tables_page
 from stithy.study.keys import reference_page, study_schema
 from support import golden
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/results.md": tables_page,
     "docs/reference/collectors.md": collectors_page,
     "docs/reference/comparability.md": comparability_page,

@@ -67,7 +67,7 @@ def test_boundaries_and_chances_have_their_ends() -> None:
     for of in (statistics.mean_interval, statistics.factor_interval):
         with pytest.raises(ValueError, match="two values"):
             of([1.0])
-    assert statistics.lag_1([2.0] * 5) is interval([0.1]) is forecast([0.1]) is None
+    assert [statistics.lag_1([2.0] * 5), interval([0.1]), forecast([0.1])] == [None] * 3
     assert [statistics.repeated_chance([each] * 4) for each in (0.2, 0.0)] == [0.0, 1.0]
     # Too many signs to try all are drawn.
     assert statistics.sign_flip_chance([0.1 + 0.01 * n for n in range(19)], 1) == 2 / 2**19
