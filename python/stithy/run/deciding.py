@@ -162,7 +162,7 @@ class Schedule:
         Interrupted.
         """
         while self._left:
-            self._context.stop.check()
+            self._context.session.stop.check()
             step = self._left[0]
             if (because := self._interim.spares(step)) is None:
                 number, count = len(self._over) + 1, len(self._over) + len(self._left)
@@ -188,24 +188,25 @@ class Schedule:
         return self._forecast.left_s(certain), None if len(certain) == len(steps) else whole_s
 
     def _skip(self, step: Step, because: str) -> None:
-        context = self._context
-        context.books.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
+        context, session = self._context, self._context.session
+        session.journal.write("step-skipped", id=step.id, kind=step.kind, because=because)
         if step.kind == "window":
             context.state.progress.skipped[step.id] = because
-        context.tell(StepSkipped(step, because))
+        session.tell(StepSkipped(step, because))
         self.end(step)
 
     def _ask(self) -> None:
         """Ask what is needed now beside what is known, and say it."""
-        context, before = self._context, self._context.state.progress.additional
-        done = context.state.progress.done | self._over.keys()
-        so_far = SoFar(context.directory, context.file, context.plan, before, done)
-        context.state.progress.additional = ask(so_far, self._schedulers, context.books.journal)
+        context, progress = self._context, self._context.state.progress
+        session, before = context.session, progress.additional
+        done = progress.done | self._over.keys()
+        so_far = SoFar(session.directory, context.file, context.plan, before, done)
+        progress.additional = ask(so_far, self._schedulers, session.journal)
         self._left = self._steps()
-        for each in context.state.progress.additional[len(before) :]:
+        for each in progress.additional[len(before) :]:
             ids = tuple(window.id for window in each.windows)
             steps = [step for step in self._left if step.window and step.window.id in ids]
-            context.tell(WindowsAdded(ids, each.because, self._forecast.left_s(steps)))
+            session.tell(WindowsAdded(ids, each.because, self._forecast.left_s(steps)))
 
     def _steps(self) -> list[Step]:
         return [
@@ -260,13 +261,13 @@ class _InterimAnalyses:
         if self._judge is None or self._judged_before == block:
             return
         self._judged_before = block
-        before, status = self._status, self._judge(self._context.directory)
+        before, status = self._status, self._judge(self._context.session.directory)
         self._status = status
         if not status.is_interim or (before and before.blocks == status.blocks):
             return
         facts = {"blocks": status.blocks, "decided": status.decided, "text": status.text}
-        self._context.books.journal.write("interim-analysis", **facts)
-        self._context.tell(InterimAnalysis(status.text, status.blocks, status.decided))
+        self._context.session.journal.write("interim-analysis", **facts)
+        self._context.session.tell(InterimAnalysis(status.text, status.blocks, status.decided))
 
 
 class Rates:
@@ -287,7 +288,7 @@ class Rates:
         window, plan, study = step.window, self._context.plan, self._context.file.study
         if step.kind != "window" or window is None:
             return
-        tables = self._context.directory.window(window.id)
+        tables = self._context.session.directory.window(window.id)
         rows = read_rows(tables.table("transactions"), TRANSACTIONS)
         counts = {row["transaction"]: row["committed"] + row["rolled_back"] for row in rows}
         complete = [row["complete"] for row in read_rows(tables.table("window"), WINDOW)]

@@ -16,7 +16,7 @@ from stithy.results.layout import RunDirectory
 from stithy.results.manifest import End
 from stithy.run.cleanup.handlers import Left, clean_up
 from stithy.run.cleanup.register import read_registered
-from stithy.run.context import Context, own
+from stithy.run.context import Context
 from stithy.run.copies.drives import paced_for
 from stithy.run.copies.loading import check, prepare, snapshot
 from stithy.run.copies.restore import restore_step
@@ -65,7 +65,7 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
     error: StithyError | None = None
     try:
         manifest.write()
-        context.tell(_started(context, schedule))
+        context.session.tell(_started(context, schedule))
         _say_not_durable(context)
         _do_steps(context, manifest, schedule, forecast)
         kept = keep_running(context) if keep else {}
@@ -80,7 +80,7 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
         raise
     left = _take_down(context, keep=bool(kept))
     error = _write_end(context, manifest, error)
-    return Outcome(context.directory, _end_of(error), error, left, kept)
+    return Outcome(context.session.directory, _end_of(error), error, left, kept)
 
 
 def _write_end(
@@ -89,8 +89,8 @@ def _write_end(
     """Write down how the run ended; its error, or the one of writing where it had none."""
     end, because = _end_of(error), str(error) if error else None
     try:
-        context.books.journal.write("run-ended", end=end, because=because)
-        context.books.journal.close()
+        context.session.journal.write("run-ended", end=end, because=because)
+        context.session.journal.close()
         manifest.write(end, because)
     except StithyError as refused:
         return error or refused
@@ -101,13 +101,13 @@ def _say_not_durable(context: Context) -> None:
     """That the study asks for a database which may lose what it acknowledged."""
     database = context.file.study.database
     for text in sentences(given_up(database.engine, database.settings)):
-        context.tell(Note(text))
+        context.session.tell(Note(text))
 
 
 def _started(context: Context, schedule: Schedule) -> RunStarted:
     times = schedule.expected_s(context.steps)
     notes = notes_of(context.file.study, context.plan)
-    return RunStarted(str(context.directory.root), len(context.steps), *times, notes=notes)
+    return RunStarted(str(context.session.directory.root), len(context.steps), *times, notes=notes)
 
 
 def _do_steps(
@@ -118,7 +118,7 @@ def _do_steps(
     try:
         schedule.begin()
         while (started := schedule.next()) is not None:
-            context.tell(started)
+            context.session.tell(started)
             forecast.learn(started.step, do_step(context, started.step))
             manifest.write()
             rates.learn(started.step)
@@ -126,7 +126,7 @@ def _do_steps(
     finally:
         keep_learned(forecast.learned, rates.known)
     schedule.conclude()
-    context.stop.check()
+    context.session.stop.check()
 
 
 def do_step(context: Context, step: Step) -> float:
@@ -134,29 +134,26 @@ def do_step(context: Context, step: Step) -> float:
 
     Raises what the step raises, after it was written down.
     """
-    began_s = context.clock.monotonic_s()
-    context.books.journal.write(
-        "step-started", id=step.id, kind=step.kind, candidate=step.candidate
-    )
+    session = context.session
+    began_s = session.clock.monotonic_s()
+    session.journal.write("step-started", id=step.id, kind=step.kind, candidate=step.candidate)
     try:
         with failures_of_the_machine(f"step {step.id}"), paced_for(context, step):
             result = ACTIONS[step.kind](context, step)
     except StithyError as error:
         with suppress(StithyError):  # the first error explains the second
-            context.books.journal.write("step-failed", id=step.id, error=str(error))
+            session.journal.write("step-failed", id=step.id, error=str(error))
         raise
-    duration_s = context.clock.monotonic_s() - began_s
-    context.books.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)
-    context.tell(StepFinished(step, duration_s, result))
+    duration_s = session.clock.monotonic_s() - began_s
+    session.journal.write("step-finished", id=step.id, duration_s=duration_s, result=result)
+    session.tell(StepFinished(step, duration_s, result))
     return duration_s
 
 
 def provision(context: Context, step: Step) -> str:
     """Make a candidate's volume."""
     assert step.candidate is not None  # the plan gives every provision a candidate
-    provider = context.providers[step.candidate]
-    volume = provider.provision(context.run_id, context.books.recorder(step.candidate))
-    context.state.volumes[step.candidate] = volume
+    volume = context.volumes.provision(step.candidate)
     warn_of_sharing(context, step.candidate)
     return "; ".join(_in_words(part) for part in volume.parts)
 
@@ -177,7 +174,7 @@ def check_step(context: Context, step: Step) -> str:
     except StithyError as error:
         if not step.at_end:
             raise
-        context.tell(Note(f"{step.candidate}: the final check failed: {error}"))
+        context.session.tell(Note(f"{step.candidate}: the final check failed: {error}"))
         return f"not done: {error.problem}"
 
 
@@ -210,25 +207,24 @@ def _take_down(context: Context, *, keep: bool) -> tuple[Left, ...]:
     """Undo all that is still there, also what no step undid; shielded from further signals."""
     if keep:
         return ()
-    with context.stop.shield():
+    with context.session.stop.shield():
         left = _clean_up(context, candidate=None)
-        for provider in (*context.providers.values(), context.keeper):
-            provider.release()
-        context.books.register.close(remove=not left)
+        context.volumes.release()
+        context.session.books.register.close(remove=not left)
     return tuple(left)
 
 
 def _clean_up(context: Context, *, candidate: str | None) -> list[Left]:
     """Undo what the register holds of one candidate; None: of all."""
-    registered = read_registered(context.books.register.path)
+    session, register = context.session, context.session.books.register
+    registered = read_registered(register.path)
     resources = [
         resource
         for resource in (registered.resources if registered else ())
         if candidate is None or resource.facts.get("candidate") == candidate
     ]
-    return clean_up(
-        context.run_id, resources, context.books.register.removed, everything=candidate is None
-    )
+    whole = candidate is None
+    return clean_up(session.run_id, resources, register.removed, everything=whole)
 
 
 def _end_of(error: StithyError | None) -> End:
@@ -244,28 +240,22 @@ def keep_running(context: Context) -> dict[str, str]:
     the URL names that file.
     """
     urls = {}
-    for candidate, volume in context.state.volumes.items():
-        data = volume.path / DATA
-        if not data.exists():
+    for candidate, volume in context.volumes.made.items():
+        if not (volume.path / DATA).exists():
             continue
-        facts = {"data": str(data), "program": context.engine.program, "candidate": candidate}
-        context.books.record("server", facts)
-        log = context.directory.root / "kept" / f"{candidate}.server.log"
-        log.parent.mkdir(exist_ok=True)
-        instance = context.engine.start(context.start_of(candidate, log))
-        context.books.record("shared-memory", context.memory_facts(candidate, instance))
-        urls[candidate] = _url(context, candidate, instance.url)
-        context.providers[candidate].keep()
-    context.keeper.keep()
-    context.books.register.keep()
-    context.books.register.close(remove=False)
+        log = context.session.directory.root / "kept" / f"{candidate}.server.log"
+        instance = context.servers.start_to_keep(candidate, log)
+        urls[candidate] = _url(instance.url, context.servers.sockets(candidate))
+        context.volumes.providers[candidate].keep()
+    context.volumes.keeper.keep()
+    context.session.books.register.keep()
+    context.session.books.register.close(remove=False)
     return urls
 
 
-def _url(context: Context, candidate: str, url: Secret) -> str:
+def _url(url: Secret, sockets: Path) -> str:
     """The URL with a file in place of the password."""
     parts = urlsplit(url.reveal())
-    sockets = context.sockets(candidate)
     file = _password_file(sockets, unquote(parts.password or ""))
     return f"postgresql://{parts.username}@{parts.path}?host={sockets}&passfile={file}"
 
@@ -275,7 +265,6 @@ def _password_file(sockets: Path, password: str) -> Path:
     file.touch(mode=0o600)
     escaped = password.replace("\\", "\\\\").replace(":", "\\:")
     file.write_text(f"*:*:*:*:{escaped}\n")
-    own(file, None)
     return file
 
 

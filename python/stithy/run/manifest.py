@@ -37,7 +37,7 @@ class ManifestFile:
     def __init__(self, context: Context) -> None:
         """The facts of the machine are read once, at the start."""
         self._context = context
-        self._began_at_s = context.clock.now_s()
+        self._began_at_s = context.session.clock.now_s()
         self._machine = machine_facts()
         self._storage: dict[str, dict[str, Fact]] = {}
 
@@ -45,12 +45,12 @@ class ManifestFile:
         """Write all that is known now."""
         context = self._context
         self._read_storage()
-        ended = None if end == "running" else context.clock.now_s()
-        write_json(context.directory.manifest, self._manifest(end, because, ended))
+        ended = None if end == "running" else context.session.clock.now_s()
+        write_json(context.session.directory.manifest, self._manifest(end, because, ended))
 
     def _read_storage(self) -> None:
         """While the volumes are there; they are gone when the last manifest is written."""
-        for name, volume in self._context.state.volumes.items():
+        for name, volume in self._context.volumes.made.items():
             if name not in self._storage:
                 self._storage[name] = storage_facts(volume.path)
 
@@ -162,10 +162,10 @@ class ManifestFile:
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
-            server_version=facts.version if facts else self._context.installation.version,
+            server_version=facts.version if facts else self._context.servers.installation.version,
             effective_settings=facts.settings if facts else None,
             missing_because=None if facts else "no window was started",
-            cpus=self._context.server_cpus,
+            cpus=self._context.servers.cpus,
         )
 
     def _memory(self) -> MemoryFacts:
@@ -186,13 +186,13 @@ class ManifestFile:
 
     def _candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]
-        volume = self._context.state.volumes.get(name)
+        volume = self._context.volumes.made.get(name)
         if volume is None and (known := self._known_before(name)) is not None:
             return known
         base = CandidateFacts(
             name=name,
             provider=candidate.provider,
-            path=str(self._context.providers[name].place()),
+            path=str(self._context.volumes.providers[name].place()),
             cost=None if candidate.cost is None else CostFacts(**asdict(candidate.cost)),
             master=name == self._context.plan.master_candidate,
             environment=self._storage.get(name, {}),

@@ -14,7 +14,7 @@ from stithy.results.files import write_durably
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.books import Books
 from stithy.run.cleanup.register import Register
-from stithy.run.context import Context, State
+from stithy.run.context import Context
 from stithy.run.events import Note, Observer
 from stithy.run.journal import Journal
 from stithy.run.preparation.equip import Equipped, Tools
@@ -53,7 +53,7 @@ def start_run(
     found = checked.equipped
     books = _enter(found, sensitivity=sensitivity)
     try:
-        return found.context(books, stop, tell, State())
+        return found.context(books, stop, tell)
     except StithyError:
         books.register.close(remove=True)
         raise

@@ -6,8 +6,12 @@ from posixpath import dirname, normpath
 
 from tidy.project import Finding, Project, Rule
 
-MAP = "ARCHITECTURE.md"
-NAMED_PATH = re.compile(r"`((?:[\w.-]+/)+(?:[\w.-]+)?)`")
+MAPS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/", "tests/README.md")
+HISTORY = "docs/adr/"
+"""What a decision record names was there when it was written."""
+
+FOLDERS = ("benches", "crates", "docs", "python", "studies", "tests", "tools", "wire")
+NAMED_PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`")
 NAMED_DOCUMENT = re.compile(r"\b(?:[\w.-]+/)+[\w.-]+\.md\b")
 LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 
@@ -19,8 +23,10 @@ ROOT_FILES = {
 
 
 def the_map_is_true(project: Project) -> Iterator[Finding]:
-    """Every path that ARCHITECTURE.md names exists."""
-    for source in project.under(MAP):
+    """Every path of the project that a document names exists."""
+    for source in project.under(*MAPS):
+        if source.path.startswith(HISTORY):
+            continue
         for number, line in enumerate(source.lines, 1):
             for path in NAMED_PATH.findall(line):
                 if not project.has(path):
@@ -55,8 +61,8 @@ def the_root_is_clean(project: Project) -> Iterator[Finding]:
 
 RULES = (
     Rule("the map is true", the_map_is_true,
-         breaks={MAP: "see `python/stithy/gone.py`\n"},
-         keeps={MAP: "see `python/stithy/`, `a.b` and `x`\n", "python/stithy/a.py": ""}),
+         breaks={"docs/a.md": "see `python/stithy/gone.py`\n"},
+         keeps={"docs/a.md": "see `python/stithy/`, `a.b` and `x`\n", "python/stithy/a.py": ""}),
     Rule("links lead somewhere", links_lead_somewhere,
          breaks={"docs/a.md": "[b](b.md)\n"},
          keeps={"docs/a.md": "[b](../b.md#top) [c](https://example.org/c)\n", "b.md": "x"}),

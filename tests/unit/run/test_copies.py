@@ -116,11 +116,12 @@ class Drives:
     def begin(self, *roles: Role) -> Context:
         """Everything checked; drives for data and these roles."""
         context = self.faked.start()
-        for name, provider in context.providers.items():
+        for name, provider in context.volumes.providers.items():
             self.of[name] = OnDrives(provider, self.faked.root / f"control-{name}", roles)
             serves = serving(self.of[name].control, self.of[name].answer)
             self.of[name].heard = self.stack.enter_context(serves)
-        return replace(context, providers=cast("dict[str, Provider]", self.of))
+        context.volumes.providers = cast("dict[str, Provider]", self.of)
+        return context
 
     @property
     def paced(self) -> list[bool]:
@@ -191,4 +192,4 @@ def test_a_window_on_a_drive_that_takes_no_time_is_no_measurement(drives: Drives
     assert execute(context).error is None
     drives.of["a"].paced["data"] = False
     with pytest.raises(InfrastructureError, match="does not take its profile's time"):
-        counters(context, "a")
+        counters(context.volumes, "a")

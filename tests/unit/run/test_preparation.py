@@ -24,11 +24,11 @@ from stithy.plan.steps import Cost, Plan, Step, StepKind, WindowPlan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact
-from stithy.run.context import KEEPER
 from stithy.run.events import Note
 from stithy.run.preparation import doctor, draft, equip, forecast, preflight
 from stithy.run.preparation.draft import Wishes
 from stithy.run.start import default_directory
+from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.providers.path import Spec, create
 from stithy.study.load import parse_study, read_study
@@ -169,7 +169,7 @@ def test_a_run_warns_of_a_busy_machine_and_goes_on(
     """The note comes before the first step."""
     monkeypatch.setattr("fakes.machine.FakeMachine.activity", lambda self: BUSY)
     run = FakedRun(tmp_path)
-    run.start().books.register.close(remove=True)
+    run.start().session.books.register.close(remove=True)
     assert [each for each in run.events if isinstance(each, Note) and "cargo (7)" in each.text]
 
 

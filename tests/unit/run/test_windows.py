@@ -189,7 +189,7 @@ def _around(context: Context, candidate: str, moved: dict[str, int], *others: in
         maintenance=(log[0], log[1]),
     )
     measured.checkpoint_rule = CheckpointRule(300.0, 2**28)
-    return surroundings.row(context, measured)
+    return surroundings.row(context.volumes.made, measured)
 
 
 def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     Of the other candidates the topmost device alone; a disk under a directory is everybody's.
     """
     context = FakedRun(tmp_path).start()
-    volumes, volume = context.state.volumes, replace(describe(tmp_path), memory_backed=False)
+    volumes, volume = context.volumes.made, replace(describe(tmp_path), memory_backed=False)
     drive = cast(EmulatedDrive, object())  # only that there is one matters here
     volumes["a"] = replace(volume, devices=("loop1", "sda1", "sda"), drive=drive)
     volumes["b"] = replace(volume, devices=("loop2",))
@@ -220,11 +220,11 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     found = _around(context, "a", {"sdb": 9 * MIB})
     assert (found["idle_bytes"], found["idle_names"]) == (None, None)
     # The limit of memory grows by the server's files only where they are memory.
-    assert window.limit_of(context, "a") == (192 * MIB, None)
+    assert context.servers.limit_of("a") == (192 * MIB, None)
     volumes["a"] = replace(volumes["a"], memory_backed=True, filesystem="tmpfs")
-    limit, note = window.limit_of(context, "a")
+    limit, note = context.servers.limit_of("a")
     assert limit == 192 * MIB + context.plan.database_bytes + context.plan.growth_bytes
     assert note is not None
     assert note.startswith("the limit of 192 MiB was widened by ")
-    context.books.register.close(remove=True)
-    context.scratch.rmdir()
+    context.session.books.register.close(remove=True)
+    context.servers.scratch.rmdir()

@@ -14,6 +14,7 @@ from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.devices import DiskCounters, parse_diskstats
 from stithy.plan.steps import Step, StepKind
 from stithy.run.context import Context
+from stithy.run.volumes import Volumes
 from stithy.storage.provider import EmulatedDrive
 from stithy.wire.drive.messages import DriveCounters
 
@@ -45,11 +46,11 @@ Counters = Mapping[str, DriveReading]
 @contextmanager
 def paced_for(context: Context, step: Step) -> Iterator[None]:
     """Inside, all drives answer as the step needs it; afterwards they are as their profiles say."""
-    drives = _all(context) if step.kind in UNPACED else []
+    drives = context.volumes.drives if step.kind in UNPACED else []
     if not drives:
         yield
         return
-    context.books.journal.write("drives-unpaced", id=step.id, drives=len(drives))
+    context.session.journal.write("drives-unpaced", id=step.id, drives=len(drives))
     _set_paced(drives, paced=False)
     try:
         yield
@@ -58,29 +59,29 @@ def paced_for(context: Context, step: Step) -> Iterator[None]:
             _set_paced(drives, paced=True)
         raise
     _set_paced(drives, paced=True)
-    context.books.journal.write("drives-paced", id=step.id)
+    context.session.journal.write("drives-paced", id=step.id)
 
 
-def keep_state(context: Context) -> None:
+def keep_state(volumes: Volumes) -> None:
     """Keep the state of all drives, as they are after loading."""
-    for drive in _all(context):
+    for drive in volumes.drives:
         _control(drive).snapshot(drive.name)
 
 
-def put_back(context: Context, candidate: str) -> None:
+def put_back(volumes: Volumes, candidate: str) -> None:
     """Put the candidate's drives back to the state that was kept."""
-    for drive in context.volume(candidate).drives:
+    for drive in volumes.of(candidate).drives:
         _control(drive).restore(drive.name)
 
 
-def counters(context: Context, candidate: str) -> Counters:
+def counters(volumes: Volumes, candidate: str) -> Counters:
     """What each drive of the candidate did so far.
 
     Raises InfrastructureError for one that does not take its profile's time, because that would be
     no measurement of it.
     """
     found = {}
-    drives = context.volume(candidate).drives
+    drives = volumes.of(candidate).drives
     names = {drive.name: Path(drive.device).name for drive in drives}
     devices = parse_diskstats(
         DISKSTATS.read_bytes() if drives else b"", [each.encode() for each in names.values()]
@@ -95,10 +96,6 @@ def counters(context: Context, candidate: str) -> Counters:
             )
         found[drive.name] = DriveReading(counted, devices.get(names[drive.name]))
     return found
-
-
-def _all(context: Context) -> list[EmulatedDrive]:
-    return [drive for volume in context.state.volumes.values() for drive in volume.drives]
 
 
 def _set_paced(drives: list[EmulatedDrive], *, paced: bool) -> None:

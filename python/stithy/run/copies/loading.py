@@ -8,13 +8,13 @@ from stithy.plan.steps import Step, derive_seed
 from stithy.results import tables
 from stithy.results.convert import condition_rows
 from stithy.results.write import write_table
-from stithy.run.context import KEEPER, Context
+from stithy.run.context import Context
 from stithy.run.copies import drives
-from stithy.run.copies.restore import compare, make_in, make_tree, restore
+from stithy.run.copies.restore import compare, restore
 from stithy.run.events import Progress
+from stithy.run.volumes import KEEPER
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents, contents_of, copy_tree, sync_filesystem
-from stithy.storage.volume import remove_own
 from stithy.units import format_duration, format_size
 from stithy.wire.messages import AnyMessage, Started
 from stithy.wire.messages import Progress as HammerProgress
@@ -30,16 +30,16 @@ MASTER_MADE = "master-copy"
 def prepare(context: Context, step: Step) -> str:
     """Make the database on the master candidate's volume and load it."""
     candidate = context.plan.master_candidate
-    data = make_tree(context, candidate, DATA)
-    context.engine.initialise(data, context.scratch)
-    log = context.directory.prepare_output.parent / "server.log"
-    with context.server(candidate, log, loading=True) as instance:
+    data = context.volumes.make_tree(candidate, DATA)
+    context.servers.engine.initialise(data, context.servers.scratch)
+    log = context.session.directory.prepare_output.parent / "server.log"
+    with context.servers.running(candidate, log, loading=True) as instance:
         summary = context.hammer(instance.url).prepare(
             context.size,
             seed=derive_seed(context.plan.seed, "data"),
             loaders=min(os.cpu_count() or 1, LOADERS_MAX, context.size.warehouses + 1),
             data=context.data,
-            watch=_watch(context, context.directory.prepare_output),
+            watch=_watch(context, context.session.directory.prepare_output),
         )
         instance.finish_loading(context.plan.log_bytes)
     rows = sum(table.rows for table in summary.tables)
@@ -55,23 +55,24 @@ def snapshot(context: Context, step: Step) -> str:
     emulated drives is kept with it, and put back with each restore. A session that goes on with the
     master copy of an earlier one keeps theirs alone.
     """
-    place = context.keeper.provision(context.run_id, context.books.recorder(KEEPER)).path
-    contents = context.state.master or _master_copy(context, place)
-    drives.keep_state(context)
+    place = context.volumes.provision_keeper()
+    contents = context.volumes.master or _master_copy(context, place)
+    drives.keep_state(context.volumes)
     return f"{format_size(contents.size_bytes)} in {len(contents.files)} files"
 
 
 def _master_copy(context: Context, place: Path) -> Contents:
     """Copy what was loaded and remove it there; written down once the copy is whole."""
-    volume = context.volume(context.plan.master_candidate)
-    master = make_in(context, place, KEEPER, MASTER)
+    volumes = context.volumes
+    volume = volumes.of(context.plan.master_candidate)
+    master = volumes.make_in(place, KEEPER, MASTER)
     copy_tree(volume.path / DATA, master)
     sync_filesystem(master)
     contents = contents_of(master)
     compare(contents_of(volume.path / DATA), contents, str(master))
-    remove_own(volume.path, [DATA], context.run_id)
-    context.books.journal.write(MASTER_MADE, sha256=contents.sha256)
-    context.state.master = contents
+    volumes.remove(volume.path, DATA)
+    context.session.journal.write(MASTER_MADE, sha256=contents.sha256)
+    volumes.master = contents
     return contents
 
 
@@ -80,18 +81,17 @@ def check(context: Context, step: Step) -> str:
     candidate = step.candidate or context.plan.master_candidate
     moment = "end" if step.at_end else "load"
     need_database(context, candidate, at_end=step.at_end)
-    output = context.directory.check_output(candidate, moment)
-    with context.server(candidate, output.with_suffix(".server.log")) as instance:
+    output = context.session.directory.check_output(candidate, moment)
+    with context.servers.running(candidate, output.with_suffix(".server.log")) as instance:
         checked = context.hammer(instance.url).check(
             context.size,
             quick=step.quick,
             after_load=moment == "load",
             watch=_watch(context, output),
         )
-    context.state.tables.conditions += condition_rows(candidate, moment, checked.conditions)
-    write_table(
-        context.directory.table("conditions"), tables.CONDITIONS, context.state.tables.conditions
-    )
+    rows, table = context.state.tables.conditions, context.session.directory.table("conditions")
+    rows += condition_rows(candidate, moment, checked.conditions)
+    write_table(table, tables.CONDITIONS, rows)
     if checked.broken and moment == "load":
         raise InvalidMeasurement(
             f"conditions {', '.join(map(str, checked.broken))} do not hold after loading",
@@ -106,7 +106,7 @@ def need_database(context: Context, candidate: str, *, at_end: bool = False) -> 
 
     Raises InfrastructureError `at_end`: a fresh copy says nothing of what the last window left.
     """
-    data = context.volume(candidate).path / DATA
+    data = context.volumes.of(candidate).path / DATA
     if data.exists():
         return
     if at_end:
@@ -129,8 +129,8 @@ def _watch(context: Context, raw_output: Path) -> Watch:
 
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
-            context.tell(Progress(message.stage, message.done, message.total))
+            context.session.tell(Progress(message.stage, message.done, message.total))
         elif isinstance(message, Started):
             context.state.known.hammer_version = message.program
 
-    return Watch(raw_output=raw_output, on_message=on_message, stop=context.stop.asked)
+    return Watch(raw_output=raw_output, on_message=on_message, stop=context.session.stop.asked)

@@ -11,8 +11,9 @@ from stithy.errors import InfrastructureError
 from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.write import write_table
-from stithy.run.context import LOG, TEMP, Context, Parts, own, parts_of
+from stithy.run.context import Context
 from stithy.run.copies import drives
+from stithy.run.volumes import LOG, TEMP, Parts, Volumes, parts_of
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import (
     Contents,
@@ -22,8 +23,6 @@ from stithy.storage.copy import (
     joined,
     sync_filesystem,
 )
-from stithy.storage.provider import Role
-from stithy.storage.volume import remove_own
 from stithy.units import format_duration, format_size
 
 NOT_EVICTABLE = "the pages of this file system are memory themselves and cannot be evicted"
@@ -44,21 +43,21 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
     A restore that belongs to no window is not written to the table. Raises InfrastructureError
     where the copy differs.
     """
-    clock, state = context.clock, context.state
-    source = context.keeper.place() / MASTER
+    clock, volumes = context.session.clock, context.volumes
+    source = volumes.keeper.place() / MASTER
     began_s = clock.monotonic_s()
-    parts = _make_trees(context, candidate)
+    parts = _make_trees(volumes, candidate)
     copied_s = _copy(context, source, parts)
     found = _contents(context, parts)
-    assert state.master is not None  # the plan makes the master copy before any restore
-    compare(state.master, found, str(parts.data))
+    assert volumes.master is not None  # the plan makes the master copy before any restore
+    compare(volumes.master, found, str(parts.data))
     verified_s = clock.monotonic_s()
-    for part in context.volume(candidate).parts:
+    for part in volumes.of(candidate).parts:
         sync_filesystem(part.path)
-    drives.put_back(context, candidate)
+    drives.put_back(volumes, candidate)
     resident, note = _evict(context, candidate)
     ended_s = clock.monotonic_s()
-    state.restore_s[candidate] = ended_s - began_s
+    volumes.restore_s[candidate] = ended_s - began_s
     row = {
         "window_id": window_id or "",
         "candidate": candidate,
@@ -72,25 +71,26 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
         "resident_note": note,
     }
     if window_id is not None:
-        state.tables.restores.append(row)
-        write_table(context.directory.table("restores"), tables.RESTORES, state.tables.restores)
+        rows, table = context.state.tables.restores, context.session.directory.table("restores")
+        rows.append(row)
+        write_table(table, tables.RESTORES, rows)
     return row
 
 
-def _make_trees(context: Context, candidate: str) -> Parts:
+def _make_trees(volumes: Volumes, candidate: str) -> Parts:
     """Empty directories for all parts; what an earlier window left there is gone."""
-    parts = parts_of(context.volume(candidate))
+    parts = parts_of(volumes.of(candidate))
     if parts.log is not None:
-        make_tree(context, candidate, LOG, "log")
+        volumes.make_tree(candidate, LOG, "log")
     if parts.temp is not None:
-        make_tree(context, candidate, TEMP, "temp")
-    make_tree(context, candidate, DATA)
+        volumes.make_tree(candidate, TEMP, "temp")
+    volumes.make_tree(candidate, DATA)
     return parts
 
 
 def _copy(context: Context, source: Path, parts: Parts) -> float:
     """Copy each part to its place; returns the moment of its end. A full device is an error."""
-    name = context.engine.log_folder
+    name = context.servers.engine.log_folder
     try:
         if parts.log is None:
             copy_tree(source, parts.data)
@@ -104,14 +104,14 @@ def _copy(context: Context, source: Path, parts: Parts) -> float:
             where=str(parts.data),
             remedy="free space there, or look for errors of the device in the kernel log",
         ) from error
-    return context.clock.monotonic_s()
+    return context.session.clock.monotonic_s()
 
 
 def _contents(context: Context, parts: Parts) -> Contents:
     """What all parts hold, as if they lay in one place."""
     if parts.log is None:
         return contents_of(parts.data)
-    name = context.engine.log_folder
+    name = context.servers.engine.log_folder
     return joined(contents_of(parts.data, without=name), name, contents_of(parts.log))
 
 
@@ -134,36 +134,12 @@ def compare(master: Contents, found: Contents, where: str) -> None:
 
 def _evict(context: Context, candidate: str) -> tuple[int | None, str | None]:
     """Bytes still resident, and why they are None or not 0."""
-    volume = context.volume(candidate)
+    volume = context.volumes.of(candidate)
     if volume.memory_backed:
         return None, NOT_EVICTABLE
     parts = parts_of(volume)
     if parts.log is None:
         resident = evict_tree(parts.data)
     else:
-        resident = evict_tree(parts.data, context.engine.log_folder) + evict_tree(parts.log)
+        resident = evict_tree(parts.data, context.servers.engine.log_folder) + evict_tree(parts.log)
     return resident, STILL_THERE if resident else None
-
-
-def make_tree(context: Context, candidate: str, name: str, role: Role = "data") -> Path:
-    """An empty directory on a candidate's volume, as `make_in`."""
-    return make_in(context, context.volume(candidate).of(role).path, candidate, name)
-
-
-def make_in(context: Context, place: Path, owner: str, name: str) -> Path:
-    """An empty directory of the server's user; an older one of the same name is removed first."""
-    remove_own(place, [name], context.run_id)
-    _record(context, place, owner, name)
-    path = place / name
-    path.mkdir(mode=0o700)
-    own(path, context.user)
-    return path
-
-
-def _record(context: Context, place: Path, owner: str, name: str) -> None:
-    """Write the directory down, once a run: its handler removes whatever comes to be there."""
-    if (owner, name) in context.state.trees:
-        return
-    facts = {"volume": str(place), "name": name, "run_id": context.run_id}
-    context.books.recorder(owner)("tree", facts)
-    context.state.trees.add((owner, name))

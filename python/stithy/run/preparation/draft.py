@@ -18,10 +18,10 @@ from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.steps import Plan
 from stithy.registry import plugins
 from stithy.results.layout import RunDirectory
-from stithy.run.context import KEEPER
 from stithy.run.preparation.doctor import engine_here
 from stithy.run.preparation.equip import keeper_in
 from stithy.run.preparation.preflight import check_candidates, check_room
+from stithy.run.volumes import KEEPER
 from stithy.storage.provider import ROLES, Provider, Room, Site
 from stithy.storage.volume import OpenPlace
 from stithy.study.load import parse_study

@@ -29,9 +29,12 @@ from stithy.results.manifest import Fact, Scalar
 from stithy.run.cleanup.books import Books
 from stithy.run.cleanup.handlers import clean_run, find_run
 from stithy.run.cleanup.register import kept_password, make_scratch
-from stithy.run.context import KEEPER, Context, State
+from stithy.run.context import Context, State
 from stithy.run.events import Observer, logging
+from stithy.run.servers import Servers
+from stithy.run.session import Session
 from stithy.run.stop import Stop
+from stithy.run.volumes import KEEPER, Volumes
 from stithy.secrets import Secret, generate_password
 from stithy.storage.provider import ROLES, Provider, Site
 from stithy.storage.providers.path import DirectoryProvider
@@ -107,31 +110,29 @@ class Equipped:
     keeper: Provider
     machine: Fingerprint
 
-    def context(self, books: Books, stop: Stop, tell: Observer, state: State) -> Context:
+    def context(
+        self, books: Books, stop: Stop, tell: Observer, state: State | None = None
+    ) -> Context:
         """All of it with the run's books: what the steps may use. Makes the run's own directory.
 
         Raises PreconditionError where none can be made.
         """
-        return Context(
-            run_id=self.run_id,
-            file=self.file,
-            server_cpus=self.server_cpus,
+        heard = logging(self.directory.log, self.clock, tell)
+        session = Session(self.directory, books, self.clock, stop, heard)
+        volumes = Volumes(books, self.user, self.providers, self.keeper)
+        servers = Servers(
+            study=self.file.study,
             plan=self.plan,
-            workload=plugins("workload")[self.file.study.workload.name].WORKLOAD,
-            directory=self.directory,
-            books=books,
-            clock=self.clock,
-            runner=self.runner,
+            session=session,
+            volumes=volumes,
             engine=self.engine,
             installation=self.installation,
-            hammer=self.hammer,
-            providers=self.providers,
-            keeper=self.keeper,
-            user=self.user,
+            runner=self.runner,
+            cpus=self.server_cpus,
             scratch=make_scratch(books.record, self.user),
-            stop=stop,
-            tell=logging(self.directory.log, self.clock, tell),
-            state=state,
+        )
+        return Context(
+            self.file, self.plan, session, volumes, servers, self.hammer, state or State()
         )
 
 

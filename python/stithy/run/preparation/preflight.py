@@ -26,7 +26,6 @@ from stithy.plan.sensitivity import profiles_of
 from stithy.plan.steps import Plan
 from stithy.results.drives import PLURALS, tolerance_s
 from stithy.results.layout import RunDirectory
-from stithy.run.context import KEEPER
 from stithy.run.preparation.equip import (
     Equipped,
     Tools,
@@ -36,6 +35,7 @@ from stithy.run.preparation.equip import (
     providers_of,
 )
 from stithy.run.preparation.forecast import earlier_added_s, earlier_rates
+from stithy.run.volumes import KEEPER
 from stithy.storage.provider import Provider, Room
 from stithy.storage.volume import existing_part
 from stithy.study.load import StudyFile

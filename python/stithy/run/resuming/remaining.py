@@ -24,8 +24,9 @@ from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.read import read_rows
 from stithy.results.tables import Row
 from stithy.run.cleanup.register import Resource
-from stithy.run.context import KEEPER, Discovered, State, Tables
+from stithy.run.context import Discovered, State, Tables
 from stithy.run.resuming.history import History
+from stithy.run.volumes import KEEPER
 from stithy.storage.consent import DATA, MASTER
 from stithy.storage.copy import Contents, contents_of
 from stithy.storage.provider import Provider

@@ -252,8 +252,6 @@ def _context(
     remaining = remaining_of(so_far.steps, equipped.directory, history, found.manifest,
                    has_master=master is not None, databases=reusable.databases)  # fmt: skip
     remaining.state.progress.additional = so_far.additional
-    remaining.state.master = master
-    remaining.state.trees = set(reusable.recorded)
     sessions = tuple(session.facts() for session in history.sessions)
     remaining.state.progress.before = Before(
         sessions, found.manifest, found.changed, master is not None
@@ -271,6 +269,8 @@ def _context(
         )
     _set_aside(equipped.directory, remaining.cut_off, len(sessions))
     context = equipped.context(books, stop, tell, remaining.state)
+    context.volumes.master = master
+    context.volumes.recorded.update(reusable.recorded)
     _tell(context, remaining)
     return context
 
@@ -320,11 +320,11 @@ def _set_aside(directory: RunDirectory, windows: Sequence[str], session: int) ->
 def _tell(context: Context, remaining: Remaining) -> None:
     """What was found, and which final checks cannot be done any more, for person and journal."""
     for step, because in remaining.impossible.items():
-        context.books.journal.write("step-skipped", id=step, kind="check", because=because)
-        context.tell(Note(f"{step} is left out: {because}"))
+        context.session.journal.write("step-skipped", id=step, kind="check", because=because)
+        context.session.tell(Note(f"{step} is left out: {because}"))
     again = f", measured again: {', '.join(remaining.cut_off)}" if remaining.cut_off else ""
     left = f"windows kept: {remaining.kept}, still to be measured: {remaining.windows}"
-    context.tell(Note(f"resumed: {left}{again}"))
+    context.session.tell(Note(f"resumed: {left}{again}"))
 
 
 def _end(found: ResumableRun, books: Books, error: StithyError) -> None:

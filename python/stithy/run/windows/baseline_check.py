@@ -33,7 +33,7 @@ def check_baseline(context: Context, step: Step) -> str:
         "users": step.window.users,
         "block": step.window.block,
         "attempt": step.window.attempt,
-        "at_s": context.clock.now_s(),
+        "at_s": context.session.clock.now_s(),
     }
     try:
         row |= _numbers(_sent(context))
@@ -47,8 +47,8 @@ def check_baseline(context: Context, step: Step) -> str:
 
 def _sent(context: Context) -> CanarySummary:
     # The run's own directory lies in memory or on the system's disk, on no volume under test.
-    work = Work(context.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
-    watch = Watch(context.directory.canary_output, stop=context.stop.asked)
+    work = Work(context.servers.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
+    watch = Watch(context.session.directory.canary_output, stop=context.session.stop.asked)
     return context.hammer(NOWHERE).canary(work, watch=watch)
 
 
@@ -67,8 +67,9 @@ def _numbers(summary: CanarySummary) -> Row:
 
 
 def _keep(context: Context, row: Row) -> None:
-    context.state.tables.canaries.append(row)
-    write_table(context.directory.table("canary"), tables.CANARY, context.state.tables.canaries)
+    rows, table = context.state.tables.canaries, context.session.directory.table("canary")
+    rows.append(row)
+    write_table(table, tables.CANARY, rows)
 
 
 def _in_words(row: Row) -> str:

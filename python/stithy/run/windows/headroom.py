@@ -42,17 +42,17 @@ def calibrate(context: Context, step: Step) -> str:
         raise
     except StithyError as error:
         because = f"{error.where}: {error.problem}"
-        context.tell(Note(f"the driver could not be calibrated: {because}"))
+        context.session.tell(Note(f"the driver could not be calibrated: {because}"))
         context.state.known.calibration = CalibrationFacts(missing_because=because)
         return f"not done: {because}"
-    write_json(context.directory.calibration, summary)
+    write_json(context.session.directory.calibration, summary)
     share = _share(others)
     context.state.known.calibration = _facts(summary).model_copy(update={"others_share": share})
     if share is not None and share > OTHERS_CPU_SHARE:
         who = f" ({', '.join(others.names)})" if others.names else ""
         used = f"other programs used {100 * share:.0f} % of the CPUs"
         found = "the result is a lower bound"
-        context.tell(Note(f"{used} during the calibration of the driver{who}: {found}"))
+        context.session.tell(Note(f"{used} during the calibration of the driver{who}: {found}"))
     return _in_words(summary)
 
 
@@ -64,19 +64,19 @@ def _share(others: OtherLoad) -> float | None:
 
 def _calibrated(context: Context, step: Step) -> tuple[CalibrateSummary, OtherLoad]:
     """What was found, and what others used meanwhile."""
-    output = context.directory.calibrate_output
+    output = context.session.directory.calibrate_output
     candidate = step.candidate or context.plan.master_candidate
     need_database(context, candidate)
-    with context.server(candidate, output.with_name("server.log")) as instance:
+    with context.servers.running(candidate, output.with_name("server.log")) as instance:
         own = {os.getpid(), instance.pid}
-        before = read_others(context.clock, own)
+        before = read_others(context.session.clock, own)
         summary = context.hammer(instance.url).calibrate(
             connections=context.file.study.load.connections_max,
             trial_s=TRIAL_S,
             think_s=pause_s(context.file.study.load),
             watch=_watch(context),
         )
-        return summary, others_between(before, read_others(context.clock, own))
+        return summary, others_between(before, read_others(context.session.clock, own))
 
 
 def pause_s(load: Load) -> float | None:
@@ -94,9 +94,9 @@ def _watch(context: Context) -> Watch:
 
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, HammerProgress):
-            context.tell(Progress(message.stage, message.done, message.total))
+            context.session.tell(Progress(message.stage, message.done, message.total))
 
-    return Watch(context.directory.calibrate_output, on_message, context.stop.asked)
+    return Watch(context.session.directory.calibrate_output, on_message, context.session.stop.asked)
 
 
 def _facts(summary: CalibrateSummary) -> CalibrationFacts:

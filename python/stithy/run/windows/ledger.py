@@ -32,7 +32,7 @@ def verify(
     """
     if not context.file.study.load.ledger:
         return
-    if not context.directory.window(measured.window.id).ledger.exists():
+    if not context.session.directory.window(measured.window.id).ledger.exists():
         measured.ledger_unverified_because = "the window wrote no ledger"
     elif ended := instance.ended_by():
         measured.ledger_unverified_because = f"the server {ended}"
@@ -47,15 +47,15 @@ def verify_after_end(context: Context, measured: "MeasuredWindow") -> None:
     What the server acknowledged before its end must be there after it has recovered. Raises nothing
     of the machine's; a person who wants an end gets it.
     """
-    directory = context.directory.window(measured.window.id)
+    directory = context.session.directory.window(measured.window.id)
     wanted = context.file.study.load.ledger and directory.ledger.exists()
     ended = measured.server_ended is not None and measured.ledger is None
-    if not wanted or not ended or context.stop.asked.is_set():
+    if not wanted or not ended or context.session.stop.asked.is_set():
         return
     with (
         suppress(Interrupted),
         _keeping_reason(measured, "after the server's end, "),
-        context.server(measured.window.candidate, directory.recovery_log) as instance,
+        context.servers.running(measured.window.candidate, directory.recovery_log) as instance,
     ):
         measured.ledger = _verified(context, measured, context.hammer(instance.url))
         measured.ledger_unverified_because = None
@@ -75,7 +75,7 @@ def _keeping_reason(measured: "MeasuredWindow", when: str = "") -> Iterator[None
 
 
 def _verified(context: Context, measured: "MeasuredWindow", hammer: Program) -> LedgerVerified:
-    directory = context.directory.window(measured.window.id)
+    directory = context.session.directory.window(measured.window.id)
     watch = Watch(raw_output=directory.ledger_output)
     return hammer.verify_ledger(context.size, directory.ledger, watch=watch)
 
@@ -84,13 +84,13 @@ def shared(context: Context, candidate: str) -> str | None:
     """What the ledgers and the candidate's volume lie on both, where ledgers are kept."""
     if not context.file.study.load.ledger:
         return None
-    return shared_by(context.volume(candidate).path, context.directory.root)
+    return shared_by(context.volumes.of(candidate).path, context.session.directory.root)
 
 
 def warn_of_sharing(context: Context, candidate: str) -> None:
     """Tell a person at once that what a candidate suffers its ledgers will suffer, too."""
     if what := shared(context, candidate):
-        context.tell(
+        context.session.tell(
             Note(
                 f"candidate {candidate} and its ledgers share {what}: the ledgers' syncs load it, "
                 "and one failure can lose both; name another device with --out"

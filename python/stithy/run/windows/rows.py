@@ -55,7 +55,7 @@ def write_window(context: Context, directory: WindowDirectory, measured: "Measur
     write_table(directory.table("series"), tables.SERIES, series)
     write_table(directory.table("conditions"), tables.CONDITIONS, conditions)
     write_table(directory.table("drives"), tables.DRIVES, _drive_rows(context, measured))
-    around = [surroundings.row(context, measured)] if measured.snapshots else []
+    around = [surroundings.row(context.volumes.made, measured)] if measured.snapshots else []
     write_table(directory.table("surroundings"), tables.SURROUNDINGS, around)
     ledger.write_ledger(directory, measured)
     # Last: a window counts as measured when its own row is there.
@@ -70,7 +70,7 @@ def _drive_rows(context: Context, measured: "MeasuredWindow") -> list[Row]:
     before, after = measured.drives
     summary = measured.driven.summary
     rows = []
-    for drive in context.volume(measured.window.candidate).drives:
+    for drive in context.volumes.of(measured.window.candidate).drives:
         path = drive.log_stem.with_name(drive.log_stem.name + LOG_SUFFIX)
         log = read_log(path, summary.measure_from_s, summary.measure_to_s)
         then, now = before[drive.name], after[drive.name]
@@ -117,7 +117,7 @@ def window_row(context: Context, measured: "MeasuredWindow", transactions: list[
         "memory_limit_note": measured.limit_note,
         "memory_peak_bytes": measured.peak_bytes,
         "checkpoint_before": "forced" if window.checkpoint else "none",
-        "restore_s": context.state.restore_s.get(window.candidate),
+        "restore_s": context.volumes.restore_s.get(window.candidate),
         "warm_up_s": measured.warm_up_s,
         "ledger_unverified_because": measured.ledger_unverified_because,
         **_calibrated(context),
@@ -162,7 +162,7 @@ def _calibrated(context: Context) -> Row:
 def _cut_short(context: Context, measured: "MeasuredWindow") -> str:
     """Why the hammer did not come to its planned end."""
     assert measured.driven is not None  # asked by the caller
-    if context.stop.asked.is_set():
+    if context.session.stop.asked.is_set():
         return "stopped by a person"
     if measured.server_ended:
         return measured.server_ended

@@ -4,7 +4,7 @@ Two snapshots, just before the users' work and just after it, which `analysis` j
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +22,9 @@ from stithy.hosts.activity import (
 )
 from stithy.hosts.devices import DiskCounters, counter_growth, is_partition, parse_diskstats
 from stithy.results.tables import Row
-from stithy.run.context import Context, parts_of
-from stithy.storage.provider import Volume
+from stithy.run.context import Context
+from stithy.run.volumes import parts_of
+from stithy.storage.provider import EmulatedDrive, Volume
 
 if TYPE_CHECKING:
     from stithy.run.windows.window import MeasuredWindow
@@ -45,32 +46,27 @@ class Snapshot:
 
 def snapshot(context: Context, candidate: str, instance: Instance) -> Snapshot:
     """The machine now, and the log of this candidate's server."""
-    own = {os.getpid(), instance.pid, *_drive_pids(context)}
-    others = read_others(context.clock, own)
-    parts = parts_of(context.volume(candidate))
-    log_files = births(parts.log or parts.data / context.engine.log_folder)
+    own = {os.getpid(), instance.pid, *_drive_pids(context.volumes.drives)}
+    others = read_others(context.session.clock, own)
+    parts = parts_of(context.volumes.of(candidate))
+    log_files = births(parts.log or parts.data / context.servers.engine.log_folder)
     return Snapshot(others, parse_diskstats(DISKSTATS.read_bytes()), log_files)
 
 
-def _drive_pids(context: Context) -> set[int]:
-    """Processes that emulate drives of any candidate; they are nobody's children."""
-    volumes = context.state.volumes.values()
-    folders = {drive.control.parent for volume in volumes for drive in volume.drives}
-    if not folders:
-        return set()
-    found = (find(folder) for folder in folders)
+def _drive_pids(drives: Iterable[EmulatedDrive]) -> set[int]:
+    """Processes that emulate these drives; they are nobody's children."""
+    found = (find(folder) for folder in {drive.control.parent for drive in drives})
     return {identity.pid for identity in found if identity is not None}
 
 
-def row(context: Context, measured: "MeasuredWindow") -> Row:
+def row(volumes: Mapping[str, Volume], measured: "MeasuredWindow") -> Row:
     """The row of SURROUNDINGS of a window with two snapshots."""
     assert measured.snapshots is not None  # asked by the caller
     before, after = measured.snapshots
     others = others_between(before.others, after.others)
     candidate = measured.window.candidate
-    volumes = context.state.volumes
     disks = _disks(volumes[candidate])
-    idle = _idle(context, candidate)
+    idle = _idle(volumes, candidate)
     moved = {name: _moved(before, after, name) for name in after.devices}
     here = {name for part in volumes[candidate].parts for name in part.devices}
     elsewhere = sum(moved[name] for name in moved if name not in here and not is_partition(name))
@@ -113,7 +109,7 @@ def _is_disk(name: str) -> bool:
     return not name.startswith((*PASSING, "dm-", "md", "nbd")) and not is_partition(name)
 
 
-def _idle(context: Context, measured: str) -> dict[str, str]:
+def _idle(volumes: Mapping[str, Volume], measured: str) -> dict[str, str]:
     """The devices that are another candidate's alone, each with its owner.
 
     A disk under a directory is everybody's, and its server is stopped. Of each volume the topmost
@@ -121,7 +117,7 @@ def _idle(context: Context, measured: str) -> dict[str, str]:
     """
     return {
         part.devices[0]: candidate
-        for candidate, volume in context.state.volumes.items()
+        for candidate, volume in volumes.items()
         for part in volume.parts
         if candidate != measured and part.drive is not None and part.devices
     }

@@ -7,17 +7,15 @@ full disk ends the run, because every later window would meet it too.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
-from stithy.hosts.resources import MemoryGroup, MemoryLimit, make_group
+from stithy.hosts.resources import MemoryGroup, MemoryLimit
 from stithy.metrics import values_needed
 from stithy.plan.steps import Step, WindowPlan, derive_seed
 from stithy.results.layout import WindowDirectory
-from stithy.run.cleanup.register import Resource
 from stithy.run.context import Context
 from stithy.run.copies.drives import Counters, counters
 from stithy.run.events import Note, SecondPassed
@@ -25,7 +23,6 @@ from stithy.run.windows import ledger
 from stithy.run.windows.driving import request_of
 from stithy.run.windows.rows import write_window
 from stithy.run.windows.surroundings import Snapshot, snapshot
-from stithy.units import format_size
 from stithy.wire.messages import AnyMessage, Second
 from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Watch
 
@@ -79,24 +76,25 @@ def window_step(context: Context, step: Step) -> str:
     except StithyError as error:
         measured.missing_because = _reason(measured, error)
     ledger.verify_after_end(context, measured)
-    directory = context.directory.window(step.window.id)
+    directory = context.session.directory.window(step.window.id)
     result = write_window(context, directory, measured)
     _stop_when_full(context, directory, measured)
     if not measured.complete:
         # It is not done: whoever resumes the run measures it again.
-        context.stop.check()
+        context.session.stop.check()
     return result
 
 
 def _measure(context: Context, measured: MeasuredWindow) -> None:
     window = measured.window
-    log = context.directory.window(window.id).server_log
-    with limited(context, window.candidate) as limit:
+    log = context.session.directory.window(window.id).server_log
+    with context.servers.limited(window.candidate) as limit:
+        _keep_limit(context, window.candidate, limit)
         measured.limit_bytes = limit.group.limit_bytes if limit.group else None
         measured.limit_note = limit.note
         group = limit.group
         cgroup = group.path if group else None
-        with context.server(window.candidate, log, memory_cgroup=cgroup) as instance:
+        with context.servers.running(window.candidate, log, memory_cgroup=cgroup) as instance:
             try:
                 _use(context, measured, instance, group)
                 measured.limit_lost = group.lost(instance.pid) if group else None
@@ -125,7 +123,7 @@ def _use(
         context.size,
         quick=True,
         after_load=False,
-        watch=Watch(raw_output=context.directory.window(measured.window.id).check_output),
+        watch=Watch(raw_output=context.session.directory.window(measured.window.id).check_output),
     )
 
 
@@ -141,14 +139,14 @@ def _drive_sampled(
         if measured.window.checkpoint:
             instance.checkpoint()
         maintenance = instance.maintenance()
-        commits = instance.commits(context.clock)
+        commits = instance.commits(context.session.clock)
         measured.checkpoint_rule = instance.checkpoint_rule()
-        before = counters(context, measured.window.candidate)
+        before = counters(context.volumes, measured.window.candidate)
         first = snapshot(context, measured.window.candidate, instance)
         measured.driven = _drive(context, measured.window, hammer)
         measured.snapshots = (first, snapshot(context, measured.window.candidate, instance))
-        measured.drives = (before, counters(context, measured.window.candidate))
-        measured.commits = (commits, instance.commits(context.clock))
+        measured.drives = (before, counters(context.volumes, measured.window.candidate))
+        measured.commits = (commits, instance.commits(context.session.clock))
         measured.maintenance = (maintenance, instance.maintenance())
 
 
@@ -161,22 +159,22 @@ def _warm_up(context: Context, measured: MeasuredWindow, hammer: Program) -> Non
         transactions=min(WARM_UP_MAX, WARM_UP_PER_WAREHOUSE * (reach or context.size.warehouses)),
         warehouses_touched=reach,
         watch=Watch(
-            raw_output=context.directory.window(measured.window.id).warm_up_output,
-            stop=context.stop.asked,
+            raw_output=context.session.directory.window(measured.window.id).warm_up_output,
+            stop=context.session.stop.asked,
         ),
     )
     measured.warm_up_s = summary.duration_s
 
 
 def _drive(context: Context, window: WindowPlan, hammer: Program) -> Driven:
-    directory = context.directory.window(window.id)
+    directory = context.session.directory.window(window.id)
     request = request_of(context.file.study, window, directory)
 
     def on_message(message: AnyMessage) -> None:
         if isinstance(message, Second):
-            context.tell(_second(context, window, message))
+            context.session.tell(_second(context, window, message))
 
-    watch = Watch(directory.hammer_output, on_message, context.stop.asked)
+    watch = Watch(directory.hammer_output, on_message, context.session.stop.asked)
     return hammer.run(context.size, request, watch=watch)
 
 
@@ -193,15 +191,15 @@ def _sampled(
     context: Context, measured: MeasuredWindow, instance: Instance, group: MemoryGroup | None
 ) -> Iterator[None]:
     """Collectors run inside; what they read is kept whatever happens."""
-    volume = context.volume(measured.window.candidate)
+    volume = context.volumes.of(measured.window.candidate)
     sampler = Sampler(
         Scope(
             volumes=tuple(part.path for part in volume.parts),
             drives={drive.name: drive.control for drive in volume.drives},
             database_url=instance.url,
             memory_cgroup=group.path if group else None,
-            clock=context.clock,
-            server_cpus=context.server_cpus,
+            clock=context.session.clock,
+            server_cpus=context.servers.cpus,
         )
     )
     sampler.start()
@@ -233,7 +231,7 @@ def _stop_when_full(context: Context, directory: WindowDirectory, measured: Meas
     told = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)
     if not told and not _log_tells_of_a_full_disk(directory):
         return
-    volume = context.volume(measured.window.candidate)
+    volume = context.volumes.of(measured.window.candidate)
     raise InfrastructureError(
         f"the file system of {volume.path} ran full in window {measured.window.id}",
         where=f"candidate {measured.window.candidate}",
@@ -250,48 +248,10 @@ def _log_tells_of_a_full_disk(directory: WindowDirectory) -> bool:
     return any(NO_SPACE in line and SHARED_MEMORY not in line for line in lines)
 
 
-@contextmanager
-def limited(context: Context, candidate: str) -> Iterator[MemoryLimit]:
-    """The study's limit for a server on this candidate; whether it holds is in the result."""
-    context.state.starts += 1
-    made: list[Resource] = []
-
-    def record(path: Path) -> None:
-        made.append(context.books.record("cgroup", {"path": str(path), "candidate": candidate}))
-
-    wanted, widened = limit_of(context, candidate)
-    name = f"stithy-{context.run_id}-{context.state.starts}"
-    limit = make_group(name, wanted, runner=context.runner, record=record)
-    if limit.group is not None:
-        limit = MemoryLimit(limit.group, widened)
-    _tell_once(context, candidate, limit)
-    try:
-        yield limit
-    finally:
-        for resource in made:
-            context.books.remove(resource)
-
-
-def limit_of(context: Context, candidate: str) -> tuple[int, str | None]:
-    """The limit in bytes, and how it was widened.
-
-    Pages of a volume in memory are charged to whoever writes them, so the limit grows by what the
-    server's files may come to: else the server would be killed for its own files. The master copy
-    is not among them, the server never writes it.
-    """
-    memory_bytes = context.file.study.database.memory_bytes
-    volume = context.volume(candidate)
-    if not volume.memory_backed:
-        return memory_bytes, None
-    held = context.plan.database_bytes + context.plan.growth_bytes
-    return memory_bytes + held, (
-        f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, the maximum "
-        f"size of its files, because the pages of {volume.filesystem} are memory"
-    )
-
-
-def _tell_once(context: Context, candidate: str, limit: MemoryLimit) -> None:
-    before = context.state.known.limits.get(candidate)
-    context.state.known.limits[candidate] = (limit.group is not None, limit.note)
-    if limit.note and before != context.state.known.limits[candidate]:
-        context.tell(Note(f"{candidate}: {limit.note}"))
+def _keep_limit(context: Context, candidate: str, limit: MemoryLimit) -> None:
+    """Keep whether the limit holds, and say it where it is not as it was."""
+    limits = context.state.known.limits
+    before, now = limits.get(candidate), (limit.group is not None, limit.note)
+    limits[candidate] = now
+    if limit.note and before != now:
+        context.session.tell(Note(f"{candidate}: {limit.note}"))

@@ -1,0 +1,136 @@
+"""The servers of a run: one at a time, on a candidate's database, within the study's memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from stithy.database.engine import Engine, Installation, Instance, Start
+from stithy.hosts.resources import MemoryLimit, make_group
+from stithy.hosts.runner import Runner
+from stithy.plan.steps import Plan
+from stithy.run.cleanup.register import Resource
+from stithy.run.session import Session
+from stithy.run.volumes import Volumes, own, parts_of
+from stithy.study.model import Study
+from stithy.units import format_size
+
+
+@dataclass
+class Servers:
+    """What starts servers: the engine, where they may run, and what they may use.
+
+    `cpus`: those of a server, None for all. `scratch`: the run's own directory outside all volumes.
+    `limited_starts`: how many servers were given a memory limit.
+    """
+
+    study: Study
+    plan: Plan
+    session: Session
+    volumes: Volumes
+    engine: Engine
+    installation: Installation
+    runner: Runner
+    cpus: tuple[int, ...] | None
+    scratch: Path
+    limited_starts: int = 0
+
+    @contextmanager
+    def running(
+        self,
+        candidate: str,
+        log: Path,
+        *,
+        memory_cgroup: Path | None = None,
+        loading: bool = False,
+    ) -> Iterator[Instance]:
+        """A server on the candidate's database that runs inside only."""
+        log.parent.mkdir(parents=True, exist_ok=True)
+        books, start = self.session.books, self._start(candidate, log, memory_cgroup, loading)
+        facts = self._server_facts(candidate, start)
+        with books.resource("server", facts):
+            instance = self.engine.start(start)
+            with books.resource("shared-memory", self._memory_facts(candidate, instance)):
+                failed = True
+                try:
+                    yield instance
+                    failed = False
+                finally:
+                    # A server in trouble may never end the ordinary way (asked while it recovers
+                    # from a crash it waits for ever), and every window begins with a fresh copy.
+                    instance.stop(at_once=failed or self.session.stop.asked.is_set())
+
+    def start_to_keep(self, candidate: str, log: Path) -> Instance:
+        """A server on the candidate's database that outlives the run; it is in the books."""
+        log.parent.mkdir(exist_ok=True)
+        start = self._start(candidate, log)
+        self.session.books.record("server", self._server_facts(candidate, start))
+        instance = self.engine.start(start)
+        self.session.books.record("shared-memory", self._memory_facts(candidate, instance))
+        return instance
+
+    def sockets(self, candidate: str) -> Path:
+        """The candidate's directory for sockets, made where it is missing."""
+        path = self.scratch / str(list(self.study.candidates).index(candidate))
+        if not path.exists():
+            path.mkdir(mode=0o700)
+            own(path, self.volumes.user)
+        return path
+
+    @contextmanager
+    def limited(self, candidate: str) -> Iterator[MemoryLimit]:
+        """The study's memory limit for a server on this candidate, as far as it can be had."""
+        self.limited_starts += 1
+        books, made = self.session.books, list[Resource]()
+
+        def record(path: Path) -> None:
+            made.append(books.record("cgroup", {"path": str(path), "candidate": candidate}))
+
+        wanted, widened = self.limit_of(candidate)
+        name = f"stithy-{self.session.run_id}-{self.limited_starts}"
+        limit = make_group(name, wanted, runner=self.runner, record=record)
+        try:
+            yield limit if limit.group is None else MemoryLimit(limit.group, widened)
+        finally:
+            for resource in made:
+                books.remove(resource)
+
+    def limit_of(self, candidate: str) -> tuple[int, str | None]:
+        """The limit in bytes, and how it was widened.
+
+        Pages of a volume in memory are charged to whoever writes them, so the limit grows by what
+        the server's files may come to: else the server would be killed for its own files. The
+        master copy is not among them, the server never writes it.
+        """
+        memory_bytes = self.study.database.memory_bytes
+        volume = self.volumes.of(candidate)
+        if not volume.memory_backed:
+            return memory_bytes, None
+        held = self.plan.database_bytes + self.plan.growth_bytes
+        return memory_bytes + held, (
+            f"the limit of {format_size(memory_bytes)} was widened by {format_size(held)}, the "
+            f"maximum size of its files, because the pages of {volume.filesystem} are memory"
+        )
+
+    def _start(
+        self, candidate: str, log: Path, memory_cgroup: Path | None = None, loading: bool = False
+    ) -> Start:
+        """The start of a server on the candidate's database, where its parts lie by now."""
+        parts = parts_of(self.volumes.of(candidate))
+        # The database that becomes the master copy lies in one place, whatever the roles.
+        temp = parts.temp if self.volumes.master is not None else None
+        sockets = self.sockets(candidate)
+        return Start(
+            parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading, temp=temp
+        )
+
+    def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:
+        """By what a server is found that outlived its run."""
+        return {
+            "data": str(start.data), "program": self.engine.program, "candidate": candidate,
+        }  # fmt: skip
+
+    def _memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
+        """What a killed server would leave in memory, and which engine can remove it."""
+        engine = self.study.database.engine
+        return {**instance.shared_memory(), "engine": engine, "candidate": candidate}

@@ -1,0 +1,119 @@
+"""The volumes of a run's candidates, and the directory that keeps the master copy."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stithy.hosts.runner import ServerUser
+from stithy.run.cleanup.books import Books
+from stithy.storage.consent import DATA
+from stithy.storage.copy import Contents
+from stithy.storage.provider import EmulatedDrive, Provider, Role, Volume
+from stithy.storage.volume import remove_own
+
+KEEPER = "master copy"
+"""Whose the directory of the master copy is, where resources name a candidate. No candidate's name
+has a space."""
+
+LOG = "log"
+TEMP = "temp"
+"""The directories that hold a part of a database on a volume of its own."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The directories of a database; `log` and `temp` are None where they lie in `data`."""
+
+    data: Path
+    log: Path | None
+    temp: Path | None
+
+
+def parts_of(volume: Volume) -> Parts:
+    """Where the parts of the database of the candidate with this volume lie, or are to be made."""
+    return Parts(volume.path / DATA, _own(volume, "log", LOG), _own(volume, "temp", TEMP))
+
+
+def _own(volume: Volume, role: Role, name: str) -> Path | None:
+    other = volume.others.get(role)
+    return None if other is None else other.path / name
+
+
+@dataclass
+class Volumes:
+    """What provides the volumes, and what is known of those that were made.
+
+    `keeper` gives the directory of the master copy. `user` is the server's, None where it is
+    Stithy's own. `made`: volumes by candidate. `master`: contents of the master copy, None before
+    it is made. `restore_s`: how long the last restore of each candidate took. `recorded`:
+    directories that are in the books, by owner and name.
+    """
+
+    books: Books
+    user: ServerUser | None
+    providers: Mapping[str, Provider]
+    keeper: Provider
+    made: dict[str, Volume] = field(default_factory=dict)
+    master: Contents | None = None
+    restore_s: dict[str, float] = field(default_factory=dict)
+    recorded: set[tuple[str, str]] = field(default_factory=set)
+
+    def of(self, candidate: str) -> Volume:
+        """The volume of a candidate, which its provision step made."""
+        return self.made[candidate]
+
+    @property
+    def drives(self) -> list[EmulatedDrive]:
+        """The emulated drives of all volumes that were made."""
+        return [drive for volume in self.made.values() for drive in volume.drives]
+
+    def provision(self, candidate: str) -> Volume:
+        """Make the volume of a candidate; what comes to be is in the books first."""
+        provider, books = self.providers[candidate], self.books
+        volume = provider.provision(books.run_id, books.recorder(candidate))
+        self.made[candidate] = volume
+        return volume
+
+    def provision_keeper(self) -> Path:
+        """Make the directory that keeps the master copy."""
+        return self.keeper.provision(self.books.run_id, self.books.recorder(KEEPER)).path
+
+    def make_tree(self, candidate: str, name: str, role: Role = "data") -> Path:
+        """An empty directory on a candidate's volume, as `make_in`."""
+        return self.make_in(self.of(candidate).of(role).path, candidate, name)
+
+    def make_in(self, place: Path, owner: str, name: str) -> Path:
+        """An empty directory of the server's user; an older one of the same name is removed."""
+        self.remove(place, name)
+        self._record(place, owner, name)
+        path = place / name
+        path.mkdir(mode=0o700)
+        own(path, self.user)
+        return path
+
+    def remove(self, place: Path, name: str) -> None:
+        """Remove a directory of the run with all that it holds; one that is not the run's stays."""
+        remove_own(place, [name], self.books.run_id)
+
+    def release(self) -> None:
+        """Let go of what providers hold, after everything was removed."""
+        for provider in self._all():
+            provider.release()
+
+    def _record(self, place: Path, owner: str, name: str) -> None:
+        """Write the directory down, once a run: its handler removes whatever comes to be there."""
+        if (owner, name) in self.recorded:
+            return
+        facts = {"volume": str(place), "name": name, "run_id": self.books.run_id}
+        self.books.recorder(owner)("tree", facts)
+        self.recorded.add((owner, name))
+
+    def _all(self) -> Iterable[Provider]:
+        return *self.providers.values(), self.keeper
+
+
+def own(path: Path, user: ServerUser | None) -> None:
+    """Give a fresh file or directory to the server's user."""
+    if user is not None:
+        os.chown(path, user.uid, user.gid)
