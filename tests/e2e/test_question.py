@@ -12,8 +12,12 @@ from support.running import Stithy, entries, left_by, manifest, write_study
 pytestmark = pytest.mark.needs_postgresql
 
 
+@pytest.mark.long
 def test_a_null_study_goes_on_until_its_question_is_decided(stithy: Stithy, place: Path) -> None:
-    """On two volumes that are alike; what is not measured is written down as left out."""
+    """On two volumes that are alike; what is not measured is written down as left out.
+
+    Long: up to twelve windows. tests/unit/cli/test_deciding.py does the same with fakes.
+    """
     candidates = {"a": place / "a", "b": place / "b"}
     study = write_study(
         place / "study.yaml", candidates, users=[1], duration="1 s", load={"repeat": ""}

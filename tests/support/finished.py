@@ -1,7 +1,7 @@
 """One run with all that a run can have, for tests that only look at what it told and left.
 
-Two candidates, one of them on a disk, at two levels; calibrated before, and asked for its live
-numbers while a window is measured.
+Two candidates, one of them on a disk, at two levels; calibrated before, with a ledger of each
+window, and asked for its live numbers while one is measured.
 """
 
 import re
@@ -16,7 +16,8 @@ from support.openmetrics import Read, read
 from support.places import DISK, a_place
 from support.running import PATIENCE_S, Stithy, measures, wait_for, write_study
 
-LOAD = {"calibrate": "true"}
+LOAD = {"calibrate": "true", "ledger": "true"}
+LEVELS = (1, 2)
 ADDRESS = re.compile(r"live numbers: http://127\.0\.0\.1:(\d+)/metrics\n")
 NOW = "stithy_now_transactions_per_minute"
 
@@ -54,7 +55,7 @@ def finished_run() -> Iterator[Finished]:
 def _finished(stithy: Stithy, place: Path, disk: Path) -> Finished:
     a, b, out = disk / "a", place / "b", place / "out"
     b.mkdir()
-    study = write_study(place / "study.yaml", {"a": a, "b": b}, load=LOAD)
+    study = write_study(place / "study.yaml", {"a": a, "b": b}, users=LEVELS, load=LOAD)
     process = stithy.start("run", study, "--out", out, "--metrics", "127.0.0.1:0")
     assert process.stderr is not None
     told = ADDRESS.fullmatch(process.stderr.readline())
