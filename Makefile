@@ -7,8 +7,8 @@ BENCHES := hammer collectors ledger users drives verdicts report
 PROOFS := prove resumes null_studies limits
 # Capabilities whose absence is a failure and not a skip, such as postgresql,cgroup.
 REQUIRE ?=
-# Tests that measure, which another test beside them would make late: one at a time.
-MEASURING := tests/e2e tests/real tests/browser
+# Tests of real drives, servers, pages and runs, which mostly wait: one at a time, those with most to measure last.
+REAL := tests/real tests/browser tests/e2e
 # So many of the others at a time.
 AT_A_TIME ?= 2
 # What `make test` leaves to `make test-all`: every width and theme, every file system, every kill;
@@ -63,13 +63,14 @@ RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeou
 	cargo test --quiet --locked --workspace --profile ci --no-fail-fast $(RUST_TIER)
 PYTEST = $(PYTHON) -m pytest $(TIER) --durations=20 --durations-min=5 --session-timeout=$(PYTHON_TEST_MAX_S) $(if $(REQUIRE),--require=$(REQUIRE))
 
-# Rust tests mostly wait, so Python tests that measure nothing run beside them, and those that measure run alone
-# afterwards. Each lane runs to its end, whatever fails in another.
+# Two lanes beside each other: Rust tests and then those of REAL, which mostly wait, and all other Python tests, which
+# compute. Each runs to its end, whatever fails in the other. Measured runs come when the second lane has nearly ended.
 tests:
-	@code=0; export PYTHONHASHSEED=$$$$; mkdir -p target; $(RUST_TEST) >target/rust-test.log 2>&1 & rust=$$!; \
-	$(PYTEST) $(foreach each,$(MEASURING),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
-	wait $$rust || code=$$?; cat target/rust-test.log; \
-	$(PYTEST) $(wildcard $(MEASURING)) || code=$$?; exit $$code
+	@code=0; export PYTHONHASHSEED=$$$$; mkdir -p target; \
+	{ ended=0; $(RUST_TEST) || ended=$$?; $(PYTEST) $(wildcard $(REAL)) || ended=$$?; exit $$ended; } \
+	>target/waiting-tests.log 2>&1 & waiting=$$!; \
+	$(PYTEST) $(foreach each,$(REAL),--ignore=$(each)) --numprocesses=$(AT_A_TIME) --dist=worksteal || code=$$?; \
+	wait $$waiting || code=$$?; cat target/waiting-tests.log; exit $$code
 
 golden: setup ## accept help, errors, plans, figures' words, reference pages; read the diff
 	@$(PYTHON) -m pytest tests/golden --accept-golden

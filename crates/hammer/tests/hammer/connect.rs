@@ -106,7 +106,7 @@ async fn listener(says: &'static [u8], then_closes: bool) -> String {
 async fn what_is_no_postgresql_is_told_as_such() {
     const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\r\n";
     const SSH: &[u8] = b"SSH-2.0-OpenSSH_9.2\r\n";
-    for (says, then_closes, mode, expected) in [
+    let cases: [(&'static [u8], _, _, _); 9] = [
         (HTTP, false, "prefer", "not-postgresql"),
         (HTTP, false, "disable", "not-postgresql"),
         (SSH, true, "require", "tls-failed"),
@@ -116,14 +116,25 @@ async fn what_is_no_postgresql_is_told_as_such() {
         (b"", false, "prefer", "connect-timeout"),
         (b"", false, "disable", "connect-timeout"),
         (b"S\0\0\0", true, "require", "tls-failed"),
-    ] {
-        let url = listener(says, then_closes).await;
-        let error = failure(&format!("{url}&sslmode={mode}")).await;
-        let seen = (error.code, error.exit());
-        assert_eq!((expected, 4), seen, "{says:?} {mode}: {error}");
-        assert!(error.place.contains("::1 port"), "{error}");
-        assert!(!error.to_string().contains("sesame"), "{error}");
-    }
+    ];
+    // All at a time, as some are waited for.
+    let together = tokio::task::LocalSet::new();
+    let judged = cases.map(|(says, then_closes, mode, expected)| {
+        together.spawn_local(async move {
+            let url = listener(says, then_closes).await;
+            let error = failure(&format!("{url}&sslmode={mode}")).await;
+            let seen = (error.code, error.exit());
+            assert_eq!((expected, 4), seen, "{says:?} {mode}: {error}");
+            assert!(error.place.contains("::1 port"), "{error}");
+            assert!(!error.to_string().contains("sesame"), "{error}");
+        })
+    });
+    let all = async {
+        for each in judged {
+            each.await.expect("it is told as such");
+        }
+    };
+    together.run_until(all).await;
 }
 
 /// What is no URL of PostgreSQL is a usage error: exit code 2.

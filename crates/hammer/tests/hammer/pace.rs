@@ -93,7 +93,7 @@ async fn deferred_deliveries_are_done_behind_the_users() {
     let job = RunJob {
         pace: Pace::Think { mean_s: 0.05 },
         deferred_delivery: true,
-        ..jobs::run(&url, 1, 8, 4.0)
+        ..jobs::run(&url, 1, 8, 3.0)
     };
     let (_, summary) = run(job, |_| ()).await;
     assert!(summary.complete && summary.errors.is_empty(), "{summary:?}");
@@ -255,11 +255,11 @@ async fn a_server_that_comes_back_is_waited_for() {
     let url = instance.loaded_database();
     let job = RunJob {
         reconnect_limit_s: 60.0,
-        ..jobs::run(&url, 1, 4, 12.0)
+        ..jobs::run(&url, 1, 4, 8.0)
     };
     let mut restarting = None;
     let (_, summary) = run(job, |second| {
-        if second.second == 2 {
+        if second.second == 1 {
             let instance = instance.clone();
             restarting = Some(std::thread::spawn(move || {
                 instance.crash();
