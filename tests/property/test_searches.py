@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -91,13 +92,11 @@ def noisy(draw: random.Random, serves: float, noise: float) -> dict[int, list[fl
     """The values of a whole search, by level: in proportion to the users, times noise."""
     values: dict[int, list[float]] = {}
 
-    def trials() -> list[Trial]:
-        said = {users: [LIMIT.obeyed(each) for each in found] for users, found in values.items()}
-        return [Trial(users, each.count(True), each.count(False)) for users, each in said.items()]
-
-    while (users := next_level(trials(), SEARCH)) is not None:
+    trials: dict[int, Trial] = {}
+    while (users := next_level(list(trials.values()), SEARCH)) is not None:
         value = users / serves * draw.lognormvariate(0, noise)
         values.setdefault(users, []).append(value)
+        trials[users] = one_more(trials.get(users, Trial(users)), LIMIT.obeyed(value))
     return values
 
 
@@ -113,13 +112,10 @@ def test_equal_candidates_are_rarely_told_apart_and_others_are(
         for factor in told:
             both = {"a": noisy(draw, serves, noise), "b": noisy(draw, factor * serves, noise)}
             windows = [
-                each
-                for name, values in both.items()
-                for users, found in values.items()
-                for each in window(name, users, found)
-            ]
-            found = capacity_finding(evidence(windows, SEARCH))
-            assert found is not None
+                each for name, values in both.items()
+                for users, found in values.items() for each in window(name, users, found)
+            ]  # fmt: skip
+            found: Any = capacity_finding(evidence(windows, SEARCH))
             told[factor] += found.most is not None if factor == 1 else found.most == "b"
     assert told[1.0] <= wrong_most * STUDIES / 100
     assert told[1.25] >= right_least * STUDIES / 100

@@ -54,20 +54,16 @@ def test_every_case_of_a_limit_is_a_study_and_every_rule_has_one(
     assert seen == set(RULES) - set(NO_CASE)
 
 
-@pytest.mark.parametrize(
-    ("right", "changes", "outcome", "code"),
-    [
-        ("log", {}, "right", 0),
-        ("log", {"valid": False}, "right", 5),
-        ("log", {"limit": "server-cpu", "valid": False}, "wrong", 99),
-        ("log", {"limit": "driver"}, "wrong", 99),
-        ("log", {"limit": "locks", "flags": ["interference"]}, "wrong", 99),
-        ("log", {"limit": "emulation", "valid": False}, "instrument failed", 5),
-        ("log", {"limit": "several", "says": None}, "not told", 5),
-        ("log", {"limit": "host-cpu", "flags": ["interference"]}, "disturbed", 5),
-        ("driver", {"limit": "driver", "valid": False}, "right", 0),
-    ],
-)
+@pytest.mark.parametrize(("right", "changes", "outcome", "code"), [
+    ("log", {}, "right", 0),
+    ("log", {"valid": False}, "right", 5),
+    ("log", {"limit": "driver"}, "wrong", 99),
+    ("log", {"limit": "locks", "flags": ["interference"]}, "wrong", 99),
+    ("log", {"limit": "emulation", "valid": False}, "instrument failed", 5),
+    ("log", {"limit": "several", "says": None}, "not told", 5),
+    ("log", {"limit": "host-cpu", "flags": ["interference"]}, "disturbed", 5),
+    ("driver", {"limit": "driver", "valid": False}, "right", 0),
+])  # fmt: skip
 def test_a_proof_of_limits_fails_by_what_is_wrong_or_never_seen(
     right: str, changes: limits.Seen, outcome: str, code: int
 ) -> None:

@@ -48,14 +48,13 @@ def test_windows_come_behind_their_step_with_what_windows_need() -> None:
             steps_of(PLAIN, plan, [lost])
 
 
-@pytest.mark.parametrize("null", [False, True])
-def test_they_cost_what_planned_ones_cost(null: bool) -> None:
+def test_they_cost_what_planned_ones_cost() -> None:
     """Those of a null study, too."""
-    plan = expand(PLAIN, null=null)
-    planned = [step for step in plan.steps if step.window and step.window.block < 4]
-    without = replace(plan, steps=tuple(step for step in plan.steps if not step.window))
-    further = [_after("snapshot", *(each for each in _windows(plan.steps) if each.block < 4))]
-    assert [step for step in steps_of(PLAIN, without, further) if step.window] == planned
+    for plan in (expand(PLAIN), expand(PLAIN, null=True)):
+        planned = [step for step in plan.steps if step.window and step.window.block < 4]
+        without = replace(plan, steps=tuple(step for step in plan.steps if not step.window))
+        further = [_after("snapshot", *(each for each in _windows(plan.steps) if each.block < 4))]
+        assert [step for step in steps_of(PLAIN, without, further) if step.window] == planned
 
 
 def test_a_block_is_repeated_once_when_all_its_windows_are_over() -> None:
@@ -70,10 +69,8 @@ def test_a_block_is_repeated_once_when_all_its_windows_are_over() -> None:
     assert [replace(w, id=i, attempt=0) for w, i in zip(again, done, strict=True)] == list(block)
     assert {window.attempt for window in again} == {1}
     steps = steps_of(PLAIN, plan, [_after(second, *again)])
-    optional = {step.id: step.if_undecided for step in steps}
-    assert [optional[each] for each in (first, f"{first}-again", f"restore-{first}-again")] == [
-        True, False, False,
-    ]  # fmt: skip
+    optional = {step.id for step in steps if step.if_undecided}
+    assert optional & {first, f"{first}-again", f"restore-{first}-again"} == {first}
     assert list(blocks_over(steps, done)) == []
     assert list(blocks_over(steps, {*done, *(window.id for window in again)})) == []
 
@@ -84,15 +81,14 @@ ALONE = study((USERS, FIND))
 
 def test_a_plan_without_levels_has_no_window_and_what_its_search_may_cost_is_known() -> None:
     """A level of every candidate, as often as there may be levels and second windows."""
-    plan = expand(ALONE)
+    plan, search = expand(ALONE), ALONE.load.search(2)
     kinds = {step.kind for step in plan.steps}
     assert "window" not in kinds
     assert {"snapshot", "check"} <= kinds
-    assert plan.question is None
-    assert plan.search == ALONE.load.search(2)
-    assert plan.search is not None
+    assert search is not None
+    assert (plan.question, plan.search) == (None, search)
     assert [step.kind for step in additional.trial(ALONE, plan)].count("window") == 2
-    assert additional.windows_most(plan.search) == plan.search.levels_most + 2
+    assert additional.windows_most(search) == search.levels_most + 2
     assert additional.trial(PLAIN, expand(PLAIN)) == ()
 
 

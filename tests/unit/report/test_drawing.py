@@ -42,7 +42,7 @@ def test_marks_that_show_what_lies_below_stay_apart(look: str) -> None:
 @pytest.mark.parametrize("symbol", [
     CIRCLE, "M-4,-4h8.1v8.1h-8.1Z", "M-4,0L0,-4L4,0L0,4Z", "M-4,-4H4V4H-4Z",
     "M-4,-1.6L-4,1.6L-1.6,1.6L-1.6,4L1.6,4L1.6,1.6L4,1.6L4,-1.6L1.6,-1.6L1.6,-4Z",
-], ids=["circle", "square", "diamond", "straight", "cross"])  # fmt: skip
+])  # fmt: skip
 def test_symbols_are_painted_as_before(symbol: str) -> None:
     """To the last pixel, wherever they stand."""
     marks = "".join(
@@ -94,8 +94,6 @@ def _open_folder(path: Path) -> None:
     (lambda path: path.write_bytes(path.read_bytes().replace(b"text", b"evil")), 2),
     (lambda path: path.write_bytes(path.read_bytes()[:-3]), 2),
     (lambda path: path.write_bytes(b""), 2), (_open_folder, 3),
-], ids=[
-    "nothing", "opened", "led elsewhere", "changed", "cut", "emptied", "in an open folder"
 ])  # fmt: skip
 def test_a_text_that_is_kept_is_used_only_as_it_was_written_by_who_wrote_it(
     tmp_path: Path, deed: Callable[[Path], object], times: int

@@ -16,6 +16,7 @@ from support.drive_counters import counters
 from support.examples import wire_example
 from support.hlog import HALF, encode, histogram, log
 
+Row = dict[str, Any]
 HAMMER = DATA / "hammer"
 
 
@@ -151,14 +152,10 @@ def _drive(*seen: Interval, before: Any = None, after: Any = None) -> dict[str, 
 
 def test_what_a_drive_did_is_what_was_added_between_the_two_readings() -> None:
     """What it did before the users' work is not theirs; a mean is of what was added."""
-    before = counters(
-        answered=100, moved_bytes=4096, given_mean_s=50e-6, late=(100, 10e-6), late_answers=5,
-        cpu_s=1.0,
-    )  # fmt: skip
-    after = counters(
-        answered=300, moved_bytes=12288, given_mean_s=250e-6, late=(300, 30e-6), late_answers=9,
-        cpu_s=1.5,
-    )  # fmt: skip
+    first: Row = {"answered": 100, "moved_bytes": 4096, "given_mean_s": 50e-6, "late_answers": 5}
+    last: Row = {"answered": 300, "moved_bytes": 12288, "given_mean_s": 250e-6, "late_answers": 9}
+    before = counters(**first, late=(100, 10e-6), cpu_s=1.0)
+    after = counters(**last, late=(300, 30e-6), cpu_s=1.5)
     found = _drive(before=before, after=after)
     assert list(found) == ["read", "write", "flush", "discard", "all"]
     assert (found["read"]["answered"], found["read"]["moved_bytes"]) == (200, 8192)
@@ -174,11 +171,8 @@ def test_what_a_drive_did_is_what_was_added_between_the_two_readings() -> None:
 
 def test_latencies_of_a_drive_are_of_the_seconds_that_lie_in_the_span(tmp_path: Path) -> None:
     """By operation and merged; most of the second from 5.1 comes after the measurement."""
-    seen = [
-        Interval("read", 1.0, 1.0, histogram(100, 100, 100)),
-        Interval("write", 1.0, 1.0, histogram(900)),
-    ]
-    found = _drive(*seen)
+    kinds = {"read": histogram(100, 100, 100), "write": histogram(900)}
+    found = _drive(*(Interval(name, 1.0, 1.0, each) for name, each in kinds.items()))
     assert found["read"]["latency_max_s"] == pytest.approx(100e-6, rel=0.01)
     assert found["all"]["latency_max_s"] == pytest.approx(900e-6, rel=0.01)
     assert found["flush"]["latency_p50_s"] is None
