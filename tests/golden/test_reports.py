@@ -1,34 +1,112 @@
-"""The report as text: the summary in Markdown, and the page. Print takes its words from it."""
+"""What a report says: as Markdown, as a page, below its figures, and of windows that were lost.
 
+Print takes its words from the page.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stithy.registry import plugins
-from stithy.report.page import Page, build, render
+from stithy.report.context import Context
+from stithy.report.figure import Absent, Drawn
+from stithy.report.page import build, render
+from stithy.report.parts.certainty import question_sentence
+from stithy.report.parts.validity import lost_pattern
+from stithy.results.manifest import CostFacts, LimitFacts, QuestionFacts
 from support import golden
 from support.drawn import context_built
 from support.page_words import words_of_page
 from support.sample_run import Shape, window_id
 
-HERE = Path(__file__).parent / "reports"
+HERE = Path(__file__).parent
+BROKEN = {window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detected"}}
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """A short run with an invalid window: a disk that saturates, and memory."""
-    broken = {window_id("disk", 1, 0): {"errors": 2, "error_text": "deadlock detected"}}
-    shape = Shape(users=(1, 4), duration_s=3, series=False, changes=broken)
-    return build(context_built(tmp_path_factory.mktemp("run"), shape))
-
-
-def test_the_summary_in_markdown_is_the_one_accepted(page: Page, accept_golden: bool) -> None:
-    """What stands in a pull request or a ticket."""
+def test_the_summary_in_markdown_and_the_page_are_those_accepted(
+    tmp_path: Path, accept_golden: bool
+) -> None:
+    """Of a short run with an invalid window: a disk that saturates, and memory."""
+    shape = Shape(users=(1, 4), duration_s=3, series=False, changes=BROKEN)
+    page = build(context_built(tmp_path, shape))
+    # What stands in a pull request or a ticket.
     text = plugins("format")["md"].make(page, {}).decode()
-    golden.same(HERE / "disk-and-memory.md", text, accept_golden)
-
-
-def test_the_page_is_the_one_accepted(page: Page, accept_golden: bool) -> None:
-    """Its elements and words; what is drawn, and the styles and scripts, are files of their own."""
+    golden.same(HERE / "reports/disk-and-memory.md", text, accept_golden)
+    # What is drawn, and the styles and scripts, are files of their own.
     html = render(page, dict.fromkeys((figure.name for figure in page.figures), ""))
-    golden.same(HERE / "disk-and-memory.html", words_of_page(html), accept_golden)
+    golden.same(HERE / "reports/disk-and-memory.html", words_of_page(html), accept_golden)
+
+
+FAMILIES = sorted(plugins("figure"), key=lambda name: int(plugins("figure")[name].ORDER))
+SLOWED = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
+LIMITED = Shape(
+    repeat=4, series=False, canaries=SLOWED,
+    limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
+    costs={"disk": CostFacts(amount=300.0, currency="EUR"),
+           "memory": CostFacts(amount=1200.0, currency="EUR")},
+)  # fmt: skip
+"""With a limit, costs, four blocks of each level, and a machine that changed."""
+
+
+def words(drawn: Drawn) -> str:
+    """A figure's texts, a line each, or why it is not there."""
+    if isinstance(drawn, Absent):
+        return f"{drawn.name}\n  would show: {drawn.would_show}\n  absent: {drawn.because}\n"
+    return (
+        f"{drawn.name}\n  title: {drawn.title}\n  caption: {drawn.caption}\n"
+        f"  description: {drawn.description}\n"
+    )
+
+
+@pytest.mark.parametrize(("name", "shape", "families"), [
+    ("disk-and-memory", Shape(repeat=2, logs=True), FAMILIES),
+    ("limit-costs-and-blocks", LIMITED, ("cost", "response-throughput", "blocks", "canary")),
+])  # fmt: skip
+def test_the_words_of_the_figures_are_those_accepted(
+    name: str, shape: Shape, families: Sequence[str], tmp_path: Path, accept_golden: bool
+) -> None:
+    """Each family's in the order of the page."""
+    context = context_built(tmp_path, shape)
+    drawn = [each for family in families for each in plugins("figure")[family].draw(context)]
+    golden.same(HERE / f"figures/{name}.txt", "\n".join(map(words, drawn)), accept_golden)
+
+
+LATE = {"lateness_p99_s": 1.0}
+DEAD = {"missing_because": "the server was ended by SIGKILL", "tpm": None, "measure_to_s": None}
+FOUR = Shape(
+    users=(1, 4), repeat=4, duration_s=2, series=False,
+    primary=QuestionFacts(users=4, metric="nopm", margin_share=0.02, blocks_least=4,
+                          blocks_most=20, candidates=("disk", "memory")),
+)  # fmt: skip
+LOST: dict[str, tuple[dict[str, Any], set[tuple[int, int]]]] = {
+    "one-block": ({"w-disk-u4-b1": LATE}, {(4, 1)}),
+    "one-candidate": (
+        {"w-disk-u4-b1": LATE, "w-disk-u4-b2": {**LATE, "errors": 3}, "w-disk-u1-b0": DEAD},
+        {(4, 1), (4, 2), (1, 0)},
+    ),
+    "again-and-again": ({"w-disk-u4-b1": LATE, "w-memory-u4-b1-again": LATE}, {(4, 1)}),
+}
+"""What became of windows of four blocks at two levels, and which blocks were measured again."""
+
+
+def told(context: Context) -> str:
+    """All sentences and table rows that concern it."""
+    page = build(context)
+    sure = question_sentence(context) or "", lost_pattern(context) or ""
+    rows = page.tables["reasons"].frame.rows(named=True)
+    reasons = (f"{r['weight']}: {r['sentence']} {r['advice']} ({r['window_ids']})" for r in rows)
+    flawed = ("What weakens the answer:", *page.answer.flawed)
+    return "\n".join((*flawed, "", "How sure this is:", *sure, "", "Validity:", *reasons, ""))
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_is_said_of_lost_windows_is_what_was_accepted(
+    name: str, tmp_path: Path, accept_golden: bool
+) -> None:
+    """And of blocks that were measured again."""
+    changes, again = LOST[name]
+    context = context_built(tmp_path, replace(FOUR, changes=changes, again=frozenset(again)))
+    golden.same(HERE / f"lost/{name}.txt", told(context), accept_golden)

@@ -1,0 +1,93 @@
+"""What commands show and write: help, the errors of wrong studies, plans, and a new study."""
+
+import io
+from collections.abc import Iterator
+from functools import reduce
+from pathlib import Path
+
+import cyclopts
+import pytest
+from rich.console import Console
+
+from conftest import ROOT
+from fakes.machine import FakeMachine
+from stithy.cli import app
+from stithy.errors import Problems
+from stithy.needs import Judgement
+from stithy.run.preparation import preflight
+from stithy.run.preparation.draft import Wishes, draft
+from support import golden
+
+HERE = Path(__file__).parent
+WRONG = sorted(path.stem for path in HERE.glob("errors/*.yaml"))
+PLANNED = (ROOT / "studies/demo.yaml", HERE / "plans/three-candidates.yaml")
+FLAGS = ("--help", "-h", "--version")
+
+
+def commands(of: cyclopts.App, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The way to every command, the program itself first."""
+    yield above
+    for name in of:
+        if name not in FLAGS:
+            yield from commands(of[name], (*above, name))
+
+
+WAYS = {"-".join(("stithy", *way)): way for way in commands(app.build())}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_the_help_of_a_command_is_the_one_accepted_and_explains_every_option(
+    name: str, accept_golden: bool
+) -> None:
+    """As a terminal of 80 columns shows it. No docstring loses its words: beside one option,
+    `Examples:` makes it another style.
+    """
+    shown, way = io.StringIO(), WAYS[name]
+    console = Console(file=shown, width=80, force_terminal=False, color_system=None)
+    app.build().help_print(list(way), console=console)
+    text = "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
+    golden.same(HERE / f"help/{name}.txt", text, accept_golden)
+    command = reduce(cyclopts.App.__getitem__, way, app.build())
+    if command.default_command is None:
+        return  # a group of commands
+    options = command.assemble_argument_collection(parse_docstring=True).filter_by(parse=True)
+    told = [each for each in options if not each.children]  # a dataclass holds options, is none
+    assert [each.name for each in told if not each.parameter.help] == []
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_study_shows_the_errors_accepted(
+    name: str, accept_golden: bool, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Exit code 2, nothing on standard output, all problems with their places."""
+    monkeypatch.chdir(HERE / "errors")
+    assert app.run(["plan", f"{name}.yaml"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    golden.same(HERE / f"errors/{name}.txt", err, accept_golden)
+
+
+def test_nothing_is_kept_of_a_command_or_a_wrong_study_that_is_gone() -> None:
+    """Every file is somebody's."""
+    assert {path.stem for path in HERE.glob("help/*.txt")} <= WAYS.keys()
+    assert sorted(path.stem for path in HERE.glob("errors/*.txt")) == WRONG
+
+
+@pytest.mark.parametrize("study", PLANNED, ids=lambda path: path.stem)
+def test_the_plan_of_a_study_is_the_one_accepted(
+    study: Path, accept_golden: bool, capsys: pytest.CaptureFixture[str], own_state: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The same study and seed give the same ids, order, seeds and estimates where nothing ran."""
+    checked = preflight.Preflight(None, Problems(), ())
+    monkeypatch.setattr(preflight, "preflight", lambda *_, **__: checked)
+    assert app.run(["plan", str(study)]) == 0
+    golden.same(HERE / f"plans/{study.stem}.txt", capsys.readouterr().out, accept_golden)
+
+
+def test_a_new_study_for_a_machine_is_the_one_accepted(accept_golden: bool) -> None:
+    """A key that was added to the model shows here."""
+    server = Judgement("postgresql", "there", "15.1")
+    found = draft(FakeMachine(), Wishes(), ask_engine=lambda _: server, check=lambda *_: None)
+    golden.same(HERE / "new/study.yaml", found.text, accept_golden)
