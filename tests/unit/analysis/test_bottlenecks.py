@@ -58,8 +58,7 @@ SEEN = {"emulated": True, "drives": (Reached("a", "IOPS", 0.4), Reached("b", "ba
 ])  # fmt: skip
 def test_a_rule_tells_how_much_was_reached(rule: str, changes: Row, share: float) -> None:
     """As a share of the users' time, of the CPUs', of a profile, or of what the driver can do."""
-    answer = RULES[rule].judge(observed(**changes))
-    assert answer is not None
+    answer: Any = RULES[rule].judge(observed(**changes))
     assert answer.share == pytest.approx(share), answer.because
 
 
@@ -90,8 +89,7 @@ OTHERS = "busy 95 % of the time, up to 35 % by other programs"
 ])  # fmt: skip
 def test_a_rule_that_saw_too_little_says_so(rule: str, changes: Row, because: str) -> None:
     """Missing is neither idle nor full."""
-    answer = RULES[rule].judge(observed(**changes))
-    assert answer is not None
+    answer: Any = RULES[rule].judge(observed(**changes))
     assert (answer.share, answer.because) == (None, because)
 
 

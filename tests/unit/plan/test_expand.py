@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from stithy.errors import UserError
-from stithy.plan.cost import (
-    costs_of_short_windows,
-    memory_bytes,
-    space_by_candidate,
-    total_s,
-)
+from stithy.plan.cost import costs_of_short_windows, memory_bytes, space_by_candidate, total_s
 from stithy.plan.expand import expand, master_candidate, nulled
 from stithy.plan.sensitivity import check, narrowed, profiles_of
 from stithy.plan.steps import Plan, question
