@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,18 @@ def test_no_figure_of_nothing(tmp_path: Path, families: str, shape: Row, because
         assert found.because == because
 
 
-def blocks(folder: Path, ratios: list[float]) -> Any:
-    """How the verdict came about where memory did so many times what disk did in each block."""
-    changes = {
-        window_id(name, 4, block): {"nopm": 1000.0 * (ratio if name == "memory" else 1.0)}
-        for block, ratio in enumerate(ratios) for name in ("disk", "memory")
+def done(levels: Mapping[int, Sequence[float]]) -> Row:
+    """Memory did so many times what disk did in each block of a level."""
+    return {
+        window_id(name, users, block): {"nopm": 1000.0 * (ratio if name == "memory" else 1.0)}
+        for users, ratios in levels.items() for block, ratio in enumerate(ratios)
+        for name in ("disk", "memory")
     }  # fmt: skip
+
+
+def blocks(folder: Path, ratios: list[float]) -> Any:
+    """How the verdict came about."""
+    changes = done({4: ratios})
     return figure("blocks", folder, repeat=len(ratios), primary=QUESTION, changes=changes)
 
 
@@ -80,9 +87,9 @@ def test_a_verdict_says_since_when_it_stands_and_what_is_in_its_way(tmp_path: Pa
     assert "not within the margin" in found.caption
     edge = 5.54 * 1.3 * 0.01 * math.sqrt(4 / 3) / 2 * 0.9999
     found = blocks(tmp_path / "4", [math.exp(edge + 0.01 * (-1) ** n) for n in range(4)])
-    seen = re.search(r"the mean was (\S+), not beyond the boundary of ([\d.]+),", found.caption)
-    assert seen is not None
-    assert float(seen[1]) < float(seen[2])
+    told = r"the mean was (\S+), not beyond the boundary of ([\d.]+),"
+    [(mean, boundary)] = re.findall(told, found.caption)
+    assert float(mean) < float(boundary)
     for ratios, kind in (([3.0, 3.1, 3.05, 3.1], "symlog"), ([1.1, 1.2, 1.05, 1.1], "linear")):
         found = blocks(tmp_path / kind, ratios)
         axes = [each["encoding"]["y"] for each in found.spec["layer"]]
@@ -96,19 +103,14 @@ def test_a_title_claims_no_difference_that_the_verdict_does_not(tmp_path: Path) 
     """Each level by itself shows one, among seven none is borne; one window each is only close."""
     slight = (1.030, 1.046, 1.016, 1.024, 1.040, 1.020)
     nothing = (1.03, 0.97, 1.02, 0.98, 1.04, 0.96)
-    for repeat, title in ((6, "not distinguishable at any level"), (1, "close at every level")):
-        changes = {
-            window_id(name, users, block): {"nopm": 1000.0 * (ratio if name == "memory" else 1.0)}
-            for users in range(1, 8)
-            for block, ratio in enumerate(slight if users == 1 else nothing)
-            for name in ("disk", "memory")
-        }
-        changes |= {window_id("memory", n, 0): {"nopm": 1004.0} for n in range(1, 8) if repeat == 1}
-        folder, levels = tmp_path / str(repeat), tuple(range(1, 8))
-        found = figure("effect", folder, users=levels, repeat=repeat, changes=changes)
-        assert found.title == f"memory and disk are {title}"
-        [first] = found.table.frame.filter(users=1).to_dicts()
-        assert repeat == 1 or first["low"] > 1
+    levels = tuple(range(1, 8))
+    changes = done({1: slight, **dict.fromkeys(levels[1:], nothing)})
+    found = figure("effect", tmp_path / "6", users=levels, repeat=6, changes=changes)
+    assert found.title == "memory and disk are not distinguishable at any level"
+    assert found.table.frame.filter(users=1)["low"].item() > 1
+    close = done(dict.fromkeys(levels, (1.004,)))
+    found = figure("effect", tmp_path / "1", users=levels, changes=close)
+    assert found.title == "memory and disk are close at every level"
 
 
 def forest_rows(found: Figure) -> list[Row]:
