@@ -2,6 +2,7 @@
 
 import io
 import re
+from functools import cache
 from typing import Any
 
 from pypdf import PdfReader
@@ -12,6 +13,7 @@ def read_pdf(content: bytes) -> PdfReader:
     return PdfReader(io.BytesIO(content))
 
 
+@cache
 def text_of(content: bytes) -> str:
     """All texts, a line each; a blank line between pages."""
     pages = (page.extract_text() for page in read_pdf(content).pages)
