@@ -39,8 +39,9 @@ WAYS = {"-".join(("stithy", *way)): way for way in commands(app.build())}
 def test_the_help_of_a_command_is_the_one_accepted_and_explains_every_option(
     name: str, accept_golden: bool
 ) -> None:
-    """As a terminal of 80 columns shows it. No docstring loses its words: beside one option,
-    `Examples:` makes it another style.
+    """As a terminal of 80 columns shows it, and no docstring loses its words.
+
+    Beside one option, `Examples:` makes it another style.
     """
     shown, way = io.StringIO(), WAYS[name]
     console = Console(file=shown, width=80, force_terminal=False, color_system=None)
