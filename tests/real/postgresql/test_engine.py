@@ -180,12 +180,16 @@ def test_a_start_that_fails_quotes_the_server(place: Path) -> None:
         engine().start(start(place))
 
 
-def test_a_killed_servers_shared_memory_is_removed(server: Server) -> None:
+def test_a_killed_servers_shared_memory_is_removed(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It would stay until the next boot."""
     facts = server.shared_memory()
     assert set(facts) == {"key", "shmid", "files"}
-    with pytest.raises(InfrastructureError, match="it is still there"):
-        remove_segment(facts)
+    with monkeypatch.context() as patch:
+        patch.setattr("stithy.database.engines.postgresql.server.SEGMENT_PATIENCE_S", 0.2)
+        with pytest.raises(InfrastructureError, match="it is still there"):
+            remove_segment(facts)
     assert server.answers()
     os.kill(server.pid, signal.SIGKILL)
     server.stop()

@@ -1,7 +1,5 @@
 """The native hammer against a real server, through everything that Python makes of its answers."""
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,19 +122,3 @@ def test_preparing_twice_is_refused(server: Server, capsys: pytest.CaptureFixtur
     url = server.url.reveal()
     assert app.run(["hammer", "prepare", url, "--warehouses", "1"]) == 3
     assert "the database holds tables" in capsys.readouterr().err
-
-
-def test_a_server_that_dies_ends_the_run_with_a_summary() -> None:
-    """No hang, no traceback; the summary says that it was cut short."""
-    with running_server() as server:
-        hammer = Hammer(LocalRunner(), server.url)
-        hammer.prepare(SIZE, seed=1, loaders=2)
-
-        def on_message(message: AnyMessage) -> None:
-            if isinstance(message, Second) and message.second == 0:
-                os.kill(server.pid, signal.SIGQUIT)
-
-        driven = hammer.run(SIZE, request(duration_s=600), watch=Watch(on_message=on_message))
-    assert not driven.summary.complete
-    assert driven.summary.connections.lost > 0
-    assert driven.summary.order_numbers.after is None

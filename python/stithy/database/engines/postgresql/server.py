@@ -5,7 +5,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -230,12 +230,17 @@ class Server:
         measure the making of files. Segments are filled by switching to the next one, and the
         checkpoint then turns them into future ones (`min_wal_size` keeps it from removing them).
         """
-        for database in (*OTHER_DATABASES, DATABASE):
+        with ExitStack() as stack:
+            databases = (*OTHER_DATABASES, DATABASE)
+            sessions = [stack.enter_context(self._session(name)) for name in databases]
             # What is left undone, autovacuum does in the windows.
-            with self._session(database) as session:
+            for session in sessions:
                 session.run("VACUUM (FREEZE, ANALYZE)")
-                # Analysing replaced rows of it, and a session reports that once a second.
-                session.run("SELECT pg_sleep(1.1)")
+            # Analysing replaced rows of pg_statistic. A session reports that at most once a second,
+            # after a command.
+            sessions[0].run("SELECT pg_sleep(1.1)")
+            for session in sessions:
+                session.run("SELECT 1")
                 session.run("VACUUM (FREEZE) pg_statistic")
         with self._session() as session:
             for _ in range(self._segments(session, log_bytes)):
