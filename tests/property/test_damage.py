@@ -13,12 +13,12 @@ import pytest
 from stithy.cli.app import run as stithy
 from stithy.errors import InvalidMeasurement
 from stithy.registry import plugins
-from stithy.report.context import Context, context_of
+from stithy.report.context import Context
 from stithy.report.page import build, render
 from stithy.results.files import CHECKSUMS
 from stithy.results.layout import RunDirectory
-from stithy.results.read import read_run
 from support.damage import DAMAGES, damaged
+from support.drawn import context_built
 from support.sample_run import Shape, build_run, window_id
 from support.sample_thresholds import thresholds
 
@@ -38,7 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 @pytest.fixture(scope="module")
 def whole(run: RunDirectory) -> Context:
     """What it says."""
-    return context_of(read_run(run.root))
+    return context_built(run.root)
 
 
 def _numbers(context: Context) -> dict[tuple[str, int, str], float]:
@@ -67,7 +67,7 @@ def test_of_a_damaged_file_no_number_is_told(run: RunDirectory, whole: Context, 
     paths = [run.manifest, run.study, *(run.root / "tables").iterdir(), *window.iterdir()]
     for path in sorted({*paths, run.root / CHECKSUMS}):
         with damaged(path, DAMAGES[how]):
-            after = context_of(read_run(run.root))
+            after = context_built(run.root)
         named = [each.path for each in after.run.problems]
         if path.name == CHECKSUMS:
             assert {each.parent for each in named} <= {path.parent}
@@ -83,7 +83,7 @@ def test_a_window_supports_no_claim_without_what_could_make_it_invalid(run: RunD
     judged = {}
     for path in sorted(run.window(WINDOW).root.glob("*.parquet")):
         with damaged(path, DAMAGES["half"]):
-            judged[path.stem] = WINDOW in _valid(context_of(read_run(run.root)))
+            judged[path.stem] = WINDOW in _valid(context_built(run.root))
     assert {name for name, is_valid in judged.items() if is_valid} == {"seconds"}
 
 
@@ -94,7 +94,7 @@ def test_a_log_that_was_cut_at_any_line_is_found_out(tmp_path: Path) -> None:
     """
     shape = Shape(candidates=("disk",), users=(4,), repeat=2, ramp_up_s=1, duration_s=3, logs=True)
     path = build_run(tmp_path, shape).window(WINDOW).root / "hammer.response.hlog"
-    whole = context_of(read_run(tmp_path))
+    whole = context_built(tmp_path)
     assert whole.evidence.merged
     assert whole.run.problems == ()
     content = path.read_text().splitlines(keepends=True)
@@ -102,7 +102,7 @@ def test_a_log_that_was_cut_at_any_line_is_found_out(tmp_path: Path) -> None:
         path.unlink()
         if count is not None:
             path.write_text("".join(content[:count]))
-        cut = context_of(read_run(tmp_path))
+        cut = context_built(tmp_path)
         assert cut.evidence.merged == {}
         assert cut.evidence.level_value("disk", 4, "response_p50_s") is not None
         assert [each.path for each in cut.run.problems] == [path]
@@ -145,7 +145,7 @@ NOTHING: dict[str, Any] = {
 def test_a_run_that_answers_nothing_is_reported_all_the_same(tmp_path: Path, what: str) -> None:
     """With every format and export that can tell of it; an export may be refused."""
     build_run(tmp_path, Shape(users=(4,), ramp_up_s=1, duration_s=2, **NOTHING[what]))
-    context = context_of(read_run(tmp_path))
+    context = context_built(tmp_path)
     page = build(context)
     assert page.answer.headline
     render(page, dict.fromkeys((figure.name for figure in page.figures), "<svg></svg>"))

@@ -17,9 +17,8 @@ from simulated_studies import Outcome, Truth, Where, end_of, skewed, tally
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.verdict.decide import DIFFERENT, Call
 from stithy.plan.expand import nulled
-from stithy.report.context import context_of
-from stithy.results.read import read_run
 from stithy.study.load import parse_study
+from support.drawn import context_built
 from support.sample_run import Shape, build_run
 
 
@@ -108,11 +107,11 @@ def test_proofs_judge_what_the_report_says(tmp_path: Path) -> None:
     assert (seen["call"], seen["blocks"], len(seen["logs"])) == ("undecided", 2, 2)
     case = Case("x", "x", {}, {"same": ("users",)}, {})
     windows = limits.judged(case, tmp_path / "null")["windows"]
-    limited = context_of(read_run(tmp_path / "null")).limited
+    limited = context_built(tmp_path / "null").limited
     assert [each["limit"] for each in windows] == [each.kind for each in limited.values()]
     size = Size(2, 2, 2, ramp_up_s=1, duration_s=3)
     fabricate(tmp_path / "run", size)
-    context = context_of(read_run(tmp_path / "run"))
+    context = context_built(tmp_path / "run")
     assert context.run.problems == ()
     assert (len(context.evidence.windows), len(context.evidence.merged)) == (size.windows, 4)
 

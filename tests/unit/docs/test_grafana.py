@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 
 from fakes.clock import FakeClock
-from stithy.report.context import context_of
 from stithy.report.exports.openmetrics import export
-from stithy.results.read import read_run
 from stithy.run.events import (
     Event,
     InterimAnalysis,
@@ -21,9 +19,10 @@ from stithy.run.events import (
     StepStarted,
 )
 from stithy.run.live import NOW, RUN, LiveNumbers
+from support.drawn import context_built
 from support.examples import STEP, WINDOW
 from support.openmetrics import read
-from support.sample_run import Shape, build_run
+from support.sample_run import Shape
 
 BEGUN: tuple[Event, ...] = (
     RunStarted("runs/x", 17, 250.0, notes={"disk": "EMULATED drive"}),
@@ -74,8 +73,8 @@ def test_every_query_asks_for_what_is_told_or_exported(
     dashboard: dict[str, Any], root: Path, tmp_path: Path
 ) -> None:
     """Some sample has the values that it fixes, legends name labels that it keeps; all is drawn."""
-    build_run(tmp_path, Shape(users=(13,), drives={"disk": 0.0, "memory": 0.0}))
-    live, exported = _live(), _served("".join(export(context_of(read_run(tmp_path))).pieces))
+    context = context_built(tmp_path, Shape(users=(13,), drives={"disk": 0.0, "memory": 0.0}))
+    live, exported = _live(), _served("".join(export(context).pieces))
     served, drawn = {**live, **exported}, set()
     panels = [each for each in dashboard["panels"] if each["type"] != "row"]
     for target in (target for panel in panels for target in panel["targets"]):
