@@ -16,7 +16,6 @@ from support.drive_counters import counters
 from support.servers import running_server
 
 COLLECTORS = plugins("collector")
-NEEDS_A_SERVER = {"database"}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +78,7 @@ def test_a_collector_declares_its_metrics_in_full(name: str) -> None:
         assert metric.unit == (units[ending] if ending else ""), metric
 
 
-@pytest.mark.parametrize("name", sorted(set(COLLECTORS) - NEEDS_A_SERVER))
+@pytest.mark.parametrize("name", COLLECTORS)
 def test_a_collector_of_a_machine_without_its_source_is_unavailable(
     name: str, tmp_path: Path
 ) -> None:

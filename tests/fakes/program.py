@@ -66,3 +66,25 @@ class AnsweringRunner:
     def jobs(self) -> list[AnyJob]:
         """What the started programs were asked to do."""
         return [parse_job(program.input.text) for program in self.programs[: len(self.commands)]]
+
+
+class EndingRunner:
+    """A seam's stand-in: each program ends at once with this code and these words.
+
+    `asked` and `inputs`: the command lines, and what was written to standard input.
+    """
+
+    def __init__(self, code: int = 0, stdout: str = "", stderr: str = "") -> None:
+        self.asked: list[Sequence[str]] = []
+        self.inputs: list[str] = []
+        self._finished = Finished(code, stdout, stderr)
+
+    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
+        """It has ended."""
+        self.asked.append(command.argv)
+        self.inputs.append(stdin)
+        return self._finished
+
+    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
+        """Nothing goes on here."""
+        raise NotImplementedError

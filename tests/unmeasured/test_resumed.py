@@ -138,7 +138,7 @@ def test_a_killed_run_of_a_real_database_is_resumed(
     process = stithy.start("run", study, "--out", out)
     wait_for(lambda: is_there(out), process)
     process.send_signal(signal.SIGSTOP)  # it lives, and comes no further until the refusal was read
-    refused = stithy.run("resume", out)
+    refused = stithy.run("resume", out, "--force")
     assert refused.returncode == 3
     assert f"still active: process {process.pid}" in refused.stderr
     process.kill()

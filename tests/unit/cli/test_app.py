@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,48 +23,46 @@ from stithy.plan.steps import Question
 from stithy.study.problems import StudyError, StudyProblem
 
 pytestmark = pytest.mark.usefixtures("own_state")
+Captured = pytest.CaptureFixture[str]
 HEAVY = ("polars", "altair", "vl_convert", "pydantic", "ruamel", "pg8000", "jinja2", "structlog")
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "told"),
-    [
-        (UserError("it is full", where="/data", remedy="make room"), 2, "/data: it is full: make"),
-        (PreconditionError("it is full", where="/data", remedy="make room"), 3, "error: /data: "),
-        (InfrastructureError("it is full", where="/data", remedy="make room"), 4, "make room\n"),
+def test_every_end_of_a_command_has_its_exit_code_and_one_line(
+    own_state: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """Of a bug the traceback is kept in a file, and shown with `--debug` anywhere."""
+    about: Any = {"problem": "it is full", "where": "/data", "remedy": "make room"}
+    ends: tuple[tuple[BaseException, int, str], ...] = (
+        (UserError(**about), 2, "/data: it is full: make"),
+        (PreconditionError(**about), 3, "error: /data: "),
+        (InfrastructureError(**about), 4, "make room\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (ZeroDivisionError("by nought"), 1, "a bug in Stithy"),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_every_end_of_a_command_has_its_exit_code_and_one_line(
-    error: BaseException, code: int, told: str, own_state: Path,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    """Of a bug the traceback is kept in a file, and shown with `--debug` anywhere."""
+    )
+    for error, code, told in ends:
 
-    def end() -> None:
-        raise error
+        def end(error: BaseException = error) -> None:
+            raise error
 
-    settings: Any = {"exit_on_error": False, "print_error": False}
-    built = cyclopts.App(**settings, suppress_keyboard_interrupt=False)
-    built.command(end)
-    monkeypatch.setattr(app, "build", lambda: built)
-    assert app.run(["end"]) == code
-    out, err = capsys.readouterr()
-    assert (out, "Traceback" in err) == ("", False)
-    assert told in err
-    assert err.count("\n") == 1 or code == 1
-    kept = list(own_state.glob("bugs/*"))
-    assert len(kept) == (code == 1)
-    assert all("by nought" in each.read_text() and str(each) in err for each in kept)
-    assert app.run(["end", "--debug"]) == code
-    assert ("Traceback" in capsys.readouterr().err) is (code < 130)
+        settings: Any = {"exit_on_error": False, "print_error": False}
+        built = cyclopts.App(**settings, suppress_keyboard_interrupt=False)
+        built.command(end)
+        monkeypatch.setattr(app, "build", lambda built=built: built)
+        assert app.run(["end"]) == code
+        out, err = capsys.readouterr()
+        assert (out, "Traceback" in err) == ("", False)
+        assert told in err
+        assert err.count("\n") == 1 or code == 1
+        kept = list(own_state.glob("bugs/*"))
+        assert len(kept) == (code == 1)
+        assert all("by nought" in each.read_text() and str(each) in err for each in kept)
+        assert app.run(["end", "--debug"]) == code
+        assert ("Traceback" in capsys.readouterr().err) is (code < 130)
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
+def test_mistakes_of_a_command_line_are_told_plainly(capsys: Captured) -> None:
+    """The word that was meant, or all that there are; what is missing, by its name in the help."""
+    for line, told in (
         ("rnu", "stithy: There is no command 'rnu'. Did you mean run?"),
         ("zzz", ", ".join(sorted(command_modules(cli)))),
         ("hammer frob", "There are calibrate, check, prepare, run, verify-ledger."),
@@ -76,16 +73,10 @@ def test_every_end_of_a_command_has_its_exit_code_and_one_line(
         ("plan a.yaml b.yaml c.yaml", "stithy plan: More than it takes: b.yaml c.yaml."),
         ("drive fault data stal", 'Did you mean "stall"?'),
         ("plan --nonsense x", "--help`"),
-    ],
-)
-def test_what_is_wrong_with_a_command_line_is_told_in_plain_words(
-    line: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The word that was meant, or all that there are; what is missing, by its name in the help."""
-    assert app.run(line.split()) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert told in err
+    ):
+        assert app.run(line.split()) == 2
+        out, err = capsys.readouterr()
+        assert (out, told in err) == ("", True), line
 
 
 def test_finding_the_commands_imports_nothing_heavy() -> None:
@@ -96,34 +87,28 @@ def test_finding_the_commands_imports_nothing_heavy() -> None:
     assert not {*HEAVY} & {*shown.stdout.split()}
 
 
-PLAN = ["plan", "studies/demo.yaml"]
-FULL = "error: standard output: it cannot be written: no space left on device: make room there"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "output", "buffered", "code", "told"),
-    [
-        (PLAN, "> /dev/full", "", 4, FULL),
-        (PLAN, "> /dev/full", "1", 4, FULL),
-        (["plan", "no.yaml", "--json"], "> /dev/full", "1", 2, "error: no.yaml: there is no such"),
-        ([*PLAN, "--json"], "| true", "", 0, ""),
-        (["--help"], "| true", "1", 0, ""),
-        (PLAN, ">&-", "", 0, ""),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_told_and_one_that_nobody_reads_is_not_missed(
-    arguments: list[str], output: str, buffered: str, code: int, told: str, root: Path
+def test_an_output_that_cannot_be_written_is_told_and_one_that_nobody_reads_is_not(
+    root: Path,
 ) -> None:
     """One line that says what to do, no trace; an earlier failure keeps its code."""
-    command = f'"$0" -m stithy "$@" {output}; exit "${{PIPESTATUS[0]}}"'
-    done = subprocess.run(
-        ["bash", "-c", command, sys.executable, *arguments], stderr=subprocess.PIPE, text=True,
-        cwd=root, env={**os.environ, "PYTHONUNBUFFERED": buffered},
-    )  # fmt: skip
-    assert done.returncode == code
-    assert done.stderr.startswith(told)
-    assert bool(done.stderr) is bool(told)
-    assert done.stderr.count("\n") == (code == 4) or code == 2
+    plan = "plan studies/demo.yaml"
+    full = "error: standard output: it cannot be written: no space left on device: make room there"
+    for words, buffered, code, told in (
+        (f"{plan} > /dev/full", "", 4, full),
+        (f"{plan} > /dev/full", "1", 4, full),
+        ("plan no.yaml --json > /dev/full", "1", 2, "error: no.yaml: there is no such"),
+        (f"{plan} --json | true", "", 0, ""),
+        ("--help | true", "1", 0, ""),
+        (f"{plan} >&-", "", 0, ""),
+    ):
+        command = f'"$0" -m stithy {words}; exit "${{PIPESTATUS[0]}}"'
+        done = subprocess.run(
+            ["bash", "-c", command, sys.executable], stderr=subprocess.PIPE, text=True,
+            cwd=root, env={**os.environ, "PYTHONUNBUFFERED": buffered},
+        )  # fmt: skip
+        assert (done.returncode, bool(done.stderr)) == (code, bool(told)), words
+        assert done.stderr.startswith(told)
+        assert done.stderr.count("\n") == (code == 4) or code == 2
 
 
 class Failing(io.StringIO):
@@ -136,79 +121,62 @@ class Failing(io.StringIO):
         raise OSError(self.number, os.strerror(self.number))
 
 
-def test_what_cannot_be_written_is_told_with_its_remedy_and_talk_is_never_missed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_talk_is_never_missed_and_data_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """Data go to standard output, talk to standard error; a closed terminal says EIO."""
+    """What cannot be written is told with its remedy; a closed terminal says EIO."""
     stream = Failing()
     with pytest.raises(failures.NobodyReads):
         failures.Output(stream).write("data")
     for stream.number, remedy in (
-        (errno.EDQUOT, "raise the quota"),
-        (errno.EFBIG, "file too larg"),
-    ):
+        (errno.EDQUOT, "raise the quota"), (errno.EFBIG, "file too larg"),
+    ):  # fmt: skip
         with pytest.raises(InfrastructureError, match=remedy):
             failures.Output(stream).write("data")
-    render.show("data")
-    render.say("talk")
-    assert capsys.readouterr() == ("data\n", "talk\n")
     render.show_json({"größe": "µs"})
-    assert '"größe": "µs"' in capsys.readouterr().out
-    stream.number = errno.EIO
+    render.say("talk")
+    assert capsys.readouterr() == ('{\n  "größe": "µs"\n}\n', "talk\n")
     monkeypatch.setattr(sys, "stderr", stream)
     render.say("talk")
     shown = render.table(["name", "n"], [["a", "1"], ["longer", "100"]], ["left", "right"])
     assert shown == "name      n\na         1\nlonger  100"
 
 
-def test_all_problems_of_a_study_are_shown_with_their_excerpts_but_do_not_flood_the_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_all_problems_are_shown_as_far_as_a_terminal_bears(capsys: Captured) -> None:
     """Then how many there are; a program is told of a failure in JSON, too."""
     problem = StudyProblem("odd: 3", where="f:1:2", remedy="mend it", excerpt="1 | a 3\n  |   ^")
-    assert failures.show(StudyError("f", [problem, problem]), debug=False) == 2
-    err = capsys.readouterr().err
-    assert err.count("f:1:2: odd: 3: mend it\n1 | a 3\n  |   ^\n") == 2
-    assert "error: f: 2 problems in this study file" in err
     failures.show(StudyError("f", [problem] * (failures.SHOWN_MAX + 7)), debug=False)
     err = capsys.readouterr().err
-    assert (err.count("f:1:2"), "… and 7 more" in err) == (failures.SHOWN_MAX, True)
+    assert err.count("f:1:2: odd: 3: mend it\n1 | a 3\n  |   ^\n") == failures.SHOWN_MAX
+    assert "… and 7 more" in err
+    assert f"error: f: {failures.SHOWN_MAX + 7} problems in this study file" in err
     error = PreconditionError("too few", where="db", remedy="raise it")
     assert failures.show(error, debug=False, as_json=True) == 3
     told = {"problem": "too few", "where": "db", "remedy": "raise it", "exit": 3}
     assert json.loads(capsys.readouterr().out) == {"failure": told}
 
 
-Read = Callable[[str, str], float]
-
-
-@pytest.mark.parametrize(
-    ("read", "text", "value"),
-    [
-        (options.read_seconds, "2 min", 120.0), (options.read_seconds, "0s", 0.0),
-        (options.read_measured, "500 ms", 0.5), (options.read_percent, "50%", 50),
-        (options.read_size, "2 GiB", 2 * 2**30), (options.read_seconds, "soon", None),
-        (options.read_measured, "0 s", None), (options.read_percent, "half", None),
-        (options.read_size, "many", None),
-    ],
-)  # fmt: skip
-def test_an_option_is_given_with_its_unit(read: Read, text: str, value: float | None) -> None:
+def test_an_option_is_given_with_its_unit() -> None:
     """What means nothing is refused by the option's name, with what would be right."""
-    if value is not None:
-        assert read(text, "--it") == value
-        return
-    with pytest.raises(UserError, match="--it: ") as caught:
-        read(text, "--it")
-    assert caught.value.remedy
-
-
-ASKED = Question(4, "nopm", 0.02, ("a", "b"), 4, 6, ())
+    seconds, measured = options.read_seconds, options.read_measured
+    given = (seconds("2 min", "--it"), seconds("0s", "--it"), measured("500 ms", "--it"))
+    assert given == (120.0, 0.0, 0.5)
+    assert options.read_percent("50%", "--it") == 50
+    assert options.read_size("2 GiB", "--it") == 2 * 2**30
+    for read, text in (
+        (seconds, "soon"), (measured, "0 s"), (options.read_percent, "half"),
+        (options.read_size, "many"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match="--it: ") as caught:
+            read(text, "--it")
+        assert caught.value.remedy
 
 
 def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     """Noise is assumed or the median of earlier runs; advice where equals would end undecided."""
-    assumed = prospects.outlook(ASKED, 2, (), 1)
-    quiet = prospects.outlook(replace(ASKED, blocks_most=20), 2, (0.001, 0.005, 0.5), 1)
+    asked = Question(4, "nopm", 0.02, ("a", "b"), 4, 6, ())
+    assumed = prospects.outlook(asked, 2, (), 1)
+    quiet = prospects.outlook(replace(asked, blocks_most=20), 2, (0.001, 0.005, 0.5), 1)
     assert assumed is not None
     assert quiet is not None
     assert [each.ratio for each in assumed.prospects] == [1.0, 1.02, 1.04]
@@ -217,14 +185,13 @@ def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     assert "block noise 2%\n(assumed" in told
     assert "a margin of " in told
     assert (quiet.noise_share, quiet.margin_needed) == (0.005, None)
-    assert (
-        quiet.prospects[0].shares[Call.EQUIVALENT] > 0.95 < quiet.prospects[2].shares[Call.BETTER]
-    )
+    equal, _, better = (each.shares for each in quiet.prospects)
+    assert equal[Call.EQUIVALENT] > 0.95 < better[Call.BETTER]
     assert prospects.as_values(quiet)["noise_runs"] == 3
     assert "(the median of 3 earlier runs" in prospects.as_text(quiet)
-    for none in (None, replace(ASKED, blocks_least=2, blocks_most=2)):
+    for none in (None, replace(asked, blocks_least=2, blocks_most=2)):
         assert prospects.outlook(none, 2, (), 1) is None
-    wide = replace(ASKED, blocks_most=12)
+    wide = replace(asked, blocks_most=12)
     pairs = [
         prospects.outlook(replace(wide, candidates=each), 3, (), 1) for each in (("a", "b"), None)
     ]

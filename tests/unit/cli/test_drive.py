@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fakes.drives import done, facts, refused, serving
+from fakes.drives import done, serving
 from stithy.cli import app
 from stithy.cli.drive import fault, profile
 from stithy.drives import places, program
@@ -46,6 +46,12 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[AnyCommand]]:
         yield commands
 
 
+def _told(capsys: Captured, words: str) -> tuple[int, str]:
+    """The exit code of `stithy drive` with these words, and all that it told."""
+    code = app.run(["drive", *words.split()])
+    return code, "".join(capsys.readouterr())
+
+
 def test_drives_and_their_counters_are_shown(heard: list[AnyCommand], capsys: Captured) -> None:
     """As tables for people, where lateness is told apart, and as JSON for programs."""
     for line, part in (
@@ -53,33 +59,31 @@ def test_drives_and_their_counters_are_shown(heard: list[AnyCommand], capsys: Ca
         ("stats data", "late: p50 80 µs"),
         ("list --json", '"run_id": null'), ("stats --json", '"answered": 1000'),
     ):  # fmt: skip
-        assert app.run(["drive", *line.split()]) == 0
-        assert part in " ".join(capsys.readouterr().out.split())
+        code, shown = _told(capsys, line)
+        assert (code, part in " ".join(shown.split())) == (0, True), line
     assert app.run(["drive", "stats", "--watch", "--json"]) == 2
 
 
 def test_without_drives_that_is_said_and_of_a_killed_one_how_to_remove_it(capsys: Captured) -> None:
     """The counters of a killed one are an error; none at all are none."""
     for command in ("list", "stats"):
-        assert app.run(["drive", command]) == 0
-        assert capsys.readouterr().out == "No emulated drive is up.\n"
+        assert _told(capsys, command) == (0, "No emulated drive is up.\n")
     places.make(places.folder_of("data"), Entry(None, ("data",), DEAD, ("/dev/loop99",)))
-    assert app.run(["drive", "list"]) == 0
-    shown = capsys.readouterr()
-    assert "its program was killed" in shown.out
-    assert "`stithy clean` removes" in shown.err
+    code, shown = _told(capsys, "list")
+    assert (code, "`stithy clean` removes" in shown) == (0, True)
     assert app.run(["drive", "stats"]) == 4
 
 
 def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Captured) -> None:
     """What is given and nothing else; what becomes of writes in a power cut is told."""
     for words in (
-        "set data --spin 500ms", "set data --paced off", "fault data stall --duration 6s",
-        "fault data power-cut --seed 7",
-    ):  # fmt: skip
+        "set data --spin 500ms",
+        "set data --paced off",
+        "fault data stall --duration 6s",
+    ):
         assert app.run(["drive", *words.split()]) == 0
     told = "of 239 volatile writes 120 were kept, 61 torn, 58 lost"
-    assert told in capsys.readouterr().err
+    assert told in _told(capsys, "fault data power-cut --seed 7")[1]
     cut = jobs.PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
     assert [each for each in heard if each.command in ("set", "fault")] == [
         control.Set(drive="data", spin_s=0.5),
@@ -126,95 +130,68 @@ NO_FAULTS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "how", "expected"), [*FAULTS, *NO_FAULTS])
-def test_words_become_a_fault_or_are_refused(
-    kind: str, how: dict[str, Any], expected: jobs.AnyFault | str
-) -> None:
+def test_words_become_a_fault_or_are_refused() -> None:
     """Shares are percent, times and sizes have units; no option is taken silently."""
-    if not isinstance(expected, str):
+    for kind, how, expected in FAULTS:
         assert fault.made(kind, fault.FaultOptions(**how)) == expected
-        return
-    with pytest.raises(UserError) as caught:
-        fault.made(kind, fault.FaultOptions(**how))
-    assert expected in str(caught.value)
+    for kind, how, told in NO_FAULTS:
+        with pytest.raises(UserError) as caught:
+            fault.made(kind, fault.FaultOptions(**how))
+        assert told in str(caught.value)
     assert set().union(*fault.TAKES.values()) == set(fault.FaultOptions.__dataclass_fields__)
 
 
-def test_a_drive_goes_down_by_its_name_only(
-    heard: list[AnyCommand], monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    """One, or all: not nothing, not both, not a run's, and none that is in use."""
+def test_a_drive_goes_down_by_its_name_only(heard: list[AnyCommand], capsys: Captured) -> None:
+    """One, or all: not nothing, not both, not a run's. tests/real has one that is in use."""
     places.make(places.folder_of("nvme", "r1"), Entry("r1", ("log",), DEAD))
-    for words, code, told in (
+    for words, code, part in (
         ("", 2, ""), ("data --all", 2, ""), ("dat", 2, "did you mean data?"),
         ("log", 3, "it belongs to the run r1"), ("data", 0, ""), ("--all", 0, ""),
     ):  # fmt: skip
-        assert app.run(["drive", "down", *words.split()]) == code
-        assert told in capsys.readouterr().err
+        ended, told = _told(capsys, f"down {words}")
+        assert (ended, part in told) == (code, True), words
     assert [each.name for each in places.all_folders()] == ["r1.nvme"]
-    places.make(places.folder_of("used"), Entry(None, ("used",), DEAD))
-
-    def no(command: AnyCommand) -> AnyAnswer:
-        listed = control.AnswerList(drives=(facts("used"),))
-        return listed if command.command == "list" else refused(3)
-
-    with serving(places.folder_of("used") / "control", no):
-        assert app.run(["drive", "down", "used", "--json"]) == 3
-    shown = capsys.readouterr()
-    assert "the drive is mounted: unmount it first" in shown.err
-    assert json.loads(shown.out)["down"] == []
-    assert len(places.all_folders()) == 2
 
 
-UP = [
-    (["--size", "8"], "--size: '8' is not a size"),
-    (["--size", "0B"], "a drive of 0 bytes cannot be"),
-    (["--size", "1000B"], "not a multiple of the sector"),
-    (["--sector", "1000"], "sectors of 1000 bytes cannot be"),
-    (["--name", "../x"], "cannot be the name of a drive"),
-    (["--name", "a.b"], "give another, such as a-b"),
-    (["--scale", "1/8"], "a drive without a profile cannot be scaled"),
-    (["--backing", "/dev/null"], "'/dev/null' is not a file"),
-    (["--backing", "/no/such/x"], "/no/such is not a directory"),
-    (["--mount", "/etc"], "/etc is not empty"),
-    (["--mount", "/proc"], "/proc is a mount point already"),
-    (["--mount", "/no/such/place"], "/no/such does not exist"),
-]
-
-
-@pytest.mark.parametrize(("words", "told"), UP)
-def test_what_cannot_be_brought_up_is_refused(
-    words: list[str], told: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_what_cannot_come_up_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """Before anything is made; without root first of all, with the way that needs none."""
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert app.run(["drive", "up", "none", *words]) == 2
-    assert told in capsys.readouterr().err
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert app.run(["drive", "up", "none", *words]) == 3
-    assert "use directories as candidates" in capsys.readouterr().err
+    for words, told in (
+        ("--size 8", "--size: '8' is not a size"),
+        ("--size 1000B", "not a multiple of the sector"),
+        ("--name a.b", "give another, such as a-b"),
+        ("--scale 1/8", "a drive without a profile cannot be scaled"),
+        ("--backing /dev/null", "'/dev/null' is not a file"),
+        ("--backing /no/such/x", "/no/such is not a directory"),
+        ("--mount /etc", "/etc is not empty"),
+        ("--mount /proc", "/proc is a mount point already"),
+        ("--mount /no/such/place", "/no/such does not exist"),
+    ):
+        for user, code, part in ((0, 2, told), (1000, 3, "use directories as candidates")):
+            monkeypatch.setattr("os.geteuid", lambda user=user: user)
+            ended, shown = _told(capsys, f"up none {words}")
+            assert (ended, part in shown) == (code, True), words
     assert places.all_folders() == []
 
 
-def test_a_trace_begins_in_a_new_file_and_ends(
+def test_a_trace_begins_in_a_new_file(
     heard: list[AnyCommand], tmp_path: Path, capsys: Captured
 ) -> None:
     """Neither on nothing, nor over what is there; nor is one converted so, or what is none."""
     file, there = str(tmp_path / "data.trace"), tmp_path / "there"
     there.write_text("no trace")
-    for words, code, told in (
-        (["trace", "data", file], 0, f"each request is written to {file}"),
-        (["trace", "data", "--stop"], 0, "7 requests are in"),
-        (["trace", "data"], 2, "give a new file, or --stop"),
-        (["trace", "data", file, "--stop"], 2, "give a new file, or --stop"),
-        (["trace", "data", str(there)], 2, "the file exists already"),
-        (["trace", "data", str(tmp_path / "none/x")], 2, "is not a directory"),
-        (["convert-trace", str(there), str(there)], 2, "the file exists already"),
-        (["convert-trace", str(there), str(tmp_path / "none/x")], 2, "is not a directory"),
-        (["convert-trace", str(there), file], 2, "this is not the trace of a drive"),
+    for words, code, part in (
+        (f"trace data {file}", 0, f"each request is written to {file}"),
+        ("trace data --stop", 0, "7 requests are in"),
+        ("trace data", 2, "give a new file, or --stop"),
+        (f"trace data {file} --stop", 2, "give a new file, or --stop"),
+        (f"trace data {there}", 2, "the file exists already"),
+        (f"trace data {tmp_path}/none/x", 2, "is not a directory"),
+        (f"convert-trace {there} {there}", 2, "the file exists already"),
+        (f"convert-trace {there} {tmp_path}/none/x", 2, "is not a directory"),
+        (f"convert-trace {there} {file}", 2, "this is not the trace of a drive"),
     ):
-        assert app.run(["drive", *words]) == code
-        assert told in capsys.readouterr().err
+        ended, told = _told(capsys, words)
+        assert (ended, part in told) == (code, True), words
     traces = [each for each in heard if isinstance(each, control.Trace)]
     assert [each.path for each in traces] == [file, None]
 

@@ -47,16 +47,12 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _found(monkeypatch)
 
 
-def test_what_the_demo_lacks_ends_doctor_with_3(
-    monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    """The first line is the answer; it is data, and programs get every check and every need."""
+def test_what_the_demo_lacks_gives_3(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """It is data; programs get every check and every need. tests/golden has the words."""
     assert app.run(["doctor"]) == 0
-    assert capsys.readouterr().out.startswith("The demo can run here")
     monkeypatch.setattr("stithy.hosts.here.LocalMachine", lambda: FakeMachine(is_root=False))
     assert app.run(["doctor"]) == 3
-    out, err = capsys.readouterr()
-    assert (out.split(".")[1], err) == (" It lacks: root", "")
+    assert capsys.readouterr().err == ""
     assert app.run(["doctor", "--json"]) == 3
     told = json.loads(capsys.readouterr().out)
     assert [each["what"] for each in told["demo"]["lacks"]] == ["root"]
@@ -70,48 +66,41 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
     """Its name is study.yaml unless another is given; standard output gets the study alone."""
     assert app.run(["new"]) == 0
     out, err = capsys.readouterr()
-    assert (out, [path.name for path in tmp_path.iterdir()]) == ("", ["study.yaml"])
+    assert (out, os.listdir()) == ("", ["study.yaml"])
     assert "study.yaml: compares var-tmp, generic-nvme, with postgresql; takes about " in err
     assert app.run(["plan", "study.yaml"]) == 0
     capsys.readouterr()
     assert app.run(["new", "-", "--short"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("# A study for this machine (8 CPUs, 32 GiB of memory")
-    assert err == ""
-    words = ["new", "a.yaml", "--drive", "gp3", "--warehouses", "3", "--json"]
-    assert app.run(words) == 0
+    assert (out.startswith("# A study for this machine (8 CPUs, "), err) == (True, "")
+    assert app.run(["new", "a.yaml", "--drive", "gp3", "--warehouses", "3", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["file"], told["candidates"], told["warehouses"]) == ("a.yaml", ["gp3"], 3)
     assert told["time_s_least"] <= told["time_s"] < told["time_s_max"]
     assert list(read_study(Path("a.yaml")).study.candidates) == ["gp3"]
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["mine.yaml"], "is not overwritten"),
-        (["link.yaml"], "is not overwritten"),
-        (["no/such/study.yaml"], "this user sees no directory no/such"),
-        (["x" * 300], "cannot be the name of a file: file name too long"),
-        (["--engine", "postgre"], "did you mean postgresql?"),
-        (["--engine", "x"], "one of postgresql"),
-        (["--warehouses", "0"], "warehouses"),
-        (["--path", "/a", "--path", "/a/b"], "share the same storage"),
-    ],
-)
-def test_what_no_new_study_can_be_is_a_mistake_of_the_command_line(
-    words: list[str], told: str, tmp_path: Path, capsys: Captured
-) -> None:
+def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured) -> None:
     """Nothing is written, over no file, and through no link that leads nowhere."""
     (tmp_path / "mine.yaml").write_text("mine")
     (tmp_path / "link.yaml").symlink_to("nowhere")
-    assert app.run(["new", *words]) == 2
-    assert told in capsys.readouterr().err
+    for words, told in (
+        ("mine.yaml", "is not overwritten"),
+        ("link.yaml", "is not overwritten"),
+        ("no/such/study.yaml", "this user sees no directory no/such"),
+        ("x" * 300, "cannot be the name of a file: file name too long"),
+        ("--engine postgre", "did you mean postgresql?"),
+        ("--engine x", "one of postgresql"),
+        ("--warehouses 0", "warehouses"),
+        ("--path /a --path /a/b", "share the same storage"),
+    ):
+        assert app.run(["new", *words.split()]) == 2
+        assert told in capsys.readouterr().err
     assert sorted(os.listdir()) == ["link.yaml", "mine.yaml"]
     assert Path("mine.yaml").read_text() == "mine"
 
 
-def test_a_new_study_that_cannot_be_written_or_had_leaves_nothing(
+def test_a_new_study_that_fails_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """The half of one would be taken for a whole one; what mends it is told."""
@@ -138,7 +127,7 @@ def test_a_new_study_that_cannot_be_written_or_had_leaves_nothing(
     assert "apt-get install postgresql" in capsys.readouterr().err
 
 
-def test_all_problems_are_shown_below_a_plan_with_the_exit_code_of_a_run(
+def test_all_problems_are_shown_below_a_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """Whoever fixes them fixes all in one round; a warning prevents nothing, nothing is made."""
@@ -165,66 +154,57 @@ def test_all_problems_are_shown_below_a_plan_with_the_exit_code_of_a_run(
     assert os.listdir() == ["study.yaml"]
 
 
-def test_a_plan_shows_steps_and_the_time_of_varied_drives_on_request(
+def test_a_plan_shows_its_steps_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     """The plan of the demo fits a screen."""
     monkeypatch.setattr(preflight, "check_sensitivity", lambda file: None)  # asks the program
     shown = {}
-    for option in ("", "--steps", "--sensitivity"):
+    for option in ("", "--steps", "--sensitivity", "--json", "--sensitivity --json"):
         assert app.run(["plan", DEMO, *option.split()]) == 0
         shown[option] = capsys.readouterr().out
     assert len(shown[""].splitlines()) <= 40
-    assert ["restore-w-" in text for text in shown.values()] == [False, True, False]
+    assert [each for each in shown if "  restore-w-" in shown[each]] == ["--steps"]
     varied = "every assumed number of the drives 25%"
-    assert [varied in text for text in shown.values()] == [False, False, True]
-    assert app.run(["plan", DEMO, "--sensitivity", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["sensitivity"]
+    assert [each for each in shown if varied in shown[each]] == ["--sensitivity"]
+    assert json.loads(shown["--json"])["sensitivity"] is None
+    told = json.loads(shown["--sensitivity --json"])["sensitivity"]
     assert 0 < told["time_s_least"] <= told["time_s"] <= told["time_s_max"]
     assert (told["runs_least"], told["runs_most"]) == (1, 2)
-    assert app.run(["plan", DEMO, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["sensitivity"] is None
 
 
-SECOND = events.SecondPassed(WINDOW, 9, "measure", 12_345.6, 0.0123)
-LINES: list[tuple[events.Event, str | None]] = [
-    (
-        events.RunStarted("runs/x", 50, 440.0, 700.0),
-        "50 steps, about 7 min 20 s (11 min 40 s if it stays undecided); results go to runs/x",
-    ),
-    (events.StepStarted(STEP, 7, 17, 88.4), "[7/17] w-disk-u4-b0, about 1 min 28 s left"),
-    (events.InterimAnalysis("b is better.", 4, decided=True), "interim analysis: b is better."),
-    (events.StepSkipped(STEP, "b is better."), None),
-    (events.StepFinished(STEP, 31.25, "4,400 NOPM"), "    4,400 NOPM (31.2 s)"),
-    (SECOND, "    10 s (measure): 12,346 TPM, p95 12.3 ms"),
-    (replace(SECOND, p95_s=None, tpm=0.0), "    10 s (measure): 0 TPM"),
-    (replace(SECOND, second=10), None),
-    (events.Progress("loading", 1, 2), None),
-]
-
-
-@pytest.mark.parametrize(("event", "expected"), LINES)
-def test_each_event_has_its_line_or_none(
-    event: events.Event, expected: str | None, capsys: Captured
-) -> None:
+def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
     """On standard error, with the time of day; every tenth second is enough for a log of hours."""
-    assert line_of(event) == expected
-    Plain(FakeClock()).show(event)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err[9:] == (f"{expected}\n" if expected else "")
+    second = events.SecondPassed(WINDOW, 9, "measure", 12_345.6, 0.0123)
+    begun = events.RunStarted("runs/x", 50, 440.0, 700.0)
+    look = events.InterimAnalysis("b is better.", 4, decided=True)
+    told: list[tuple[events.Event, str | None]] = [
+        (begun, "50 steps, about 7 min 20 s (11 min 40 s if it stays undecided); results go to "
+                "runs/x"),
+        (events.StepStarted(STEP, 7, 17, 88.4), "[7/17] w-disk-u4-b0, about 1 min 28 s left"),
+        (look, "interim analysis: b is better."),
+        (events.StepSkipped(STEP, "b is better."), None),
+        (events.StepFinished(STEP, 31.25, "4,400 NOPM"), "    4,400 NOPM (31.2 s)"),
+        (second, "    10 s (measure): 12,346 TPM, p95 12.3 ms"),
+        (replace(second, p95_s=None, tpm=0.0), "    10 s (measure): 0 TPM"),
+        (replace(second, second=10), None),
+        (events.Progress("loading", 1, 2), None),
+    ]  # fmt: skip
+    for event, expected in told:
+        assert line_of(event) == expected
+        Plain(FakeClock()).show(event)
+        out, err = capsys.readouterr()
+        assert (out, err[9:]) == ("", f"{expected}\n" if expected else "")
 
 
-def test_live_numbers_are_told_beside_the_display_where_an_address_is_given(
-    tmp_path: Path, capsys: Captured
-) -> None:
+def test_live_numbers_are_told_where_an_address_is_given(tmp_path: Path, capsys: Captured) -> None:
     """A port in use, or one for other machines, ends a command before anything starts."""
     shown: list[events.Event] = []
     for address, told in ((None, ""), ("127.0.0.1:0", "live numbers: http://127.0.0.1:")):
         with with_live_numbers(address, shown.append) as tell:
-            tell(SECOND)
+            tell(events.Progress("loading", 1, 2))
         assert told in capsys.readouterr().err
-    assert shown == [SECOND] * 2
+    assert len(shown) == 2
     with socket.create_server(("127.0.0.1", 0)) as taken:
         used = f"127.0.0.1:{taken.getsockname()[1]}"
         for command, address, code in (

@@ -49,9 +49,7 @@ def _module(name: str, collector: Any, metric: str = "level_bytes", **more: Any)
     return made
 
 
-def test_readings_come_every_second_and_what_fails_ends_its_own_series(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; a stalled server has stopped no collector, a fault of the collector has."""
     monkeypatch.setattr("stithy.collect.sampler.LEAVE_PATIENCE_S", 0.05)
     release, steady, mortal = threading.Event(), _Steady(), _Steady(2)
@@ -85,8 +83,8 @@ def test_readings_come_every_second_and_what_fails_ends_its_own_series(
     assert {("", "lateness_s"), ("", "cpu_s"), ("", "duration_s"), ("asks", "cpu_s")} <= own
 
 
-def test_rows_are_as_the_table_declares_and_count_seconds_from_the_start() -> None:
-    """A sample before the users' start has a negative second; without a start there is none."""
+def test_rows_count_seconds_from_the_start_and_checkpoints_that_lie_inside() -> None:
+    """Without a start there is none. A checkpoint counts that began inside, once."""
     readings = [
         TimedSample(99.0, "cpu", "", Sample("", "user_share", 0.5)),
         TimedSample(101.5, "block", "s", Sample("vda", "read_latency_s", None, "no reads")),
@@ -96,18 +94,10 @@ def test_rows_are_as_the_table_declares_and_count_seconds_from_the_start() -> No
     assert frame["missing_because"].to_list() == [None, "no reads"]
     assert series_rows("w-1", readings, None)[0]["second"] is None
 
-
-@pytest.mark.parametrize(
-    ("start_s", "end_s", "count"), [(100, 110, 2), (104, 110, 1), (100, 104, 0)]
-)
-def test_checkpoints_count_when_they_begin_and_end_inside(
-    start_s: float, end_s: float, count: int
-) -> None:
-    """One that began before does not count; one seen twice counts once; unseen is not 0."""
-
     def seen(at_s: float, began_s: float | None) -> TimedSample:
         return TimedSample(at_s, "database", "s", Sample("", "last_checkpoint_at_s", began_s, None))
 
     readings = [seen(101, 90), seen(105, 103), seen(106, 103), seen(109, 107)]
-    assert checkpoints_inside(readings, start_s, end_s) == count
-    assert checkpoints_inside([seen(101, None)], start_s, end_s) is None
+    for start_s, end_s, count in ((100, 110, 2), (104, 110, 1), (100, 104, 0)):
+        assert checkpoints_inside(readings, start_s, end_s) == count
+        assert checkpoints_inside([seen(101, None)], start_s, end_s) is None

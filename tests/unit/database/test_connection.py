@@ -25,24 +25,21 @@ REFUSAL = b"E" + (len(FIELDS) + 4).to_bytes(4, "big") + FIELDS
 """What the listener answers to whoever comes through: an error that tests know again."""
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
+def test_a_url_is_taken_apart() -> None:
+    """As libpq does; the password stays a Secret, and what is no URL is refused with an example."""
+    for url, expected in (
         ("postgresql://me:p%40ss@db.example:5433/shop?sslmode=require",
          ("db.example", 5433, "me", "shop", "p@ss")),
         ("postgresql://me@/shop?host=/run/pg&port=5433", ("/run/pg", 5433, "me", "shop", None)),
         ("postgresql://me@%2Ftmp%2FPg/shop", ("/tmp/Pg", 5432, "me", "shop", None)),
         ("postgresql://me@[::1]:5433/shop", ("::1", 5433, "me", "shop", None)),
         ("postgres://localhost", ("localhost", 5432, "postgres", "postgres", None)),
-    ],
-)  # fmt: skip
-def test_a_url_is_taken_apart(url: str, expected: tuple[str, int, str, str, str | None]) -> None:
-    """As libpq does; the password stays a Secret, and what is no URL is refused with an example."""
-    target = parse_url(Secret(url))
-    password = target.password.reveal() if target.password else None
-    assert (target.host, target.port, target.user, target.database, password) == expected
-    assert target.is_socket == target.host.startswith("/")
-    assert "p@ss" not in repr(target) + target.place
+    ):  # fmt: skip
+        target = parse_url(Secret(url))
+        password = target.password.reveal() if target.password else None
+        assert (target.host, target.port, target.user, target.database, password) == expected
+        assert target.is_socket == target.host.startswith("/")
+        assert "p@ss" not in repr(target) + target.place
     for wrong in ("mysql://a/b", "shop", "postgresql://a:99999/b", "postgresql://[",
                   "postgresql://a/b?port=x", "postgresql://me:hu\u2100sh@db/shop"):  # fmt: skip
         with pytest.raises(UserError, match="write it as postgresql://user:pass") as caught:
@@ -50,7 +47,7 @@ def test_a_url_is_taken_apart(url: str, expected: tuple[str, int, str, str, str 
         assert "sh@" not in str(caught.value)
 
 
-def test_what_asks_for_too_little_or_contradicts_itself_is_refused(
+def test_what_contradicts_itself_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is opened; a relative file is made whole for the hammer."""
@@ -116,9 +113,7 @@ OURS, OTHER = f"sslrootcert={FILES}/server.pem", f"sslrootcert={FILES}/other.pem
         ("sslmode=require", "plain", "offers no TLS"),
     ],
 )  # fmt: skip
-def test_a_server_is_believed_as_far_as_its_certificate_proves(
-    options: str, host: str, told: str
-) -> None:
+def test_a_server_is_believed_as_far_as_it_proves(options: str, host: str, told: str) -> None:
     """Before the password is used; only `verify-full` minds the name; a refusal is exit code 3."""
     with _listener(has_tls=host != "plain") as port:
         url = f"postgresql://me:hush@{host}:{port}/shop?hostaddr=127.0.0.1&{options}"
@@ -141,16 +136,7 @@ def test_a_refused_connection_names_the_place_and_not_the_password(tmp_path: Pat
         connect(parse_url(Secret(f"postgresql://me@/shop?host={tmp_path}")))
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        ("# mine\n*:*:*:*:p/w@\\:\\\\?\n", "p/w@:\\?"),
-        ("*:*:other:*:a\n*:5433:*:*:b\n*:5432:db:you:c\n/tmp/s:5432:db:me:d\n*:*:*:*:e\n", "d"),
-    ],
-)
-def test_the_first_line_of_a_password_file_that_fits_counts(
-    tmp_path: Path, lines: str, expected: str
-) -> None:
+def test_the_first_line_that_fits_counts(tmp_path: Path) -> None:
     """By host, port, database and user; a password in the URL wins; an unsafe file is refused."""
     path = tmp_path / "pgpass"
     url = Secret(f"postgresql://me@/db?host=/tmp/s&passfile={path}")
@@ -158,14 +144,19 @@ def test_the_first_line_of_a_password_file_that_fits_counts(
         with_password(url)
     given = Secret(f"postgresql://me:mine@host/db?passfile={path}&sslmode=require")
     assert with_password(given).reveal() == "postgresql://me:mine@host/db?sslmode=require"
-    path.write_text(lines)
-    path.chmod(0o644)
+    path.touch(mode=0o644)
     with pytest.raises(UserError, match="other users may read this password file"):
         with_password(url)
     path.chmod(0o600)
-    target = parse_url(with_password(url))
-    assert target.password is not None
-    assert (target.password.reveal(), target.host) == (expected, "/tmp/s")
-    path.write_text("*:*:*:you:x\nnonsense\n")
+    others = "*:*:other:*:a\n*:5433:*:*:b\n*:5432:db:you:c\n"
+    for lines, expected in (
+        ("# mine\n*:*:*:*:p/w@\\:\\\\?\n", "p/w@:\\?"),
+        (f"{others}/tmp/s:5432:db:me:d\n*:*:*:*:e\n", "d"),
+    ):
+        path.write_text(lines)
+        target = parse_url(with_password(url))
+        assert target.password is not None
+        assert (target.password.reveal(), target.host) == (expected, "/tmp/s")
+    path.write_text(f"{others}nonsense\n")
     with pytest.raises(UserError, match="no password for user me"):
         with_password(url)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -50,52 +51,46 @@ def test_the_newest_complete_version_wins_wherever_it_is(tmp_path: Path) -> None
             find_installation(LocalRunner(), None, [folder])
 
 
-@pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        (["ERROR: a", "LOG: x", "ERROR: b", "PANIC: c", "LOG: y", "FATAL: d"],
-         "ERROR: b | PANIC: c | FATAL: d"),
-        (["LOG: x", "FATAL:  the database system is starting up", "LOG: y"], "LOG: x | LOG: y"),
-        (["FATAL:  the database system is starting up"], "it wrote nothing"),
-    ],
-)  # fmt: skip
-def test_the_last_words_of_a_server_are_its_errors(lines: list[str], told: str) -> None:
+def test_the_last_words_of_a_server_are_its_errors() -> None:
     """At most three; Stithy's own probes are none; never an empty message."""
-    assert last_words(lines) == told
+    probe = "FATAL:  the database system is starting up"
+    errors = ["ERROR: a", "LOG: x", "ERROR: b", "PANIC: c", "LOG: y", "FATAL: d"]
+    assert last_words(errors) == "ERROR: b | PANIC: c | FATAL: d"
+    assert last_words(["LOG: x", probe, "LOG: y"]) == "LOG: x | LOG: y"
+    assert last_words([probe]) == "it wrote nothing"
 
 
-@pytest.mark.parametrize(
-    ("attached", "gone"), [([2, 1, 0], [0]), ([None], []), ([2] * 10_000, None)],
-    ids=["its processes still die", "it is another's", "it is in use"],
-)  # fmt: skip
+class Libc:
+    """Removes nothing of the machine's, but remembers what it was asked to."""
+
+    removed: ClassVar[list[int]] = []
+
+    def __init__(self, name: None) -> None: ...
+
+    def shmctl(self, shmid: int, command: int, buffer: None) -> None:
+        """Remember."""
+        self.removed.append(shmid)
+
+
 def test_shared_memory_is_removed_once_nobody_uses_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attached: list[int | None], gone: list[int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What may be in use is not taken for removed: `clean` comes again."""
-    removed: list[int] = []
-
-    class Libc:
-        def __init__(self, name: None) -> None:
-            """Nothing of the machine's is touched."""
-
-        def shmctl(self, shmid: int, command: int, buffer: None) -> None:
-            removed.append(shmid)
-
-    told: Iterator[int | None] = chain(attached, repeat(None))
-    monkeypatch.setattr(server, "_attached", lambda facts: next(told))
+    """What may be in use is not taken for removed: `clean` comes again. None: it is another's."""
     monkeypatch.setattr("ctypes.CDLL", Libc)
-    monkeypatch.setattr(server, "SEGMENT_PATIENCE_S", 60 if gone else 0.05)
-    facts = {"key": "1", "shmid": "0", "files": ""}
-    if gone is None:
-        with pytest.raises(InfrastructureError, match="it is still there"):
-            remove_segment(facts)
-    else:
-        remove_segment(facts)
-    assert removed == (gone or [])
     monkeypatch.setattr(server, "SHM", tmp_path)
+    facts = {"key": "1", "shmid": "7", "files": ""}
+    for attached in ((2, 1, 0), (None,)):
+        told: Iterator[int | None] = chain(attached, repeat(None))
+        monkeypatch.setattr(server, "_attached", lambda facts, told=told: next(told))
+        remove_segment(facts)
+    assert Libc.removed == [7]
+    monkeypatch.setattr(server, "SEGMENT_PATIENCE_S", 0.05)
+    monkeypatch.setattr(server, "_attached", lambda facts: 2)
     (tmp_path / "PostgreSQL.7").touch()
-    with pytest.raises(InfrastructureError, match="it is still there"):
-        remove_segment({"files": "PostgreSQL.7"})
+    for used in (facts, {"files": "PostgreSQL.7"}):
+        with pytest.raises(InfrastructureError, match="it is still there"):
+            remove_segment(used)
+    assert Libc.removed == [7]
 
 
 def test_views_are_asked_where_they_are() -> None:
@@ -129,35 +124,26 @@ def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> Non
     assert [message(each) for each in (lines, "odd\n", "")] == [told, "odd", "no message"]
 
 
-@pytest.mark.parametrize(
-    ("size", "expected_bytes"),
-    [("1GB", GIB), ("512 MB", GIB // 2), ("256", GIB // 4), ("nonsense", GIB)],
-)
-def test_the_log_is_bounded_by_its_setting_and_a_fifth(size: str, expected_bytes: int) -> None:
+def test_the_log_is_bounded_by_its_setting_and_a_fifth() -> None:
     """A bare number is megabytes, as the server has it; nonsense is the server's to refuse."""
-    assert log_bytes({"Max_WAL_size": size}) == pytest.approx(expected_bytes * 1.2)
+    sizes = {"1GB": GIB, "512 MB": GIB // 2, "256": GIB // 4, "nonsense": GIB}
+    for size, expected_bytes in sizes.items():
+        assert log_bytes({"Max_WAL_size": size}) == pytest.approx(expected_bytes * 1.2)
     assert log_bytes({}) == pytest.approx(GIB * 1.2)
 
 
-STANDBY = {"synchronous_standby_names": "one"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "given_up"),
-    [
+def test_what_gives_durability_up_is_known_as_the_server_reads_it() -> None:
+    """Every spelling of a boolean; `local` is as durable as `on` where there is no standby."""
+    local, standby = {"synchronous_commit": "local"}, {"synchronous_standby_names": "one"}
+    for settings, given_up in (
         ({"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}, []),
         ({"fsync": "F"}, ["fsync"]),
         ({"fsync": "0", "full_page_writes": "no"}, ["fsync", "full_page_writes"]),
         ({"fsync": "o"}, []),
         ({"synchronous_commit": "OFF"}, ["synchronous_commit"]),
-        ({"synchronous_commit": "local"}, []),
-        ({"synchronous_commit": "local"} | STANDBY, ["synchronous_commit"]),
+        (local, []),
+        (local | standby, ["synchronous_commit"]),
         ({"data_sync_retry": "on"}, ["data_sync_retry"]),
         ({"data_sync_retry": "off", "wal_sync_method": "open_datasync"}, []),
-    ],
-)
-def test_what_gives_durability_up_is_known_as_the_server_reads_it(
-    settings: dict[str, str], given_up: list[str]
-) -> None:
-    """Every spelling of a boolean; `local` is as durable as `on` where there is no standby."""
-    assert list(durability_given_up(settings)) == given_up
+    ):
+        assert list(durability_given_up(settings)) == given_up

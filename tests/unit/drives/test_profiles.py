@@ -3,58 +3,39 @@
 import struct
 import tomllib
 from pathlib import Path
-from typing import IO
 
 import polars as pl
 import pytest
 
+from fakes.program import EndingRunner
 from stithy.drives import profiles
 from stithy.drives.profiles import check_profile, find_profile
 from stithy.drives.trace import OPERATIONS, read_trace, to_parquet
 from stithy.drives.varied import ORDERED, assumed_numbers, vary
 from stithy.errors import PreconditionError, UserError
-from stithy.hosts.runner import Command, Finished, Running
-from stithy.wire.drive.jobs import AnyDriveJob, CheckProfileJob
-from stithy.wire.drive.messages import AnyDriveMessage, parse_drive_message
+from stithy.wire.drive.jobs import CheckProfileJob
+from stithy.wire.drive.messages import parse_drive_message
 from support.examples import wire_example
 from support.heard import parse_drive_job
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def _example(name: str) -> AnyDriveMessage:
-    return parse_drive_message(wire_example(f"drive/message.{name}"))
+def _program(name: str = "check-profile-summary") -> EndingRunner:
+    """Answers its job with this message."""
+    message = parse_drive_message(wire_example(f"drive/message.{name}"))
+    return EndingRunner(stdout=message.model_dump_json())
 
 
-class _Program:
-    """Answers its job with these messages."""
-
-    def __init__(self, *names: str) -> None:
-        self.jobs: list[AnyDriveJob] = []
-        self._answers = [_example(each) for each in names]
-
-    def run(self, command: Command, *, timeout_s: float = 600.0, stdin: str = "") -> Finished:
-        self.jobs.append(parse_drive_job(stdin))
-        return Finished(0, "\n".join(each.model_dump_json() for each in self._answers), "")
-
-    def start(self, command: Command, *, stderr: Path | IO[bytes] | None = None) -> Running:
-        raise NotImplementedError
-
-
-@pytest.fixture(autouse=True)
-def _program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program need not be built for these tests."""
-    monkeypatch.setattr(profiles, "find_program", lambda name: Path("/bin") / name)
-
-
-def test_a_file_is_judged_at_a_scale_and_all_its_problems_are_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_file_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each with file, line, key, value and remedy, and the line itself."""
-    path = tmp_path / "mine.toml"
+    monkeypatch.setattr(profiles, "find_program", lambda name: Path("/bin") / name)
+    path, runner = tmp_path / "mine.toml", _program()
     path.write_text("".join(f"line {number}\n" for number in range(1, 100)))
-    runner = _Program("check-profile-summary")
     found = find_profile(str(path), scale=8, runner=runner)
-    assert runner.jobs == [CheckProfileJob(file=str(path), text=found.text, scale=8)]
-    told = _Program("check-profile-summary.problems")
+    asked = CheckProfileJob(file=str(path), text=found.text, scale=8)
+    assert [parse_drive_job(each) for each in runner.inputs] == [asked]
+    told = _program("check-profile-summary.problems")
     with pytest.raises(UserError, match="in this drive profile: fix the file") as caught:
         check_profile(path.read_text(), "mine.toml", runner=told)
     parts = caught.value.parts()
@@ -65,9 +46,9 @@ def test_a_file_is_judged_at_a_scale_and_all_its_problems_are_told_at_once(tmp_p
     for content, words in ((b"\xff\xfe", "not text in UTF-8"), (b"#" * 2**21, "too large to be")):
         path.write_bytes(content)
         with pytest.raises(UserError, match=words):
-            find_profile(str(path), runner=_Program())
+            find_profile(str(path), runner=_program())
     with pytest.raises(UserError, match="cannot be read: Is a directory"):
-        find_profile(str(tmp_path), runner=_Program())
+        find_profile(str(tmp_path), runner=_program())
 
 
 def _numbers(text: str) -> dict[str, float]:
@@ -79,10 +60,11 @@ def _numbers(text: str) -> dict[str, float]:
     }
 
 
+PROFILES = sorted((ROOT / "crates/drive/profiles").glob("*.toml"))
+
+
 @pytest.mark.parametrize("worse", [True, False])
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "crates/drive/profiles").glob("*.toml")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
 def test_a_varied_profile_differs_in_its_assumed_numbers_alone(path: Path, worse: bool) -> None:
     """By a quarter at most, in the right direction; sources and marks stay with their numbers."""
     text = path.read_text()

@@ -1,18 +1,20 @@
-"""Drive programs: started, asked, found again by their folders, and what is refused before.
+"""Drive programs and those of file systems: started, asked, found again, and what is refused.
 
 tests/real/drives has them at work.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from fakes.clock import HurriedClock
 from fakes.drives import refused, serving
-from fakes.program import AnsweringRunner
-from stithy.drives import places, program
+from fakes.program import AnsweringRunner, EndingRunner
+from stithy.drives import filesystems, places, program
 from stithy.drives.control import Control
 from stithy.drives.places import Entry, Mounting
 from stithy.drives.program import KILLED, all_drives, drive_named
@@ -27,27 +29,8 @@ PLAIN: dict[str, Any] = {"name": "data", "profile": None, "size_bytes": 2**30}
 STARTED = messages.Started(wire=3, program="stithy-drive", at_s=1.0)
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind", "told"),
-    [
-        (refused(2), UserError, "^/dev/loop99: the drive is mounted: unmount it first$"),
-        (refused(3), PreconditionError, "the drive is mounted"),
-        (refused(4), InfrastructureError, "the drive is mounted"),
-        (b"", InfrastructureError, "has ended, and its drives with it"),
-        (
-            b'{"answer":"maybe"}\n',
-            InfrastructureError,
-            "the answer of the drive program is not valid",
-        ),
-        (
-            b'{"answer":"done"}\n',
-            InfrastructureError,
-            "the answer of the drive program is not valid",
-        ),
-    ],
-)
 def test_a_refusal_or_no_answer_becomes_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any, kind: type[StithyError], told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Problem, place, remedy and exit code are the program's; its socket may lie far down."""
     folder = tmp_path / ("x" * 120)
@@ -58,13 +41,22 @@ def test_a_refusal_or_no_answer_becomes_an_error(
             Control(folder / "control").list()
         Path("control").touch()
     Path("control").unlink()
-    with serving(Path("control"), lambda _: answer), pytest.raises(kind, match=told):
-        Control(folder / "control").list()
+    invalid = "the answer of the drive program is not valid"
+    answers: tuple[tuple[Any, type[StithyError], str], ...] = (
+        (refused(2), UserError, "^/dev/loop99: the drive is mounted: unmount it first$"),
+        (refused(3), PreconditionError, "the drive is mounted"),
+        (refused(4), InfrastructureError, "the drive is mounted"),
+        (b"", InfrastructureError, "has ended, and its drives with it"),
+        (b'{"answer":"maybe"}\n', InfrastructureError, invalid),
+        (b'{"answer":"done"}\n', InfrastructureError, invalid),
+    )
+    for answer, kind, told in answers:
+        said = partial(lambda answer, _: answer, answer)
+        with serving(Path("control"), said), pytest.raises(kind, match=told):
+            Control(folder / "control").list()
 
 
-def test_a_folder_is_taken_once_and_read_as_it_was_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk takes no name; what is not understood is not ours, and not emptied."""
     folder = tmp_path / "x/data"
 
@@ -95,13 +87,11 @@ def test_a_folder_is_taken_once_and_read_as_it_was_written(
         assert (tmp_path / places.ENTRY).exists()
 
 
-NO_NAMES = ("", ".", "..", "a/b", "-a", "a b", "ä", "a\n", "a;rm", "x" * 65, "\0")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        *(({"name": name}, "cannot be the name of a drive: give letters") for name in NO_NAMES),
+def test_what_no_drive_can_be_is_refused() -> None:
+    """With the value and what would be right."""
+    names = ("", ".", "..", "a/b", "-a", "a b", "ä", "a\n", "a;rm", "x" * 65, "\0")
+    wrongs: tuple[tuple[dict[str, Any], str], ...] = (
+        *(({"name": name}, "cannot be the name of a drive: give letters") for name in names),
         ({"size_bytes": 0}, "a drive of 0 bytes cannot be: give a size from"),
         ({"size_bytes": 2**60}, "cannot be: give a size from 1 MiB to 8192 TiB"),
         ({"size_bytes": 10_000}, "not a multiple of the sector, 4096 bytes: give 8192 bytes"),
@@ -110,13 +100,10 @@ NO_NAMES = ("", ".", "..", "a/b", "-a", "a b", "ä", "a\n", "a;rm", "x" * 65, "\
         ({"scale": float("nan")}, "a scale of nan divides nothing"),
         ({"seed": -1}, "-1 cannot be a seed"),
         ({"seed": 2**64}, "cannot be a seed"),
-    ],
-)
-def test_what_no_drive_can_be_is_refused(wrong: dict[str, Any], words: str) -> None:
-    """With the value and what would be right."""
-    with pytest.raises(UserError) as caught:
-        DriveSpec(**PLAIN | wrong)
-    assert words in str(caught.value)
+    )
+    for wrong, words in wrongs:
+        with pytest.raises(UserError, match=words):
+            DriveSpec(**PLAIN | wrong)
 
 
 def _started(folder: Path, *told: BaseModel) -> tuple[program.DriveProgram, str]:
@@ -130,30 +117,23 @@ def _started(folder: Path, *told: BaseModel) -> tuple[program.DriveProgram, str]
     return up, runner.programs[0].input.text
 
 
-FAILED = messages.Failure(code="x", problem="shut", where="/dev/fuse", remedy="open it", exit=3)
-
-
-@pytest.mark.parametrize(
-    ("told", "kind", "words"),
-    [
-        ((STARTED, FAILED), PreconditionError, "^/dev/fuse: shut: open it$"),
-        ((STARTED,), InfrastructureError, "ended before its drives were up: thread 'main'"),
-        ((FAILED.model_copy(update={"exit": 2}), STARTED), UserError, "shut: open it"),
-        ((DriveSpec(**PLAIN).on_wire(),), InfrastructureError, "a line is not a message"),
-    ],
-)
-def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(
-    tmp_path: Path, told: Sequence[BaseModel], kind: type[StithyError], words: str
-) -> None:
+def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     """In its own words, or with its last ones."""
-    with pytest.raises(kind, match=words):
-        _started(tmp_path / "data", *told)
-    assert not (tmp_path / "data").exists()
+    failed = messages.Failure(code="x", problem="shut", where="/dev/fuse", remedy="open it", exit=3)
+    wrong = failed.model_copy(update={"exit": 2})
+    cases: tuple[tuple[Sequence[BaseModel], type[StithyError], str], ...] = (
+        ((STARTED, failed), PreconditionError, "^/dev/fuse: shut: open it$"),
+        ((STARTED,), InfrastructureError, "ended before its drives were up: thread 'main'"),
+        ((wrong, STARTED), UserError, "shut: open it"),
+        ((DriveSpec(**PLAIN).on_wire(),), InfrastructureError, "a line is not a message"),
+    )
+    for told, kind, words in cases:
+        with pytest.raises(kind, match=words):
+            _started(tmp_path / "data", *told)
+        assert not (tmp_path / "data").exists()
 
 
-def test_drives_are_known_by_what_was_written_of_them_and_by_their_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drives_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person's first; a short name is enough where only one has it; killed ones say so."""
     monkeypatch.setenv("STITHY_STATE", str(tmp_path))
     with pytest.raises(UserError, match="bring it up with `stithy drive up`; none is up"):
@@ -181,3 +161,35 @@ def test_drives_are_known_by_what_was_written_of_them_and_by_their_names(
         drive = all_drives()[0]
     assert (drive.name, drive.device, drive.problem) == ("data", "/dev/loop99", None)
     assert drive.facts is not None
+
+
+def test_refusals_of_mkfs_and_mount_are_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words are handed over one by one; an empty device is no unreadable one."""
+    for name in ("mkfs.xfs", "xfs_repair", "mount", "umount", "blkid"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setattr(filesystems, "SYSTEM_FOLDERS", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    device, root, good = "/dev/loop9", Path("/a b"), EndingRunner()
+    filesystems.mount(device, root, "xfs", options=["noatime"], runner=good)
+    assert good.asked[0][1:] == ["-t", "xfs", "-o", "noatime", "--", device, "/a b"]
+    told = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
+    assert not filesystems.check(device, "xfs", runner=told).clean
+    assert filesystems.kind_on(device, runner=EndingRunner(2)) is None
+    with pytest.raises(PreconditionError, match=r"mkfs\.ext4 was not found: apt-get install e2fs"):
+        filesystems.need_tools("ext4")
+    with pytest.raises(UserError, match="'ext5' is not a file system.*give one of ext4, xfs, btr"):
+        filesystems.make(device, "ext5")
+    with pytest.raises(InfrastructureError, match="loop9: xfs could not be created: too small: "):
+        filesystems.make(device, "xfs", runner=told)
+    with pytest.raises(InfrastructureError, match="could not be mounted: it ended with code 32"):
+        filesystems.mount(device, root, "xfs", runner=EndingRunner(32))
+    with pytest.raises(InfrastructureError, match="cannot be identified: blkid: input/output err"):
+        filesystems.kind_on(device, runner=EndingRunner(8, stderr="blkid: input/output error\n"))
+    busy = EndingRunner(32, stderr="umount: target is busy.\n")
+    for path, its in ((tmp_path, None), (tmp_path / "none", device), (Path("/proc"), device)):
+        filesystems.unmount(path, device=its, runner=busy)
+    assert busy.asked == [], "nothing is mounted there, or another device that a person mounted"
+    with pytest.raises(PreconditionError, match="could not be unmounted: umount: target is busy"):
+        filesystems.unmount(Path("/proc"), runner=busy, clock=HurriedClock())

@@ -50,9 +50,7 @@ def test_counters_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     assert found.processes == {77: ("a (b) c", 34)}
 
 
-def test_others_are_neither_our_processes_nor_those_below_them_nor_the_kernels(
-    tmp_path: Path,
-) -> None:
+def test_others_are_neither_ours_nor_those_below_them_nor_the_kernels(tmp_path: Path) -> None:
     """Bytes count that reached storage: what was written and taken back again did not."""
     io = "rchar: 9\nread_bytes: 100\nwrite_bytes: 50\ncancelled_write_bytes: 20\n"
     _fake(tmp_path, 1, 0, 5)
@@ -71,20 +69,7 @@ def test_others_are_neither_our_processes_nor_those_below_them_nor_the_kernels(
 Made = dict[tuple[int, int], tuple[int, float]]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "cpu_s"),
-    [
-        ({(1, 1): (0, 5)}, {(1, 1): (0, 5), (3, 1): (1, 0.5)}, 0.5),
-        ({(1, 1): (0, 0), (2, 1): (1, 2), (3, 1): (2, 100)},
-         {(1, 1): (0, 0), (2, 1): (1, 2 + 103)}, 3),
-        ({(1, 1): (0, 1), (2, 1): (1, 2), (3, 1): (2, 100)}, {(1, 1): (0, 1 + 2 + 104)}, 4),
-        ({(1, 1): (0, 5), (2, 1): (1, 50)}, {(1, 1): (0, 5)}, 0),
-        ({(7, 1): (1, 90)}, {(7, 2): (1, 3)}, 3),
-    ],
-    ids=["it began", "it ended", "its parent ended too", "its parent does not wait",
-         "its id is used again"],
-)  # fmt: skip
-def test_the_time_of_each_process_counts_once(before: Made, after: Made, cpu_s: float) -> None:
+def test_the_time_of_each_process_counts_once() -> None:
     """That of one that ended came to who waited for it; each is its parent and its CPU seconds."""
 
     def reading(at_s: float, made: Made) -> OthersReading:
@@ -93,8 +78,18 @@ def test_the_time_of_each_process_counts_once(before: Made, after: Made, cpu_s: 
             for key, (parent, used_s) in made.items()
         })  # fmt: skip
 
-    found = activity.others_between(reading(0, before), reading(10, after))
-    assert (found.span_s, found.cpu_s, found.names) == (10, cpu_s, ("p",) if cpu_s else ())
+    parents: Made = {(1, 1): (0, 1), (2, 1): (1, 2)}
+    cases: dict[str, tuple[Made, Made, float]] = {
+        "it began": ({(1, 1): (0, 5)}, {(1, 1): (0, 5), (3, 1): (1, 0.5)}, 0.5),
+        "it ended": ({**parents, (3, 1): (2, 100)}, {**parents, (2, 1): (1, 2 + 103)}, 3),
+        "its parent ended too": ({**parents, (3, 1): (2, 100)}, {(1, 1): (0, 1 + 2 + 104)}, 4),
+        "its parent does not wait": ({(1, 1): (0, 5), (2, 1): (1, 50)}, {(1, 1): (0, 5)}, 0),
+        "its id is used again": ({(7, 1): (1, 90)}, {(7, 2): (1, 3)}, 3),
+    }
+    for case, (before, after, cpu_s) in cases.items():
+        told = activity.others_between(reading(0, before), reading(10, after))
+        expected = (10, cpu_s, ("p",) if cpu_s else ())
+        assert (told.span_s, told.cpu_s, told.names) == expected, case
 
 
 def test_a_renamed_file_was_not_made_and_one_with_an_old_inode_was(tmp_path: Path) -> None:

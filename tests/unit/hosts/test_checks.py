@@ -5,9 +5,6 @@ What `stithy doctor` says of whole machines is in tests/golden/doctor.
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from fakes.machine import FACTS, PROGRAMS, QUIET, TEXTS, FakeMachine
 from stithy.hosts.activity import BusyProcess
@@ -21,51 +18,38 @@ V1 = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t1\t5\t1\nmemory\t4\t9\
 DEPENDENCIES = "/lib/modules/6.12.1/modules.dep"
 
 
-def _fact(**facts: Any) -> FakeMachine:
-    return FakeMachine(facts=FACTS | facts)
-
-
 def _idle(disabled: str) -> FakeMachine:
     state = {"latency": "133", "name": "C6", "disable": disabled}
     texts = TEXTS | {f"{IDLE}/state1/{key}": value for key, value in state.items()}
     return FakeMachine(texts=texts, listed={IDLE: ("driver", "state1")})
 
 
-BUSY = FakeMachine(doing=replace(
-    QUIET, cpu_share=0.5, steal_share=0.1,
-    processes=tuple(BusyProcess(name, 7, 1.0) for name in "abcd"),
-))  # fmt: skip
+CLUTTERED = tuple(BusyProcess(name, 7, 1.0) for name in "abcd")
+BUSY = FakeMachine(doing=replace(QUIET, cpu_share=0.5, steal_share=0.1, processes=CLUTTERED))
 SWAP = TEXTS["/proc/meminfo"].replace("SwapTotal: 0", "SwapTotal: 2048")
+BARE = FakeMachine(facts={}, texts={}, listed={}, programs={}, synchronised=None, open_places=())
 
 
-@pytest.mark.parametrize(
-    ("check", "what", "machine", "state", "told"),
-    [
-        ("cpu", "CPU governor", _fact(cpu_governor="performance, ondemand"), "disturbing", ""),
+def test_what_disturbs_a_measurement_is_told() -> None:
+    """With what was found, or what changes it; a machine that tells nothing disturbs nothing."""
+    old = FakeMachine(facts=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": V1})
+    nbd = FakeMachine(texts=TEXTS | {DEPENDENCIES: "kernel/drivers/block/nbd.ko.zst:\n"})
+    governed = FakeMachine(facts=FACTS | {"cpu_governor": "performance, ondemand"})
+    for check, what, machine, state, told in (
+        ("cpu", "CPU governor", governed, "disturbing", ""),
         ("cpu", "deep idle", _idle("0"), "disturbing", "133"),
         ("cpu", "deep idle", _idle("1"), "there", ""),
         ("load", "other load", BUSY, "disturbing", "CPUs 50% busy: a (7), b (7), c (7)"),
         ("load", "stolen time", BUSY, "disturbing", ""),
         ("load", "swap", FakeMachine(texts=TEXTS | {"/proc/meminfo": SWAP}), "", "2 MiB in use"),
-        ("kernel", "control groups",
-         FakeMachine(facts=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": V1}),
-         "there", "version 1: cpu"),
-        ("kernel", "nbd",
-         FakeMachine(texts=TEXTS | {DEPENDENCIES: "kernel/drivers/block/nbd.ko.zst:\n"}),
-         "absent", "modprobe nbd"),
-    ],
-)  # fmt: skip
-def test_what_disturbs_a_measurement_is_told(
-    check: str, what: str, machine: FakeMachine, state: str, told: str
-) -> None:
-    """With what was found, or what changes it; a machine that tells nothing disturbs nothing."""
-    found = {each.what: each for each in plugins("check")[check].judge(machine)}[what]
-    assert found.state == state or not state
-    assert told in f"{found.found} {found.remedy}"
-    bare = FakeMachine(
-        facts={}, texts={}, listed={}, programs={}, synchronised=None, open_places=()
-    )
-    assert "disturbing" not in {each.state for each in plugins("check")[check].judge(bare)}
+        ("kernel", "control groups", old, "there", "version 1: cpu"),
+        ("kernel", "nbd", nbd, "absent", "modprobe nbd"),
+    ):
+        judge = plugins("check")[check].judge
+        found = {each.what: each for each in judge(machine)}[what]
+        assert found.state == state or not state
+        assert told in f"{found.found} {found.remedy}"
+        assert "disturbing" not in {each.state for each in judge(BARE)}
 
 
 FUSE = Device(path="/dev/fuse", module="fuse", why="drives")
@@ -75,40 +59,31 @@ FIO = Program(
 XFS = Program(name="mkfs.xfs", package=Package("xfsprogs", "xfs"), asked=("-V",), why="xfs")
 GONE, CLOSED = {"/dev/fuse": "not found"}, {"/dev/fuse": "it cannot be opened (no right)"}
 RIGHTS = "/proc/self/status"
+KERNEL = {"/proc/sys/kernel/osrelease": "6.12.1",
+          DEPENDENCIES: "kernel/fs/xfs/xfs.ko:\nkernel/fs/fuse/fuse.ko.xz:\n"}  # fmt: skip
+DRIVE, ROOT = OwnProgram(name="stithy-drive", why="it"), Root(why="it")
 
 
-@pytest.mark.parametrize(
-    ("need", "machine", "state", "told"),
-    [
-        (XFS, FakeMachine(programs={}, is_root=False), "missing", "sudo apt-get install xfsprogs"),
-        (XFS, FakeMachine(programs={}, installer="dnf"), "missing", "dnf install xfs"),
-        (XFS, FakeMachine(programs={}, installer=None), "missing", "xfsprogs or dnf install xfs"),
-        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.19"}), "missing", "fio"),
-        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.20"}), "there", ""),
-        (FIO, FakeMachine(programs=PROGRAMS | {"fio": ""}), "missing", "fio"),
-        (OwnProgram(name="stithy-drive", why="it"), FakeMachine(programs={"stithy-drive": ""}),
-         "missing", "/usr/bin/stithy-drive does not start here"),
-        (FUSE, FakeMachine(closed_devices=CLOSED), "missing", "allow it to this container"),
-        (FUSE, FakeMachine(closed_devices=CLOSED, is_root=False), "there", ""),
-        (FUSE, FakeMachine(closed_devices=GONE, listed={},
-                           texts=TEXTS | {DEPENDENCIES: "kernel/fs/fuse/fuse.ko.xz:\n"}),
-         "missing", "modprobe fuse"),
-        (FUSE, FakeMachine(closed_devices=GONE, listed={}), "missing", "use a kernel with the mod"),
-        (KernelFileSystem(name="xfs", why="it"),
-         FakeMachine(texts={"/proc/sys/kernel/osrelease": "6.12.1",
-                            DEPENDENCIES: "kernel/fs/xfs/xfs.ko: kernel/lib/libcrc32c.ko"}),
-         "there", ""),
-        (Root(why="it"), FakeMachine(texts={RIGHTS: "CapEff:\t00000000a80425fb"}),
-         "missing", "CAP_SYS_ADMIN"),
-        (Root(why="it"), FakeMachine(texts={RIGHTS: "CapEff:\t000001ffffffffff"}), "there", ""),
-    ],
-)  # fmt: skip
-def test_a_need_is_there_or_missing_with_its_remedy(
-    need: Need, machine: FakeMachine, state: str, told: str
-) -> None:
+def test_a_missing_need_has_its_remedy() -> None:
     """As the distribution calls it, and as the reason is why it does not work."""
-    judged = need.judge(machine)
-    assert (judged.state, told in f"{judged.found} {judged.remedy}") == (state, True)
+    needs: tuple[tuple[Need, FakeMachine, str | None], ...] = (
+        (XFS, FakeMachine(programs={}, is_root=False), "sudo apt-get install xfsprogs"),
+        (XFS, FakeMachine(programs={}, installer=None), "xfsprogs or dnf install xfs"),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.19"}), "fio"),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": "fio-3.20"}), None),
+        (FIO, FakeMachine(programs=PROGRAMS | {"fio": ""}), "fio"),
+        (DRIVE, FakeMachine(programs={"stithy-drive": ""}), "drive does not start here"),
+        (FUSE, FakeMachine(closed_devices=CLOSED), "allow it to this container"),
+        (FUSE, FakeMachine(closed_devices=CLOSED, is_root=False), None),
+        (FUSE, FakeMachine(closed_devices=GONE, listed={}, texts=TEXTS | KERNEL), "modprobe fuse"),
+        (KernelFileSystem(name="xfs", why="it"), FakeMachine(texts=KERNEL), None),
+        (ROOT, FakeMachine(texts={RIGHTS: "CapEff:\t00000000a80425fb"}), "CAP_SYS_ADMIN"),
+        (ROOT, FakeMachine(texts={RIGHTS: "CapEff:\t000001ffffffffff"}), None),
+    )
+    for need, machine, told in needs:
+        judged = need.judge(machine)
+        assert judged.state == ("missing" if told else "there")
+        assert (told or "") in f"{judged.found} {judged.remedy}"
 
 
 def test_the_ways_to_a_drive_are_those_that_its_program_tells() -> None:

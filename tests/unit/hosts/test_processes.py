@@ -16,7 +16,7 @@ from stithy.hosts.runner import Command, LocalRunner
 LIMIT = 64 * 2**20
 
 
-def test_a_process_gets_its_input_and_cpus_and_nothing_of_libpq(
+def test_a_process_gets_input_and_cpus_and_nothing_of_libpq(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A person's shell must not change a study; who does not start or end is named."""
@@ -57,20 +57,7 @@ def test_a_process_is_recognised_for_good_whatever_its_name_is(tmp_path: Path) -
     assert users == {odd.pid, holding.pid}
 
 
-@pytest.mark.parametrize(
-    ("mount", "group", "expected"),
-    [
-        ("/ {0}/memory rw - cgroup cgroup rw,memory", "4:memory:/jobs/7", [("memory/jobs/7", V1)]),
-        ("/a {0}/memory rw - cgroup cgroup rw,memory", "4:memory:/a", [("memory", V1)]),
-        ("/ {0}/cg rw - cgroup2 cgroup2 rw", "0::/user/app/sh",
-         [("cg/user/app", V2), ("cg/user", V2)]),
-        ("/ {0}/cpu rw - cgroup cgroup rw,cpu", "1:cpu:/", []),
-    ],
-    ids=["below the own one", "in a container", "where the controller is handed on", "nowhere"],
-)  # fmt: skip
-def test_memory_groups_are_made_below_what_limits_stithy_itself(
-    tmp_path: Path, mount: str, group: str, expected: list[tuple[str, object]]
-) -> None:
+def test_memory_groups_are_made_below_what_limits_stithy_itself(tmp_path: Path) -> None:
     """The nearest comes first; where none can be made there is a note, and nothing is left."""
     for path, handed in (
         ("memory/jobs/7", ""), ("cg/user/app/sh", ""), ("cg/user/app", "memory pids"),
@@ -79,14 +66,20 @@ def test_memory_groups_are_made_below_what_limits_stithy_itself(
         (tmp_path / path).mkdir(parents=True, exist_ok=True)
         (tmp_path / path / "cgroup.subtree_control").write_text(handed)
     proc = tmp_path / "proc"
-    (proc / "self/mountinfo").write_text(f"30 23 0:26 {mount.format(tmp_path)}\n")
-    (proc / "self/cgroup").write_text(f"{group}\n")
-    found = [(str(path.relative_to(tmp_path)), way) for path, way in resources.parents(proc)]
-    assert found == expected
-    if not expected:
-        limit = resources.make_group("g", LIMIT, runner=LocalRunner(), record=print, proc=proc)
-        told = "64 MiB was not enforced: this kernel has no memory cgroup mounted"
-        assert (limit.group, told in str(limit.note)) == (None, True)
+    for mount, group, expected in (
+        ("/ {0}/memory rw - cgroup cgroup rw,memory", "4:memory:/jobs/7", [("memory/jobs/7", V1)]),
+        ("/a {0}/memory rw - cgroup cgroup rw,memory", "4:memory:/a", [("memory", V1)]),
+        ("/ {0}/cg rw - cgroup2 cgroup2 rw", "0::/user/app/sh",
+         [("cg/user/app", V2), ("cg/user", V2)]),
+        ("/ {0}/cpu rw - cgroup cgroup rw,cpu", "1:cpu:/", []),
+    ):  # fmt: skip
+        (proc / "self/mountinfo").write_text(f"30 23 0:26 {mount.format(tmp_path)}\n")
+        (proc / "self/cgroup").write_text(f"{group}\n")
+        found = [(str(path.relative_to(tmp_path)), way) for path, way in resources.parents(proc)]
+        assert found == expected
+    limit = resources.make_group("g", LIMIT, runner=LocalRunner(), record=print, proc=proc)
+    told = "64 MiB was not enforced: this kernel has no memory cgroup mounted"
+    assert (limit.group, told in str(limit.note)) == (None, True)
 
 
 @pytest.mark.needs_cgroup
@@ -125,27 +118,20 @@ def test_a_limit_that_no_longer_holds_and_its_kills_are_told(tmp_path: Path) -> 
     assert "cannot be read any more" in str(group.lost(own))
 
 
-FOUR = frozenset({0, 2, 5, 7})
-
-
-@pytest.mark.parametrize(
-    ("wanted", "emulated", "usable", "expected"),
-    [
-        (None, False, FOUR, None),
-        (None, True, FOUR, (2, 5, 7)),
+def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over() -> None:
+    """Unless a study says how many; whatever is not the server gets the others, if any."""
+    four = frozenset({0, 2, 5, 7})
+    for wanted, emulated, usable, expected in (
+        (None, False, four, None),
+        (None, True, four, (2, 5, 7)),
         (None, True, frozenset({0, 1}), (1,)),
         (None, True, frozenset(range(16)), tuple(range(4, 16))),
         (None, True, frozenset({3}), None),
-        (2, False, FOUR, (5, 7)),
-        (2, True, FOUR, (5, 7)),
-    ],
-)
-def test_beside_emulated_drives_a_quarter_of_the_cpus_is_left_over(
-    wanted: int | None, emulated: bool, usable: frozenset[int], expected: tuple[int, ...] | None
-) -> None:
-    """Unless a study says how many; whatever is not the server gets the others, if any."""
-    found = resources.server_cpus(wanted, emulated=emulated, usable=usable)
-    left = tuple(sorted(usable - set(expected or usable)))
-    assert (found, resources.other_cpus(found, usable)) == (expected, left or None)
+        (2, False, four, (5, 7)),
+        (2, True, four, (5, 7)),
+    ):
+        found = resources.server_cpus(wanted, emulated=emulated, usable=usable)
+        left = tuple(sorted(usable - set(expected or usable)))
+        assert (found, resources.other_cpus(found, usable)) == (expected, left or None)
     with pytest.raises(PreconditionError, match="20 CPUs, and this process may use"):
-        resources.server_cpus(20, emulated=emulated, usable=usable)
+        resources.server_cpus(20, emulated=True, usable=four)

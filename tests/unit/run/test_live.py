@@ -2,7 +2,8 @@
 
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.errors import PreconditionError, UserError
-from stithy.exits import Exit
 from stithy.plan.expand import expand, nulled
 from stithy.plan.steps import Cost, Step
 from stithy.run import events
@@ -71,80 +71,61 @@ def test_a_window_under_way_tells_its_last_second_and_one_that_is_over_none() ->
     assert _value(told, "run_windows_done") == 2
 
 
-def test_the_time_left_goes_down_and_never_below_nothing() -> None:
-    """A step that takes longer than expected leaves no less than 0."""
+def test_the_time_left_goes_down_to_nothing_and_loading_and_looks_are_told() -> None:
+    """A step that takes longer than expected leaves no less than 0; its stage is a label."""
     clock = FakeClock()
-    plain = events.RunStarted("runs/x", 17, 250.0)
-    told = _numbers(plain, events.StepStarted(STEP, 7, 17, 88.0), SECOND, clock=clock)
+    told = _numbers(
+        events.RunStarted("runs/x", 17, 250.0), events.StepStarted(LOADING, 2, 17, 88.0),
+        events.Progress("loading", 1, 4), events.InterimAnalysis("b", 4, decided=True), clock=clock,
+    )  # fmt: skip
     for passed_s, left_s in ((8.0, 80.0), (100.0, 0.0)):
         clock.sleep_s(passed_s)
         assert _value(told, "run_left_seconds") == left_s
     assert "run_left_undecided_seconds" not in _families(told)
-    assert "note" not in _families(told)["now_progress_ratio"].samples[0][0]
-
-
-def test_loading_tells_how_far_it_is_and_a_look_where_the_question_stands() -> None:
-    """The stage is a label."""
-    look = events.InterimAnalysis("b is better.", 4, decided=True)
-    loading = events.StepStarted(LOADING, 2, 17, 88.0)
-    told = _numbers(BEGUN, loading, events.Progress("loading", 1, 4), look)
     [(labels, share, _)] = _families(told)["now_progress_ratio"].samples
-    assert (labels["stage"], share) == ("loading", 0.25)
+    assert (labels["stage"], "note" in labels, share) == ("loading", False, 0.25)
     assert (_value(told, "run_question_blocks"), _value(told, "run_question_decided")) == (4, 1)
 
 
-def _unreadable(directory: Any, windows: Any) -> dict[str, str]:
-    raise UserError("no such directory", where=str(directory.root), remedy="none")
-
-
-@pytest.mark.parametrize(
-    ("judge", "invalid"),
-    [(lambda directory, windows: dict.fromkeys(windows, "errors"), [1, 2]), (_unreadable, [0, 0])],
-)
-def test_invalid_windows_are_counted_those_of_earlier_sessions_too(
-    judge: Callable[..., dict[str, str]], invalid: list[int], tmp_path: Path
-) -> None:
+def test_invalid_windows_are_counted_those_of_earlier_sessions_too(tmp_path: Path) -> None:
     """A result that cannot be read ends neither the run nor the numbers."""
     (tmp_path / "windows/w-disk-u1-b0").mkdir(parents=True)
     (tmp_path / "windows/w-disk-u1-b0/window.parquet").touch()
-    told = LiveNumbers(FakeClock(), judge)
-    begun: list[events.Event] = [events.RunStarted(str(tmp_path), 17, 1.0), OVER]
-    for event, count in zip(begun, invalid, strict=True):
-        told.show(event)
-        assert _value(told, "run_windows_invalid") == count
-    assert _value(told, "run_windows_done") == 1
+
+    def unreadable(directory: Any, windows: Any) -> dict[str, str]:
+        raise UserError("no such directory", where=str(directory.root), remedy="none")
+
+    told_of: list[events.Event] = [events.RunStarted(str(tmp_path), 17, 1.0), OVER]
+    for judge, counts in (
+        (lambda _, of: dict.fromkeys(of, "errors"), (1, 2)),
+        (unreadable, (0, 0)),
+    ):
+        told = LiveNumbers(FakeClock(), judge)
+        for event, count in zip(told_of, counts, strict=True):
+            told.show(event)
+            assert _value(told, "run_windows_invalid") == count
 
 
-ADDRESSES = {
-    "127.0.0.1:9464": "127.0.0.1", "localhost:9464": "127.0.0.1", "[::1]:9464": "::1",
-    "0.0.0.0:9464": "ssh -L", "192.168.1.2:9464": "ssh -L", "[::]:9464": "ssh -L",
-    **dict.fromkeys(("", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "a:1"),
-                    "write it as 127.0.0.1:9464"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ADDRESSES)
-def test_only_addresses_that_no_other_machine_reaches_are_taken(text: str) -> None:
+def test_only_addresses_that_no_other_machine_reaches_are_taken() -> None:
     """The remedy leads there all the same, or shows what is right."""
-    expected = ADDRESSES[text]
-    if " " not in expected:
-        assert parse_address(text) == Address(expected, 9464)
-        return
-    with pytest.raises(UserError) as raised:
-        parse_address(text)
-    assert expected in raised.value.remedy
+    for host, at in (("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("[::1]", "::1")):
+        assert parse_address(f"{host}:9464") == Address(at, 9464)
+    wrong = ("", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "a:1")
+    for text in ("0.0.0.0:9464", "192.168.1.2:9464", "[::]:9464", *wrong):
+        with pytest.raises(UserError) as raised:
+            parse_address(text)
+        expected = "write it as 127.0.0.1:9464" if text in wrong else "ssh -L"
+        assert expected in raised.value.remedy, text
 
 
 def _asked(page: str, path: str | None = None, accept: str = "") -> tuple[int, str, str]:
     """Status, content type and text of an answer."""
     parts = urlsplit(page)
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=60)
-    try:
+    with closing(connection):
         connection.request("GET", path or parts.path, headers={"Accept": accept})
         answer = connection.getresponse()
         return answer.status, answer.headers["Content-Type"], answer.read().decode()
-    finally:
-        connection.close()
 
 
 def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -> None:
@@ -159,38 +140,29 @@ def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -
         status, told, text = _asked(page, accept=f"{kind.replace(' ', '')},text/plain;q=0.5")
         assert (status, text, told[: len(kind)]) == (200, "two\n", kind)
         assert [_asked(page, path)[0] for path in ("/", "/metrics/../secret")] == [404, 404]
-        parts = urlsplit(page)
-        silent = socket.create_connection((parts.hostname, parts.port))
-        taken = endpoint(Address("127.0.0.1", parts.port or 0), lambda: "")
-        with pytest.raises(PreconditionError, match="address already in use") as raised, taken:
+        port = urlsplit(page).port or 0
+        silent = socket.create_connection(("127.0.0.1", port))
+        taken = endpoint(Address("127.0.0.1", port), lambda: "")
+        with pytest.raises(PreconditionError, match="address already in use"), taken:
             pass
-        assert raised.value.exit == Exit.PRECONDITION
         assert _asked(page)[2] == "three\n"
     silent.close()
     with pytest.raises(ConnectionRefusedError):
         _asked(page)
 
 
-DRIVE = ("disk: {path: /var/tmp/stithy}", "disk: {drive: generic-nvme, size: 4 GiB}")
-HAMMERDB = ("load:\n", "load:\n  profile: hammerdb\n")
-FSYNC = ("  memory: 1 GiB\n", "  memory: 1 GiB\n  settings: {fsync: off}\n")
-
-
-@pytest.mark.parametrize(
-    ("changes", "null", "names", "words"),
-    [
-        ([], False, [], ""),
-        ([DRIVE], False, ["disk"], "EMULATED drive"),
-        ([DRIVE], True, ["disk", "disk-again"], "NULL STUDY.*; EMULATED drive"),
-        ([HAMMERDB], False, ["disk", "memory"], "PROFILE HAMMERDB"),
-        ([FSYNC], False, ["disk", "memory"], "NOT DURABLE: fsync off"),
-    ],
-)
-def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other(
-    changes: list[tuple[str, str]], null: bool, names: list[str], words: str
-) -> None:
+def test_what_must_be_known_of_a_candidate_is_told_of_it_and_of_no_other() -> None:
     """In the words of the exports."""
-    known = nulled(study(*changes)) if null else study(*changes)
-    found = notes_of(known, expand(known, null=null))
-    assert list(found) == names
-    assert all(re.match(words, text) for text in found.values())
+    drive = ("disk: {path: /var/tmp/stithy}", "disk: {drive: generic-nvme, size: 4 GiB}")
+    hammerdb = ("load:\n", "load:\n  profile: hammerdb\n")
+    fsync = ("  memory: 1 GiB\n", "  memory: 1 GiB\n  settings: {fsync: off}\n")
+    for known, null, names, words in (
+        (study(), False, [], ""),
+        (study(drive), False, ["disk"], "EMULATED drive"),
+        (nulled(study(drive)), True, ["disk", "disk-again"], "NULL STUDY.*; EMULATED drive"),
+        (study(hammerdb), False, ["disk", "memory"], "PROFILE HAMMERDB"),
+        (study(fsync), False, ["disk", "memory"], "NOT DURABLE: fsync off"),
+    ):
+        found = notes_of(known, expand(known, null=null))
+        assert list(found) == names
+        assert all(re.match(words, text) for text in found.values())

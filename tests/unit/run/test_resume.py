@@ -1,6 +1,5 @@
 """A run that was cut off goes on where it ended, or is refused; what its journal tells of it."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +10,8 @@ import pytest
 
 from fakes.hammer import FakeHammer
 from stithy.errors import InfrastructureError, PreconditionError, UserError
-from stithy.hosts.processes import identity_of
 from stithy.results.layout import RunDirectory
 from stithy.run.events import Event, StepStarted
-from stithy.run.journal import Journal
 from stithy.run.resuming.resume import resumed_run
 from stithy.run.stop import Stop
 from support.faked_run import FakedRun
@@ -25,10 +22,6 @@ pytestmark = pytest.mark.usefixtures("own_state")
 
 def _windows(out: Path) -> list[str]:
     return sorted(path.parent.name for path in out.glob("windows/*/window.parquet"))
-
-
-def _table(out: Path, name: str) -> list[dict[str, Any]]:
-    return pl.read_parquet(out / f"tables/{name}.parquet").to_dicts()
 
 
 def interrupted(root: Path, number: int = 1, **more: Any) -> FakedRun:
@@ -49,34 +42,27 @@ def interrupted(root: Path, number: int = 1, **more: Any) -> FakedRun:
 
 
 def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
-    """What was measured, restored, checked and calibrated is kept to the byte; the rest is done.
+    """What was measured and found is kept to the byte; a window whose row is gone is made anew.
 
-    A window whose row is gone is measured again, whatever the journal says.
+    tests/unmeasured kills and resumes at every kind of line of the journal.
     """
     faked = interrupted(tmp_path, 3, load={"calibrate": "true"})
-    first, checks = manifest(faked.out), _table(faked.out, "canary")
+    first = manifest(faked.out)
     lost = RunDirectory(faked.out).window(first["plan"]["windows"][1]).root
     (lost / "window.parquet").unlink()
-    tables = faked.out.glob("windows/*/*.parquet")
+    tables = [*faked.out.glob("windows/*/*.parquet"), faked.out / "tables/canary.parquet"]
     kept = {path: path.read_bytes() for path in tables if path.parent != lost}
-    assert (len(_windows(faked.out)), len(checks)) == (2, 2)
-    outcome = faked.resume()
-    assert (outcome.end, outcome.error, outcome.left) == ("finished", None, ())
+    assert len(_windows(faked.out)) == 2
+    assert (faked.resume().end, left_by(faked.out)) == ("finished", [])
     now = manifest(faked.out)
     assert _windows(faked.out) == sorted(now["plan"]["windows"])
     assert {path: path.read_bytes() for path in kept} == kept
     assert (len(faked.hammer.runs), len(faked.hammer.calibrated)) == (5, 1)
-    restored = [row["window_id"] for row in _table(faked.out, "restores")]
-    assert (sorted(restored), _table(faked.out, "canary")) == (_windows(faked.out), checks)
     assert [each["end"] for each in now["sessions"]] == ["interrupted", "finished"]
-    assert now["end"] == "finished"
     for same in ("started_at_s", "comparability_key", "database", "memory", "seed", "calibration"):
         assert now[same] == first[same], same
-    assert left_by(faked.out) == []
-    assert list((tmp_path / "state/runs").iterdir()) == []
-    with pytest.raises(PreconditionError, match="ended well") as raised:
+    with pytest.raises(PreconditionError, match="ended well"):
         faked.resume()
-    assert "stithy report" in raised.value.remedy
 
 
 def test_a_window_that_a_person_cut_short_is_measured_again(tmp_path: Path) -> None:
@@ -90,7 +76,8 @@ def test_a_window_that_a_person_cut_short_is_measured_again(tmp_path: Path) -> N
     faked.resume()
     assert window_row(faked.out, cut)["complete"]
     assert (RunDirectory(faked.out).cut_off(1, cut) / "window.parquet").exists()
-    assert len(_table(faked.out, "canary")) == len(faked.hammer.canaries) == 1
+    checks = pl.read_parquet(faked.out / "tables/canary.parquet")
+    assert len(checks) == len(faked.hammer.canaries) == 1
 
 
 def test_what_failed_or_meets_a_persons_files_goes_on_once_that_is_mended(tmp_path: Path) -> None:
@@ -100,11 +87,10 @@ def test_what_failed_or_meets_a_persons_files_goes_on_once_that_is_mended(tmp_pa
     assert faked.run().end == "failed"
     faked.hammer, precious = FakeHammer(), tmp_path / "a/precious.txt"
     precious.parent.mkdir()
-    precious.write_text("mine")
+    precious.touch()
     with pytest.raises(PreconditionError):
         faked.resume()
     assert list(precious.parent.iterdir()) == [precious]
-    assert list((tmp_path / "state/runs").iterdir()) == []
     precious.unlink()
     assert faked.resume().end == "finished"
     ends = [each["end"] for each in manifest(faked.out)["sessions"]]
@@ -121,19 +107,6 @@ def _rewritten(path: Path, old: str, new: str) -> Iterator[None]:
 
 
 @contextmanager
-def _taken(faked: FakedRun) -> Iterator[None]:
-    """Inside, a living process is at the run."""
-    owner = identity_of(os.getppid())
-    assert owner is not None
-    book = RunDirectory(faked.out).journal
-    before = book.read_bytes()
-    begun = entries(faked.out, "run-started")[0].facts
-    Journal(book, faked.clock).write("run-resumed", **{**begun, "owner": owner.facts()})
-    yield
-    book.write_bytes(before)
-
-
-@contextmanager
 def _other_hammer(faked: FakedRun) -> Iterator[None]:
     faked.hammer_version = "hammer 1.fake"
     yield
@@ -141,45 +114,40 @@ def _other_hammer(faked: FakedRun) -> Iterator[None]:
 
 
 def _other_storage(faked: FakedRun) -> Any:
-    was, key = (
-        entries(faked.out, "run-started")[0].facts["machine"]["storage of a"],
-        '"storage of a": "',
-    )
-    return _rewritten(RunDirectory(faked.out).journal, f"{key}{was}", f"{key}FAST 1000")
+    before = entries(faked.out, "run-started")[0].facts["machine"]["storage of a"]
+    key = '"storage of a": "'
+    return _rewritten(RunDirectory(faked.out).journal, f"{key}{before}", f"{key}FAST 1000")
 
 
 LEVELS = "[1, 2]", "[1, 2, 3]"
-REFUSED: dict[str, tuple[Callable[[FakedRun], Any], str, bool]] = {
-    "a process is at it": (_taken, f"still active: process {os.getppid()}", True),
+REFUSED: dict[str, tuple[str, Callable[[FakedRun], Any]]] = {
     "another session resumes it": (
-        lambda f: resumed_run(f.out, Stop(), lambda event: None, tools=f.tools),
-        "by another process", True,
+        "by another process", lambda f: resumed_run(f.out, Stop(), lambda _: None, tools=f.tools)
     ),
     "its own copy of the study was changed": (
-        lambda f: _rewritten(RunDirectory(f.out).study, *LEVELS), "own copy", True
+        "own copy", lambda f: _rewritten(RunDirectory(f.out).study, *LEVELS)
     ),
     "the study was changed": (
-        lambda f: _rewritten(f.root / "study.yaml", *LEVELS), "study.yaml", False
+        "study.yaml", lambda f: _rewritten(f.root / "study.yaml", *LEVELS)
     ),
-    "the driver was changed": (
-        _other_hammer, "hammer: hammer 0.fake before, hammer 1.fake now", False
-    ),
-    "a mount is missing": (_other_storage, "storage of a: FAST 1000 before, ", False),
+    "the driver was changed": ("hammer: hammer 0.fake before, hammer 1.fake now", _other_hammer),
+    "a mount is missing": ("storage of a: FAST 1000 before, ", _other_storage),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_must_not_go_on_is_refused_and_nothing_is_changed(case: str, tmp_path: Path) -> None:
     """What has changed may be insisted on: the study that was begun is measured, which is told."""
-    change, problem, always = REFUSED[case]
+    problem, change = REFUSED[case]
+    never = list(REFUSED).index(case) < 2
     faked = interrupted(tmp_path)
+    book = RunDirectory(faked.out).journal
     with change(faked):
-        before = RunDirectory(faked.out).journal.read_bytes()
-        with pytest.raises(PreconditionError) as raised:
-            faked.resume(force=always)
-        assert problem in raised.value.problem
-        assert RunDirectory(faked.out).journal.read_bytes() == before
-        if not always:
+        before = book.read_bytes()
+        with pytest.raises(PreconditionError, match=problem):
+            faked.resume(force=never)
+        assert book.read_bytes() == before
+        if not never:
             assert faked.resume(force=True).end == "finished"
             [told] = manifest(faked.out)["sessions"][-1]["changed"]
             assert problem in told

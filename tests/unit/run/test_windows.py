@@ -16,19 +16,17 @@ from stithy.errors import InfrastructureError
 from stithy.hosts.activity import OtherLoad, OthersReading, Process
 from stithy.hosts.devices import DiskCounters
 from stithy.plan.expand import expand
-from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory, WindowDirectory
-from stithy.results.read import read_run
 from stithy.results.tables import Row
 from stithy.run.context import Context
 from stithy.run.events import Note
 from stithy.run.windows import driving, headroom, surroundings, window
 from stithy.storage.provider import EmulatedDrive
 from stithy.storage.volume import describe
-from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Pace, Profile, Rate, Think
+from stithy.wire.jobs import Arrivals, BackToBack, Keyed, Profile, Rate, Think
 from stithy.wire.messages import Phase, Second, TransactionSecond
 from support.faked_run import FakedRun
-from support.running import entries, left_by, manifest, window_row
+from support.running import left_by, manifest, window_row
 from support.studies import study
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -36,53 +34,45 @@ MIB = 2**20
 CALIBRATED, LEDGER = {"calibrate": "true"}, {"ledger": "true"}
 FIRST = "w-a-u1-b0"
 FAULT = InfrastructureError("the drive is gone", where="somewhere", remedy="none")
-GONE = "somewhere: the drive is gone"
-PACES: list[tuple[str, Pace, float | None]] = [
-    ("", BackToBack(), None),
-    ("pace: keyed", Keyed(), 20.7),
-    ("pace: {think: 2 s}", Think(mean_s=2), 2.0),
-    ("rate: 30000/min", Rate(per_s=500), None),
-    ("rate: 500/s\n  arrivals: constant", Rate(per_s=500, arrivals=Arrivals.CONSTANT), None),
-]
 POOLED = "  connections: 2\n  touch: 50%\n  profile: hammerdb\n"
 
 
-@pytest.mark.parametrize(("line", "pace", "pause_s"), PACES)
-def test_users_are_driven_as_the_study_has_it(line: str, pace: Pace, pause_s: float | None) -> None:
+def test_users_are_driven_as_the_study_has_it() -> None:
     """Pace, pool, homes, reach and profile; the driver is tried with so many users who pause."""
-    for more in ("", POOLED):
+    for line, more, pace, pause_s in (
+        ("", POOLED, BackToBack(), None),
+        ("pace: {think: 2 s}", POOLED, Think(mean_s=2), 2.0),
+        ("pace: keyed", "", Keyed(), 20.7),
+        ("rate: 30000/min", "", Rate(per_s=500), None),
+        ("rate: 5/s\n  arrivals: constant", "", Rate(per_s=5, arrivals=Arrivals.CONSTANT), None),
+    ):
         made = study(("  users: [1, 4]\n", f"  users: [1, 4]\n  {line}\n{more}"))
-        plan = next(step.window for step in expand(made).steps if step.kind == "window")
-        assert plan is not None
+        plan = next(step.window for step in expand(made).steps if step.window)
         asked = driving.request_of(made, plan, WindowDirectory(Path("w")))
         assert (asked.users, asked.ramp_up_s, asked.duration_s, asked.pace) == (1, 2.0, 3.0, pace)
-        assert (asked.ledger, asked.users_per_warehouse) == (None, 10 if pause_s == 20.7 else None)
+        assert (asked.ledger, asked.users_per_warehouse) == (None, 10 if "keyed" in line else None)
         pool = (asked.connections, asked.warehouses_touched, asked.profile)
         assert pool == ((2, 1, Profile.HAMMERDB) if more else (None, None, Profile.SPECIFICATION))
         assert headroom.pause_s(made.load) == pause_s
-        if "keyed" in line or "rate" in line:
-            return  # which HammerDB's users are not, nor are these pooled
 
 
-@pytest.mark.parametrize(("orders", "p95_s"), [(1_999, None), (2_000, 0.012), (None, None)])
-def test_a_second_tells_no_percentile_that_too_few_orders_bear(
-    orders: int | None, p95_s: float | None
-) -> None:
+def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     """As everywhere: 100 values lie beyond what is told; every transaction counts per minute."""
-    each = TransactionSecond(
-        name="new-order", committed=orders or 0, rolled_back=0, errors=0, retries=0,
+    of = TransactionSecond(
+        name="new-order", committed=2_000, rolled_back=0, errors=0, retries=0,
         response_p50_s=0.004, response_p95_s=0.012, response_p99_s=0.02,
     )  # fmt: skip
-    other = each.model_copy(update={"name": "payment", "committed": 1, "rolled_back": 2})
-    of = (other,) if orders is None else (each, other)
-    second = Second(second=3, at_s=1.0, phase=Phase.MEASURE, transactions=of)
+    few = of.model_copy(update={"committed": 1_999})
+    other = of.model_copy(update={"name": "payment", "committed": 1, "rolled_back": 2})
     context: Any = SimpleNamespace(workload=SimpleNamespace(headline="new-order"))
-    told = window._second(context, cast("Any", None), second)
-    assert (told.p95_s, told.tpm) == (p95_s, 60.0 * ((orders or 0) + 3))
+    for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
+        second = Second(second=3, at_s=1.0, phase=Phase.MEASURE, transactions=each)
+        told = window._second(context, cast("Any", None), second)
+        assert (told.p95_s, told.tpm) == (p95_s, 60.0 * done)
 
 
 @pytest.mark.parametrize(("cpu_s", "is_busy"), [(0.5, False), (0.51, True)])
-def test_what_others_used_while_the_driver_was_calibrated_is_kept_and_told(
+def test_what_others_used_during_the_calibration_is_kept_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpu_s: float, is_busy: bool
 ) -> None:
     """A busy host makes the driver look slow; here its users pause, so that they are counted."""
@@ -98,23 +88,20 @@ def test_what_others_used_while_the_driver_was_calibrated_is_kept_and_told(
     assert any("during the calibration of the driver (make)" in text for text in notes) is is_busy
 
 
+FAULTS = dict.fromkeys(("canary", "calibrate", "verify-ledger"), FAULT)
 LATE = "the driver was late at every rate that was tried over 1 connection"
-NOT_ASKED = "the study did not ask for it"
 
 
 @pytest.mark.parametrize(
     ("load", "hammer", "because"),
     [
         (CALIBRATED, FakeHammer(rate_per_s_max=None), LATE),
-        ({}, FakeHammer(), NOT_ASKED),
-        (
-            CALIBRATED | LEDGER,
-            FakeHammer(dict.fromkeys(("canary", "calibrate", "verify-ledger"), FAULT)), GONE,
-        ),
+        ({}, FakeHammer(), "the study did not ask for it"),
+        (CALIBRATED | LEDGER, FakeHammer(FAULTS), "somewhere: the drive is gone"),
     ],
     ids=["late", "not asked", "all fails"],
-)  # fmt: skip
-def test_what_is_not_known_of_driver_machine_and_ledger_is_told_and_ends_no_run(
+)
+def test_what_is_not_known_of_driver_machine_and_ledger_ends_no_run(
     load: dict[str, str], hammer: FakeHammer, because: str, tmp_path: Path
 ) -> None:
     """It is missing with the reason; the windows are measured."""
@@ -123,24 +110,10 @@ def test_what_is_not_known_of_driver_machine_and_ledger_is_told_and_ends_no_run(
     told, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
     assert (told["rate_per_s_max"], told["missing_because"]) == (None, because)
     assert (row["complete"], row["driver_rate_per_s_max"]) == (True, None)
-    results = {e.facts["id"]: e.facts["result"] for e in entries(faked.out, "step-finished")}
-    assert ("calibrate" in results) is (because != NOT_ASKED)
     [check] = pl.read_parquet(faked.out / "tables/canary.parquet").to_dicts()
-    failed = GONE if because == GONE else None
+    failed = because if "gone" in because else None
     assert (check["missing_because"], check["one_rounds_per_s"] is None) == (failed, bool(failed))
     assert row["ledger_unverified_because"] == failed
-    assert results[FIRST].endswith(f"; its ledger was not compared: {GONE}") is bool(failed)
-
-
-def test_an_order_that_is_gone_makes_its_window_invalid(tmp_path: Path) -> None:
-    """The finding is kept, the step says so, and the window supports no claim."""
-    faked = FakedRun(tmp_path, users=(1,), load=LEDGER, hammer=FakeHammer(lost=1))
-    faked.run()
-    run = read_run(faked.out)
-    assert run.ledger_findings["text"].to_list() == ["order 0"] * 2
-    assert [each.valid for each in context_of(run).evidence.windows] == [False] * 2
-    result = entries(faked.out, "step-finished", id=FIRST)[0].facts["result"]
-    assert result.endswith("ACKNOWLEDGED WORK IS GONE")
 
 
 @pytest.mark.parametrize(
@@ -167,36 +140,32 @@ def test_a_server_that_ended_is_started_once_more_to_compare_its_ledger(
     assert left_by(faked.out) == []
 
 
-def _snapshot(
-    at_s: float, moved: dict[str, int], others_moved: int = 0, ticks: int = 0
-) -> surroundings.Snapshot:
-    others = {(9, 1): Process("backup", 1, ticks, others_moved)}
-    counted = {
-        name: DiskCounters({"read": 1, "write": 0}, {"read": each, "write": 0}, {}, 0, 0)
-        for name, each in moved.items()
-    }
-    log_files = frozenset({(7, int(at_s))})
-    return surroundings.Snapshot(OthersReading(at_s, others), counted, log_files)
-
-
-def _around(context: Context, candidate: str, moved: dict[str, int], *others: int) -> Row:
+def _around(
+    context: Context, candidate: str, moved: dict[str, int], others_moved: int = 0, ticks: int = 0
+) -> Row:
     """The row of ten seconds in which devices moved so many bytes, and others did so much."""
-    planned = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
+
+    def snapshot(at_s: int) -> surroundings.Snapshot:
+        ended = min(at_s, 1)
+        others = {(9, 1): Process("backup", 1, ticks * ended, others_moved * ended)}
+        counted = {
+            name: DiskCounters({"read": 1, "write": 0}, {"read": n * ended, "write": 0}, {}, 0, 0)
+            for name, n in moved.items()
+        }
+        return surroundings.Snapshot(OthersReading(at_s, others), counted, frozenset({(7, at_s)}))
+
+    plans = [step.window for step in context.plan.steps if step.kind == "window" and step.window]
     log = [MaintenanceCounters(0, 0, 0.0, 0, position) for position in (100, 5100)]
     measured = window.MeasuredWindow(
-        next(each for each in planned if each.candidate == candidate),
-        snapshots=(_snapshot(0, dict.fromkeys(moved, 0)), _snapshot(10, moved, *others)),
-        maintenance=(log[0], log[1]),
-    )
+        next(each for each in plans if each.candidate == candidate),
+        snapshots=(snapshot(0), snapshot(10)), maintenance=(log[0], log[1]),
+    )  # fmt: skip
     measured.checkpoint_rule = CheckpointRule(300.0, 2**28)
     return surroundings.row(context.volumes.made, measured)
 
 
 def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path: Path) -> None:
-    """`a` on a file of disk sda, `b` in memory. What others did elsewhere they did not do here.
-
-    Of the other candidates the topmost device alone; a disk under a directory is everybody's.
-    """
+    """`a` on a file of disk sda, `b` in memory. What others did elsewhere they did not do here."""
     context = FakedRun(tmp_path).start()
     volumes, volume = context.volumes.made, replace(describe(tmp_path), memory_backed=False)
     drive = cast(EmulatedDrive, object())  # only that there is one matters here
@@ -204,12 +173,11 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     volumes["b"] = replace(volume, devices=("loop2",))
     moved = {"sda": 50 * MIB, "sdb": 30 * MIB, "loop1": 40 * MIB}
     found = _around(context, "a", moved, 40 * MIB, 250)
-    assert (found["others_bytes"], found["others_here_bytes"]) == (40 * MIB, 10 * MIB)
-    assert (found["disks_bytes"], found["span_s"], found["others_cpu_s"]) == (50 * MIB, 10, 2.5)
-    assert (found["others_names"], found["log_bytes"], found["log_files_made"]) == (
-        "backup", 5000, 1,
-    )  # fmt: skip
-    assert (found["checkpoint_after_s"], found["checkpoint_after_bytes"]) == (300.0, 2**28)
+    assert found.items() >= {
+        "others_bytes": 40 * MIB, "others_here_bytes": 10 * MIB, "others_cpu_s": 2.5,
+        "others_names": "backup", "disks_bytes": 50 * MIB, "span_s": 10, "log_bytes": 5000,
+        "log_files_made": 1, "checkpoint_after_s": 300.0, "checkpoint_after_bytes": 2**28,
+    }.items()  # fmt: skip
     assert _around(context, "a", {"sda": 5 * MIB}, 9 * MIB)["others_here_bytes"] == 5 * MIB
     found = _around(context, "b", {"sda": 9 * MIB}, 9 * MIB)
     assert (found["others_here_bytes"], found["disks_bytes"]) == (0, None)
@@ -224,7 +192,6 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     volumes["a"] = replace(volumes["a"], memory_backed=True, filesystem="tmpfs")
     limit, note = context.servers.limit_of("a")
     assert limit == 192 * MIB + context.plan.database_bytes + context.plan.growth_bytes
-    assert note is not None
-    assert note.startswith("the limit of 192 MiB was widened by ")
+    assert str(note).startswith("the limit of 192 MiB was widened by ")
     context.session.books.register.close(remove=True)
     context.servers.scratch.rmdir()

@@ -1,5 +1,6 @@
 """What may be used, emptied or erased, and everything that may not."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,43 +17,37 @@ LIVE = Mark("r1", made_directory=False, owner=own_identity())
 KEPT = Mark("r1", made_directory=False, owner=None)
 
 
-@pytest.mark.parametrize(
-    ("name", "mark", "inside", "expected"),
-    [
-        ("new", None, None, Use.MISSING),
-        ("", None, None, Use.EMPTY),
-        ("link", None, None, Use.EMPTY),
-        ("", DEAD, "data", Use.OURS),
-        ("", DEAD, "thesis.tex", "it holds 'thesis.tex', not Stithy's"),
-        ("", LIVE, None, "is in use by run r1"),
-        ("", KEPT, None, "stithy clean"),
-        ("", None, "data", "it holds 'data', without Stithy's mark"),
-        ("", '{"stithy_mark": 1, "run_id"', None, "without Stithy's mark"),
-        ("dangling", None, None, "points to nothing"),
-    ],
-)
-def test_a_directory_may_be_used_where_nothing_can_be_lost(
-    tmp_path: Path, name: str, mark: Mark | str | None, inside: str | None, expected: Use | str
-) -> None:
+def test_a_directory_may_be_used_where_nothing_can_be_lost(tmp_path: Path) -> None:
     """Otherwise it is refused with the reason; tests/unmeasured has more places."""
-    path = tmp_path / "path"
-    path.mkdir()
-    (tmp_path / "link").symlink_to(path)
     (tmp_path / "dangling").symlink_to(tmp_path / "gone")
-    if isinstance(mark, Mark):
-        write_mark(path, mark)
-    elif mark:
-        (path / MARK).write_text(mark)
-        assert not may_empty(path, "r1")
-    if inside:
-        (path / inside).mkdir()
-    asked = path if not name else tmp_path / name
-    if isinstance(expected, Use):
-        assert consent.may_use(asked, "candidate disk") is expected
-        return
-    with pytest.raises(PreconditionError) as caught:
-        consent.may_use(asked, "candidate disk")
-    assert expected in str(caught.value)
+    (tmp_path / "link").symlink_to(tmp_path / "here")
+    for name, mark, inside, expected in (
+        ("new", None, None, Use.MISSING),
+        ("here", None, None, Use.EMPTY),
+        ("link", None, None, Use.EMPTY),
+        ("here", DEAD, "data", Use.OURS),
+        ("here", DEAD, "thesis.tex", "it holds 'thesis.tex', not Stithy's"),
+        ("here", LIVE, None, "is in use by run r1"),
+        ("here", KEPT, None, "stithy clean"),
+        ("here", None, "data", "it holds 'data', without Stithy's mark"),
+        ("here", '{"stithy_mark": 1, "run_id"', None, "without Stithy's mark"),
+        ("dangling", None, None, "points to nothing"),
+    ):
+        path = tmp_path / "here"
+        path.mkdir()
+        if isinstance(mark, Mark):
+            write_mark(path, mark)
+        elif mark:
+            (path / MARK).write_text(mark)
+            assert not may_empty(path, "r1")
+        if inside:
+            (path / inside).mkdir()
+        if isinstance(expected, Use):
+            assert consent.may_use(tmp_path / name, "candidate disk") is expected, name
+        else:
+            with pytest.raises(PreconditionError, match=expected):
+                consent.may_use(tmp_path / name, "candidate disk")
+        shutil.rmtree(path)
 
 
 def test_only_the_run_on_the_mark_may_empty_a_directory(tmp_path: Path) -> None:

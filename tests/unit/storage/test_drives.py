@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stithy.errors import PreconditionError, StithyError, UserError
+from stithy.errors import PreconditionError, UserError
 from stithy.hosts.runner import LocalRunner
 from stithy.plan.expand import expand, needed_bytes
 from stithy.storage.provider import ROLES, Role, Site
@@ -29,9 +29,7 @@ def _provider(tmp_path: Path, **keys: object) -> EmulatedProvider:
     return EmulatedProvider({"data": _keys(**keys)}, "disk", site)
 
 
-def test_a_user_who_is_not_root_is_offered_directories(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_users_are_offered_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They need no rights, and there is a study to begin with."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(PreconditionError, match="^candidate disk: .*need root") as caught:
@@ -40,26 +38,21 @@ def test_a_user_who_is_not_root_is_offered_directories(
 
 
 @pytest.mark.needs_drive
-@pytest.mark.parametrize(
-    ("keys", "kind", "told"),
-    [
+def test_what_cannot_be_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    """Before anything is made; what can be had is not refused."""
+    _provider(tmp_path, scale="1/8", size="4 GiB", backing=str(tmp_path)).check()
+    for keys, kind, told in (
         ({"drive": "generic-nvmee"}, UserError, "did you mean generic-nvme?"),
         ({"drive": "./no-such.toml"}, UserError, "cannot be read"),
         ({"size": "512 MiB"}, PreconditionError, "may need 954 MiB"),
         ({"size": "2 TiB"}, PreconditionError, "larger than its profile generic-nvme says"),
         ({"backing": "/no/such/folder"}, PreconditionError, "mkdir -p /no/such/folder"),
         ({"drive": "generic-7200", "scale": "1/8"}, UserError, "scale"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_the_remedy(
-    tmp_path: Path, keys: Mapping[str, object], kind: type[StithyError], told: str
-) -> None:
-    """Before anything is made; what can be had is not refused."""
-    _provider(tmp_path, scale="1/8", size="4 GiB", backing=str(tmp_path)).check()
-    with pytest.raises(kind) as caught:
-        _provider(tmp_path, **keys).check()
-    parts = (caught.value, *caught.value.parts())
-    assert any(told in f"{each.problem}: {each.remedy}" for each in parts), caught.value
+    ):
+        with pytest.raises(kind) as caught:
+            _provider(tmp_path, **keys).check()
+        parts = (caught.value, *caught.value.parts())
+        assert any(told in f"{each.problem}: {each.remedy}" for each in parts), caught.value
 
 
 def test_a_profile_of_a_persons_own_must_not_change_under_a_run(tmp_path: Path) -> None:
@@ -73,14 +66,14 @@ def test_a_profile_of_a_persons_own_must_not_change_under_a_run(tmp_path: Path) 
     assert _provider(tmp_path).fingerprint() is None
 
 
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "btrfs"])
-def test_a_drive_without_a_size_holds_what_the_plan_needs(filesystem: str) -> None:
+def test_a_drive_without_a_size_holds_what_the_plan_needs() -> None:
     """Whole MiB, and room for what the file system itself takes; a given size is cut to sectors."""
-    drive = _keys(filesystem=filesystem)
-    for needed in (1, 10**6, 10**9, 10**12 + 1):
-        size = drive.drive_bytes(needed)
-        assert size % MIB == 0
-        assert drive.usable_bytes(size) >= needed
+    for filesystem in ("ext4", "xfs", "btrfs"):
+        drive = _keys(filesystem=filesystem)
+        for needed in (1, 10**6, 10**9, 10**12 + 1):
+            size = drive.drive_bytes(needed)
+            assert size % MIB == 0
+            assert drive.usable_bytes(size) >= needed
     assert _keys(size="1 GiB").drive_bytes(10**12) == 2**30
     assert _keys(size="100 MB").drive_bytes(1) == 100_000_000 // 4096 * 4096
     assert _keys(size="64 MiB").usable_bytes(64 * MIB) == 0
@@ -106,23 +99,20 @@ def test_the_plan_counts_drives_in_memory_beside_the_server() -> None:
     assert set(needed) == {"data", "log", "temp", "backup"}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
+def test_what_no_drive_can_have_is_told_with_its_place() -> None:
+    """In the study's line, with what would be right."""
+    for wrong, told in (
         ("{drive: 5}", "not a drive profile: 5"),
         ("{drive: a, size: 1 MiB}", "too small: 1 MiB: at least 64 MiB"),
         ("{drive: a, size: 1}", "not a size: 1"),
-        ("{drive: a, siz: 1 GiB}", "unknown key in `candidates.disk`: siz: did you mean `size`?"),
+        ("{drive: a, siz: 1 GiB}", "key in `candidates.disk`: siz: did you mean `size`?"),
         ("{drive: a, filesystem: zfs}", "zfs: one of ext4, xfs, btrfs"),
         ("{drive: a, scale: 8}", "not a scale: 8"),
         ("{drive: a, backing: images}", "not a place for a drive's bytes: images"),
         ("{drive: a, path: /var/tmp/stithy}", "a candidate with two providers"),
         ("{roles: {log: {drive: a}}}", "a candidate without a provider"),
         ("{drive: a, roles: {wal: {drive: a}}}", "in `candidates.disk.roles`: wal"),
-    ],
-)
-def test_what_no_drive_can_have_is_told_with_its_place(wrong: str, told: str) -> None:
-    """In the study's line, with what would be right."""
-    [problem] = problems(study_text((DISK, f"disk: {wrong}")))
-    assert told in str(problem)
-    assert "study.yaml:3:" in str(problem)
+    ):
+        [problem] = problems(study_text((DISK, f"disk: {wrong}")))
+        assert told in str(problem)
+        assert "study.yaml:3:" in str(problem)

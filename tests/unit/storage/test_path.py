@@ -90,8 +90,7 @@ def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
 def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:
     """What a link points to, or what is mounted inside, is the user's."""
     outside, own = tmp_path / "outside", tmp_path / "volume"
-    outside.mkdir()
-    (outside / "file").touch()
+    (outside / "inner").mkdir(parents=True)
     (own / "data").mkdir(parents=True)
     (own / "data/link").symlink_to(outside)
     (own / "master").symlink_to(outside)
@@ -102,10 +101,8 @@ def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:
     volume.remove_own(own, ["data", "master"], "r1")
     assert not (own / "data").exists()
     assert not (own / "master").is_symlink()
-    assert (outside / "file").exists()
     proc = _proc(tmp_path, f"0:44 / {outside}/inner rw - tmpfs tmpfs")
     for path in (outside, outside / "inner"):
-        path.mkdir(exist_ok=True)
         with pytest.raises(OSError, match="something is mounted inside"):
             volume.remove_tree(path, proc)
-    assert (outside / "file").exists()
+        assert path.exists()

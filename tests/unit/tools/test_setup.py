@@ -41,22 +41,18 @@ def _set_up(machine: Path, *words: str, first: str = "bin") -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize(
-    ("version", "told"),
-    [
+def test_what_is_missing_is_named_with_the_remedy(machine: Path) -> None:
+    """Exit code 3, and nothing is made: no cargo; one too old, numbers compared; no linker."""
+    (machine / "bin/cc").unlink()
+    for version, told in (
         ("", "Rust 1.85 or newer (cargo on PATH: none)"),
         ("1.9.0", "cargo on PATH: 1.9.0"),
         ("1.99.0", "apt-get install build-essential"),
-    ],
-    ids=["no cargo", "too old: numbers are compared", "no linker"],
-)
-def test_what_is_missing_is_named_with_the_remedy(machine: Path, version: str, told: str) -> None:
-    """Exit code 3, and nothing is made."""
-    if version:
-        _give(machine, "cargo", f"cargo {version} (abc 2026-05-26)")
-    (machine / "bin/cc").unlink()
-    code, said = _set_up(machine)
-    assert (code, told in said, (machine / ".venv").exists()) == (3, True, False)
+    ):
+        if version:
+            _give(machine, "cargo", f"cargo {version} (abc 2026-05-26)")
+        code, said = _set_up(machine)
+        assert (code, told in said, (machine / ".venv").exists()) == (3, True, False)
 
 
 def test_the_environment_that_is_made_is_not_made_with_its_own_python(machine: Path) -> None:

@@ -47,72 +47,52 @@ def test_a_program_gets_its_job_and_its_summary_is_returned(tmp_path: Path) -> N
     assert raw.read_text() == f"{STARTED}\n\n{SUMMARY}\n"
 
 
-@pytest.mark.parametrize(
-    ("script", "kind", "told"),
-    [
+def test_a_failed_program_does_not_live_on() -> None:
+    """In its own words or with its last ones; the job's password is never shown."""
+    wrong = ("hello", '{"message":"unknown"}', '{"message":"started"}', "[]")
+    cases: tuple[tuple[str, type[StithyError], str], ...] = (
         (f"cat >&2; echo '{FAILURE}'; exit 3", PreconditionError, "there: it refused: start it"),
         ("cat >/dev/null; echo 'thread panicked' >&2; exit 101", InfrastructureError,
          "ended with code 101 without a summary: thread panicked"),
         ("cat >/dev/null; kill -9 $$", InfrastructureError, "ended by SIGKILL"),
         ("exec <&-; exit 7", InfrastructureError, "ended with code 7"),
         *((f"cat >/dev/null; echo '{line}'; exec sleep 600", InfrastructureError,
-           "a line is not a message")
-          for line in ("hello", '{"message":"unknown"}', '{"message":"started"}', "[]")),
-    ],
-)  # fmt: skip
-def test_a_program_that_fails_is_told_and_does_not_live_on(
-    script: str, kind: type[StithyError], told: str
-) -> None:
-    """In its own words or with its last ones; the job's password is never shown."""
-    with pytest.raises(kind, match=told) as caught:
-        _run(script)
-    assert "hush" not in str(caught.value)
+           "a line is not a message") for line in wrong),
+    )  # fmt: skip
+    for script, kind, told in cases:
+        with pytest.raises(kind, match=told) as caught:
+            _run(script)
+        assert "hush" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("code", "exit_code", "kind"),
-    [
-        ("bad-job", 2, errors.UserError),
-        ("connect-refused", 3, PreconditionError),
-        ("server-gone", 4, InfrastructureError),
-        ("bug", 1, StithyError),
-        ("interrupted", 4, errors.Interrupted),
-    ],
-)
-def test_each_exit_code_of_a_failure_has_its_kind_of_error(
-    code: str, exit_code: int, kind: type[StithyError]
-) -> None:
+def test_each_exit_code_of_a_failure_has_its_kind_of_error() -> None:
     """2 the caller's, 3 the machine's, 4 the run's, 1 a bug; a stop is a stop."""
-    made = failure_error(Failure(code=code, problem="p", where="w", remedy="r", exit=exit_code))
-    assert type(made) is kind
+    for code, exit_code, kind in (
+        ("bad-job", 2, errors.UserError), ("connect-refused", 3, PreconditionError),
+        ("server-gone", 4, InfrastructureError), ("bug", 1, StithyError),
+        ("interrupted", 4, errors.Interrupted),
+    ):  # fmt: skip
+        made = failure_error(Failure(code=code, problem="p", where="w", remedy="r", exit=exit_code))
+        assert type(made) is kind
 
 
-@pytest.mark.parametrize(
-    ("script", "is_asked", "silence_s", "why"),
-    [
-        ("kill -STOP $$", False, None, "was held by a signal for 0.2 s and was killed"),
-        ("(sleep 0.05; kill -CONT $$) & kill -STOP $$", False, None, None),
-        ("sleep 60", False, 0.2, "said nothing for 0.2 s and was killed"),
-        ("trap '' INT; while :; do sleep 1; done", True, None,
-         "did not end within 0.2 s and was killed"),
-        ("sleep 0.1; exit 7", False, None, None),
-    ],
-    ids=["held", "held for a moment", "silent", "does not stop", "left alone"],
-)  # fmt: skip
-def test_a_program_that_is_stuck_is_killed(
-    monkeypatch: pytest.MonkeyPatch, script: str, is_asked: bool, silence_s: float | None,
-    why: str | None,
-) -> None:  # fmt: skip
+def test_a_program_that_is_stuck_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the reason; patience counts from the last time it was held."""
-    monkeypatch.setattr(program, "HELD_PATIENCE_S", 0.2 if why else 30.0)
     monkeypatch.setattr(program, "STOP_PATIENCE_S", 0.2)
-    stop = threading.Event()
-    if is_asked:
-        stop.set()
-    running = LocalRunner().start(Command(["/bin/sh", "-c", script], detached=True))
-    with supervised(running, stop, silence_s) as watch:
-        running.wait(timeout=60)
-    assert watch.killed_because == why
+    asked, ignoring = threading.Event(), "trap '' INT; while :; do sleep 1; done"
+    asked.set()
+    for script, stop, silence_s, why in (
+        ("kill -STOP $$", threading.Event(), None, "was held by a signal for 0.2 s and was killed"),
+        ("(sleep 0.05; kill -CONT $$) & kill -STOP $$", threading.Event(), None, None),
+        ("sleep 60", threading.Event(), 0.2, "said nothing for 0.2 s and was killed"),
+        (ignoring, asked, None, "did not end within 0.2 s and was killed"),
+        ("sleep 0.1; exit 7", threading.Event(), None, None),
+    ):
+        monkeypatch.setattr(program, "HELD_PATIENCE_S", 0.2 if why else 30.0)
+        running = LocalRunner().start(Command(["/bin/sh", "-c", script], detached=True))
+        with supervised(running, stop, silence_s) as watch:
+            running.wait(timeout=60)
+        assert watch.killed_because == why
 
 
 def test_the_first_place_that_has_a_program_wins(tmp_path: Path, root: Path) -> None:

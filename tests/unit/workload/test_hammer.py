@@ -6,13 +6,7 @@ import pytest
 
 from fakes.program import AnsweringRunner
 from stithy.secrets import Secret
-from stithy.wire.jobs import (
-    CheckJob,
-    PrepareJob,
-    RunJob,
-    WarmUpJob,
-    WorkloadSize,
-)
+from stithy.wire.jobs import CheckJob, PrepareJob, RunJob, WarmUpJob, WorkloadSize
 from stithy.wire.messages import AnyMessage, PrepareSummary, WarmUpSummary, parse_message
 from stithy.workload.hammer import Hammer
 from stithy.workload.program import RunRequest, Watch
@@ -24,19 +18,20 @@ URL = Secret("postgresql://u:hush@/d")
 REVEALED = URL.reveal()
 
 
-def _hammer(*answers: str) -> tuple[Hammer, AnsweringRunner]:
-    """A hammer whose programs answer with these examples, each a line of names."""
+def example(name: str) -> AnyMessage:
+    """One of the protocol's messages."""
+    return parse_message(wire_example(f"message.{name}"))
 
-    def example(name: str) -> AnyMessage:
-        return parse_message(wire_example(f"message.{name}"))
 
+def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> None:
+    """Only measured work is bound to the users' CPUs. A run tells whoever watches all it hears."""
+    answers = (
+        "started second.ramp-up warning second run-summary", "warm-up-summary",
+        "started progress prepare-summary", "condition.holds condition check-summary",
+        "check-summary",
+    )  # fmt: skip
     runner = AnsweringRunner(*([example(name) for name in each.split()] for each in answers))
-    return Hammer(runner, URL, program=Path("/bin/stithy-hammer"), cpus=(0, 2)), runner
-
-
-def test_a_run_gathers_seconds_and_warnings(tmp_path: Path) -> None:
-    """And tells every message to whoever watches; raw lines are kept as they came."""
-    driver, runner = _hammer("started second.ramp-up warning second run-summary")
+    driver = Hammer(runner, URL, program=Path("/bin/stithy-hammer"), cpus=(0, 2))
     told: list[str] = []
     raw = tmp_path / "raw.jsonl"
     watch = Watch(on_message=lambda message: told.append(message.message), raw_output=raw)
@@ -46,33 +41,23 @@ def test_a_run_gathers_seconds_and_warnings(tmp_path: Path) -> None:
     assert len(driven.warnings) == 1
     assert told == ["started", "second", "warning", "second", "run-summary"]
     assert len(raw.read_text().splitlines()) == 5
-    job = runner.jobs[0]
-    assert isinstance(job, RunJob)
-    assert (job.users, job.procedures, job.error_limit) == (13, True, 100)
-    assert runner.commands[0].cpus == (0, 2)
-    assert job.hlog_stem == str(Path("stem").absolute())
-
-
-def test_each_job_says_what_is_wanted_and_hides_the_password() -> None:
-    """Only measured work is bound to the users' CPUs; broken conditions are a result."""
-    driver, runner = _hammer(
-        "warm-up-summary", "started progress prepare-summary",
-        "condition.holds condition check-summary", "check-summary",
-    )  # fmt: skip
     warmed = driver.warm_up(SIZE, seed=7, transactions=20000, warehouses_touched=2)
     assert isinstance(warmed, WarmUpSummary)
     assert isinstance(driver.prepare(SIZE, seed=7, loaders=2), PrepareSummary)
     checked = driver.check(SIZE, quick=False, after_load=True)
     assert (checked.broken, [each.number for each in checked.conditions]) == ((1,), [12, 1])
-    assert [command.cpus for command in runner.commands[:2]] == [(0, 2), None]
-    assert runner.jobs == [
+    assert [command.cpus for command in runner.commands[:3]] == [(0, 2), (0, 2), None]
+    job, *others = runner.jobs
+    assert isinstance(job, RunJob)
+    assert (job.users, job.procedures, job.error_limit) == (13, True, 100)
+    assert job.hlog_stem == str(Path("stem").absolute())
+    assert others == [
         WarmUpJob(url=REVEALED, workload=SIZE, seed=7, transactions=20000, warehouses_touched=2),
         PrepareJob(url=REVEALED, workload=SIZE, seed=7, loaders=2),
         CheckJob(url=REVEALED, workload=SIZE, quick=False, after_load=True),
     ]
     with pytest.raises(TypeError, match="check-summary"):
         driver.prepare(SIZE, seed=1, loaders=1)
-    assert list(runner.commands[0].argv) == ["/bin/stithy-hammer"]
     assert "hush" not in repr(runner.commands)
 
 

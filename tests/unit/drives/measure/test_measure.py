@@ -9,6 +9,7 @@ import os
 import random
 import threading
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,8 @@ def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error()
     assert (answer.read.iops, answer.read.bytes_per_s) == (4, 4 * 4096)
     assert answer.read.latency.quantile_s(0.5) == pytest.approx(60e-6, rel=0.01)
     assert answer.read.latency.mean_s == pytest.approx((180e-6 + 18) / 4)
-    burst = parse_output(
-        _output(read=[1e-4]).replace('"bw_max": 0', '"bw_max": 40'), READ, "x"
-    ).read
+    text = _output(read=[1e-4]).replace('"bw_max": 0', '"bw_max": 40')
+    burst = parse_output(text, READ, "x").read
     assert burst is not None
     assert burst.bytes_per_s_max == 40 * 1024
     for text, told in (
@@ -74,18 +74,16 @@ def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error()
             parse_output(text, READ, "/dev/x")
 
 
-@pytest.mark.parametrize("duration_s", [80.0, 180.0, 600.0, 3600.0])
-def test_a_schedule_takes_its_time_for_all_points_in_an_order_of_the_seed(
-    duration_s: float,
-) -> None:
+def test_a_schedule_takes_its_time_for_all_points_in_an_order_of_the_seed() -> None:
     """Too little is refused with the least that will do."""
     points = matrix(writing=True)
     assert len(set(points)) == len(points)
     assert not any(point.writes for point in matrix(writing=False))
-    made = schedule(duration_s, len(points), sustained=True)
-    each_s = made.point_s + made.settle_s + OVERHEAD_S
-    assert made.rounds * len(points) * each_s + made.sustained_s == pytest.approx(duration_s)
-    assert 0.5 <= made.point_s <= 5.0
+    for duration_s in (80.0, 180.0, 600.0, 3600.0):
+        made = schedule(duration_s, len(points), sustained=True)
+        each_s = made.point_s + made.settle_s + OVERHEAD_S
+        assert made.rounds * len(points) * each_s + made.sustained_s == pytest.approx(duration_s)
+        assert 0.5 <= made.point_s <= 5.0
     with pytest.raises(UserError, match="give at least 27 s"):
         schedule(5.0, 20, sustained=False)
     assert schedule(27.0, 20, sustained=False).rounds == 1
@@ -95,8 +93,9 @@ def test_a_schedule_takes_its_time_for_all_points_in_an_order_of_the_seed(
 
 
 def _histogram(times_ns: list[int]) -> Histogram:
-    counts = {each: times_ns.count(each) for each in sorted(set(times_ns))}
-    return Histogram(counts_by_ns=counts, sum_s=sum(times_ns) / 1e9)
+    return Histogram(
+        counts_by_ns=dict(sorted(Counter(times_ns).items())), sum_s=sum(times_ns) / 1e9
+    )
 
 
 def test_the_parts_merged_are_the_whole_in_any_order() -> None:
@@ -112,24 +111,19 @@ def test_the_parts_merged_are_the_whole_in_any_order() -> None:
     assert (merged([]).mean_s, merged([]).quantile_s(0.5)) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("iops", "p50_us", "p99_us", "missed"),
-    [
-        (1000.0, 100, 400, ()),
+def test_each_figure_of_an_emulation_has_its_tolerance() -> None:
+    """A tenth for rates and medians, a fifth for the 99th percentile; unknown is not out."""
+    real = Figures(1000.0, 100e-6, 400e-6)
+    for iops, p50_us, p99_us, missed in (
         (1090.0, 91, 479, ()),
         (1110.0, 100, 400, ("iops",)),
         (890.0, 100, 400, ("iops",)),
         (1000.0, 111, 481, ("p50_s", "p99_s")),
         (None, 100, 400, ()),
-    ],
-)
-def test_each_figure_of_an_emulation_has_its_tolerance(
-    iops: float | None, p50_us: float, p99_us: float, missed: tuple[str, ...]
-) -> None:
-    """A tenth for rates and medians, a fifth for the 99th percentile; unknown is not out."""
-    real, other = Figures(1000.0, 100e-6, 400e-6), Figures(iops, p50_us / 1e6, p99_us / 1e6)
-    row = Compared("read 4 KiB, depth 1", "read", real, other)
-    assert (row.missed(), row.ratio("iops") is None) == (missed, iops is None)
+    ):
+        other = Figures(iops, p50_us / 1e6, p99_us / 1e6)
+        row = Compared("read 4 KiB, depth 1", "read", real, other)
+        assert (row.missed(), row.ratio("iops") is None) == (missed, iops is None)
     measurement = measured(SimulatedDrive())
     rows = compared(of_measurement(measurement), measurement)
     assert len({(each.point, each.kind) for each in rows}) == len(rows) > len(measurement.matrix)
@@ -172,39 +166,31 @@ def test_a_cache_drains_as_fast_as_flushes_show_and_what_was_not_measured_is_ass
     assert set(found.assumed) == {"write", "flush", "cap.write_iops", "cap.write_bytes_per_s"}
 
 
-@pytest.mark.parametrize(
-    ("rates", "expected"),
-    [
+def test_slowing_down_is_found_where_it_happened() -> None:
+    """After what was written until then, and to the rate after it; noise is none."""
+    for rates, expected in (
         ((1000, 1010, 990, 1000, 400, 410, 390), (4000, 400)),
         ((1000, 1050, 990, 1020, 900, 1010), None),
         ((400, 400, 1000, 1000, 1000), None),
         ((1, 2, 3), None),
         ((), None),
-    ],
-    ids=["it slows down", "noise", "it becomes faster", "too few", "none"],
-)
-def test_slowing_down_is_found_where_it_happened(
-    rates: tuple[int, ...], expected: tuple[int, int] | None
-) -> None:
-    """After what was written until then, and to the rate after it."""
-    found = sustained_fit([WrittenSlice(moved_bytes=rate, duration_s=1.0) for rate in rates])
-    assert (found and (found.after_bytes, round(found.write_bytes_per_s))) == expected
+    ):
+        found = sustained_fit([WrittenSlice(moved_bytes=rate, duration_s=1.0) for rate in rates])
+        assert (found and (found.after_bytes, round(found.write_bytes_per_s))) == expected
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.01, 0.4, 1.2])
-def test_a_table_keeps_the_quantiles_and_the_mean(spread: float) -> None:
+def test_a_table_keeps_the_quantiles_and_the_mean() -> None:
     """What is drawn from it then has the rate that was measured."""
-    draw = random.Random(2)
-    times = sorted(1e-4 * draw.lognormvariate(0, spread) for _ in range(20_000))
-    counts: dict[int, int] = {}
-    for each in times:
-        counts[bin_ns(round(each * 1e9))] = counts.get(bin_ns(round(each * 1e9)), 0) + 1
-    table = times_s(Histogram(counts_by_ns=counts, sum_s=sum(times)))
-    assert list(table) == sorted(table)
-    for share in (0.1, 0.5, 0.9, 0.99):
-        wanted = times[int(share * len(times)) - 1]
-        assert table[SHARES.index(share)] == pytest.approx(wanted, rel=0.02)
-    assert mean_s(table) == pytest.approx(sum(times) / len(times), rel=0.01)
+    for spread in (0.0, 0.01, 0.4, 1.2):
+        draw = random.Random(2)
+        times = sorted(1e-4 * draw.lognormvariate(0, spread) for _ in range(20_000))
+        counts = Counter(bin_ns(round(each * 1e9)) for each in times)
+        table = times_s(Histogram(counts_by_ns=dict(sorted(counts.items())), sum_s=sum(times)))
+        assert list(table) == sorted(table)
+        for share in (0.1, 0.5, 0.9, 0.99):
+            wanted = times[int(share * len(times)) - 1]
+            assert table[SHARES.index(share)] == pytest.approx(wanted, rel=0.02)
+        assert mean_s(table) == pytest.approx(sum(times) / len(times), rel=0.01)
 
 
 def test_a_file_is_only_read_and_only_where_all_of_it_was_written(disk_place: Path) -> None:
