@@ -1,7 +1,7 @@
 """A run of a small study in this process, with a fake engine and a fake hammer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fakes.clock import FakeClock
@@ -9,9 +9,10 @@ from fakes.engine import FakeEngine
 from fakes.hammer import FakeHammer
 from fakes.machine import FakeMachine
 from stithy.hosts.runner import LocalRunner
+from stithy.plan.additional import Additional
 from stithy.registry import plugins
 from stithy.run.context import Context
-from stithy.run.deciding import Deciders, Judge, Scheduler
+from stithy.run.deciding import Deciders, Judge, Scheduler, SoFar
 from stithy.run.events import Event
 from stithy.run.executor import Outcome, execute
 from stithy.run.preparation.equip import Tools
@@ -27,6 +28,19 @@ def load_plugins() -> None:
     """
     for family in ("provider", "engine", "workload", "collector", "scenario"):
         plugins(family)
+
+
+def two_more(so_far: SoFar) -> Additional | None:
+    """A scheduler that wants windows whatever was measured: after the first window of all a second
+    block of it, and after that one a third.
+    """
+    windows = [step.window for step in so_far.steps if step.kind == "window" and step.window]
+    of_first = [each for each in windows if each.id.startswith(windows[0].id)]
+    last = of_first[-1]
+    if len(of_first) > 2 or last.id not in so_far.done:
+        return None
+    more = replace(last, id=f"{windows[0].id}-more{len(of_first)}")
+    return Additional(last.id, (more,), f"{last.id} was measured")
 
 
 @dataclass
@@ -92,12 +106,7 @@ class FakedRun:
         """The rest of a run that was cut off."""
         deciders = Deciders(judge or self.judge, self.schedulers)
         resumed = resumed_run(
-            self.out,
-            self.stop,
-            self._hear,
-            force=force,
-            tools=self.tools,
-            deciders=deciders,
+            self.out, self.stop, self._hear, force=force, tools=self.tools, deciders=deciders
         )
         with resumed as context:
             return execute(context, deciders)

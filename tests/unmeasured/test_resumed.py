@@ -1,17 +1,8 @@
-"""A run that is killed anywhere can be cleaned or resumed to the same windows, and leaves nothing.
+"""A run of a real database that is killed at a few moments is resumed to the same windows."""
 
-With fakes before every kind of line of its journal; with a real database at a few moments.
-"""
-
-import json
-import os
-import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -19,8 +10,6 @@ import pytest
 import resumes
 from stithy.exits import Exit
 from stithy.results.layout import RunDirectory
-from stithy.run.cleanup.handlers import CLEANUP_HANDLERS
-from stithy.run.executor import ACTIONS
 from support.html_page import page_text
 from support.running import (
     Stithy,
@@ -32,78 +21,6 @@ from support.running import (
     window_row,
     write_study,
 )
-
-TESTS = Path(__file__).resolve().parents[1]
-KILLS = 4
-
-
-def _told(*words: str | Path | int) -> Any:
-    """What a program of tests told in JSON."""
-    known = {**os.environ, "PYTHONPATH": f"{TESTS.parent / 'python'}:{TESTS}"}
-    command = [sys.executable, "-m", *map(str, words)]
-    ended = subprocess.run(command, capture_output=True, text=True, env=known, timeout=1400)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
-
-
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 3])
-def test_a_run_killed_before_lines_of_its_books_can_be_cleaned(place: Path, step: int) -> None:
-    """Candidates, sockets, groups, the register's entry: all gone; study and results stay.
-
-    Before every third line, and where there is time before every one.
-    """
-    kills = _told("support.killed_run", place, step)
-    assert len(kills) > 60 // step
-    for fatal, left, others, registered, problems in kills:
-        told = f"killed before line {fatal}: {problems}"
-        assert left == registered == problems == [], told
-        assert set(others) <= {"out", "state", "study.yaml"}, told
-
-
-@pytest.mark.timeout(1500)
-def test_a_run_killed_before_each_kind_of_line_and_at_other_moments_is_resumed(
-    place: Path,
-) -> None:
-    """All windows are there once and whole, all conditions hold, nothing is left over."""
-    resumed = _told("support.resumed_run", place, 5, KILLS)
-    assert sum(each["kind"] is None for each in resumed) == KILLS
-    for each in resumed:
-        told = f"killed before {each['kind'] or 'reading'} {each['fatal']}: {each}"
-        assert each["end"] == "finished", told
-        assert each["measured"] == each["planned"], told
-        assert (each["incomplete"], each["broken"]) == ([], 0), told
-        assert each["kept_unchanged"], told
-        assert each["sessions"][0] == "killed", told
-        assert each["left"] == each["registered"] == [], told
-        assert set(each["others"]) <= {"out", "state", "study.yaml"}, told
-        assert each["expected"] in (None, each["written"]), told
-    assert any(len(each["sessions"]) > 2 for each in resumed)
-    seen = {kind for each in resumed for kind in each["events"]}
-    assert _unseen(seen) == set(), "no kill comes before such a line: let the study write it"
-
-
-ELSEWHERE = {
-    "drives-unpaced": "test_drives.py kills runs on emulated drives",
-    "drives-paced": "as above",
-    "creating drive": "as above",
-    "creating mount": "as above",
-    "creating image": "as above",
-    "step-failed": "a session that failed has ended by itself",
-}
-"""Kinds of lines that this study cannot write, and why that is no gap."""
-
-
-def _unseen(seen: set[str]) -> set[str]:
-    """The kinds of lines that a run can write to its journal, and this study did not."""
-    kinds = {f"creating {kind}" for kind in CLEANUP_HANDLERS}
-    kinds |= {f"step-started {kind}" for kind in ACTIONS}
-    sources = (TESTS.parent / "python/stithy/run").rglob("*.py")
-    text = "\n".join(path.read_text() for path in sources)
-    written = re.findall(r"[ .]journal\.write\(\s*([\w\"-]+)", text)
-    names = dict(re.findall(r"^([A-Z_]+) = \"([a-z-]+)\"$", text, re.MULTILINE))
-    events = {each.strip('"') if each.startswith('"') else names[each] for each in written}
-    return (events - {each.split()[0] for each in seen} | (kinds - seen)) - ELSEWHERE.keys()
-
 
 RUN_S = 14.0
 """About as long as such a run takes; where it takes longer, none is killed at its end."""

@@ -12,8 +12,7 @@ from stithy.results.read import read_run
 from stithy.run.deciding import Deciders, Invalid, Judge, Repeats, SoFar, Status
 from stithy.run.events import InterimAnalysis, StepStarted, WindowsAdded
 from stithy.run.executor import execute
-from support.faked_run import FakedRun
-from support.more_windows import two_more
+from support.faked_run import FakedRun, two_more
 from support.running import entries, manifest, window_row
 
 pytestmark = pytest.mark.usefixtures("own_state")

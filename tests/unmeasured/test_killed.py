@@ -1,0 +1,202 @@
+"""A run with fakes that is killed anywhere can be cleaned, or is resumed and leaves nothing.
+
+What a killed session left is used by the next one where that is proven, and made anew else.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+
+import pytest
+
+from stithy.run.cleanup.handlers import CLEANUP_HANDLERS
+from stithy.run.executor import ACTIONS
+
+TESTS = Path(__file__).resolve().parents[1]
+KILLS = 4
+OURS = {"out", "state", "study.yaml"}
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Popen[str]]:
+    """What kills, cleans and resumes, started once for all tests."""
+    environment = {**os.environ, "PYTHONPATH": f"{TESTS.parent / 'python'}:{TESTS}"}
+    command = [sys.executable, "-m", "support.killed"]
+    with Popen(command, text=True, env=environment, stdin=PIPE, stdout=PIPE) as started:
+        yield started
+
+
+@pytest.fixture
+def ask(program: Popen[str], place: Path) -> Ask:
+    """What that program tells of a job."""
+
+    def told(job: str, *words: str | int) -> Any:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        program.stdin.write(json.dumps([job, str(place), *words]) + "\n")
+        program.stdin.flush()
+        return json.loads(program.stdout.readline())
+
+    return told
+
+
+@pytest.fixture
+def after(ask: Ask) -> Ask:
+    """What the last session did after these kills and changes, its windows and remains judged.
+
+    With one user the window of `b` comes first, with two that of `a`, the master's candidate.
+    """
+
+    def last_session(words: str, *, users: int = 1) -> Any:
+        told = ask("after", users, *words.split())
+        _assert_whole(told)
+        return told
+
+    return last_session
+
+
+def _assert_whole(told: dict[str, Any]) -> None:
+    """All windows are there once and whole, all conditions hold, nothing is left over."""
+    assert told["end"] == "finished", told
+    assert told["measured"] == told["planned"], told
+    assert (told["incomplete"], told["broken"]) == ([], 0), told
+    assert told["kept_unchanged"], told
+    assert told["left"] == told["registered"] == [], told
+    assert set(told["others"]) == OURS, told
+
+
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 3])
+def test_a_run_killed_before_lines_of_its_books_can_be_cleaned(ask: Ask, step: int) -> None:
+    """Candidates, sockets, groups, the register's entry: all gone; study and results stay.
+
+    Before every third line, and where there is time before every one.
+    """
+    kills = ask("clean", step)
+    assert len(kills) > 60 // step
+    for told in kills:
+        assert told["left"] == told["registered"] == told["problems"] == [], told
+        assert set(told["others"]) <= OURS, told
+
+
+@pytest.mark.timeout(1500)
+def test_a_run_killed_before_each_kind_of_line_and_at_other_moments_is_resumed(ask: Ask) -> None:
+    """Each kind of line that the code can write to a journal is among them."""
+    resumed = ask("resume", 5, KILLS)
+    assert sum(each["kind"] is None for each in resumed) == KILLS
+    for each in resumed:
+        _assert_whole(each)
+        assert each["sessions"][0] == "killed", each
+        assert each["expected"] in (None, each["written"]), each
+    assert any(len(each["sessions"]) > 2 for each in resumed)
+    seen = {kind for each in resumed for kind in each["events"]}
+    assert _unseen(seen) == set(), "no kill comes before such a line: let the study write it"
+
+
+ELSEWHERE = {
+    "drives-unpaced": "test_drives.py kills runs on emulated drives",
+    "drives-paced": "as above",
+    "creating drive": "as above",
+    "creating mount": "as above",
+    "creating image": "as above",
+    "step-failed": "a session that failed has ended by itself",
+}
+"""Kinds of lines that this study cannot write, and why that is no gap."""
+
+
+def _unseen(seen: set[str]) -> set[str]:
+    """The kinds of lines that a run can write to its journal, and this study did not."""
+    kinds = {f"creating {kind}" for kind in CLEANUP_HANDLERS}
+    kinds |= {f"step-started {kind}" for kind in ACTIONS}
+    sources = (TESTS.parent / "python/stithy/run").rglob("*.py")
+    text = "\n".join(path.read_text() for path in sources)
+    written = re.findall(r"[ .]journal\.write\(\s*([\w\"-]+)", text)
+    names = dict(re.findall(r"^([A-Z_]+) = \"([a-z-]+)\"$", text, re.MULTILINE))
+    events = {each.strip('"') if each.startswith('"') else names[each] for each in written}
+    return (events - {each.split()[0] for each in seen} | (kinds - seen)) - ELSEWHERE.keys()
+
+
+USED_ON = "the master copy is unchanged: the database is not loaded again"
+LOADED = "the database is loaded again: "
+NO_PASSWORD = "the password of its server is no longer known"
+
+
+@pytest.mark.parametrize(
+    "words", ["w-a-u1-b0 none", "w-a-u1-b0 reboot", "w-b-u1-b0 none w-a-u1-b0 none"]
+)
+def test_a_proven_master_copy_is_used_on(after: Ask, words: str) -> None:
+    """Neither loading nor the check of it is done again; after a reboot neither, or once more.
+
+    A candidate that has no window left keeps its database, while those of others are measured.
+    """
+    told = after(words)
+    assert USED_ON in told["notes"]
+    assert told["kept"]
+    assert not {"prepare", "check-load", "restore-w-b-u1-b0"} & {*told["steps"]}
+    assert {"snapshot", "check-end-a", "check-end-b"} <= {*told["steps"]}
+    assert told["ends"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "because"),
+    [
+        ("w-a-u1-b0 flip", "has changed"),
+        ("w-a-u1-b0 touch", "has changed"),
+        ("w-a-u1-b0 remove", "is gone"),
+        ("w-a-u1-b0 link", "is gone"),
+        ("w-a-u1-b0 forget", NO_PASSWORD),
+        ("w-a-u1-b0 lose", NO_PASSWORD),
+        ("prepare none", "its master copy had not been finished"),
+        ("w-a-u1-b0 flip snapshot none", "its master copy had not been finished"),
+    ],
+)
+def test_whatever_speaks_against_a_master_copy_loads_again(
+    after: Ask, words: str, because: str
+) -> None:
+    """And says why: a changed byte, a file more, what is gone or unknown, what was not finished."""
+    told = after(words)
+    [note] = [each for each in told["notes"] if each.startswith(LOADED)]
+    assert because in note
+    assert not told["kept"]
+    assert {"prepare", "check-load", "snapshot"} <= {*told["steps"]}
+    if words == "w-a-u1-b0 flip":  # the other candidate's database is kept nevertheless
+        assert "restore-w-b-u1-b0" not in told["steps"]
+        assert told["ends"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "checked"),
+    [
+        ("check-end-a none", ["a", "b"]),
+        ("check-end-b none", ["b"]),
+        ("check-end-a none check-end-b none", ["b"]),
+    ],
+)
+def test_a_final_check_is_made_up_for_where_its_database_is_there(
+    after: Ask, words: str, checked: list[str]
+) -> None:
+    """Nothing is loaded or restored for it: it looks at what the last window left."""
+    told = after(words)
+    around = ("provision", "check-end", "tear-down")
+    assert sorted(told["steps"]) == sorted(f"{kind}-{name}" for kind in around for name in checked)
+    assert told["ends"] == ["a", "b"]
+
+
+def test_a_final_check_without_its_database_is_left_out_and_that_is_told(after: Ask) -> None:
+    """No fresh copy is verified in its place."""
+    told = after("check-end-a lose")
+    assert sum("is left out" in each for each in told["notes"]) == 2
+    assert told["steps"] == told["ends"] == []
+
+
+def test_a_database_that_a_later_session_loads_is_no_windows(after: Ask) -> None:
+    """It lies where the last window's was, and is not taken for it."""
+    told = after("w-b-u2-b0 flip snapshot none", users=2)
+    assert "check-end-a" not in told["steps"]
+    assert any(each.startswith("check-end-a is left out") for each in told["notes"])
+    assert told["ends"] == ["b"]
