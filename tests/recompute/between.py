@@ -41,7 +41,7 @@ def machine(base: Files, other: Files) -> dict[str, float]:
 
 def taken(base: Files, other: Files, name: str, users: int) -> list[float]:
     """The mean share of the machine that others took in the windows of both; empty: not known."""
-    shares = [each.number(TAKEN, name, users) for each in (base, other)]
+    shares = [each.one(TAKEN, name, users) for each in (base, other)]
     return [each for each in shares if each is not None] if None not in shares else []
 
 

@@ -9,32 +9,54 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from recompute import stalls
 from recompute.files import Files, Row
 
-GROUPS = """
-CREATE OR REPLACE MACRO wait_group(event) AS CASE
-  WHEN event LIKE 'CPU%' THEN 'cpu'
-  WHEN regexp_matches(event, '^(IO|LWLock):(?i)WAL') THEN 'log'
-  WHEN event LIKE 'IO:%' OR lower(event) IN ('ipc:bufferio', 'lwlock:buffer_io') THEN 'data'
-  WHEN regexp_matches(event, '^(Lock|LWLock|BufferPin)') THEN 'locks' ELSE 'other' END;
-"""
 Seen = dict[str, Any]
+
+WAITS = ", ".join(
+    "coalesce(sum(total) FILTER (metric = 'waiting_backends_by_event' AND wait_group(subject) = "
+    f"'{group}'), 0) AS {group}"
+    for group in ("cpu", "data", "log", "locks")
+)
+SEEN = f"""
+SELECT w.*, service_mean_s, response_mean_s, pool_wait_mean_s, deferred, reads, seen.*,
+  coalesce(others_cpu_s / span_s, 0) AS others
+FROM win w JOIN tx t ON t.window_id = w.window_id AND transaction = 'all'
+LEFT JOIN surroundings s ON s.window_id = w.window_id
+LEFT JOIN (SELECT window_id, sum((committed + rolled_back) * greatest(0, pool_wait_mean_s -
+  response_mean_s)) AS deferred FROM tx WHERE transaction <> 'all' GROUP BY ALL) d
+  ON d.window_id = w.window_id
+LEFT JOIN (SELECT r.window_id, max(r.value * coalesce(l.value, 0)) AS reads FROM means r LEFT JOIN
+  weighted l ON l.window_id = r.window_id AND l.subject = r.subject AND l.metric = 'read_latency_s'
+  WHERE r.collector = 'block' AND r.metric = 'reads_per_s' GROUP BY ALL) r
+  ON r.window_id = w.window_id
+LEFT JOIN (SELECT window_id AS seen_id, {WAITS},
+  max(looks) FILTER (metric = 'active_backends') AS looks,
+  max(value) FILTER (metric = 'active_backends') AS active,
+  sum(value) FILTER (collector = 'block' AND metric = 'utilisation_share') AS in_use,
+  if(in_use > 1, 1, in_use) AS used,
+  max(value) FILTER (collector = 'block' AND metric = 'utilisation_share') AS busiest,
+  max(value) FILTER (collector = 'block' AND metric = 'queue_length') AS queue,
+  map_from_entries(list((collector || ' ' || metric || ' ' || subject, value)) FILTER (
+    collector IN ('cpu', 'drive'))) AS means
+  FROM means GROUP BY ALL) seen ON seen_id = w.window_id
+"""
+"""A row a window: what it did, and means of what was sampled while it was measured."""
 
 
 @cache
 def of_windows(files: Files) -> dict[str, Seen]:
     """The shares of every window by name, those that nobody could know as None."""
-    files.rows(GROUPS)
-    return {row["window_id"]: _seen(files, row) for row in files.rows("SELECT * FROM win")}
+    return {row["window_id"]: _seen(files, row) for row in files.rows(SEEN)}
 
 
 def odd_blocks(files: Files) -> int:
     """Blocks before which the machine was off its median by more than three median deviations."""
     rows = files.rows("SELECT * FROM canary")
     odd = set()
-    for column, floor in (
-        ("one_rounds_per_s", 0.05), ("all_rounds_per_s", 0.05), ("read_p50_s", 1 / 3),
-    ):  # fmt: skip
+    floors = {"one_rounds_per_s": 0.05, "all_rounds_per_s": 0.05, "read_p50_s": 1 / 3}
+    for column, floor in floors.items():
         known = {row["window_id"]: row[column] for row in rows if row[column] is not None}
         if len(known) >= 4:
             middle = median(known.values())
@@ -44,112 +66,57 @@ def odd_blocks(files: Files) -> int:
     return len(odd)
 
 
-def _mean(files: Files, window: str, collector: str, metric: str, subject: str) -> float | None:
-    return files.number(
-        "SELECT value FROM means WHERE window_id = ? AND collector = ? AND metric = ? AND "
-        "subject = ?", window, collector, metric, subject,
-    )  # fmt: skip
-
-
-def _busy(files: Files, window: str, subject: str) -> float | None:
-    idle, waiting = (
-        _mean(files, window, "cpu", f"{each}_share", subject) for each in ("idle", "iowait")
-    )
-    return None if idle is None else max(0.0, 1 - idle - (waiting or 0.0))
-
-
 def _seen(files: Files, win: Row) -> Seen:
     """All that is known of a window."""
-    name, users = win["window_id"], win["users"]
-    is_open = win["pace"] == "rate"
+    users, used, is_open = win["users"], win["used"], win["pace"] == "rate"
     places = win["connections_opened"] if is_open and win["connections_opened"] else users
-    looks = files.one(
-        "SELECT looks FROM means WHERE window_id = ? AND metric = 'active_backends'", name
-    )
-    waits = {row["g"]: row["n"] for row in files.rows(
-        "SELECT wait_group(subject) AS g, sum(total) AS n FROM means WHERE window_id = ? AND "
-        "metric = 'waiting_backends_by_event' GROUP BY ALL", (name,),
-    )}  # fmt: skip
-    used = files.one(
-        "SELECT if(sum(value) > 1, 1, sum(value)) FROM means WHERE window_id = ? AND collector = "
-        "'block' AND metric = 'utilisation_share'", name,
-    )  # fmt: skip
-    [times] = files.rows(
-        "SELECT service_mean_s, response_mean_s, pool_wait_mean_s FROM tx WHERE window_id = ? AND "
-        "transaction = 'all'", (name,),
-    )  # fmt: skip
-    mean_s = times["service_mean_s" if is_open else "response_mean_s"]
+    samples = (win["looks"] or 0) * places
+    mean_s = win["service_mean_s" if is_open else "response_mean_s"]
     under_way = win["rate"] * mean_s if mean_s is not None else None
     shares = not is_open and win["connections_opened"] < users
-    in_line = _in_line(files, win, times["pool_wait_mean_s"]) if shares else 0.0
+    # Little's law for the line before a pool: arrivals a second times their mean wait in it. A wait
+    # that is in no response time is that of a deferred transaction, and of no user.
+    waits = win["rate"] * (win["pool_wait_mean_s"] or 0.0)
+    in_line = waits - (win["deferred"] or 0.0) / win["measured_s"] if shares else 0.0
     paced = win["pace"] in ("keyed", "think")
     paused = 0.0 if not paced else None if under_way is None else max(0.0, 1 - under_way / places)
-    part = {g: _part(g, waits, looks, places, used) for g in ("cpu", "data", "log", "locks")}
-    reads = files.one(
-        "SELECT max(r.value * coalesce(l.value, 0)) FROM means r LEFT JOIN weighted l ON "
-        "l.window_id = r.window_id AND l.subject = r.subject AND l.metric = 'read_latency_s' "
-        "WHERE r.window_id = ? AND r.collector = 'block' AND r.metric = 'reads_per_s'", name,
-    )  # fmt: skip
-    queue = files.one(
-        "SELECT max(value) FROM means WHERE window_id = ? AND collector = 'block' AND metric = "
-        "'queue_length'", name,
-    )  # fmt: skip
+    part = {g: _part(g, win, samples) for g in ("cpu", "data", "log", "locks")}
     storage = _storage(part, used, paused, places, in_line)
-    data = part["data"] if queue is None or part["data"] is None else (
-        min(part["data"], queue / places))  # fmt: skip
-    read_share = None if reads is None else min(1.0, reads / places, 1.0 if used is None else used)
-    room = _room(win)
+    data, reads = part["data"], win["reads"]
+    if data is not None and win["queue"] is not None:
+        data = min(data, win["queue"] / places)
+    reads = None if reads is None else min(1.0, reads / places, 1.0 if used is None else used)
+    room = [asked / most for asked, most in (
+        ((win["transactions"] + (win["backlog"] or 0)) / win["measured_s"],
+         win["driver_rate_per_s_max"]),
+        (users, win["driver_users_max"]),
+    ) if most]  # fmt: skip
     found = {
-        "looks": looks, "used": used, "storage_share": storage, "reads": read_share,
+        "looks": win["looks"], "used": used, "storage_share": storage, "reads": reads,
         "data": data, "log": part["log"] if part["log"] is not None else storage,
         "locks": part["locks"], "driver": min(1.0, max(room)) if room else None,
-        "pool": min(1.0, in_line / places) if shares else None,
-        "device-latency": data if part["data"] is not None else read_share,
-        **_cpus(files, name), "checkpoints": _stalled(files, name), "growth": _growth(files, win),
-        "device-rate": _rate(files, win, used), "emulation": _emulated(files, win),
+        "pool": min(1.0, in_line / places) if shares else None, "paused": paused,
+        "device-latency": data if data is not None else reads,
+        **_cpus(files, win), "checkpoints": stalls.in_checkpoints(files, win["window_id"]),
+        "growth": _growth(files, win), "device-rate": _rate(files, win),
+        "emulation": _emulated(files, win),
     }  # fmt: skip
     sampled = {"device-latency": data, "log": part["log"], "locks": part["locks"]}
-    if part["data"] is not None and part["log"] is not None:
+    if data is not None and part["log"] is not None:
         sampled["storage"] = storage
-    active = files.number(
-        "SELECT value FROM means WHERE window_id = ? AND metric = 'active_backends'", name
-    )
-    if active is not None and under_way is not None and (looks or 0) * places >= 30:
-        outside = max(0.0, min(1.0, (under_way - active - in_line) / places))
+    if win["active"] is not None and under_way is not None and samples >= 30:
+        outside = max(0.0, min(1.0, (under_way - win["active"] - in_line) / places))
         if outside >= max(0.5, found["driver"] or 0.0):
-            found["driver"] = outside
-            sampled["driver"] = outside
-    found |= _intervals(sampled, (looks or 0) * places)
+            found["driver"] = sampled["driver"] = outside
+    found |= _intervals(sampled, samples)
     if win["lateness_p99_s"] > max(0.001, 0.05 * win["service_p50_s"]):
         found["driver"] = 1.0
-    backlog, found["paused"] = win["backlog"] or 0, paused
     own = _own(files, win, found, part["cpu"], under_way, places)
     users_share = None if paused is None else min(1.0, paused + (own or 0.0))
     if is_open:
+        backlog = win["backlog"] or 0
         users_share = 1 - backlog / (backlog + win["transactions"] + (win["errors"] or 0))
-    found |= {"own": own, "users": users_share}
-    return found
-
-
-def _room(win: Row) -> list[float]:
-    """How much of the rate and of the users that the driver can do were asked of it."""
-    return [
-        (win["transactions"] + (win["backlog"] or 0)) / win["measured_s"] / each
-        for each in [win["driver_rate_per_s_max"]] if each
-    ] + [win["users"] / each for each in [win["driver_users_max"]] if each]  # fmt: skip
-
-
-def _in_line(files: Files, win: Row, wait_s: float | None) -> float:
-    """Little's law for the line before a pool: arrivals a second times their mean wait in it.
-
-    A wait that is in no response time is that of a deferred transaction, and of no user.
-    """
-    deferred = files.one(
-        "SELECT coalesce(sum((committed + rolled_back) * greatest(0, pool_wait_mean_s - "
-        "response_mean_s)), 0) FROM tx WHERE window_id = ? AND transaction <> 'all'",
-        win["window_id"],
-    )
-    return float(win["rate"] * (wait_s or 0.0) - deferred / win["measured_s"])
+    return found | {"own": own, "users": users_share}
 
 
 def _intervals(sampled: Seen, samples: int) -> Seen:
@@ -166,18 +133,14 @@ def _own(
     files: Files, win: Row, found: Seen, cpu: float | None, under_way: float | None, places: int
 ) -> float | None:
     """Share of the users' time in which the server worked for them, where more of them do more."""
-    bound = files.manifest["database"]["cpus"]
-    others = files.number(
-        "SELECT others_cpu_s / span_s FROM surroundings WHERE window_id = ?", win["window_id"]
-    )
     if found["server-cpu"] is not None:
-        busy = found["server-cpu"] * len(bound)
+        busy = found["server-cpu"] * len(files.manifest["database"]["cpus"])
     elif found["host-cpu"] is not None and cpu is not None:
         count = files.manifest["environment"]["cpus"]["value"]
         busy = min(found["host-cpu"] * count, cpu * places)
     else:
         return None
-    own: float = min(1.0, max(0.0, busy - (others or 0.0)) / places)
+    own: float = min(1.0, max(0.0, busy - win["others"]) / places)
     own = own if under_way is None else min(own, under_way / places)
     above = [each for each in files.levels if each > win["users"]]
     if found["growth"] is None or not above:
@@ -186,41 +149,32 @@ def _own(
     return own if grown >= 0.5 else 0.0
 
 
-CAPS = {
-    "read_iops": ("answers_per_s", "read"), "write_iops": ("answers_per_s", "write"),
-    "total_iops": ("answers_per_s", "read write"),
-    "read_bytes_per_s": ("moved_bytes_per_s", "read"),
-    "write_bytes_per_s": ("moved_bytes_per_s", "write"),
-    "total_bytes_per_s": ("moved_bytes_per_s", "read write"),
-}  # fmt: skip
-
-
-def _rate(files: Files, win: Row, used: float | None) -> float | None:
+def _rate(files: Files, win: Row) -> float | None:
     """The most that was reached of what a drive's profile allows; of another device its use."""
-    [facts] = [e for e in files.manifest["candidates"] if e["name"] == win["candidate"]]
-    name, reached = win["window_id"], list[float]()
-    busiest = files.number(
-        "SELECT max(value) FROM means WHERE window_id = ? AND collector = 'block' AND metric = "
-        "'utilisation_share'", name,
-    )  # fmt: skip
-    for drive in facts["drives"]:
+    drives = _drives(files, win)
+    means, reached, busiest = win["means"] or {}, list[float](), win["busiest"]
+    for drive in drives:
         profile = tomllib.loads(drive["profile"])
         for cap, limit in profile.get("cap", {}).items():
-            metric, operations = CAPS[cap]
-            subjects = [f"{drive['role']}:{each}" for each in operations.split()]
-            total = files.number(
-                "SELECT sum(value) FROM means WHERE window_id = ? AND collector = 'drive' AND "
-                "metric = ? AND list_contains(?, subject)", name, metric, subjects,
-            )  # fmt: skip
-            reached += [] if total is None else [total * drive["scale"] / limit]
+            of, _, what = cap.partition("_")
+            metric = "answers_per_s" if what == "iops" else "moved_bytes_per_s"
+            subjects = ("read", "write") if of == "total" else (of,)
+            known = [means.get(f"drive {metric} {drive['role']}:{each}") for each in subjects]
+            total = [each for each in known if each is not None]
+            reached += [sum(total) * drive["scale"] / limit] if total else []
         channels = 1 if "disk" in profile else profile.get("channels")
-        queue = _mean(files, name, "drive", "queue_length", drive["role"])
+        queue = means.get(f"drive queue_length {drive['role']}")
         if channels and queue is not None and busiest is not None:
             reached.append(min(busiest, queue / channels))
     if reached:
         return min(1.0, max(reached))
-    is_told = not facts["drives"] and busiest is not None and busiest < 0.8
-    return busiest if is_told else None
+    return busiest if not drives and busiest is not None and busiest < 0.8 else None
+
+
+def _drives(files: Files, win: Row) -> list[Row]:
+    [facts] = [e for e in files.manifest["candidates"] if e["name"] == win["candidate"]]
+    drives: list[Row] = facts["drives"]
+    return drives
 
 
 def _emulated(files: Files, win: Row) -> float | None:
@@ -230,36 +184,36 @@ def _emulated(files: Files, win: Row) -> float | None:
         "?) AND regexp_matches(sentence, '^The instrument failed:.*emulated drive')",
         f"{files.root}/report/tables/reasons.parquet", win["window_id"],
     )  # fmt: skip
-    drives = [e["drives"] for e in files.manifest["candidates"] if e["name"] == win["candidate"]]
-    return float(failed > 0) if drives[0] else None
+    return float(failed > 0) if _drives(files, win) else None
 
 
-def _cpus(files: Files, name: str) -> Seen:
+def _cpus(files: Files, win: Row) -> Seen:
     """How busy CPUs were, and at most how much of it was the work of other programs."""
-    others = files.one("SELECT others_cpu_s / span_s FROM surroundings WHERE window_id = ?", name)
     bound = files.manifest["database"]["cpus"]
     counts = {"host": files.manifest["environment"]["cpus"]["value"], "server": len(bound or [])}
     found: Seen = {}
     for who, subject in (("host", ""), ("server", "server")):
-        busy = _busy(files, name, subject) if counts[who] else None
+        idle, waiting = (
+            (win["means"] or {}).get(f"cpu {each}_share {subject}") for each in ("idle", "iowait")
+        )
+        busy = None
+        if counts[who] and idle is not None:
+            busy = max(0.0, 1 - idle - (waiting or 0.0))
         found[f"{who}-cpu"] = busy
-        found[f"{who}-others"] = None if busy is None else min(busy, (others or 0.0) / counts[who])
+        found[f"{who}-others"] = None if busy is None else min(busy, win["others"] / counts[who])
     return found
 
 
-def _part(
-    group: str, waits: Seen, looks: int | None, places: int, used: float | None
-) -> float | None:
+def _part(group: str, win: Row, samples: int) -> float | None:
     """Share of the users' time in sessions of a group; None where too few were looked at."""
-    if not looks:
+    if not samples:
         return None
-    share = min(1.0, waits.get(group, 0.0) / looks / places)
-    if group in ("data", "log") and used is not None:
-        seen = (waits.get("data", 0.0) + waits.get("log", 0.0)) / looks / places
-        share *= min(1.0, used / seen) if seen else 1.0
-    unsure = (looks * places) ** -0.5
-    low, high = interval(share, looks * places)
-    is_told = looks * places >= 30 or share + unsure < 0.5
+    share: float = min(1.0, win[group] / samples)
+    if group in ("data", "log") and win["used"] is not None:
+        seen = (win["data"] + win["log"]) / samples
+        share *= min(1.0, win["used"] / seen) if seen else 1.0
+    low, high = interval(share, samples)
+    is_told = samples >= 30 or share + samples**-0.5 < 0.5
     return share if is_told and high - low <= 0.5 else None
 
 
@@ -312,31 +266,3 @@ def _growth(files: Files, win: Row) -> float | None:
     )  # fmt: skip
     steps = {low["users"]: high["tpm"] / low["tpm"] for low, high in pairwise(known)}
     return steps.get(win["users"])
-
-
-def _stalled(files: Files, name: str) -> float | None:
-    """Throughput lost in seconds of a checkpoint with less than half of the usual one."""
-    told = files.rows(
-        "SELECT metric, value, min(at_s) AS at_s FROM series WHERE window_id = ? AND collector = "
-        "'database' AND value IS NOT NULL AND (metric = 'last_checkpoint_at_s' OR (metric = "
-        "'checkpoint_buffers_per_s' AND value > 0)) GROUP BY metric, value, CASE WHEN metric = "
-        "'checkpoint_buffers_per_s' THEN at_s END ORDER BY min(at_s)", (name,),
-    )  # fmt: skip
-    done = files.rows(
-        "SELECT CAST(floor(at_s) AS BIGINT) AS at, committed + rolled_back AS done FROM seconds "
-        "WHERE window_id = ? AND phase = 'measure' AND transaction = 'all'", (name,),
-    )  # fmt: skip
-    if not told or not done:
-        return None
-    inside: set[int] = set()
-    begun = [each for each in told if each["metric"] == "last_checkpoint_at_s"]
-    for each in begun[1:]:
-        inside.update(range(int(each["value"]), int(each["at_s"]) + 1))
-    for each in told:
-        if each["metric"] != "last_checkpoint_at_s":
-            inside.update((int(each["at_s"]) - 1, int(each["at_s"])))
-    usual = median(each["done"] for each in done)
-    lost = sum(
-        usual - each["done"] for each in done if each["at"] in inside and each["done"] < usual / 2
-    )
-    return lost / (usual * len(done)) if usual else 0.0

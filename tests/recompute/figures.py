@@ -13,11 +13,6 @@ from recompute.levels import level, logs_of, needed, printed
 from recompute.tables import Expected, Source, candidate, compared, query, question
 
 PLACE = "users candidate block"
-OF_DEVICE = {
-    "device-rate": ("reads_per_s", "writes_per_s", "flushes_per_s"),
-    "device-queue": ("queue_length",),
-}
-PANELS = {"read": "reads", "write": "writes", "flush": "flushes", "util": "busy", "queu": "queue"}
 PARTS = {
     "user": "user_share nice_share", "system": "system_share", "idle": "idle_share",
     "waiting for I/O": "iowait_share", "interrupts, steal": "irq_share steal_share",
@@ -31,29 +26,17 @@ def by_place(value: str, source: str = "win", more: str = "") -> Source:
     return query(keys, f"SELECT {columns}, {value} AS value FROM {source}")
 
 
-def of_series(collector: str, metrics: dict[str, str], column: str, scale: str = "1") -> Source:
-    """Means of a collector's metrics, or of its subjects, in panels by the words for them."""
-    cases = " ".join(f"WHEN {key} THEN '{words}'" for key, words in metrics.items())
-    return query(
-        f"{column} {PLACE}",
-        f"SELECT CASE {cases} END AS {column}, users, candidate, block, value * {scale} AS value "
-        f"FROM means WHERE collector = '{collector}' AND {column} IS NOT NULL",
-    )
-
-
 def _of_metric(metric: str, scale: float = 1.0) -> Source:
     return by_place(
         f"value * {scale}", f"means WHERE collector = 'database' AND metric = '{metric}'"
     )
 
 
-def _device(name: str, scale: float = 1.0) -> Source:
-    cases = " ".join(f"WHEN '{m}' THEN '{PANELS[m[:4]]}'" if m[:4] in PANELS else
-                     f"WHEN '{m}' THEN '{PANELS[m[:5]]}'" for m in OF_DEVICE[name])  # fmt: skip
+def _device(operation: str, where: str, source: str = "means", value: str = "value") -> Source:
     return query(
         f"operation {PLACE} device",
-        f"SELECT CASE metric {cases} END AS operation, users, candidate, block, subject AS device, "
-        f"value * {scale} AS value FROM means WHERE collector = 'block' AND operation IS NOT NULL",
+        f"SELECT {operation} AS operation, users, candidate, block, subject AS device, {value} AS "
+        f"value FROM {source} WHERE {where}",
     )
 
 
@@ -76,14 +59,11 @@ def _waits(files: Files, row: Row) -> Expected:
     return {"users": row["users"], "value": value}
 
 
-def _ratio(files: Files, row: Row, metric: str = "NOPM") -> Expected:
+def _ratio(files: Files, row: Row, metric: str = "") -> Expected:
+    metric = metric or question(files)["metric"]
     names = {"a": files.candidates[0], "b": row["candidate"], "metric": metric}
     found = compared(files, {**row, **names})
     return {**found, "pairs": found["blocks"]}
-
-
-def _question_ratio(files: Files, row: Row) -> Expected:
-    return _ratio(files, row, question(files)["metric"])
 
 
 def _forest(files: Files, row: Row) -> Expected:
@@ -236,20 +216,21 @@ FIGURES: dict[str, Source] = {
     "wal-by-users": _of_metric("wal_bytes_per_s", 1e-6),
     "wal-syncs-by-users": _of_metric("wal_syncs_per_s"),
     "blocks-read-by-users": _of_metric("blocks_read_per_s"),
-    "device-rate": _device("device-rate"),
-    "device-queue": _device("device-queue"),
-    "device-latency": query(
-        f"operation {PLACE} device",
-        "SELECT CASE metric WHEN 'read_latency_s' THEN 'reads' WHEN 'write_latency_s' THEN "
-        "'writes' WHEN 'flush_latency_s' THEN 'flushes' END AS operation, users, candidate, block, "
-        "subject AS device, value FROM weighted WHERE operation IS NOT NULL",
+    "device-rate": _device(
+        "replace(metric, '_per_s', '')",
+        "collector = 'block' AND metric IN ('reads_per_s', 'writes_per_s', 'flushes_per_s')",
     ),
-    "device-latency-p99": query(
-        f"operation {PLACE} device",
-        "SELECT operation || CASE operation WHEN 'flush' THEN 'es' ELSE 's' END AS operation, "
-        "users, candidate, block, role AS device, latency_p99_s AS value FROM drives d JOIN win w "
-        "ON d.window_id = w.window_id WHERE operation IN ('read', 'write', 'flush') AND "
-        "latency_p99_s IS NOT NULL AND logged >= 10000",
+    "device-queue": _device("'queue'", "collector = 'block' AND metric = 'queue_length'"),
+    "device-latency": _device(
+        "replace(replace(metric, '_latency_s', 's'), 'flushs', 'flushes')",
+        "metric IN ('read_latency_s', 'write_latency_s', 'flush_latency_s')",
+        "weighted",
+    ),
+    "device-latency-p99": _device(
+        "replace(operation || 's', 'flushs', 'flushes')",
+        "operation IN ('read', 'write', 'flush') AND latency_p99_s IS NOT NULL AND logged >= 10000",
+        "(SELECT *, role AS subject FROM drives JOIN win USING (window_id))",
+        "latency_p99_s",
     ),
     "pressure-by-users": query(
         f"what {PLACE}",
@@ -265,8 +246,8 @@ FIGURES: dict[str, Source] = {
     ),
     "cpu-by-users": _cpu,
     "waits-by-users": _waits,
-    "nopm-ratio": _ratio,
-    "question-ratio": _question_ratio,
+    "nopm-ratio": lambda files, row: _ratio(files, row, "NOPM"),
+    "question-ratio": _ratio,
     "forest": _forest,
     "cost": _cost,
     "heat": _heat,
@@ -289,89 +270,80 @@ def title(files: Files, row: Row) -> Expected:
     if not found:
         return {}
     table = _file(files, row)
-    kinds = files.rows(f"DESCRIBE SELECT * FROM {table}")
-    words = {each["column_name"] for each in kinds if each["column_type"] == "VARCHAR"}
-    panels = ", ".join(sorted(words - {"candidate", "device", "note", "window_id"})) or "1"
+    words = set(_columns(files, table, "VARCHAR")) - {"candidate", "device", "note", "window_id"}
+    panels = ", ".join(sorted(words)) or "1"
     # Of several devices the busiest counts.
     points = (f"(SELECT {panels}, block, max(value) AS value FROM {table} WHERE valid AND users = "
               "? AND candidate = ? GROUP BY ALL)")  # fmt: skip
     using = f"block{'' if panels == '1' else f', {panels}'}"
     by = "" if panels == "1" else f"GROUP BY {panels}"
-    pairs = files.rows(
-        f"SELECT exp(avg(ln(h.value / l.value))) AS ratio FROM {points} h JOIN {points} l USING "
-        f"({using}) WHERE l.value > 0 {by}",
-        (int(found[1].replace(",", "")), found[2], int(found[1].replace(",", "")), found[3]),
+    users = int(found[1].replace(",", ""))
+    ratios = files.column(
+        f"SELECT exp(avg(ln(h.value / l.value))) FROM {points} h JOIN {points} l USING ({using}) "
+        f"WHERE l.value > 0 {by}", (users, found[2], users, found[3]),
     )  # fmt: skip
-    return {"ratio": [each["ratio"] for each in pairs]}
+    return {"ratio": ratios}
 
 
 def title_pool(files: Files, row: Row) -> list[float]:
     """What a title may speak of: levels, its ratio, and what the rows of its figure come to."""
-    name, table = row["figure"], _file(files, row)
-    kinds = {
-        each["column_name"]: each["column_type"]
-        for each in files.rows(f"DESCRIBE SELECT * FROM {table}")
-    }
-    numbers = [f'"{key}"' for key, kind in kinds.items() if kind in ("DOUBLE", "BIGINT")]
-    words = (key for key, kind in kinds.items() if kind == "VARCHAR")
-    keys = [f'"{key}"' for key in words if key not in ("note", "window_id")]
-    by = ", ".join([*keys, *(["users"] if "users" in kinds else [])])
-    valid = "valid" if "valid" in kinds else "true"
-    margin = (files.manifest["plan"]["question"] or {}).get("margin_share") or 0.02
+    name, table, plan = row["figure"], _file(files, row), files.manifest["plan"]
+    columns = _columns(files, table)
+    keys = [each for each in _columns(files, table, "VARCHAR") if each not in ("note", "window_id")]
+    by = ", ".join(f'"{each}"' for each in keys + [x for x in columns if x == "users"])
+    valid = "valid" if "valid" in columns else "true"
+    margin = (plan["question"] or {}).get("margin_share") or 0.02
     found: list[float] = [margin, *files.levels, *title(files, row).get("ratio", [])]
-    for number in numbers if by else ():
+    for number in _columns(files, table, "DOUBLE", "BIGINT") if by else ():
         for way in ("avg", "median", "min", "max"):
-            found += [each["v"] for each in files.rows(
-                f"SELECT {way}({number}) AS v FROM {table} WHERE {valid} GROUP BY {by}"
-            ) if each["v"] is not None]  # fmt: skip
+            found += files.column(
+                f'SELECT {way}("{number}") AS v FROM {table} WHERE {valid} GROUP BY {by}'
+            )
     if "response" in name:
-        types = [
-            each["transaction"] for each in files.rows("SELECT DISTINCT transaction FROM tx_rows")
-        ]
+        types = files.column("SELECT DISTINCT transaction FROM tx_rows")
         found += [
             level(files, each, users, f"{share} of {kind}") or 0.0
             for share in ("p50", "p95", "p99")
             for each in files.candidates for users in files.levels for kind in types
         ]  # fmt: skip
     if name == "percentiles":
-        found += [0.5, *(row["share"] for row in files.rows(f"SELECT share FROM {table}"))]
-        found += [row["value"] for row in files.rows(f"SELECT value FROM {table}")]
+        found += [0.5, *files.column(f"SELECT unnest([share, value]) FROM {table}")]
     if name == "heat":
         found += [each["v"] for each in files.percentiles(
             "candidate, block, attempt, second",
             f"lat WHERE measured AND kind = 'response' AND users = {files.told_level}", {"v": 0.95},
         ) if each["total"] >= 2000]  # fmt: skip
     if name.startswith("seconds-"):
-        for way in ("min", "max"):
-            found += [each["v"] for each in files.rows(
-                f"SELECT {way}(tpm) AS v FROM {table} JOIN seconds s USING (window_id, second) "
-                "WHERE s.phase = 'measure' AND s.transaction = 'all' GROUP BY window_id"
-            )]  # fmt: skip
+        found += files.column(
+            f"SELECT unnest([min(tpm), max(tpm)]) FROM {table} JOIN seconds s USING (window_id, "
+            "second) WHERE s.phase = 'measure' AND s.transaction = 'all' GROUP BY window_id"
+        )
     if name in ("nopm-ratio", "question-ratio"):
-        values = [each["value"] for each in files.rows(f"SELECT value FROM {table}")]
-        found += [*values, *(1 / each for each in values)]
+        found += files.column(f"SELECT unnest([value, 1 / value]) FROM {table}")
     if name == "response-by-transaction":
         found.append(files.one("SELECT count(DISTINCT transaction) FROM tx_rows") - 1)
     if name == "canaries":
         found += [bounds.odd_blocks(files), files.one("SELECT count(*) FROM canary")]
-    plan = files.manifest["plan"]
     return [*found, *[each["limit_s"] for each in (plan["limit"], plan["search"]) if each]]
 
 
 def words_pool(files: Files, row: Row) -> list[float]:
     """What a caption may speak of as well: rows, blocks, and what the method says."""
     table = _file(files, row)
-    kinds = files.rows(f"DESCRIBE SELECT * FROM {table}")
-    named = [each["column_name"] for each in kinds if each["column_type"] in ("DOUBLE", "BIGINT")]
     found = title_pool(files, row)
     if files.one(f"SELECT count(*) FROM {table}") <= 200:
-        for each in files.rows(f"SELECT * FROM {table}"):
-            found += [each[name] for name in named if each[name] is not None]
-    found += [each for at in files.rows(
-        "SELECT block, checkpoints_inside, max(block) OVER () + 1 AS blocks FROM win"
-    ) for each in at.values() if each is not None]  # fmt: skip
-    margin = (files.manifest["plan"]["question"] or {}).get("margin_share") or 0.02
-    return [*found, margin, 0.95, min(statistics.CRITICAL), 10, 8192.0, 1.0]
+        for each in _columns(files, table, "DOUBLE", "BIGINT"):
+            found += files.column(f'SELECT "{each}" FROM {table}')
+    found += files.column(
+        "SELECT unnest([block, checkpoints_inside, max(block) OVER () + 1]) FROM win"
+    )
+    return [*found, 0.95, min(statistics.CRITICAL), 10, 8192.0, 1.0]
+
+
+def _columns(files: Files, table: str, *kinds: str) -> list[str]:
+    """The columns of these kinds; all, where none is given."""
+    found = files.rows(f"DESCRIBE SELECT * FROM {table}")
+    return [x["column_name"] for x in found if not kinds or x["column_type"] in kinds]
 
 
 def _file(files: Files, row: Row) -> str:

@@ -8,7 +8,7 @@ Tables: `win` of windows, with `valid`, `measured_s`, `nopm` and `tpm` from coun
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from recompute.hlog import Bucket, buckets
+from recompute.hlog import buckets
 from recompute.printed import shown
 
 Row = dict[str, Any]
@@ -32,6 +32,11 @@ STAMP_S = 0.0015
 """Time stamps of logs have three decimals."""
 
 VIEWS = f"""
+CREATE MACRO wait_group(event) AS CASE
+  WHEN event LIKE 'CPU%' THEN 'cpu'
+  WHEN regexp_matches(event, '^(IO|LWLock):(?i)WAL') THEN 'log'
+  WHEN event LIKE 'IO:%' OR lower(event) IN ('ipc:bufferio', 'lwlock:buffer_io') THEN 'data'
+  WHEN regexp_matches(event, '^(Lock|LWLock|BufferPin)') THEN 'locks' ELSE 'other' END;
 CREATE TABLE win AS SELECT w.* EXCLUDE (nopm, tpm), coalesce(v.valid, false) AS valid,
   measure_to_s - measure_from_s AS measured_s, new_orders * 60 / measured_s AS nopm,
   transactions * 60 / measured_s AS tpm, transactions / measured_s AS rate
@@ -97,15 +102,15 @@ class Files:
         names = [each[0] for each in answer.description or ()]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
+    def column(self, query: str, values: Iterable[Any] = ()) -> list[Any]:
+        """The answer to a query of one column, without what is null."""
+        found = self._db.execute(query, list(values)).fetchall()
+        return [each for (each,) in found if each is not None]
+
     def one(self, query: str, *values: Any) -> Any:
         """The answer to a query of one value."""
         found = self._db.execute(query, list(values)).fetchone()
         return found[0] if found else None
-
-    def number(self, query: str, *values: Any) -> float | None:
-        """The answer to a query of one number."""
-        found: float | None = self.one(query, *values)
-        return found
 
     def percentiles(self, keys: str, where: str, shares: Mapping[str, float]) -> list[Row]:
         """Percentiles of the merged logs `lat` by these keys: the highest value of a bucket."""
@@ -147,19 +152,36 @@ class Files:
         """The cells of the heat map, whose edges are a choice."""
         return self.rows(f"SELECT * FROM read_parquet('{self.root}/report/figures/heat.parquet')")
 
+    @cached_property
+    def told_rows(self) -> list[list[Any]]:
+        """The rows of all tables of the report."""
+        tables = sorted((self.root / "report/tables").glob("*.parquet"))
+        found = (self.rows(f"SELECT * FROM read_parquet('{each}')") for each in tables)
+        return [list(row.values()) for rows in found for row in rows]
+
     def texts_of(self, name: str) -> list[str]:
         """The texts of a field of the manifest, by its name with spaces."""
-        return list(_texts_of(self.manifest, name.replace(" ", "_"))) if name else []
+        field = name.replace(" ", "_")
+        return [each for names, each in self._texts if field and field in names]
 
     @cached_property
     def facts(self) -> list[tuple[str, float]]:
         """The numbers of the manifest, each with the name of its field."""
-        return list(_numbers(self.manifest))
+        return [
+            # A fact of the environment has its name one level above.
+            (names[-2] if names[-1] == "value" else names[-1], each)
+            for names, each in _leaves(self.manifest)
+            if isinstance(each, int | float) and not isinstance(each, bool)
+        ]
+
+    @cached_property
+    def _texts(self) -> list[tuple[tuple[str, ...], str]]:
+        return [each for each in _leaves(self.manifest) if isinstance(each[1], str)]
 
     @cached_property
     def texts(self) -> list[str]:
         """The texts of the manifest."""
-        return list(_texts(self.manifest))
+        return [each for _, each in self._texts]
 
     @cached_property
     def quotes(self) -> list[str]:
@@ -171,9 +193,7 @@ class Files:
         found |= {self.manifest["stithy_version"], self.manifest["comparability_key"]}
         names = (each.root.name for each in (self, *self.others))
         found |= {each for each in names if _is_quoted(each)}
-        found |= {
-            each["text"].rstrip(".") for each in self.rows(QUOTED) if _is_quoted(each["text"])
-        }
+        found |= {each.rstrip(".") for each in self.column(QUOTED) if _is_quoted(each)}
         found |= {quote for each in self.others for quote in each.quotes}
         moments = [value for key, value in self.facts if key.endswith("ed_at_s")]
         found |= {f"{datetime.fromtimestamp(each, UTC):%Y-%m-%d %H:%M:%S} UTC" for each in moments}
@@ -182,65 +202,40 @@ class Files:
     @cached_property
     def levels(self) -> list[int]:
         """All levels that have a window, ascending."""
-        return [row["users"] for row in self.rows("SELECT DISTINCT users FROM win ORDER BY users")]
+        return self.column("SELECT DISTINCT users FROM win ORDER BY users")
 
-    def _fill(
-        self, name: str, keys: tuple[str, str], found: Iterable[tuple[str, str, Bucket]]
-    ) -> None:
-        columns: list[list[Any]] = [[], [], [], [], [], [], [], []]
-        for one, other, each in found:
-            row = (one, other, each.tag, each.at_s, each.length_s)
-            for column, value in zip(
-                columns, (*row, each.low_us, each.high_us, each.count), strict=True
-            ):
-                column.append(value)
+    def _fill(self, name: str, keys: tuple[str, str], found: Iterable[tuple[Any, ...]]) -> None:
+        columns = [list(each) for each in zip(*found, strict=True)] or [[]] * 8
         self._db.execute(
             f"CREATE TABLE {name} ({keys[0]} TEXT, {keys[1]} TEXT, tag TEXT, at_s DOUBLE, "
             "length_s DOUBLE, low_us BIGINT, high_us BIGINT, count BIGINT)"
         )
-        self._db.execute(
-            f"INSERT INTO {name} SELECT {', '.join(f'unnest(${n})' for n in range(1, 9))}", columns
-        )
+        values = ", ".join(f"unnest(${number})" for number in range(1, 9))
+        self._db.execute(f"INSERT INTO {name} SELECT {values}", columns)
 
-    def _hammer_logs(self) -> Iterable[tuple[str, str, Bucket]]:
+    def _hammer_logs(self) -> Iterator[tuple[Any, ...]]:
         for path in self.root.glob("windows/*/hammer.*.hlog"):
             kind = path.name.split(".")[1]
             for each in buckets(path) if kind != "late" else ():
-                yield path.parent.name, kind, each
+                yield path.parent.name, kind, *vars(each).values()
 
-    def _drive_logs(self) -> Iterable[tuple[str, str, Bucket]]:
+    def _drive_logs(self) -> Iterator[tuple[Any, ...]]:
         for path in (self.root / "drives").rglob("*.latency.hlog"):
             candidate, role, *_ = path.name.rsplit(".", 3)
             for each in buckets(path):
-                yield candidate, role, each
+                yield candidate, role, *vars(each).values()
 
 
-def _texts(value: Any) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for each in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(each)
-
-
-def _texts_of(value: Any, name: str) -> Iterable[str]:
-    for key, each in value.items() if isinstance(value, Mapping) else ():
-        if key == name:
-            yield from _texts(each)
-        yield from _texts_of(each, name)
-
-
-def _numbers(value: Any, key: str = "") -> Iterable[tuple[str, float]]:
-    """All numbers below a value of the manifest, each with the name of its field."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield key, value
-    elif isinstance(value, Mapping):
+def _leaves(value: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All that is no list or table below a value of the manifest, each with the way to it."""
+    if isinstance(value, Mapping):
         for name, each in value.items():
-            # A fact of the environment has its name one level above.
-            yield from _numbers(each, key if name == "value" else name)
+            yield from _leaves(each, *names, name)
     elif isinstance(value, list):
         for each in value:
-            yield from _numbers(each, key)
+            yield from _leaves(each, *names)
+    else:
+        yield names, value
 
 
 def _is_quoted(text: str) -> bool:

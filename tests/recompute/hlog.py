@@ -39,17 +39,6 @@ def buckets(path: Path) -> Iterator[Bucket]:
             index += 1
 
 
-def at_most_us(found: list[Bucket], share: float) -> int:
-    """The value that this share of all values does not exceed, at the upper end of its bucket."""
-    wanted = share * sum(bucket.count for bucket in found)
-    reached = 0
-    for bucket in sorted(found, key=lambda each: each.low_us):
-        reached += bucket.count
-        if reached >= wanted - 1e-6:
-            return bucket.high_us
-    raise AssertionError("no values")
-
-
 def _numbers(payload: bytes) -> Iterator[int]:
     """ZigZag LEB128."""
     value = shift = 0

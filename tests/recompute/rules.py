@@ -34,6 +34,11 @@ def of_windows(*queries: str) -> Expected:
     return lambda files, row, match: [ask(files, row) for ask in asks]
 
 
+def of(source: str, *columns: str) -> Expected:
+    """The same of columns of one table."""
+    return of_windows(*(f"SELECT window_id, {each} AS v FROM {source}" for each in columns))
+
+
 def once(sql: str) -> Expected:
     """The columns of a query of one row."""
     return lambda files, row, match: list(files.rows(sql)[0].values())
@@ -42,3 +47,15 @@ def once(sql: str) -> Expected:
 def fixed(*values: float) -> Expected:
     """What the method says, whatever was measured."""
     return lambda files, row, match: values
+
+
+def fact(*ways: str) -> Expected:
+    """What stands in the manifest, by the ways to it."""
+
+    def at(files: Files, way: str) -> Any:
+        value: Any = files.manifest
+        for key in way.split("."):
+            value = value[key]
+        return value
+
+    return lambda files, row, match: [at(files, each) for each in ways]

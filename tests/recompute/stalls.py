@@ -22,11 +22,7 @@ def of_level(files: Files, name: str, users: int) -> tuple[int, list[tuple[str, 
     for win in files.rows(
         "SELECT * FROM win WHERE valid AND candidate = ? AND users = ?", (name, users)
     ):
-        done = files.rows(
-            "SELECT CAST(floor(at_s) AS BIGINT) AS at, committed + rolled_back AS done, waiting "
-            "FROM seconds WHERE window_id = ? AND phase = 'measure' AND transaction = 'all'",
-            (win["window_id"],),
-        )
+        done = _seconds(files, win["window_id"])
         usual = median(each["done"] for each in done) if done else 0
         least = min(usual / 2, usual - 4 * usual**0.5)
         if least <= 0:
@@ -37,6 +33,24 @@ def of_level(files: Files, name: str, users: int) -> tuple[int, list[tuple[str, 
                 cause = _cause(files, win, each, len(done))
                 found.append((win["window_id"], cause, 1 - each["done"] / usual))
     return length, found
+
+
+def _seconds(files: Files, window: str) -> list[Row]:
+    """What was done in each second of a measurement."""
+    return files.rows(
+        "SELECT CAST(floor(at_s) AS BIGINT) AS at, committed + rolled_back AS done, waiting "
+        "FROM seconds WHERE window_id = ? AND phase = 'measure' AND transaction = 'all'", (window,),
+    )  # fmt: skip
+
+
+def in_checkpoints(files: Files, window: str) -> float | None:
+    """Throughput lost in seconds of a checkpoint with less than half of the usual one."""
+    inside, done = _checkpointed(files, window), _seconds(files, window)
+    if inside is None or not done:
+        return None
+    usual = median(each["done"] for each in done)
+    slow = [each["done"] for each in done if each["at"] in inside and each["done"] < usual / 2]
+    return sum(usual - each for each in slow) / (usual * len(done)) if usual else 0.0
 
 
 def _cause(files: Files, win: Row, second: Row, seconds: int) -> str:
@@ -52,7 +66,7 @@ def _cause(files: Files, win: Row, second: Row, seconds: int) -> str:
         signs |= {group} if waiting and waiting >= active / 2 else set()
     if any(each["subject"].lower().startswith("io:walinit") for each in events):
         signs.add("log-file")
-    inside = _checkpointed(files, win["window_id"])
+    inside = _checkpointed(files, win["window_id"]) or set()
     signs |= {"checkpoint"} if at in inside and len(inside) < seconds / 2 else set()
     signs |= {"flush"} if at in _flushed(files, win["window_id"]) else set()
     pooled = win["pace"] != "rate" and (win["connections_opened"] or win["users"]) < win["users"]
@@ -60,19 +74,19 @@ def _cause(files: Files, win: Row, second: Row, seconds: int) -> str:
     return next(words for words, sign in ORDER if sign in signs or not sign)
 
 
-def _checkpointed(files: Files, window: str) -> set[int]:
-    """The seconds in which a checkpoint ran or wrote."""
-    begun = files.rows(
-        "SELECT value, min(at_s) AS at_s FROM series WHERE window_id = ? AND metric = "
-        "'last_checkpoint_at_s' AND value IS NOT NULL GROUP BY value ORDER BY 2", (window,),
+def _checkpointed(files: Files, window: str) -> set[int] | None:
+    """The seconds in which a checkpoint ran or wrote; None where nothing tells of any."""
+    told = files.rows(
+        "SELECT metric, value, min(at_s) AS at_s FROM series WHERE window_id = ? AND (metric = "
+        "'last_checkpoint_at_s' AND value IS NOT NULL OR metric = 'checkpoint_buffers_per_s' AND "
+        "value > 0) GROUP BY metric, value, if(metric = 'last_checkpoint_at_s', 0, at_s) "
+        "ORDER BY 3", (window,),
     )  # fmt: skip
-    wrote = files.rows(
-        "SELECT at_s FROM series WHERE window_id = ? AND metric = 'checkpoint_buffers_per_s' AND "
-        "value > 0", (window,),
-    )  # fmt: skip
+    begun = [each for each in told if each["metric"] == "last_checkpoint_at_s"]
     spans = [range(int(each["value"]), int(each["at_s"]) + 1) for each in begun[1:]]
-    spans += [range(int(each["at_s"]) - 1, int(each["at_s"]) + 1) for each in wrote]
-    return {second for span in spans for second in span}
+    wrote = [int(each["at_s"]) for each in told if each not in begun]
+    spans += [range(at - 1, at + 1) for at in wrote]
+    return {second for span in spans for second in span} if told else None
 
 
 def _flushed(files: Files, window: str) -> set[int]:

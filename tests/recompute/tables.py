@@ -244,10 +244,14 @@ def question(files: Files) -> Row:
     return next((row for row in [*rows, nothing] if "(the question)" in row["verdict"]), nothing)
 
 
+def both_questions(files: Files) -> tuple[Row, Row]:
+    """The first sentence tells of the question's metric, another of the other one."""
+    first = dict(question(files))
+    return first, {**first, "metric": "p95" if first["metric"] in ("NOPM", "TPM") else "NOPM"}
+
+
 def _of_comparison(files: Files, first: bool, number: str) -> float | None:
-    row = dict(question(files))
-    if not first:
-        row["metric"] = "p95" if row["metric"] in ("NOPM", "TPM") else "NOPM"
+    row = both_questions(files)[0 if first else 1]
     seen = compared(files, row)
     logs = logs_of(files, row["a"], row["b"], row["users"], row["metric"])
     if number.startswith("effect.logs."):

@@ -11,9 +11,9 @@ from typing import Any
 
 from recompute import asked, bounds, flaws, stalls, studies
 from recompute.files import Files, Row
-from recompute.levels import by_block, level, metric_of, told
+from recompute.levels import by_block, level, metric_of, needed, told
 from recompute.printed import NUMBER, shown
-from recompute.rules import Expected, Match, Rules, fixed, once
+from recompute.rules import Expected, Match, Rules, fact, fixed, once
 from recompute.studies import ends, limit_s
 from recompute.tables import a_first, compared, limited_most, position, question, shares_of_most
 
@@ -23,23 +23,9 @@ def levels(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [[row["users"]] if row.get("users") else files.levels]
 
 
-def claim(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """The ratio of the second to the first."""
-    return [compared(files, row)["value"]]
-
-
-def interval(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """The ratio with its bounds, and on how many blocks it rests."""
-    return [compared(files, row)[each] for each in ("value", "low", "high", "blocks")]
-
-
-def difference(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """Of the pairs, with its bounds."""
-    return [compared(files, row)[each] for each in ("less", "less_low", "less_high")]
-
-
-def _blocks(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    return [compared(files, row)["blocks"]]
+def verdict(*keys: str) -> Expected:
+    """Of the ratio of the second to the first, or of their difference: value, bounds, blocks."""
+    return lambda files, row, match: [compared(files, row)[each] for each in keys]
 
 
 def _either(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -48,8 +34,9 @@ def _either(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 
 def _firsts(files: Files, row: Row, match: Match) -> Sequence[Any]:
+    """In how many blocks each came first; all of them."""
     first = a_first(files, row)
-    return [sum(first), len(first) - sum(first)]
+    return [sum(first), len(first) - sum(first), len(first)]
 
 
 def _later(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -57,24 +44,18 @@ def _later(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [found["value"], 0.95, found["low"], found["high"]]
 
 
-def _too_few(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """The values that a percentile needs, and those that a window has."""
-    column, kind = metric_of(match["m"])
-    share = float(column.removeprefix("response_p").removesuffix("_s"))
-    share = share / 10 if share > 100 else share
-    counts = files.rows(
-        "SELECT committed + rolled_back AS v FROM tx WHERE valid AND transaction = ?", (kind,)
-    )
-    return [100 * 100 / (100 - share), [each["v"] for each in counts]]
+def _too_few(by: str) -> Expected:
+    """The values that a percentile needs, and those of windows, or of a candidate at a level."""
 
+    def values(files: Files, row: Row, match: Match) -> Sequence[Any]:
+        column, kind = metric_of(match["m"])
+        counts = files.column(
+            "SELECT sum(committed + rolled_back) FROM tx WHERE valid AND transaction = ? "
+            f"GROUP BY {by}", (kind,),
+        )  # fmt: skip
+        return [needed(column), counts]
 
-def _few_there(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """The values that a percentile needs, and those that all windows of a candidate have."""
-    counts = files.rows(
-        "SELECT sum(committed + rolled_back) AS v FROM tx WHERE valid AND transaction = 'all' "
-        "GROUP BY candidate, users"
-    )
-    return [_too_few(files, row, match)[0], [each["v"] for each in counts]]
+    return values
 
 
 def _assumed(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -92,12 +73,8 @@ def _assumed(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 
 def _gone(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    return [len(files.manifest["plan"]["windows"]) - files.one("SELECT count(*) FROM win"),
-            len(files.manifest["plan"]["windows"])]  # fmt: skip
-
-
-def _within(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    return [asked.bracket(files, match["c"]).low]
+    planned = len(files.manifest["plan"]["windows"])
+    return [planned - files.one("SELECT count(*) FROM win"), planned]
 
 
 def _sampled(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -165,8 +142,8 @@ def _damaged(files: Files, row: Row, match: Match) -> Sequence[Any]:
     return [sum(not each.startswith(("figure: ", "window ")) for each in what)]
 
 
-def _ids(row: Row) -> int:
-    return len(row["window_ids"].split(", "))
+def _ids(less: int = 0) -> Expected:
+    return lambda files, row, match: [len(row["window_ids"].split(", ")) - less]
 
 
 def _invalid(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -224,28 +201,30 @@ RULES: Rules = [
     (r"^# users?:", levels),
     (r"[Ff]rom # to # users?", lambda f, r, m: [min(f.levels), max(f.levels)]),
     (r"(?P<c>[\w.-]+) (?:grew|fell) to # times", _growth),
-    (r"# times as (?:many|long|much)", claim),
-    (r"# times (?:fewer|shorter|less)\b", lambda f, r, m: [1 / v for v in claim(f, r, m) if v]),
+    (r"# times as (?:many|long|much)", verdict("value")),
+    (r"# times (?:fewer|shorter|less)\b", lambda f, r, m: [
+        1 / v for v in verdict("value")(f, r, m) if v]),
     (r"(?:was|were|came to) # on (?P<x>[\w.-]+) and # on (?P<y>[\w.-]+)", _either),
-    (r"the mean difference within blocks was [+−]#(?: \([+−]# to [+−]#\))?", difference),
-    (r"is #, between # and # \([^#]*intervals, # blocks?\)".replace("[^#]*", "[^,]*?"), interval),
-    (r"not tested, # blocks?", _blocks), (r"a test needs at least # blocks", fixed(4)),
-    (r"A test needs at least # blocks", fixed(4)),
+    (r"the mean difference within blocks was [+−]#(?: \([+−]# to [+−]#\))?",
+     verdict("less", "less_low", "less_high")),
+    (r"is #, between # and # \([^,]*?intervals, # blocks?\)",
+     verdict("value", "low", "high", "blocks")),
+    (r"not tested, # blocks?", verdict("blocks")), (r"[aA] test needs at least # blocks", fixed(4)),
     (r"(?:plain|conservative) #(?: t)?", fixed(0.95)),
     (r"^(?P<x>\S+) #, (?P<y>\S+) #$", _firsts),
-    (r"came first in # of # valid blocks", lambda f, r, m: [_firsts(f, r, m)[0],
-                                                            _blocks(f, r, m)[0]]),
+    (r"came first in # of # valid blocks", lambda f, r, m: _firsts(f, r, m)[::2]),
     (r"to \(#(?=[,)])", fixed(0.95)), (r"conservative from # blocks on", fixed(4)),
     (r"the test needs # blocks of each order", fixed(2)),
     (r"interval contains (?:both )?#", fixed(1)),
     (r"was # times the earlier one \(# interval # to #\)", _later),
     (r"\(#(?= interval)", fixed(0.95)),
-    (r"# blocks?, at least # are needed", lambda f, r, m: [_blocks(f, r, m)[0], 4]),
+    (r"# blocks?, at least # are needed", lambda f, r, m: [
+        compared(f, r)["blocks"], 4]),
     (r"# blocks? cannot give a verdict: at least # are needed",
-     lambda f, r, m: [_blocks(f, question(f), m)[0], 4]),
+     lambda f, r, m: [compared(f, question(f))["blocks"], 4]),
     (r"(?P<m>p[\d.]+(?: of [\w-]+)?) needs # values in each window, and one window has #",
-     _too_few),
-    (r"(?P<m>p[\d.]+) \(needs # values, and there are #\)", _few_there),
+     _too_few("window_id")),
+    (r"(?P<m>p[\d.]+) \(needs # values, and there are #\)", _too_few("candidate, users")),
     (r"fewer than # answers", fixed(10_000)), (r"fewer than # values lie", fixed(100)),
     (r"window of block #(?:, the median of #)?", once(
         "SELECT list(block), [count(DISTINCT block), max(block)] FROM win")),
@@ -255,9 +234,7 @@ RULES: Rules = [
     (r"(?:profiles, |, | and )# of # of (?P<c>[\w-]+)(?=[^.]* assumed)", _assumed),
     (r"(?:the|this) #(?:th|rd|st) percentile", fixed()),
     (r"# of # windows? (?:is|are) invalid(?:, and # more belong)?", _invalid),
-    (r"\band # more$", lambda f, r, m: [_ids(r) - 4]),
-    (r"^all #$", lambda f, r, m: [_ids(r)]),
-    (r"^all # of", lambda f, r, m: [_ids(r)]),
+    (r"\band # more$", _ids(less=4)), (r"^all #(?: of|$)", _ids()),
     (r"All # windows are valid", once("SELECT count(*) FROM win")),
     (r"All # verified consistency conditions held",
      once("SELECT count(*) FROM (SELECT holds FROM run_conditions UNION ALL SELECT holds FROM "
@@ -323,23 +300,20 @@ RULES: Rules = [
      lambda f, r, m: [[*f.levels], *_seen("growth")(f, r, m)]),
     (r"(?:(?P<c>\S+) \((?:[^()]*, )?)?in # of # windows?", _most),
     (r"^(?:at least )?#(?:, not #)?$", ends("low", "high")), (r"^not #$", ends("high")),
-    (r"at least # on (?P<c>[\w.-]+)", _within),
+    (r"at least # on (?P<c>[\w.-]+)", lambda f, r, m: [asked.bracket(f, m["c"]).low]),
     (r"equivalent within #", lambda f, r, m: [
         (f.manifest["plan"]["question"] or {}).get("margin_share") or 0.02]),
     (r"within #", limit_s), (r"≤ #", limit_s),
-    (r"shorter than # s?", fixed(15)), (r"shorter than #$", fixed(15)),
+    (r"shorter than #(?: s|$)", fixed(15)),
     (r"^# [A-Z]{3}$", lambda f, r, m: [
         [(each["cost"] or {}).get("amount") for each in f.manifest["candidates"]]]),
-    (r"seed #", lambda f, r, m: [f.manifest["seed"]]),
-    (r"# ramp-up, # measured",
-     lambda f, r, m: [f.manifest["load"][each] for each in ("ramp_up_s", "duration_s")]),
-    (r"think #", lambda f, r, m: [f.manifest["load"]["think_s"]]),
-    (r"over # connections? ·|over # connections?,", lambda f, r, m: [
-        f.manifest["load"]["connections"]]),
+    (r"seed #", fact("seed")),
+    (r"# ramp-up, # measured", fact("load.ramp_up_s", "load.duration_s")),
+    (r"think #", fact("load.think_s")), (r"over # connections?(?: ·|,)", fact("load.connections")),
     (r"· # to # blocks per level", once(
         "SELECT min(n), max(n) FROM (SELECT count(DISTINCT block) AS n FROM win GROUP BY users)")),
     (r"· # blocks?\b", once("SELECT count(DISTINCT block) FROM win")),
-    (r"memory limit #", lambda f, r, m: [f.manifest["memory"]["limit_bytes"]]),
+    (r"memory limit #", fact("memory.limit_bytes")),
     (r"server on # of # CPUs", lambda f, r, m: [
         len(f.manifest["database"]["cpus"]), f.manifest["environment"]["cpus"]["value"]]),
 ]  # fmt: skip
