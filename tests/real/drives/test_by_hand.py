@@ -22,6 +22,7 @@ from stithy.storage.copy import sync_filesystem
 PYTHON = Path(__file__).resolve().parents[3] / "python"
 
 pytestmark = pytest.mark.needs_drive
+Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -43,14 +44,19 @@ def stithy(*words: str) -> None:
     assert app.run(["drive", *words]) == 0
 
 
-def test_a_drive_from_up_to_down(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its device is printed; it is mounted, listed, broken, mended, and goes without a trace."""
-    point = place / "mnt"
+def test_a_drive_from_up_to_down(place: Path, capsys: Captured) -> None:
+    """Its device is printed; it is mounted, listed, broken, mended, and goes without a trace.
+
+    Its name is taken until then. A row of its trace is a request; none may trace itself.
+    """
+    point, trace = place / "mnt", str(place / "data.trace")
     words = ["--size", "256MiB", "--scale", "1/8", "--mount", str(point), "--name", "fast"]
     stithy("up", "generic-nvme", *words)
     device = capsys.readouterr().out.strip()
     assert Path(device).is_block_device()
     assert mounted(point)
+    assert app.run(["drive", "up", "none", "--size", "16MiB", "--name", "fast"]) == 2
+    assert "a drive of this name is already up" in capsys.readouterr().err
     stithy("list")
     row = capsys.readouterr().out.splitlines()[1]
     assert row.split()[:2] == ["fast", device]
@@ -59,32 +65,30 @@ def test_a_drive_from_up_to_down(place: Path, capsys: pytest.CaptureFixture[str]
     stithy("fault", "fast", "slow", "--factor", "2")
     stithy("fault", "fast", "none")
     stithy("set", "fast", "--paced", "off")
-    (point / "file").write_text("x")
+    assert app.run(["drive", "trace", "fast", str(point / "x")]) == 2
+    assert "each write of the trace would be traced" in capsys.readouterr().err
+    stithy("trace", "fast", trace)
+    (point / "file").write_bytes(b"x" * 2**20)
+    sync_filesystem(point)
+    stithy("trace", "fast", "--stop", "--json")
+    counts = json.loads(capsys.readouterr().out)
+    stithy("convert-trace", trace, str(place / "data.parquet"))
+    rows = pl.read_parquet(place / "data.parquet")
+    assert len(rows) == counts["written"] > 0
+    assert rows.filter(operation="write")["length_bytes"].sum() >= 2**20
+    assert "flush" in rows["operation"]
     stithy("stats", "fast", "--json")
-    counted = json.loads(capsys.readouterr().out)[0]
-    assert not counted["paced"]
+    assert not json.loads(capsys.readouterr().out)[0]["paced"]
+    stithy("up", "none", "--size", "16MiB", "--name", "other")
     stithy("down", "fast")
     assert not mounted(point)
     assert not point.exists()
-    assert places.all_folders() == []
-
-
-def test_a_name_is_taken_until_the_drive_is_down(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The one that is up is left alone."""
-    stithy("up", "none", "--size", "16MiB")
-    assert app.run(["drive", "up", "none", "--size", "16MiB"]) == 2
-    assert "a drive of this name is already up" in capsys.readouterr().err
-    stithy("up", "none", "--size", "16MiB", "--name", "other")
     stithy("down", "--all")
     assert places.all_folders() == []
 
 
-def test_an_image_keeps_the_file_system_that_it_holds(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Brought up again it is mounted as it is; another kind in its place is refused."""
+def test_an_image_keeps_the_file_system_that_it_holds(place: Path, capsys: Captured) -> None:
+    """Brought up again it is mounted as it is; another kind, or one without room, is refused."""
     point = place / "mnt"
     words = ["none", "--size", "64MiB", "--backing", str(place / "a.img"), "--mount", str(point)]
     stithy("up", *words)
@@ -93,39 +97,18 @@ def test_an_image_keeps_the_file_system_that_it_holds(
     stithy("up", *words)
     assert (point / "file").read_text() == "kept"
     stithy("down", "none")
-    assert app.run(["drive", "up", *words, "--filesystem", "xfs"]) == 2
-    assert "the image holds ext4, which would be lost" in capsys.readouterr().err
-    assert places.all_folders() == []
+    small = ["none", "--size", "1MiB", "--mount", str(point), "--filesystem", "btrfs"]
+    for asked, code, told in (
+        ([*words, "--filesystem", "xfs"], 2, "the image holds ext4, which would be lost"),
+        (small, 4, "btrfs could not be created"),
+    ):
+        assert app.run(["drive", "up", *asked]) == code
+        assert told in capsys.readouterr().err
+        assert places.all_folders() == []
+        assert not point.exists()
 
 
-def test_a_file_system_that_does_not_fit_leaves_no_drive(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What its maker says is told."""
-    words = ["--size", "1MiB", "--mount", str(place / "mnt"), "--filesystem", "btrfs"]
-    assert app.run(["drive", "up", "none", *words]) == 4
-    assert "btrfs could not be created" in capsys.readouterr().err
-    assert places.all_folders() == []
-    assert not (place / "mnt").exists()
-
-
-def test_a_profile_with_problems_tells_them_all(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With file, line, value and remedy; nothing is brought up."""
-    path = place / "mine.toml"
-    path.write_text('version = 1\nname = "mine"\nchannels = 0\n[read]\np50_us = -3\n')
-    assert app.run(["drive", "up", str(path)]) == 2
-    shown = capsys.readouterr().err
-    assert f"{path}:3: channels: is impossible: 0" in shown
-    assert f"{path}:5: read.p50_us: is impossible: -3" in shown
-    assert "    3 | channels = 0" in shown
-    assert places.all_folders() == []
-
-
-def test_a_drive_that_somebody_else_mounted_stays(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_drive_that_somebody_else_mounted_stays(place: Path, capsys: Captured) -> None:
     """The mount point is named."""
     stithy("up", "none", "--size", "64MiB")
     device, point = capsys.readouterr().out.strip(), place / "mnt"
@@ -138,30 +121,7 @@ def test_a_drive_that_somebody_else_mounted_stays(
     stithy("down", "none")
 
 
-def test_a_trace_of_real_requests_becomes_parquet(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A row a request; a trace that would trace itself is refused."""
-    point, parquet = place / "mnt", place / "data.parquet"
-    stithy("up", "none", "--size", "64MiB", "--mount", str(point))
-    assert app.run(["drive", "trace", "none", str(point / "x")]) == 2
-    assert "each write of the trace would be traced" in capsys.readouterr().err
-    stithy("trace", "none", str(place / "data.trace"))
-    (point / "file").write_bytes(b"x" * 2**20)
-    sync_filesystem(point)
-    stithy("trace", "none", "--stop", "--json")
-    counts = json.loads(capsys.readouterr().out)
-    stithy("convert-trace", str(place / "data.trace"), str(parquet))
-    rows = pl.read_parquet(parquet)
-    assert len(rows) == counts["written"] > 0
-    written = rows.filter(pl.col("operation") == "write")["length_bytes"].sum()
-    assert written >= 2**20
-    assert "flush" in rows["operation"]
-
-
-def test_what_a_killed_drive_left_is_cleaned(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_killed_drive_left_is_cleaned(place: Path, capsys: Captured) -> None:
     """Mounted or not; a drive that is up is left alone."""
     point = place / "mnt"
     stithy("up", "none", "--size", "64MiB", "--mount", str(point))

@@ -1,4 +1,4 @@
-"""Emulated drives measured by the real fio, and measured profiles judged by the drive program."""
+"""Emulated drives measured by the real fio, and the drive program on profiles that were made."""
 
 import shutil
 from pathlib import Path
@@ -13,9 +13,11 @@ from stithy.drives.measure.measurement import Measurement, WrittenSlice
 from stithy.drives.measure.measuring import Plan, Watch
 from stithy.drives.measure.points import Point, Schedule
 from stithy.drives.measure.profiling import profile_text
-from stithy.drives.profiles import check_profile
+from stithy.drives.profiles import catalogue, check_profile
 from stithy.drives.spec import DriveSpec
+from stithy.drives.varied import vary
 from stithy.hosts.runner import LocalRunner
+from stithy.plan.sensitivity import SHARE
 from support.measured_drive import measured
 
 pytestmark = pytest.mark.needs_drive
@@ -46,6 +48,14 @@ def test_the_drive_program_takes_a_measured_profile(
     assert facts.channels == fitted.channels == 8
     assert facts.read_p50_s == pytest.approx(100e-6, rel=0.05)
     assert (facts.cache_bytes is None) == (write_cache != "write back")
+
+
+def test_the_drive_program_takes_every_shipped_profile_varied() -> None:
+    """Worse and better; none of its rules is broken."""
+    for shipped in catalogue().profiles:
+        for worse in (True, False):
+            varied = vary(shipped.text, SHARE, worse=worse)
+            assert check_profile(varied.text, shipped.facts.name).assumed == shipped.facts.assumed
 
 
 def test_an_emulated_drive_is_measured_and_gone_afterwards(

@@ -5,15 +5,13 @@ A cut that is done in the wrong way is caught.
 
 import hashlib
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -45,10 +43,11 @@ import os, sys
 for number in range(10**9):
     with open(f"{sys.argv[1]}/{number % 50}", "wb") as file:
         file.write(os.urandom(50_000))
-    if number % 10 == 0:
-        os.sync()
+        if number % 10 == 0:
+            file.flush()
+            os.fsync(file.fileno())
 """
-"""A process that always has something dirty, and something under way."""
+"""A process that always has something dirty, and something under way; it syncs no others' files."""
 
 
 COUNTER = """
@@ -77,15 +76,12 @@ class Bench:
 
     def write(self, name: str, *, sync: bool) -> None:
         """Make a file."""
-        descriptor = os.open(self.mounted.folder / name, os.O_CREAT | os.O_WRONLY)
-        os.write(descriptor, CONTENT)
-        if sync:
+        path = self.mounted.folder / name
+        path.write_bytes(CONTENT)
+        for each in (path, path.parent) if sync else ():
+            descriptor = os.open(each, os.O_RDONLY)
             os.fsync(descriptor)
-        os.close(descriptor)
-        if sync:
-            folder = os.open(self.mounted.folder, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+            os.close(descriptor)
 
     def holds(self, name: str) -> bool:
         """Whether a file is there and whole."""
@@ -93,47 +89,29 @@ class Bench:
         return path.exists() and path.read_bytes() == CONTENT
 
 
-def spec_of(name: str, image: Path) -> DriveSpec:
-    """A drive over a file, large enough for every kind of file system."""
+@contextmanager
+def benches(place: Path, kind: str, *names: str) -> Iterator[list[Bench]]:
+    """Drives of one program, each with a file system, until the end of the block.
+
+    Over files that are large enough for every kind of file system.
+    """
+    images = {name: place / f"{name}.image" for name in names}
     volatile = VolatileBytes(limit_bytes=2**30)
-    return DriveSpec(name, None, 400 * MIB, backing=File(image), volatile=volatile)
-
-
-@contextmanager
-def bench_of(kind: str, place: Path) -> Iterator[Bench]:
-    """A drive over a file, with a file system, until the end of the block."""
-    image, folder = place / "image", place / "mount"
-    folder.mkdir()
-    drives = program.start([spec_of("disk", image)], place / "drives", hold_off_idle=False)
-    try:
-        device = drives.devices["disk"]
-        filesystems.make(device, kind)
-        filesystems.mount(device, folder, kind)
-        yield Bench(MountedDrive(drives.control, "disk", device, folder, kind), image)
-    finally:
-        filesystems.unmount(folder)
-        drives.stop()
-
-
-@contextmanager
-def two_drives(place: Path) -> Iterator[list[MountedDrive]]:
-    """Two drives of one program, each with a file system, until the end of the block."""
-    names = ("log", "data")
-    specs = [spec_of(name, place / f"{name}.image") for name in names]
+    specs = [DriveSpec(name, None, 400 * MIB, backing=File(image), volatile=volatile)
+             for name, image in images.items()]  # fmt: skip
     drives = program.start(specs, place / "drives", hold_off_idle=False)
-    mounted = [
-        MountedDrive(drives.control, name, drives.devices[name], place / name, "ext4")
-        for name in names
-    ]
+    made = []
     try:
-        for each in mounted:
-            each.folder.mkdir()
-            filesystems.make(each.device, each.kind)
-            filesystems.mount(each.device, each.folder, each.kind)
-        yield mounted
+        for name, device in drives.devices.items():
+            (place / name).mkdir()
+            filesystems.make(device, kind)
+            filesystems.mount(device, place / name, kind)
+            mounted = MountedDrive(drives.control, name, device, place / name, kind)
+            made.append(Bench(mounted, images[name]))
+        yield made
     finally:
-        for each in mounted:
-            filesystems.unmount(each.folder)
+        for each in made:
+            filesystems.unmount(each.mounted.folder)
         drives.stop()
 
 
@@ -150,23 +128,8 @@ def working(program: str, until: Path, *folders: Path) -> Iterator[Callable[[], 
             time.sleep(0.01)
         yield lambda: [process.pid] if process.poll() is None else []
     finally:
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
-
-
-class AtTheStop:
-    """Asks for the image's digest once, when the drives have stopped and nothing is killed yet."""
-
-    def __init__(self, bench: Bench, pids: Callable[[], list[int]]) -> None:
-        self._bench, self._pids = bench, pids
-        self.digest: str | None = None
-
-    def __call__(self) -> list[int]:
-        """The processes."""
-        if self.digest is None:
-            self.digest = self._bench.digest()
-        return self._pids()
 
 
 @pytest.fixture(params=KINDS)
@@ -184,15 +147,21 @@ def test_no_dirty_page_reaches_a_drive_after_the_cut(kind: str, disk_place: Path
 
     What was synced is there, what was only in memory is not, and the file system is clean.
     """
-    with bench_of(kind, disk_place) as bench:
+    digests: list[str] = []
+    with benches(disk_place, kind, "disk") as [bench]:
         bench.write("synced", sync=True)
         folder = bench.mounted.folder
         with working(WRITER, folder / "20", folder) as pids:
             bench.write("unsynced", sync=False)
-            at_the_stop = AtTheStop(bench, pids)
+
+            def at_the_stop() -> list[int]:
+                # Asked first when the drives have stopped and nothing is killed yet.
+                digests.append("" if digests else bench.digest())
+                return pids()
+
             [cut] = cut_power([bench.mounted], LOSE_ALL, at_the_stop)
             assert pids() == []
-        assert bench.digest() == at_the_stop.digest
+        assert bench.digest() == digests[0]
         assert cut.shut_down == (kind != "btrfs" or _knows_btrfs_shutdown())
         restore_power([bench.mounted])
         assert bench.holds("synced")
@@ -203,7 +172,8 @@ def test_no_dirty_page_reaches_a_drive_after_the_cut(kind: str, disk_place: Path
 
 def test_a_cut_of_two_drives_is_one_moment(disk_place: Path) -> None:
     """What was written to the second drive after the first had answered is never there alone."""
-    with two_drives(disk_place) as (log, data):
+    with benches(disk_place, "ext4", "log", "data") as both:
+        log, data = (each.mounted for each in both)
         files = [each.folder / "count" for each in (log, data)]
         for file in files:
             file.write_text("0" * 20)
@@ -235,30 +205,24 @@ class Forgetful(Control):
         return super().fault(name, fault)
 
 
-def test_a_cut_that_lets_dirty_pages_through_is_caught(disk_place: Path) -> None:
+def test_a_cut_that_lets_dirty_pages_through_is_caught(
+    disk_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the counters, and by the image: both see what the unmounting wrote."""
-    with bench_of("ext4", disk_place) as bench:
+    with benches(disk_place, "ext4", "disk") as [bench]:
         bench.write("unsynced", sync=False)
-        wrong = MountedDrive(Forgetful(bench.mounted.control.path), "disk", *_rest(bench.mounted))
+        wrong = replace(bench.mounted, control=Forgetful(bench.mounted.control.path))
         before = bench.digest()
+        monkeypatch.setattr(filesystems, "shut_down", lambda folder: None)
         with pytest.raises(InfrastructureError, match="reached the drive after its power was cut"):
-            _without_shutdown(lambda: cut_power([wrong], LOSE_ALL, list))
+            cut_power([wrong], LOSE_ALL, list)
+        monkeypatch.undo()
         assert bench.digest() != before
-
-
-def _rest(mounted: MountedDrive) -> tuple[str, Path, str]:
-    return mounted.device, mounted.folder, mounted.kind
-
-
-def _without_shutdown(do: Callable[[], Any]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(filesystems, "shut_down", lambda folder: None)
-        do()
 
 
 def test_the_order_of_a_plain_crash_is_no_power_cut(disk_place: Path) -> None:
     """The mistake of many test beds: kill, unmount, cut. What was never synced is there."""
-    with bench_of("ext4", disk_place) as bench:
+    with benches(disk_place, "ext4", "disk") as [bench]:
         bench.write("unsynced", sync=False)
         filesystems.unmount(bench.mounted.folder)
         cut = jobs.PowerCut(seed=1, lost_share=1.0, torn_share=0.0, unit_bytes=512)

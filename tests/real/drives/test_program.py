@@ -10,10 +10,9 @@ import pytest
 
 from stithy.drives import filesystems, places, program
 from stithy.drives.program import DriveProgram, find, remove, start
-from stithy.drives.spec import DriveSpec, File
+from stithy.drives.spec import DriveSpec
 from stithy.errors import PreconditionError, UserError
 from stithy.hosts.devices import mounts
-from stithy.hosts.processes import end
 from stithy.wire.drive.jobs import Errors, Gone, NoFault, PowerCut, PowerOn, Stall
 from stithy.wire.drive.messages import DriveCounters
 
@@ -51,7 +50,7 @@ def mounted(program_up: DriveProgram, point: Path, kind: str) -> None:
     filesystems.mount(device, point, kind)
 
 
-def test_drives_are_block_devices_and_gone_with_their_program(place: Path) -> None:
+def test_drives_are_block_devices_that_come_and_go_with_their_program(place: Path) -> None:
     """The program is alone in its session, carries no mark of a run, and outlives nobody's wish."""
     program_up = up(place, "data", "log")
     assert list(program_up.devices) == ["data", "log"]
@@ -59,31 +58,33 @@ def test_drives_are_block_devices_and_gone_with_their_program(place: Path) -> No
     assert find(program_up.folder) == program_up.identity
     assert os.getsid(program_up.identity.pid) == program_up.identity.pid
     assert (program_up.folder / "control").stat().st_mode & 0o777 == 0o600
+    control = program_up.control
+    control.down("log")
+    with pytest.raises(UserError, match="no drive of this name is up: give one that is up: data"):
+        control.stats("log")
+    control.up(DriveSpec("log", None, SIZE_BYTES))
+    assert [each.drive for each in control.list()] == ["data", "log"]
+    with pytest.raises(UserError, match="a drive of this name is already up"):
+        control.up(DriveSpec("log", None, SIZE_BYTES))
     program_up.stop()
     assert not program_up.is_alive
     assert not program_up.folder.exists()
     program_up.stop()
 
 
-def test_drives_come_and_go_while_the_program_serves(place: Path) -> None:
-    """One after the other, by name."""
-    control = up(place, "data").control
-    control.up(DriveSpec("log", None, SIZE_BYTES))
-    assert [each.drive for each in control.list()] == ["data", "log"]
-    with pytest.raises(UserError, match="a drive of this name is already up"):
-        control.up(DriveSpec("log", None, SIZE_BYTES))
-    with pytest.raises(UserError, match="no drive of this name is up: give one that is up: data"):
-        control.stats("lgo")
-    control.down("data")
-    assert [each.drive for each in control.list()] == ["log"]
-
-
 @pytest.mark.parametrize("kind", filesystems.KINDS)
-def test_a_file_system_is_made_used_and_clean(kind: str, place: Path) -> None:
-    """While it is mounted the drive does not go down."""
+def test_a_file_system_is_made_used_and_clean(
+    kind: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it is mounted the drive does not go down; who keeps it busy is named."""
+    monkeypatch.setattr(filesystems, "BUSY_PATIENCE_S", 0.0)
     program_up, point = up(place, "data"), place / "mnt"
     mounted(program_up, point, kind)
-    (point / "file").write_text("kept")
+    with (point / "file").open("w") as file:
+        file.write("kept")
+        with pytest.raises(PreconditionError, match=rf"\({os.getpid()}\)|end what uses it"):
+            filesystems.unmount(point)
+    monkeypatch.undo()
     with pytest.raises(PreconditionError, match="mounted or held"):
         program_up.stop()
     assert program_up.is_alive
@@ -115,22 +116,6 @@ def _written_bytes(counters: DriveCounters) -> int:
     return next(each.moved_bytes for each in counters.operations if each.name == "write")
 
 
-def test_who_keeps_a_mount_busy_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By program and process."""
-    monkeypatch.setattr(filesystems, "BUSY_PATIENCE_S", 0.0)
-    program_up, point = up(place, "data"), place / "mnt"
-    mounted(program_up, point, "ext4")
-    monkeypatch.chdir(point)
-    descriptor = os.open(point / "held", os.O_CREAT | os.O_RDWR)
-    try:
-        with pytest.raises(PreconditionError, match=rf"\({os.getpid()}\)|end what uses it"):
-            filesystems.unmount(point)
-    finally:
-        os.close(descriptor)
-        monkeypatch.undo()
-    filesystems.unmount(point)
-
-
 def test_faults_reach_the_device_and_end(place: Path) -> None:
     """Errors, then none; gone, then none; a power cut until the power comes back."""
     program_up = up(place, "data")
@@ -155,23 +140,6 @@ def _read(device: str) -> bytes:
         os.close(descriptor)
 
 
-def test_what_lies_in_a_file_is_there_again(place: Path) -> None:
-    """The image outlives the drive, and is what the next one holds."""
-    spec = DriveSpec("data", None, SIZE_BYTES, backing=File(place / "data.img"))
-    point = place / "mnt"
-    first = start([spec], place / "drives")
-    mounted(first, point, "ext4")
-    (point / "file").write_text("kept")
-    filesystems.unmount(point)
-    first.stop()
-    assert (place / "data.img").stat().st_size == SIZE_BYTES
-    second = start([spec], place / "drives")
-    filesystems.mount(second.drives[0].device, point, "ext4")
-    assert (point / "file").read_text() == "kept"
-    filesystems.unmount(point)
-    second.stop()
-
-
 @pytest.mark.parametrize("held", [False, True])
 def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
     held: bool, place: Path
@@ -187,22 +155,3 @@ def test_a_drive_that_holds_requests_back_is_unmounted_all_the_same(
     filesystems.unmount(point, device=program_up.drives[0].device)
     program_up.stop()
     assert not program_up.is_alive
-
-
-def test_a_killed_program_leaves_what_can_be_removed(place: Path) -> None:
-    """Its mount answers with errors, and goes."""
-    program_up, point = up(place, "data"), place / "mnt"
-    mounted(program_up, point, "ext4")
-    end([program_up.identity.pid], signal.SIGKILL)
-    assert find(program_up.folder) is None
-    assert not program_up.is_alive
-    filesystems.unmount(point, device=program_up.drives[0].device)
-    remove(program_up.folder)
-    assert not program_up.folder.exists()
-
-
-def test_a_drive_without_room_leaves_nothing(place: Path) -> None:
-    """The program's own words, its exit code."""
-    with pytest.raises(PreconditionError, match="memory: the drive has .* bytes, and .* are free"):
-        start([DriveSpec("data", None, 2**50)], place / "drives")
-    assert list(place.iterdir()) == []

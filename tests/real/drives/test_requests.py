@@ -1,0 +1,104 @@
+"""Requests of a real drive: written down as they were, and what was written is what is read.
+
+fio gives a second opinion on whether a drive is a disk: it writes, reads back and compares.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stithy.drives.program import DriveProgram, start
+from stithy.drives.spec import DriveSpec, File, Memory
+from stithy.drives.trace import read_trace
+from stithy.results.hlog import merge, read_hlog
+
+pytestmark = pytest.mark.needs_drive
+
+SECTOR_BYTES = 4096
+MIB = 2**20
+JOBS = 4
+SIZE_BYTES = 64 * MIB
+VERIFY = (
+    "--output-format=json --direct=1 --group_reporting --name=verify --rw=randwrite "
+    f"--ioengine=libaio --iodepth=16 --numjobs={JOBS} --size={SIZE_BYTES} "
+    f"--offset_increment={SIZE_BYTES} --bssplit=4k/60:64k/30:1m/10 --fsync=32 --verify=crc32c "
+    "--verify_fatal=1 --do_verify=1 --randseed=1"
+)
+
+
+@contextmanager
+def up(place: Path, size_bytes: int = 16 * MIB, **more: Any) -> Iterator[DriveProgram]:
+    """A drive that takes no time, until the end of the block."""
+    spec = DriveSpec("disk", None, size_bytes, **more)
+    drives = start([spec], place / "drives", hold_off_idle=False)
+    try:
+        yield drives
+    finally:
+        drives.stop()
+
+
+@contextmanager
+def opened(drives: DriveProgram, flags: int = 0) -> Iterator[int]:
+    """Its device, to be written to."""
+    disk = os.open(drives.devices["disk"], os.O_WRONLY | flags)
+    try:
+        yield disk
+    finally:
+        os.close(disk)
+
+
+@pytest.mark.parametrize("backing", ["memory", "file"])
+def test_fio_reads_back_what_it_wrote(backing: str, disk_place: Path) -> None:
+    """Four jobs with 16 requests under way each, of 4 KiB to 1 MiB, with flushes, checksummed."""
+    if shutil.which("fio") is None:
+        pytest.skip("fio was not found: install fio")
+    lies = Memory() if backing == "memory" else File(disk_place / "image")
+    with up(disk_place, JOBS * SIZE_BYTES, backing=lies) as drives:
+        command = ["fio", f"--filename={drives.devices['disk']}", *VERIFY.split()]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=disk_place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [job] = json.loads(done.stdout[done.stdout.index("{") :])["jobs"]
+    assert job["error"] == 0
+    assert job["read"]["io_bytes"] == job["write"]["io_bytes"] == JOBS * SIZE_BYTES
+
+
+def test_every_request_is_in_the_trace(disk_place: Path) -> None:
+    """What was written and synced is there, with its place and a time; as many as were counted."""
+    path = disk_place / "trace"
+    with up(disk_place) as drives:
+        drives.control.trace("disk", path)
+        with opened(drives) as disk:
+            for sector in (3, 1, 2):
+                os.pwrite(disk, bytes(SECTOR_BYTES), sector * SECTOR_BYTES)
+                os.fsync(disk)
+        counts = drives.control.trace("disk", None)
+    trace = read_trace(path)
+    assert (trace.drive, trace.lost, trace.is_complete) == ("disk", 0, True)
+    assert len(trace.requests) == counts.written
+    writes, flushes = (trace.requests.filter(operation=each) for each in ("write", "flush"))
+    assert writes["offset_bytes"].to_list() == [n * SECTOR_BYTES for n in (3, 1, 2)]
+    assert set(writes["length_bytes"]) == {SECTOR_BYTES}
+    assert len(flushes) >= 3
+    assert (trace.requests["latency_s"] >= 0).all()
+    assert writes["arrived_s"].is_sorted()
+
+
+def test_the_interval_log_of_a_drive_is_read_as_all_others(disk_place: Path) -> None:
+    """Its tags are operations, its seconds add up to the total, and both to what was counted."""
+    stem = disk_place / "logged"
+    with up(disk_place, hlog_stem=stem) as drives, opened(drives, os.O_DSYNC) as disk:
+        for sector in range(20):
+            os.pwrite(disk, bytes(SECTOR_BYTES), sector * SECTOR_BYTES)
+    seconds = read_hlog(Path(f"{stem}.latency.hlog"))
+    total = {each.tag: each.histogram for each in read_hlog(Path(f"{stem}.latency-total.hlog"))}
+    writes = merge(each.histogram for each in seconds if each.tag == "write")
+    assert {"write", "flush"} <= total.keys() <= {"read", "write", "flush", "discard"}
+    assert writes is not None
+    assert writes.count == total["write"].count == 20
