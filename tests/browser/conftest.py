@@ -1,6 +1,7 @@
 """The pages that are looked at, and the browser that looks."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,30 +31,32 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_page(tmp_path_factory.mktemp("crowd"), CROWD)
 
 
+@contextmanager
+def _alive(browser: Browser, page: Path) -> Iterator[Tab]:
+    with tab(browser, Look()) as opened:
+        opened.open(page)
+        enliven(opened)
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def live(browser: Browser, usual: Path) -> Iterator[Tab]:
     """The usual page with every figure interactive; who uses it leaves it as it was."""
-    with tab(browser, Look()) as opened:
-        opened.open(usual)
-        enliven(opened)
+    with _alive(browser, usual) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 def crowded(browser: Browser, crowd: Path) -> Iterator[Tab]:
     """The page of ten candidates likewise."""
-    with tab(browser, Look()) as opened:
-        opened.open(crowd)
-        enliven(opened)
+    with _alive(browser, crowd) as opened:
         yield opened
 
 
 @pytest.fixture
 def pictures(pytestconfig: pytest.Config) -> Path | None:
     """Where pictures are wanted, None where they are not."""
-    named = pytestconfig.getoption("--pictures")
-    if not named:
+    if not (named := pytestconfig.getoption("--pictures")):
         return None
-    place = Path(named)
-    place.mkdir(parents=True, exist_ok=True)
-    return place
+    Path(named).mkdir(parents=True, exist_ok=True)
+    return Path(named)

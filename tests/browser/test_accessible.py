@@ -60,14 +60,10 @@ def test_every_figure_is_named_described_and_has_its_data(live: Tab) -> None:
         assert f"Data of figure {number}" in figure["table"]
 
 
-def test_headings_go_down_one_step_at_a_time(live: Tab) -> None:
-    """One title, then sections, then parts of them."""
+def test_headings_go_down_one_step_at_a_time_and_no_two_elements_share_an_id(live: Tab) -> None:
+    """One title, then sections, then parts of them; interactive drawings bring ids as well."""
     levels = live.ask("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
-
-
-def test_no_two_elements_share_an_id(live: Tab) -> None:
-    """Also those that the interactive drawings bring: a clip path is found by its id."""
     ids = live.ask("[...document.querySelectorAll('[id]')].map(each => each.id)")
     assert sorted(ids) == sorted(set(ids))

@@ -35,18 +35,17 @@ def test_names_with_markup_are_letters_in_interactive_figures_too(crowded: Tab) 
     assert '"<b>é 😀' in names
 
 
-def test_without_scripts_every_figure_is_there(plain: Tab) -> None:
-    """Drawn, with its words, and nothing that would do nothing."""
+def test_without_scripts_every_figure_and_table_is_there(plain: Tab) -> None:
+    """Figures are drawn, with their words, and nothing that would do nothing.
+
+    What is folded unfolds by itself; what is wide can be scrolled by keyboard.
+    """
     drawings = plain.ask("""[...document.querySelectorAll(".drawing > svg")].map(drawing =>
         [drawing.getBoundingClientRect().width, drawing.querySelectorAll("text").length])""")
     assert len(drawings) >= 15
     assert all(width > 300 and texts > 3 for width, texts in drawings)
     assert plain.ask("document.querySelectorAll('figure.figure button').length") == 0
     assert plain.complaints == []
-
-
-def test_without_scripts_every_table_can_be_reached(plain: Tab) -> None:
-    """What is folded unfolds by itself; what is wide can be scrolled by keyboard."""
     folded = plain.ask("document.querySelectorAll('details').length")
     assert folded > 15
     assert plain.ask("document.querySelectorAll('details > summary').length") == folded
@@ -55,16 +54,11 @@ def test_without_scripts_every_table_can_be_reached(plain: Tab) -> None:
     assert set(boxes) == {0}
 
 
-def test_without_scripts_the_contents_lead_somewhere(plain: Tab) -> None:
-    """Each link has its place on the page."""
-    lost = plain.ask("""[...document.querySelectorAll("a[href^='#']")]
-        .filter(link => !document.querySelector(link.hash)).map(link => link.hash)""")
-    assert lost == []
-
-
-def test_the_words_of_a_figures_files_are_those_beside_the_page(plain: Tab) -> None:
-    """Links lead into the folder of the report, and nowhere else."""
-    links = plain.ask("""[...document.querySelectorAll("a")].map(link =>
-        link.getAttribute("href")).filter(each => !each.startsWith("#"))""")
-    assert links
-    assert all(each.startswith("report/figures/") for each in links)
+def test_links_lead_to_their_places_or_into_the_folder_of_the_report(plain: Tab) -> None:
+    """And nowhere else; also without scripts."""
+    links = plain.ask("""[...document.querySelectorAll("a")].map(link => [
+        link.getAttribute("href"), !link.hash || document.querySelector(link.hash) !== null])""")
+    assert [href for href, leads in links if not leads] == []
+    files = [href for href, _ in links if not href.startswith("#")]
+    assert files
+    assert all(each.startswith("report/figures/") for each in files)

@@ -1,4 +1,4 @@
-"""A sight of one window in which nothing is near a limit, and what may be changed of it."""
+"""An observation of a window in which nothing is near a limit, and what may be changed of it."""
 
 from dataclasses import replace
 from typing import Any

@@ -74,6 +74,9 @@ class Project:
         return wanted in self.sources or any(each.startswith(wanted + "/") for each in self.sources)
 
 
+Check = Callable[[Project], Iterable[Finding]]
+
+
 @dataclass(frozen=True)
 class Rule:
     """What is demanded and how it is checked; it must find something in `breaks`, none in `keeps`.
@@ -82,7 +85,7 @@ class Rule:
     """
 
     demand: str
-    check: Callable[[Project], Iterable[Finding]]
+    check: Check
     breaks: Mapping[str, str]
     keeps: Mapping[str, str]
 
