@@ -1,6 +1,17 @@
-"""A study from its file to its report, with all that it leaves, and nothing else."""
+"""A study from its file to its report, with all that it tells on its way and leaves at its end.
 
+One run for all tests, which only look. Two candidates, one of them on a disk, at two levels;
+calibrated before, with a ledger of each window, and asked for its live numbers while one is
+measured.
+"""
+
+import json
+import re
+import threading
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +19,93 @@ import polars as pl
 import pytest
 
 from recompute.hlog import buckets
+from stithy.analysis.validity.reasons import Flag
+from stithy.report.context import context_of
 from stithy.results.layout import RunDirectory
-from support.finished import Finished
-from support.running import left_by, manifest, window_row
+from stithy.results.read import read_run
+from support.html_page import page_text
+from support.openmetrics import Read, read
+from support.places import DISK, a_place
+from support.running import (
+    PATIENCE_S,
+    Stithy,
+    left_by,
+    manifest,
+    measures,
+    wait_for,
+    window_row,
+    write_study,
+)
 
 pytestmark = pytest.mark.needs_postgresql
 
+ADDRESS = re.compile(r"live numbers: http://127\.0\.0\.1:(\d+)/metrics\n")
+LOAD = {"calibrate": "true", "ledger": "true"}
+NOW = "stithy_now_transactions_per_minute"
 
-def times_in_table(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run with candidate `a` told and left in `out`; live numbers of a window under way."""
+
+    a: Path
+    out: Path
+    code: int
+    stdout: str
+    stderr: str
+    live: Mapping[str, Read]
+    port: int
+
+
+@pytest.fixture(scope="module")
+def finished() -> Iterator[Finished]:
+    """Run it, beside its study; the directory of `b` was there before."""
+    with a_place() as place, a_place(DISK) as disk:
+        stithy = Stithy(place / "state")
+        (place / "b").mkdir()
+        candidates = {"a": disk / "a", "b": place / "b"}
+        study = write_study(place / "study.yaml", candidates, load=LOAD)
+        try:
+            yield _finished(stithy, study, disk / "a", place / "out")
+        finally:
+            stithy.end()
+
+
+def _finished(stithy: Stithy, study: Path, a: Path, out: Path) -> Finished:
+    process = stithy.start("run", study, "--out", out, "--metrics", "127.0.0.1:0")
+    assert process.stderr is not None
+    assert process.stdout is not None
+    told = ADDRESS.fullmatch(process.stderr.readline())
+    assert told is not None
+    rest: list[str] = []
+    reader = threading.Thread(target=lambda: rest.extend(process.stderr or ()))
+    reader.start()  # a pipe that nobody reads would hold up the run
+    port = int(told[1])
+    wait_for(lambda: measures(out), process)
+    live = wait_for(lambda: now if NOW in (now := _ask(port)) else None, process)
+    code = process.wait(timeout=PATIENCE_S)
+    reader.join()
+    return Finished(a, out, code, process.stdout.read(), "".join(rest), live, port)
+
+
+def _ask(port: int) -> Mapping[str, Read]:
+    """The families at a port."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    try:
+        connection.request("GET", "/metrics")
+        return read(connection.getresponse().read().decode())
+    finally:
+        connection.close()
+
+
+def _times_in_table(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
     """How often which response time was measured, by type and microseconds."""
     table = pl.read_parquet(RunDirectory(out).window(row["window_id"]).table("histograms"))
     rows = table.filter(pl.col("kind") == "response").iter_rows(named=True)
     return {(each["transaction"], round(each["lowest_s"] * 1e6)): each["count"] for each in rows}
 
 
-def times_in_log(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
+def _times_in_log(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
     """The same as another reader finds it in the hammer's own log."""
     stem = RunDirectory(out).window(row["window_id"]).hlog_stem
     found: Counter[tuple[str, int]] = Counter()
@@ -34,10 +117,10 @@ def times_in_log(out: Path, row: dict[str, Any]) -> dict[tuple[str, int], int]:
 
 def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> None:
     """Every window is there, every restore is proven, all conditions hold, nothing is left."""
-    out = finished.out
+    out, place = finished.out, finished.out.parent
     assert finished.code == 0, finished.stderr
     assert str(out / "report.html") in finished.stdout
-    assert RunDirectory(out).study.read_bytes() == finished.study.read_bytes()
+    assert RunDirectory(out).study.read_bytes() == (place / "study.yaml").read_bytes()
     restores = pl.read_parquet(RunDirectory(out).table("restores"))
     assert restores["window_id"].n_unique() == 4
     assert restores["identical"].all()
@@ -50,9 +133,58 @@ def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> N
         assert row["new_orders"] > 0
         grown = row["order_numbers_after"] - row["order_numbers_before"]
         assert grown == row["new_orders_acknowledged"]
-        assert times_in_table(out, row) == times_in_log(out, row) != {}
+        assert _times_in_table(out, row) == _times_in_log(out, row) != {}
     assert manifest(out)["end"] == "finished"
-    assert left_by(out) == []
-    assert finished.registered == ()
+    assert [*left_by(out), *Stithy(place / "state").registered()] == []
     assert not finished.a.exists()
-    assert list(finished.b.iterdir()) == []
+    assert list((place / "b").iterdir()) == []
+
+
+def test_a_study_is_calibrated_before_its_first_window(finished: Finished) -> None:
+    """What was found is kept, and every window is told of it; how much it is no test can say.
+
+    On a host that is busy meanwhile the driver is late at every rate, or its headroom is not
+    proven for what others used: these are results, too.
+    """
+    out = finished.out
+    kept = json.loads(RunDirectory(out).calibration.read_text())
+    assert (kept["connections"], kept["think_s"]) == (2, None)
+    assert RunDirectory(out).calibrate_output.exists()
+    facts = manifest(out)["calibration"]
+    for window_id in manifest(out)["plan"]["windows"]:
+        row = window_row(out, window_id)
+        for name in ("rate_per_s_max", "users_max"):
+            assert kept[name] == facts[name] == row[f"driver_{name}"]
+    assert (facts["rate_per_s_max"] is None) == ("late at every" in str(facts["missing_because"]))
+    page = page_text(RunDirectory(out).page)
+    known = "that the driver sustained in its calibration" in page or "used at most" in page
+    assert known or "headroom is not proven" in page
+    assert not known or facts["rate_per_s_max"] is not None
+
+
+def test_a_run_tells_where_it_stands_until_it_ends(finished: Finished) -> None:
+    """The numbers are those of the window under way; the password is not among them."""
+    ((labels, tpm, _),) = finished.live[NOW].samples
+    ((step, _, _),) = finished.live["stithy_run_step"].samples
+    assert labels["window"] == f"w-{step['candidate']}-u{labels['users']}-b0"
+    assert tpm >= 0
+    assert (step["kind"], step["run"]) == ("window", "out")
+    assert window_row(finished.out, labels["window"])["complete"]
+    with pytest.raises(ConnectionRefusedError):
+        _ask(finished.port)
+
+
+def test_what_was_acknowledged_is_there_after_every_window(finished: Finished) -> None:
+    """Each ledger is compared; the counts are those of the windows, and the page says so."""
+    context = context_of(read_run(finished.out))
+    rows = context.run.ledger.to_dicts()
+    assert len(rows) == 2 * len(context.evidence.windows) == 8
+    assert all(row["acknowledged"] > 0 for row in rows)
+    assert not any(row[name] for row in rows for name in ("lost", "differing", "returned"))
+    for window in context.evidence.windows:
+        of_window = [row["acknowledged"] for row in rows if row["window_id"] == window.id]
+        assert sum(of_window) == window.row["ledger_acknowledged"]
+        assert Flag.LEDGER not in {reason.flag for reason in window.reasons}
+    assert "that the ledgers hold as acknowledged is missing" in page_text(
+        context.run.directory.page
+    )

@@ -18,7 +18,6 @@ from support.running import (
     left_by,
     manifest,
     seconds_measured,
-    wait_for,
     write_study,
 )
 
@@ -80,10 +79,7 @@ def test_a_search_says_what_its_own_windows_bear(stithy: Stithy, place: Path) ->
 def test_a_search_that_was_killed_goes_on(stithy: Stithy, place: Path) -> None:
     """Inside a window that it had tried: what was measured is kept, the rest is searched for."""
     out = place / "out"
-    process = stithy.start("run", study(place, 2), "--out", out)
-    wait_for(lambda: _is_in_a_second_window(out), process)
-    process.kill()
-    process.communicate()
+    stithy.kill(lambda: _is_in_a_second_window(out), "run", study(place, 2), "--out", out)
     kept = _windows(out, "step-finished")
     first = {path: path.read_bytes() for window in kept for path in _tables(out, window)}
     assert first

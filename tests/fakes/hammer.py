@@ -7,15 +7,7 @@ from typing import Any
 from stithy.errors import StithyError
 from stithy.wire import messages
 from stithy.wire.jobs import WorkloadSize
-from stithy.workload.program import (
-    NOBODY,
-    Checked,
-    Driven,
-    LedgerVerified,
-    RunRequest,
-    Watch,
-    Work,
-)
+from stithy.workload.program import NOBODY, Checked, Driven, LedgerVerified, RunRequest, Watch, Work
 
 TYPES = ("new-order", "payment", "order-status", "delivery", "stock-level")
 SHARES = dict(zip(TYPES, (10 / 23, 10 / 23, 1 / 23, 1 / 23, 1 / 23), strict=True))

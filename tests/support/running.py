@@ -2,13 +2,13 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import polars as pl
@@ -22,9 +22,6 @@ from stithy.run.journal import Entry, read_journal
 
 PYTHON = Path(__file__).resolve().parents[2] / "python"
 PATIENCE_S = 400.0
-
-
-USUAL = {"calibrate": "false", "repeat": "1"}
 
 
 def write_study(
@@ -45,20 +42,17 @@ def write_study(
     A candidate is a directory, or what stands after its name in the file.
     """
     chosen = {"shared_buffers": "32MB", "max_wal_size": "64MB", **(settings or {})}
+    keys = {
+        "users": str(list(users)) if users else "", "ramp_up": "1 s", "duration": duration,
+        "calibrate": "false", "repeat": "1", **(load or {}),
+    }  # fmt: skip
     lines = [
-        "study: Does it work?",
-        "candidates:",
+        "study: Does it work?\ncandidates:",
         *(f"  {name}: {_candidate(place)}" for name, place in candidates.items()),
-        "database:",
-        "  engine: postgresql",
-        "  memory: 192 MiB",
+        "database:\n  engine: postgresql\n  memory: 192 MiB",
         "  settings: {" + ", ".join(f"{k}: {v}" for k, v in chosen.items()) + "}",
-        "workload: {name: order-entry, warehouses: 1}",
-        "load:",
-        *([f"  users: {list(users)}"] if users else []),
-        "  ramp_up: 1 s",
-        f"  duration: {duration}",
-        *(f"  {k}: {v}" for k, v in (USUAL | dict(load or {})).items() if v),
+        "workload: {name: order-entry, warehouses: 1}\nload:",
+        *(f"  {k}: {v}" for k, v in keys.items() if v),
         *([f"primary: {primary}"] if primary else []),
         *(["thresholds:"] if thresholds else []),
         *(f"  - {text}" for text in thresholds),
@@ -82,14 +76,8 @@ class Stithy:
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
         """Start a command and return at once."""
         environment = {**os.environ, "STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)}
-        command = self.prefix or (sys.executable, "-m", "stithy")
-        process = subprocess.Popen(
-            [*command, *map(str, words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
+        command = [*(self.prefix or (sys.executable, "-m", "stithy")), *map(str, words)]
+        process = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment)
         self.started.append(process)
         return process
 
@@ -99,19 +87,20 @@ class Stithy:
         out, err = process.communicate(timeout=PATIENCE_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
+    def kill(self, moment: Callable[[], object], *words: str | Path) -> None:
+        """Start a command, and kill it once that is so."""
+        process = self.start(*words)
+        wait_for(moment, process)
+        process.kill()
+        process.communicate()
+
     def end(self) -> None:
         """End what a failed test left running, and clean where anything is left."""
         for process in self.started:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
+            process.kill()
             process.communicate()
-        if not self.registered() and not self.drives():
-            return
-        subprocess.run(
-            [sys.executable, "-m", "stithy", "clean"],
-            capture_output=True,
-            env={**os.environ, "STITHY_STATE": str(self.state), "PYTHONPATH": str(PYTHON)},
-        )
+        if self.registered() or self.drives():
+            Stithy(self.state).run("clean")
 
     def registered(self) -> list[Path]:
         """Runs that the register still holds."""
@@ -193,8 +182,8 @@ def left_by(out: Path) -> list[str]:
 def is_there(kind: str, facts: Mapping[str, str]) -> bool:
     """Whether a thing of the journal still exists."""
     match kind:
-        case "directory" | "scratch" | "cgroup":
-            return Path(facts["path"]).exists()
+        case "directory" | "scratch" | "cgroup" | "image" | "drive":
+            return Path(facts["folder" if kind == "drive" else "path"]).exists()
         case "mark":
             return (Path(facts["path"]) / ".stithy.json").exists()
         case "tree":
@@ -203,11 +192,7 @@ def is_there(kind: str, facts: Mapping[str, str]) -> bool:
             return bool(pids_inside(Path(facts["data"]), facts["program"]))
         case "shared-memory":
             return not is_gone(facts)
-        case "drive":
-            return Path(facts["folder"]).exists()
         case "mount":
             return is_mounted(Path(facts["path"]))
-        case "image":
-            return Path(facts["path"]).exists()
         case _:
             raise AssertionError(f"a kind without a check: {kind}")

@@ -10,41 +10,47 @@ from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server
 from stithy.hosts.runner import LocalRunner, server_user
 from stithy.run.cleanup.register import make_scratch
-from stithy.secrets import generate_password
+from stithy.secrets import Secret
 from stithy.storage.volume import remove_tree
 
 
 @contextmanager
-def running_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """A server with an empty database under test, on a directory of its own."""
+def server_place() -> Iterator[Path]:
+    """A directory of the server's user, with `data`, as short as sockets need it."""
     user = server_user()
     place = make_scratch(lambda kind, facts: None, user)
     try:
         (place / "data").mkdir(mode=0o700)
         if user:
             os.chown(place / "data", user.uid, user.gid)
-        yield from _running(_engine(settings or {}), place)
+        yield place
     finally:
         remove_tree(place)
 
 
-def _engine(settings: Mapping[str, str]) -> PostgreSQL:
+def engine(settings: Mapping[str, str] | None = None, users: int = 8) -> PostgreSQL:
+    """The engine with these settings, 256 MiB of memory, and a password that must be quoted."""
     return PostgreSQL(
         Request(
-            runner=LocalRunner(),
-            settings=settings,
-            memory_bytes=256 * 2**20,
-            connections_max=8,
-            user=server_user(),
-            password=generate_password(),
+            runner=LocalRunner(), settings=settings or {}, memory_bytes=256 * 2**20,
+            connections_max=users, user=server_user(), password=Secret("it's a 'secret'/?"),
         )
-    )
+    )  # fmt: skip
 
 
-def _running(engine: PostgreSQL, place: Path) -> Iterator[Server]:
-    engine.initialise(place / "data", place)
-    server = engine.start(Start(place / "data", place, place / "server.log", loading=True))
-    try:
-        yield server
-    finally:
-        server.stop(at_once=True)
+def start(place: Path, *, loading: bool = False) -> Start:
+    """A start in `place`."""
+    return Start(place / "data", place, place / "server.log", loading=loading)
+
+
+@contextmanager
+def running_server(settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """A loading server with an empty database under test, on a directory of its own."""
+    with server_place() as place:
+        made = engine(settings)
+        made.initialise(place / "data", place)
+        server = made.start(start(place, loading=True))
+        try:
+            yield server
+        finally:
+            server.stop(at_once=True)

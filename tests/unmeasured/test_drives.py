@@ -30,14 +30,6 @@ PLAIN = "{drive: generic-nvme}"
 ENDED_WELL = (Exit.OK, Exit.INVALID)
 
 
-def _killed(stithy: Stithy, moment: Callable[[], object], *words: str | Path) -> None:
-    """Start a run, and kill it once that is so."""
-    running = stithy.start("run", *words)
-    wait_for(moment, running)
-    os.kill(running.pid, signal.SIGKILL)
-    running.communicate()
-
-
 def _nothing_left(stithy: Stithy, *outs: Path) -> None:
     assert [left for out in outs for left in left_by(out)] == []  # their mounts among it
     assert stithy.drives() == stithy.registered() == []
@@ -56,7 +48,7 @@ def test_a_run_on_drives_that_is_killed_can_be_cleaned(
             return measures(out)
         return [e for e in entries(out, "creating") if e.facts["kind"] == moment]
 
-    _killed(stithy, is_there, study, "--out", out)
+    stithy.kill(is_there, "run", study, "--out", out)
     cleaned = stithy.run("clean")
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
     _nothing_left(stithy, out)
@@ -107,7 +99,7 @@ def test_a_killed_run_on_drives_is_resumed_on_drives_made_anew(
         assert not set().union(*cpus) & set(manifest(out)["database"]["cpus"] or ())
         return found
 
-    _killed(stithy, apart, study, "--out", out)
+    stithy.kill(apart, "run", study, "--out", out)
     resumed = stithy.run("resume", out)
     assert resumed.returncode in ENDED_WELL, resumed.stderr
     assert [each["end"] for each in manifest(out)["sessions"]] == ["killed", "finished"]
@@ -135,7 +127,7 @@ def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place
     def is_there() -> bool:
         return first.exists() and measures(first)
 
-    _killed(stithy, is_there, study, "--sensitivity", "--out", out)
+    stithy.kill(is_there, "run", study, "--sensitivity", "--out", out)
     assert manifest(out)["end"] == "finished"
     resumed = stithy.run("resume", out)
     assert resumed.returncode in ENDED_WELL, resumed.stderr

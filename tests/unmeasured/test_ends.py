@@ -38,35 +38,26 @@ def _in_window(out: Path) -> bool:
     return seconds_measured(out, "w-a-u1-b0") >= 1
 
 
-def test_ctrl_c_ends_a_run_cleanly_with_a_report_of_what_there_is(
-    stithy: Stithy, place: Path
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGHUP])
+def test_ctrl_c_or_a_closed_terminal_ends_a_run_cleanly_with_a_report_of_what_there_is(
+    stithy: Stithy, place: Path, hang_up: None, by: signal.Signals
 ) -> None:
-    """The window under way is there as incomplete, with the reason."""
+    """The window under way is there as incomplete, with the reason; no server stays behind."""
     out = place / "out"
     process = stithy.start("run", _study(place, users=(1, 2)), "--out", out)
     wait_for(lambda: seconds_measured(out, "w-a-u1-b0") >= 2, process)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, stderr
-    assert str(out / "report.html") in stdout
+    assert process.stdout is not None
+    assert process.stderr is not None
+    if by == signal.SIGHUP:
+        process.stderr.close()
+    process.send_signal(by)
+    assert process.wait(PATIENCE_S) == 130
+    assert str(out / "report.html") in process.stdout.read()
     assert (out / "report.html").exists()
     row = window_row(out, "w-a-u1-b0")
     assert (row["complete"], row["missing_because"]) == (False, "stopped by a person")
     assert manifest(out)["end"] == "interrupted"
     assert [*left_by(out), *stithy.registered()] == []
-
-
-def test_a_closed_terminal_ends_a_run_cleanly(stithy: Stithy, place: Path, hang_up: None) -> None:
-    """As Ctrl-C does: SIGHUP must not leave servers behind."""
-    out = place / "out"
-    process = stithy.start("run", _study(place), "--out", out)
-    wait_for(lambda: _in_window(out), process)
-    assert process.stderr is not None
-    process.stderr.close()
-    process.send_signal(signal.SIGHUP)
-    assert process.wait(PATIENCE_S) == 130
-    assert manifest(out)["end"] == "interrupted"
-    assert left_by(out) == []
 
 
 def test_a_server_or_hammer_that_is_killed_costs_its_window_only(
@@ -105,10 +96,7 @@ def test_a_killed_stithy_leaves_nothing_that_clean_does_not_remove(
     """Servers, hammers, sockets, groups and files go; the results and the user's files stay."""
     (place / "a").mkdir()
     out = place / "out"
-    process = stithy.start("run", _study(place), "--out", out)
-    wait_for(lambda: MOMENTS[moment](out), process)
-    process.kill()
-    process.communicate()
+    stithy.kill(lambda: MOMENTS[moment](out), "run", _study(place), "--out", out)
     assert left_by(out) != []
     (place / "a/precious.txt").write_text("the user put this here meanwhile")
     master = out / "master-copy"
@@ -139,12 +127,9 @@ def _mounted(point: Path, size: str) -> Iterator[Path]:
 def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, place: Path) -> None:
     """A mount of somebody's in its database, links in it, and a run that goes on beside it."""
     dead, live = place / "dead", place / "live"
-    process = stithy.start("run", _study(place), "--out", dead)
     study = write_study(place / "live.yaml", {"b": place / "b"}, users=[1])
     beside = stithy.start("run", study, "--out", live)
-    wait_for(lambda: MOMENTS["while loading"](dead), process)
-    process.kill()
-    process.communicate()
+    stithy.kill(lambda: MOMENTS["while loading"](dead), "run", _study(place), "--out", dead)
     wait_for(lambda: MOMENTS["while loading"](live), beside)
     (place / "theirs").mkdir()
     (place / "theirs/precious").touch()
@@ -207,10 +192,8 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
 ) -> None:
     """Their URLs hold no password; the file that does is the owner's alone."""
     study, out = _study(place, "1 s"), place / "out"
-    process = stithy.start("run", study, "--out", place / "first")
-    wait_for(lambda: MOMENTS["while loading"](place / "first"), process)
-    process.kill()
-    process.communicate()
+    first = place / "first"
+    stithy.kill(lambda: MOMENTS["while loading"](first), "run", study, "--out", first)
     ended = stithy.run("run", study, "--out", out, "--keep")
     assert ended.returncode == 0, ended.stderr
     [line] = [line for line in ended.stdout.splitlines() if "kept running" in line]
@@ -225,7 +208,7 @@ def test_what_a_killed_run_left_does_not_stop_the_next_whose_instances_go_on_unt
     refused = stithy.run("run", study, "--out", place / "second")
     assert (refused.returncode, "stithy clean" in refused.stderr) == (3, True)
     assert stithy.run("clean").returncode == 0
-    assert [*left_by(place / "first"), *left_by(out)] == []
+    assert [*left_by(first), *left_by(out)] == []
     assert not (place / "a").exists()
 
 

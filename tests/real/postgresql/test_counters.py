@@ -27,8 +27,11 @@ def server() -> Iterator[Server]:
 
 
 def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Server) -> None:
-    """10 commits, one for the session's start, 3 rollbacks; and none of the reader's."""
+    """10 commits, one for the session's start, 3 rollbacks; and none of the reader's, who asks the
+    maintenance database.
+    """
     before = read_commit_counters(server.url)
+    assert read_commit_counters(server.url) == before
     with connect(parse_url(server.url)) as client:
         for _ in range(10):
             client.run("SELECT 1")
@@ -39,11 +42,6 @@ def test_commits_and_rollbacks_of_ended_sessions_are_counted_exactly(server: Ser
     assert after.settled
     assert after.commits - before.commits == 11
     assert after.rollbacks - before.rollbacks == 3
-
-
-def test_reading_the_counters_does_not_add_to_them(server: Server) -> None:
-    """The reader asks the maintenance database."""
-    assert read_commit_counters(server.url) == read_commit_counters(server.url)
 
 
 def test_a_checkpoint_and_the_log_are_seen(server: Server) -> None:
@@ -71,7 +69,11 @@ def test_the_facts_name_version_and_settings_but_no_places(server: Server) -> No
 
 
 def test_activity_is_one_answer_with_every_group(server: Server) -> None:
-    """Counters of the database under test, waits of others, and not the reader's own."""
+    """Counters of the database under test, waits of others, and not the reader's own.
+
+    Nothing was loaded into it: None, so that a person is told to prepare it.
+    """
+    assert loaded_warehouses(server.url) is None
     reader = ActivityReader(server.url)
     try:
         first, second = reader.read(), reader.read()
@@ -95,8 +97,3 @@ def test_a_backend_that_is_ended_is_an_infrastructure_error(server: Server) -> N
     with pytest.raises(InfrastructureError, match="did not answer"):
         reader.read()
     reader.close()
-
-
-def test_an_empty_database_was_loaded_with_nothing(server: Server) -> None:
-    """None, so that a person is told to prepare it."""
-    assert loaded_warehouses(server.url) is None

@@ -41,11 +41,6 @@ def request(stem: Path | None = None, users: int = 2, duration_s: float = 2.0) -
     return RunRequest(seed=1, users=users, ramp_up_s=1.0, duration_s=duration_s, hlog_stem=stem)
 
 
-def test_a_loaded_database_says_how_large_it_is(server: Server) -> None:
-    """So that a person need not repeat it."""
-    assert loaded_warehouses(server.url) == 1
-
-
 def test_a_run_fills_every_table_and_its_parts_agree(server: Server, tmp_path: Path) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
     sampler = Sampler(Scope((Path("/"),), server.url))
@@ -96,8 +91,11 @@ def test_a_stop_ends_a_run_with_a_summary(server: Server) -> None:
 def test_the_command_drives_and_checks_by_url(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without being told the size."""
+    """Without being told the size; what is loaded is not overwritten, but its tables named."""
+    assert loaded_warehouses(server.url) == 1
     url = server.url.reveal()
+    assert app.run(["hammer", "prepare", url, "--warehouses", "1"]) == 3
+    assert "the database holds tables" in capsys.readouterr().err
     words = ["--users", "2", "--ramp-up", "500ms", "--duration", "1s"]
     assert app.run(["hammer", "run", url, *words]) == 0
     assert "order numbers agree" in capsys.readouterr().out
@@ -115,10 +113,3 @@ def test_damage_is_found_and_gives_exit_code_5(
         assert app.run(["hammer", "check", server.url.reveal(), "--quick", "--json"]) == 5
         session.run(damage.format("-"))
     assert '"broken": [\n    1\n  ]' in capsys.readouterr().out
-
-
-def test_preparing_twice_is_refused(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing of the user's is overwritten: exit code 3, with the tables' names."""
-    url = server.url.reveal()
-    assert app.run(["hammer", "prepare", url, "--warehouses", "1"]) == 3
-    assert "the database holds tables" in capsys.readouterr().err
