@@ -56,7 +56,7 @@ lint:
 	$(PYTHON) -m ruff format --quiet --check $(CODE)
 	@echo both at a time: mypy, and clippy with -D warnings; code=0; \
 	$(PYTHON) -m mypy --no-error-summary & types=$$!; \
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings || code=$$?; \
+	cargo clippy --quiet --locked --workspace --all-targets --profile ci -- -D warnings || code=$$?; \
 	wait $$types || code=$$?; exit $$code
 
 RUST_TEST = STITHY_REQUIRE=$(REQUIRE) RUST_TEST_THREADS=$(RUST_AT_A_TIME) timeout --kill-after=30 $(RUST_TEST_MAX_S) \
