@@ -81,17 +81,17 @@ def read(work: Work, device: str, pid: int) -> DriveReading:
     started_s, busy_before_s = time.monotonic(), busy_s()
     kernel_before_s, program_before_s = kernel_s(), program_s(pid)
     own_before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = fio(work, device)
+    shown = fio(work, device)
     own = resource.getrusage(resource.RUSAGE_CHILDREN)
     program = program_s(pid) - program_before_s
     known_s = own.ru_utime + own.ru_stime - own_before.ru_utime - own_before.ru_stime
     known_s += program + kernel_s() - kernel_before_s
     passed_s = time.monotonic() - started_s
-    times = told["lat_ns"]
-    ios = max(int(told["total_ios"]), 1)
+    times = shown["lat_ns"]
+    ios = max(int(shown["total_ios"]), 1)
     return DriveReading(
-        iops=float(told["iops"]),
-        bytes_per_s=float(told["bw_bytes"]),
+        iops=float(shown["iops"]),
+        bytes_per_s=float(shown["bw_bytes"]),
         mean_us=times["mean"] / 1e3,
         p50_us=times["percentile"]["50.000000"] / 1e3,
         p99_us=times["percentile"]["99.000000"] / 1e3,
@@ -123,8 +123,8 @@ def fio(work: Work, device: str, more: Sequence[str] = ()) -> dict:  # type: ign
         *more,
     ]
     text = run(command).stdout
-    told = json.loads(text[text.index("{") :])
-    return dict(told["jobs"][0]["read" if work.reads else "write"])
+    shown = json.loads(text[text.index("{") :])
+    return dict(shown["jobs"][0]["read" if work.reads else "write"])
 
 
 def busy_s() -> float:

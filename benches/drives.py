@@ -1,4 +1,4 @@
-"""`make bench`: is an emulated drive fast enough to be any drive, and true to what it is told?
+"""`make bench`: is an emulated drive fast enough to be any drive, and true to its profile?
 
 Floor and throughput of the way to a drive that takes no time; how near a drive of a known latency
 comes to it, from one request at a time up to half of that throughput; how evenly caps are kept;
@@ -151,7 +151,7 @@ def median(taken: Sequence[DriveReading], figure: str) -> float:
     return float(statistics.median(getattr(each, figure) for each in taken))
 
 
-def told(taken: Sequence[DriveReading]) -> str:
+def shown(taken: Sequence[DriveReading]) -> str:
     """What stands beside a value: the program's CPU, and whether the machine was left alone."""
     others = max(each.others_cpus for each in taken)
     shared = f", others took {others:.1f} CPUs" if others >= fio.CALM_CPUS else ""
@@ -170,7 +170,7 @@ def floor(effort: Effort, done: dict[str, Part]) -> Part:
                 mean_us = median(taken, "mean_us")
                 what = f"{rw} 4k, QD 1, {idle}: mean"
                 bound_us = most_us if rw == "randread" else None
-                lines.append(Line(what, mean_us, "µs", most=bound_us, beside=told(taken)))
+                lines.append(Line(what, mean_us, "µs", most=bound_us, beside=shown(taken)))
                 raw[f"{rw}, {idle}"] = taken
     return Part(lines, raw)
 
@@ -199,7 +199,7 @@ def throughput(effort: Effort, done: dict[str, Part]) -> Part:
                 value, unit, least = median(taken, "iops"), "IOPS", 180_000.0
             else:
                 value, unit, least = median(taken, "bytes_per_s") / 1e9, "GB/s", 3.0
-            lines.append(Line(str(work), value, unit, least=least, beside=told(taken)))
+            lines.append(Line(str(work), value, unit, least=least, beside=shown(taken)))
     return Part(lines, raw)
 
 
@@ -231,7 +231,7 @@ def fidelity_lines(us: float, depth: int, taken: Sequence[DriveReading]) -> list
     mean_us, p99_us = median(taken, "mean_us") - us, median(taken, "p99_us") - us
     iops = median(taken, "iops")
     what = f"{us:,} µs, QD {depth}"
-    beside = f"{iops:,.0f} IOPS, {told(taken)}"
+    beside = f"{iops:,.0f} IOPS, {shown(taken)}"
     mean_most_us, p99_most_us = max(0.03 * us, 3.0), max(0.10 * us, 20.0)
     return [
         Line(f"{what}: mean off by {mean_us:+.1f}", abs(mean_us), "µs", mean_most_us, None, beside),

@@ -88,7 +88,7 @@ def main(words: Sequence[str]) -> int:
         shutil.rmtree(MEMORY, ignore_errors=True)
     if not is_quick and len(cases) == len(CASES):
         keep("limits", {"cases": CASES, "times": LONG}, {"parts": parts})
-    return told(parts)
+    return shown(parts)
 
 
 def proven(cases: Sequence[Case], *, is_quick: bool) -> list[Done]:
@@ -284,7 +284,7 @@ def lines(done: Done) -> Iterator[str]:
         yield f"{name} without what was built in: {ratio:.2f} times as much"
 
 
-def told(parts: Sequence[Done]) -> int:
+def shown(parts: Sequence[Done]) -> int:
     """Say what came of all cases; the exit code."""
     ended = [done for done in parts if "failed" not in done.seen]
     windows = [each for done in ended for each in done.seen["windows"]]

@@ -94,7 +94,7 @@ def main(words: Sequence[str]) -> int:
     parts = [done for done in book.done.values() if done.part.seed < studies]
     if len(parts) >= STUDIES:
         keep("null-studies", {"study": STUDY, "drives": DRIVES}, {"parts": parts})
-    return told(parts)
+    return shown(parts)
 
 
 def _asked(words: Sequence[str]) -> argparse.Namespace:
@@ -191,7 +191,7 @@ def interval(seen: Seen | Any) -> str:
     return f"ratio {seen['ratio']:.3f} ({seen['low']:.3f} to {seen['high']:.3f})"
 
 
-def told(parts: Sequence[Done]) -> int:
+def shown(parts: Sequence[Done]) -> int:
     """Say what came of all studies; the exit code."""
     for text in summary(parts):
         print(text)

@@ -106,10 +106,10 @@ def main(words: Sequence[str]) -> int:
     parts = [book.done[each.part] for each in faults if each.part in book.done]
     if len(parts) == len(faults):
         keep("planted", {"trees": trees, "caught_least": least}, {"parts": parts})
-    return told(parts, len(faults) - least)
+    return shown(parts, len(faults) - least)
 
 
-def told(parts: Sequence[Done], missed_most: int) -> int:
+def shown(parts: Sequence[Done], missed_most: int) -> int:
     """Say what came of it; the exit code."""
     for done in parts:
         by = done.seen.get("failed") or done.seen["caught_by"] or "NOT CAUGHT"

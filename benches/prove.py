@@ -112,7 +112,7 @@ def proven(prover: Path, is_quick: bool, only: str) -> int:
     prove(book, prover, effort)
     if not is_quick and not only:
         keep("prove", {"effort": asdict(FULL)}, {"parts": list(book.done.values())})
-    return told(book)
+    return shown(book)
 
 
 def built_prover() -> Path:
@@ -221,7 +221,7 @@ def on_one_machine(book: Book, master: power_trials.Master, parts: Sequence[Part
                 return  # nobody knows in which state the machine is
 
 
-def told(book: Book) -> int:
+def shown(book: Book) -> int:
     """Say what came of it; the exit code."""
     sound = Counter(done.part.proof for done in book.done.values() if done.sound)
     proofs = Counter(done.part.proof for done in book.done.values())

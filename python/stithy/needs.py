@@ -53,7 +53,7 @@ class Machine(Protocol):
         """The full path of a program; None where it is not there."""
         ...
 
-    def told(self, program: str, *words: str) -> str:
+    def says(self, program: str, *words: str) -> str:
         """What a program writes when it is started with these words."""
         ...
 
@@ -200,7 +200,7 @@ class Program(Need):
         install = self.package.install(machine)
         if path is None:
             return Judgement(self.name, "missing", "not found", install)
-        version = _version(machine.told(path, *self.asked)) if self.asked else ""
+        version = _version(machine.says(path, *self.asked)) if self.asked else ""
         numbers = tuple(int(each) for each in re.findall(r"\d+", version))
         if self.oldest and numbers[: len(self.oldest)] < self.oldest:
             wanted = ".".join(map(str, self.oldest))
@@ -227,7 +227,7 @@ class OwnProgram(Need):
         if path is None:
             remedy = "install Stithy (`pip install .`), or build it: `cargo build --release`"
             return Judgement(self.name, "missing", "it was not found", remedy)
-        if version := _version(machine.told(path, "--version")):
+        if version := _version(machine.says(path, "--version")):
             return Judgement(self.name, "there", version)
         remedy = "install Stithy for this machine, or build it: `cargo build --release`"
         return Judgement(self.name, "missing", f"{path} does not start here", remedy)

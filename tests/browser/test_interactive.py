@@ -64,9 +64,9 @@ def test_the_mouse_over_a_window_is_told_its_values(page: Tab) -> None:
     """Candidate, users, value with its unit, block, and whether it is valid."""
     page.point(*_middle(page, f"{MARKS}[{LEVELS}]"))
     drawn(page)
-    told = page.ask("document.querySelector('#vg-tooltip-element.visible')?.innerText ?? ''")
+    shown = page.ask("document.querySelector('#vg-tooltip-element.visible')?.innerText ?? ''")
     for word in ("candidate", "disk", "users", "NOPM", "block", "window"):
-        assert word in told
+        assert word in shown
 
 
 @pytest.mark.parametrize("way", ["mouse", "Enter", " "])

@@ -27,7 +27,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """A run with everything: limit, costs, enough blocks for a verdict, a changed machine."""
     odd = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in COSTS}
     usual = Shape(repeat=4, logs=True, drives={"disk": 0.0}, limit=LIMIT, costs=COSTS)
-    return context_built(tmp_path_factory.mktemp("full"), replace(usual, canaries=odd))
+    return context_built(tmp_path_factory.mktemp("full"), replace(usual, baselines=odd))
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def test_each_value_of_a_table_is_a_point_of_its_drawing(full: Context) -> None:
     for name, scale in DRAWN.items():
         rows = [row for data in figures[name].spec["datasets"].values() for row in data]
         values = [row["value"] for row in rows if isinstance(row.get("value"), int | float)]
-        told = figures[name].table.frame["value"].to_list()
-        assert {float(f"{each * scale:.6g}") for each in told} <= {
+        shown = figures[name].table.frame["value"].to_list()
+        assert {float(f"{each * scale:.6g}") for each in shown} <= {
             float(f"{each:.6g}") for each in values
         }, name
 

@@ -101,10 +101,10 @@ def _children(element: Any) -> list[Any]:
 
 def test_every_figure_is_told_to_those_who_do_not_see_it(page: Page, elements: list[Any]) -> None:
     """By the words that the page has for it, in the same order; none is without (7.3)."""
-    told = [each.get("/Alt") for each in elements if each["/S"] == "/Figure"]
-    words = [str(each).replace("\N{NO-BREAK SPACE}", " ") for each in told if each]
+    shown = [each.get("/Alt") for each in elements if each["/S"] == "/Figure"]
+    words = [str(each).replace("\N{NO-BREAK SPACE}", " ") for each in shown if each]
     assert words == [figure.description for figure in page.figures]
-    assert len(words) == len(told)
+    assert len(words) == len(shown)
 
 
 def test_every_link_can_be_followed_by_who_hears_it(pdf: bytes) -> None:

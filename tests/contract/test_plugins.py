@@ -91,7 +91,7 @@ def test_a_scenario_ends_what_it_begins(name: str) -> None:
 
 @pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
 def test_a_plug_in_names_its_needs_and_why_and_a_good_machine_has_them(module: ModuleType) -> None:
-    """A person who lacks one is told for what; the made-up machine grows with what is asked for."""
+    """A person who lacks one reads for what; the made-up machine grows with what is asked for."""
     assert isinstance(module.NEEDS, tuple)
     for need in module.NEEDS:
         assert isinstance(need, Need)

@@ -16,7 +16,7 @@ import pytest
 
 from recompute.figures import words_pool
 from recompute.files import Files, Row
-from recompute.levels import told
+from recompute.levels import in_report
 from recompute.printed import is_shown_as, shown
 from recompute.tables import TABLES
 from recompute.walk import Outcome, Table, of_comparison, of_json, of_markdown, of_tables
@@ -51,7 +51,7 @@ FLAWED = Shape(
         "log_files_made": 7, "others_cpu_s": 3.3, "others_here_bytes": 2**29,
         "memory_limit_lost": "2 processes moved", "idle_bytes": 2**22,
     }},
-    canaries=dict.fromkeys(
+    baselines=dict.fromkeys(
         (window_id(name, 2, 3) for name in ("disk", "memory")),
         {"one_rounds_per_s": 90_000.0, "read_p50_s": 0.0003},
     ),
@@ -231,7 +231,7 @@ def test_every_kind_of_sentence_follows_from_the_files(
     write_report(root, ("md", "json"))
     files, report = Files(root), json.loads((root / "report.json").read_text())
     text = (root / "report.md").read_text()
-    assert kind in {"nothing", *(each["kind"] for each in told(files, "findings"))}
+    assert kind in {"nothing", *(each["kind"] for each in in_report(files, "findings"))}
     assert words in text
     found = of_tables(files) + of_json(files, report) + of_markdown(files, text)
     _assert_true(found, 80)

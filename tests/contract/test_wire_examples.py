@@ -40,20 +40,20 @@ def test_an_example_is_written_as_it_was_read(path: Path) -> None:
 
 def test_every_kind_has_an_example() -> None:
     """One without would not be held together by anything."""
-    told = [read(path) for path in EXAMPLES if path.parent.name == "drive"]
+    shown = [read(path) for path in EXAMPLES if path.parent.name == "drive"]
     kinds = (
         jobs.AnyDriveJob, drive_messages.AnyDriveMessage, control.AnyCommand, control.AnyAnswer,
     )  # fmt: skip
-    assert {kind for union in kinds for kind in get_args(union)} == {type(each) for each in told}
-    broken = {type(each.fault) for each in told if isinstance(each, control.Fault)}
+    assert {kind for union in kinds for kind in get_args(union)} == {type(each) for each in shown}
+    broken = {type(each.fault) for each in shown if isinstance(each, control.Fault)}
     assert set(get_args(jobs.AnyFault)) == broken
     assert {".".join(path.name.split(".")[:2]) for path in WIRE.glob("*.json")} == {
         "job.prepare", "job.warm-up", "job.run", "job.check", "job.verify-ledger", "job.calibrate",
-        "job.canary", "message.started", "message.progress", "message.second", "message.warning",
+        "job.baseline", "message.started", "message.progress", "message.second", "message.warning",
         "message.failure", "message.condition", "message.prepare-summary",
         "message.warm-up-summary", "message.run-summary", "message.check-summary",
         "message.ledger-finding", "message.ledger-summary", "message.calibrate-summary",
-        "message.canary-summary",
+        "message.baseline-summary",
     }  # fmt: skip
 
 

@@ -39,12 +39,12 @@ def test_a_study_with_a_drive_for_each_role_is_measured_and_leaves_nothing(
     finished = stithy.run("run", study, "--out", out)
     # Where CPUs are busy a drive may be slower than its profile: such a window is invalid.
     assert finished.returncode in (Exit.OK, Exit.INVALID), finished.stderr
-    told = {each["name"]: each["drives"] for each in manifest(out)["candidates"]}
-    assert [each["role"] for each in told["each"]] == ["data", "log", "temp", "backup"]
-    assert [each["filesystem"] for each in told["each"]] == ["ext4", "xfs", "ext4", "btrfs"]
-    assert told["each"][2]["scale"] == 8
-    assert 'name = "generic-nvme"' in told["one"][0]["profile"]
-    assert told["one"][0]["transport_s"] > 0
+    shown = {each["name"]: each["drives"] for each in manifest(out)["candidates"]}
+    assert [each["role"] for each in shown["each"]] == ["data", "log", "temp", "backup"]
+    assert [each["filesystem"] for each in shown["each"]] == ["ext4", "xfs", "ext4", "btrfs"]
+    assert shown["each"][2]["scale"] == 8
+    assert 'name = "generic-nvme"' in shown["one"][0]["profile"]
+    assert shown["one"][0]["transport_s"] > 0
     assert_measured(out, {"one": ["data"], "each": ["backup", "data", "log", "temp"]})
     assert "EMULATED drives: one = generic-nvme" in page_text(RunDirectory(out).page)
     assert left_by(out) == []

@@ -1,4 +1,4 @@
-"""Real windows into which somebody meddles, each in another way: each is told, and no other."""
+"""Real windows into which somebody meddles, each in another way: each is reported, and no other."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,18 +87,18 @@ def test_counters_that_disagree_are_told_with_their_numbers(context: Context) ->
     alone, other, skipped = (_window(context, users) for users in (1, 2, 3))
     assert alone.row["server_commits"] >= alone.row["client_commits"]
     assert other.row["server_commits"] - other.row["client_commits"] >= COMMITS
-    [told] = [each for each in other.reasons if each.flag is Flag.COMMITS]
-    assert f"{other.row['server_commits']:,}" in told.sentence
-    [told] = [each for each in skipped.reasons if each.flag is Flag.ORDER_NUMBERS]
+    [shown] = [each for each in other.reasons if each.flag is Flag.COMMITS]
+    assert f"{other.row['server_commits']:,}" in shown.sentence
+    [shown] = [each for each in skipped.reasons if each.flag is Flag.ORDER_NUMBERS]
     expected = skipped.row["new_orders_acknowledged"]
-    assert f"grew by {expected + 1:,}, but {expected:,} new orders" in told.sentence
+    assert f"grew by {expected + 1:,}, but {expected:,} new orders" in shown.sentence
 
 
-def test_every_block_had_its_canary_and_every_window_its_surroundings(context: Context) -> None:
+def test_every_block_had_its_baseline_and_every_window_its_surroundings(context: Context) -> None:
     """On this machine, whatever it is like."""
-    canaries = [canary.row for canary in context.evidence.canaries]
-    assert [row["users"] for row in canaries] == [*FLAGS]
-    for row in canaries:
+    baselines = [baseline.row for baseline in context.evidence.baselines]
+    assert [row["users"] for row in baselines] == [*FLAGS]
+    for row in baselines:
         assert min(row["one_rounds_per_s"], row["all_rounds_per_s"]) > 0
         assert (row["read_p50_s"] is None) == (row["missing_because"] is not None)
     around = context.run.surroundings

@@ -57,8 +57,8 @@ def test_a_payment_that_is_taken_away_is_missed(sabotaged: Context) -> None:
     assert of_window["lost"].to_list() == [1]
     findings = sabotaged.run.ledger_findings.filter(window_id=window.id)
     assert findings["kind"].to_list() == ["lost"]
-    [told, *_] = build(sabotaged).answer.flawed
-    assert told == "ACKNOWLEDGED WORK IS GONE: the ledgers of 1 window show 1 lost."
+    [shown, *_] = build(sabotaged).answer.flawed
+    assert shown == "ACKNOWLEDGED WORK IS GONE: the ledgers of 1 window show 1 lost."
 
 
 def test_what_a_killed_server_acknowledged_is_there_after_its_recovery(sabotaged: Context) -> None:

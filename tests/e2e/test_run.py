@@ -75,12 +75,12 @@ def _finished(stithy: Stithy, study: Path, a: Path, out: Path) -> Finished:
     process = stithy.start("run", study, "--out", out, "--metrics", "127.0.0.1:0")
     assert process.stderr is not None
     assert process.stdout is not None
-    told = ADDRESS.fullmatch(process.stderr.readline())
-    assert told is not None
+    shown = ADDRESS.fullmatch(process.stderr.readline())
+    assert shown is not None
     rest: list[str] = []
     reader = threading.Thread(target=lambda: rest.extend(process.stderr or ()))
     reader.start()  # a pipe that nobody reads would hold up the run
-    port = int(told[1])
+    port = int(shown[1])
     wait_for(lambda: measures(out), process)
     live = wait_for(lambda: now if NOW in (now := _ask(port)) else None, process)
     code = process.wait(timeout=PATIENCE_S)
@@ -141,7 +141,7 @@ def test_a_small_study_goes_from_its_file_to_its_report(finished: Finished) -> N
 
 
 def test_a_study_is_calibrated_before_its_first_window(finished: Finished) -> None:
-    """What was found is kept, and every window is told of it; how much it is no test can say.
+    """What was found is kept, and every window has it; how much it is no test can say.
 
     On a host that is busy meanwhile the driver is late at every rate, or its headroom is not
     proven for what others used: these are results, too.

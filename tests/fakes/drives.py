@@ -75,8 +75,8 @@ def _converse(connection: socket.socket, answer: Answer, heard: list[AnyCommand]
     with connection.makefile("rb") as reader:
         for line in reader:
             heard.append(parse_command(line))
-            told = answer(heard[-1])
-            if isinstance(told, bytes):
-                connection.sendall(told)
+            shown = answer(heard[-1])
+            if isinstance(shown, bytes):
+                connection.sendall(shown)
                 return
-            connection.sendall(told.model_dump_json().encode() + b"\n")
+            connection.sendall(shown.model_dump_json().encode() + b"\n")

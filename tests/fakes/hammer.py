@@ -54,7 +54,7 @@ class FakeHammer:
         self.runs: list[RunRequest] = []
         self.verified: list[Path] = []
         self.calibrated: list[int] = []
-        self.canaries: list[Path] = []
+        self.baselines: list[Path] = []
 
     def prepare(self, workload: WorkloadSize, **_: Any) -> messages.PrepareSummary:
         """A hundred rows."""
@@ -106,7 +106,7 @@ class FakeHammer:
     def calibrate(
         self, *, connections: int, think_s: float | None = None, **_: Any
     ) -> messages.CalibrateSummary:
-        """As it was told."""
+        """As it was reported."""
         self._fail("calibrate")
         self.calibrated.append(connections)
         return messages.CalibrateSummary(
@@ -114,11 +114,11 @@ class FakeHammer:
             users_max=self._users_max if think_s else None, trials=(),
         )  # fmt: skip
 
-    def canary(self, work: Work, **_: Any) -> messages.CanarySummary:
+    def baseline(self, work: Work, **_: Any) -> messages.BaselineSummary:
         """The same every time."""
-        self._fail("canary")
-        self.canaries.append(work.file)
-        return messages.CanarySummary(
+        self._fail("baseline")
+        self.baselines.append(work.file)
+        return messages.BaselineSummary(
             one_rounds_per_s=1000, all_rounds_per_s=2000, threads=2, reads=_times(0.0001),
             reads_missing_because=None,
         )  # fmt: skip

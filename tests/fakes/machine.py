@@ -79,7 +79,7 @@ class FakeMachine:
     )
 
     def fact(self, name: str) -> Fact:
-        """A fact, or that it is not told."""
+        """A fact, or that it is not reported."""
         value = self.facts.get(name)
         return Fact(value=value, missing_because="not told" if value is None else None)
 
@@ -99,7 +99,7 @@ class FakeMachine:
         """Its path, where there is such a program."""
         return f"/usr/bin/{name}" if name in self.programs else None
 
-    def told(self, program: str, *words: str) -> str:
+    def says(self, program: str, *words: str) -> str:
         """What it writes, whatever is asked; nothing about transports."""
         return "" if "--transports" in words else self.programs[Path(program).name]
 

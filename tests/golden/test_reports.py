@@ -43,7 +43,7 @@ def test_the_summary_in_markdown_and_the_page_are_those_accepted(
 FAMILIES = sorted(plugins("figure"), key=lambda name: int(plugins("figure")[name].ORDER))
 SLOWED = {window_id(name, 4, 0): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")}
 LIMITED = Shape(
-    repeat=4, series=False, canaries=SLOWED,
+    repeat=4, series=False, baselines=SLOWED,
     limit=LimitFacts(percentile="p95", transaction="new-order", limit_s=0.1),
     costs={"disk": CostFacts(amount=300.0, currency="EUR"),
            "memory": CostFacts(amount=1200.0, currency="EUR")},
@@ -63,7 +63,7 @@ def words(drawn: Drawn) -> str:
 
 @pytest.mark.parametrize(("name", "shape", "families"), [
     ("disk-and-memory", Shape(repeat=2, logs=True), FAMILIES),
-    ("limit-costs-and-blocks", LIMITED, ("cost", "response-throughput", "blocks", "canary")),
+    ("limit-costs-and-blocks", LIMITED, ("cost", "response-throughput", "blocks", "baseline")),
 ])  # fmt: skip
 def test_the_words_of_the_figures_are_those_accepted(
     name: str, shape: Shape, families: Sequence[str], tmp_path: Path, accept_golden: bool

@@ -1,6 +1,6 @@
 """Whatever became of the results: a report tells what is missing, and no wrong number.
 
-Each file of a run, damaged in each way: what is still told was told before, and of a window whose
+Each file of a run, damaged in each way: what is still shown was shown before, and of a window whose
 validity nobody can know nothing is claimed. A program that ends with a traceback tells nothing.
 """
 

@@ -55,7 +55,7 @@ def test_pairs_are_never_formed_across_attempts(found: dict[tuple[str, int, int]
 
 
 def _verdict(quantity: Quantity, a: list[float], b: list[float], scale: float = 1.0) -> Verdict:
-    """The verdict on B against A by a quantity whose values were told in another unit."""
+    """The verdict on B against A by a quantity whose values were reported in another unit."""
     values = {"a": a, "b": b}
     windows = tuple(_window(name, block) for name in values for block in range(len(a)))
     measure = Measure(

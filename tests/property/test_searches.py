@@ -104,18 +104,18 @@ def noisy(draw: random.Random, serves: float, noise: float) -> dict[int, list[fl
 def test_equal_candidates_are_rarely_told_apart_and_others_are(
     noise: float, wrong_most: int, right_least: int
 ) -> None:
-    """Of 100 pairs at a fixed seed; a candidate that serves a quarter more is told in many."""
+    """Of 100 pairs at a fixed seed; a candidate that serves a quarter more is reported in many."""
     draw = random.Random(11)
-    told = {1.0: 0, 1.25: 0}
+    shown = {1.0: 0, 1.25: 0}
     for _ in range(STUDIES):
         serves = draw.uniform(10, 120)
-        for factor in told:
+        for factor in shown:
             both = {"a": noisy(draw, serves, noise), "b": noisy(draw, factor * serves, noise)}
             windows = [
                 each for name, values in both.items()
                 for users, found in values.items() for each in window(name, users, found)
             ]  # fmt: skip
             found: Any = capacity_finding(evidence(windows, SEARCH))
-            told[factor] += found.most is not None if factor == 1 else found.most == "b"
-    assert told[1.0] <= wrong_most * STUDIES / 100
-    assert told[1.25] >= right_least * STUDIES / 100
+            shown[factor] += found.most is not None if factor == 1 else found.most == "b"
+    assert shown[1.0] <= wrong_most * STUDIES / 100
+    assert shown[1.25] >= right_least * STUDIES / 100

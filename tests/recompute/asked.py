@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from recompute.files import Files, Row
-from recompute.levels import level, metric_of, needed, printed, told
+from recompute.levels import in_report, level, metric_of, needed, printed
 
 Expected = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ AGAIN = "Its block was measured once more"
 def invalid(files: Files) -> tuple[set[str], set[str]]:
     """Windows that are invalid by themselves, and all that are: by the words of the report."""
     own, any_of = set[str](), set[str]()
-    for each in told(files, "reasons"):
+    for each in in_report(files, "reasons"):
         names = {*each["window_ids"].split(", ")} if each["weight"] == "invalid" else set()
         any_of |= names
         own |= set() if each["sentence"].startswith(AGAIN) else names

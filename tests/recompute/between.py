@@ -31,7 +31,7 @@ def machine(base: Files, other: Files) -> dict[str, float]:
     found = {}
     for name in GAUGES:
         sides = [
-            [row[name] for row in each.rows("SELECT * FROM canary") if row[name] is not None]
+            [row[name] for row in each.rows("SELECT * FROM baseline") if row[name] is not None]
             for each in (base, other)
         ]
         if all(sides):
@@ -109,8 +109,8 @@ def is_apart(row: Row) -> bool:
 @cache
 def labels(files: Files, number: int) -> tuple[str, ...]:
     """The metrics that are compared, by the names in the table of this number."""
-    told = files.rows(f"SELECT metric FROM '{files.root}/report/tables/runs-{number}.parquet'")
-    return tuple(dict.fromkeys(each["metric"] for each in told))
+    shown = files.rows(f"SELECT metric FROM '{files.root}/report/tables/runs-{number}.parquet'")
+    return tuple(dict.fromkeys(each["metric"] for each in shown))
 
 
 def run_of(files: Files, number: int, row: Row) -> Row | None:

@@ -53,7 +53,7 @@ def of_windows(files: Files) -> dict[str, Seen]:
 
 def odd_blocks(files: Files) -> int:
     """Blocks before which the machine was off its median by more than three median deviations."""
-    rows = files.rows("SELECT * FROM canary")
+    rows = files.rows("SELECT * FROM baseline")
     odd = set()
     floors = {"one_rounds_per_s": 0.05, "all_rounds_per_s": 0.05, "read_p50_s": 1 / 3}
     for column, floor in floors.items():

@@ -116,7 +116,7 @@ def _percentiles(files: Files, row: Row) -> Expected:
 
 
 def _throughput(files: Files, row: Row) -> Expected:
-    """A level as it is told, or one window of it."""
+    """A level as it is reported, or one window of it."""
     known = limit_of(files)
     label = known[1] if known else "p95"
     name, users = row["candidate"], row["users"]
@@ -162,14 +162,14 @@ def _by_second(files: Files, name: str, block: int) -> list[tuple[int, float, in
     return [(each["second"], each["middle_s"], each["count"]) for each in found]
 
 
-def _canary(files: Files, row: Row) -> Expected:
+def _baseline(files: Files, row: Row) -> Expected:
     """A figure of the machine before a block: as measured, and off its median."""
     column = {"one CPU": "one_rounds_per_s", "all CPUs": "all_rounds_per_s"}
     name = column.get(row["gauge"], "read_p50_s")
     found = files.rows(
-        f"SELECT {name} AS measured, {name} / (SELECT median({name}) FROM canary) - 1 AS value, "
-        "(at_s - (SELECT min(at_s) FROM canary)) / 60 AS minutes FROM canary WHERE users = ? AND "
-        "block = ? ORDER BY attempt", (row["users"], row["block"]),
+        f"SELECT {name} AS measured, {name} / (SELECT median({name}) FROM baseline) - 1 AS value, "
+        "(at_s - (SELECT min(at_s) FROM baseline)) / 60 AS minutes FROM baseline WHERE users = ? "
+        "AND block = ? ORDER BY attempt", (row["users"], row["block"]),
     )  # fmt: skip
     return {**row, **{key: [each[key] for each in found] for key in found[0]}}
 
@@ -253,7 +253,7 @@ FIGURES: dict[str, Source] = {
     "heat": _heat,
     "verdict-by-block": _course,
     "limits": _limits,
-    "canaries": _canary,
+    "baselines": _baseline,
     "percentiles": _percentiles,
     "response-throughput": _throughput,
 }
@@ -322,8 +322,8 @@ def title_pool(files: Files, row: Row) -> list[float]:
         found += files.column(f"SELECT unnest([value, 1 / value]) FROM {table}")
     if name == "response-by-transaction":
         found.append(files.one("SELECT count(DISTINCT transaction) FROM tx_rows") - 1)
-    if name == "canaries":
-        found += [bounds.odd_blocks(files), files.one("SELECT count(*) FROM canary")]
+    if name == "baselines":
+        found += [bounds.odd_blocks(files), files.one("SELECT count(*) FROM baseline")]
     return [*found, *[each["limit_s"] for each in (plan["limit"], plan["search"]) if each]]
 
 

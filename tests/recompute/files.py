@@ -26,7 +26,7 @@ OF_WINDOWS = {
     "ledger": "ledger", "ledger_findings": "ledger_findings", "drives": "drives",
     "window_conditions": "conditions", "surroundings": "surroundings",
 }  # fmt: skip
-OF_RUN = {"restores": "restores", "canary": "canary", "run_conditions": "conditions"}
+OF_RUN = {"restores": "restores", "baseline": "baseline", "run_conditions": "conditions"}
 
 STAMP_S = 0.0015
 """Time stamps of logs have three decimals."""
@@ -88,9 +88,9 @@ class Files:
                 files = f"'{root}/{folder}/{file}.parquet', union_by_name = true"
                 self._db.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files})")
         # Which windows are valid is words and no number: it is taken from the report.
-        told = f"'{root}/report/tables/windows.parquet'"
+        reported = f"'{root}/report/tables/windows.parquet'"
         self._db.execute(
-            f"CREATE VIEW validity AS SELECT window_id, valid FROM read_parquet({told})"
+            f"CREATE VIEW validity AS SELECT window_id, valid FROM read_parquet({reported})"
         )
         self._fill("logs", ("window_id", "kind"), self._hammer_logs())
         self._fill("drive_logs", ("candidate", "role"), self._drive_logs())
@@ -144,8 +144,8 @@ class Files:
     @cached_property
     def told_level(self) -> int:
         """The level at which the report tells of candidates side by side, which is a choice."""
-        told = f"{self.root}/report/tables/candidates.parquet"
-        return int(self.one(f"SELECT max(users) FROM read_parquet('{told}')") or 0)
+        reported = f"{self.root}/report/tables/candidates.parquet"
+        return int(self.one(f"SELECT max(users) FROM read_parquet('{reported}')") or 0)
 
     @cached_property
     def told_heat(self) -> list[Row]:

@@ -5,13 +5,13 @@ from typing import Any
 
 from recompute import steady
 from recompute.files import Files, Row
-from recompute.levels import told
+from recompute.levels import in_report
 from recompute.rules import Expected, Match, Rules, fixed, of, of_windows, once, windows
 from recompute.tables import identity
 
 ASKED = "(transactions + coalesce(backlog, 0)) / measured_s / driver_rate_per_s_max"
-CANARY = (
-    "SELECT w.window_id, abs(c.{0} / (SELECT median({0}) FROM canary) - 1) AS v FROM canary c "
+BASELINE = (
+    "SELECT w.window_id, abs(c.{0} / (SELECT median({0}) FROM baseline) - 1) AS v FROM baseline c "
     "JOIN win w ON w.users = c.users AND w.block = c.block AND w.attempt = c.attempt"
 )
 
@@ -27,7 +27,7 @@ BROKEN = "SELECT window_id, number AS v FROM window_conditions WHERE NOT holds"
 
 
 def _steady(*keys: str) -> Expected:
-    return lambda files, row, match: steady.told(files, row, *keys)
+    return lambda files, row, match: steady.shown(files, row, *keys)
 
 
 def _unsteady(files: Files, row: Row, match: Match) -> Sequence[Any]:
@@ -42,7 +42,7 @@ def _unsteady(files: Files, row: Row, match: Match) -> Sequence[Any]:
 def _changed(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Places and shares of the changes of level, in turn."""
     count = sum(span != (-1, -1) for span in match.regs[1:])
-    [found] = steady.told(files, row, "changes")
+    [found] = steady.shown(files, row, "changes")
     places = [[each[at // 2][at % 2] for each in found if len(each) > at // 2]
               for at in range(count)]  # fmt: skip
     return places
@@ -52,7 +52,7 @@ def _laws(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Both sides of a law that does not hold, and by how much they may differ."""
     names = row["window_ids"].split(", ") if "window_ids" in row else [row["window_id"]]
     found = [
-        identity(files, each) for each in told(files, "identities")
+        identity(files, each) for each in in_report(files, "identities")
         if each["window_id"] in names and each["name"] == match["law"]
     ]  # fmt: skip
     return [[each[key] for each in found] for key in ("left", "right", "tolerance_share")]
@@ -73,9 +73,9 @@ RULES: Rules = [
       for each in ("read", "write", "flush")),
     (r"late with # of its answers\. The mean lateness of all answers was #",
      _drive("all", "late_answers / answered", "late_mean_s")),
-    (r"one CPU did # (?:more|less)", of_windows(CANARY.format("one_rounds_per_s"))),
-    (r"all CPUs did # (?:more|less)", of_windows(CANARY.format("all_rounds_per_s"))),
-    (r"reads took # (?:longer|shorter)", of_windows(CANARY.format("read_p50_s"))),
+    (r"one CPU did # (?:more|less)", of_windows(BASELINE.format("one_rounds_per_s"))),
+    (r"all CPUs did # (?:more|less)", of_windows(BASELINE.format("all_rounds_per_s"))),
+    (r"reads took # (?:longer|shorter)", of_windows(BASELINE.format("read_p50_s"))),
     (r"99th percentile #, allowed #",
      of("win", "lateness_p99_s", "greatest(0.001, 0.05 * service_p50_s)")),
     (r"Autovacuum ran # times", of("win", "autovacuum_runs")),

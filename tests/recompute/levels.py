@@ -109,6 +109,6 @@ def printed(files: Files, name: str, users: int, label: str) -> float | None:
 
 
 @cache
-def told(files: Files, name: str) -> list[Row]:
+def in_report(files: Files, name: str) -> list[Row]:
     """The rows of a table of the report: for names and words alone."""
     return files.rows(f"SELECT * FROM read_parquet('{files.root}/report/tables/{name}.parquet')")

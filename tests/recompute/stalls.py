@@ -76,17 +76,17 @@ def _cause(files: Files, win: Row, second: Row, seconds: int) -> str:
 
 def _checkpointed(files: Files, window: str) -> set[int] | None:
     """The seconds in which a checkpoint ran or wrote; None where nothing tells of any."""
-    told = files.rows(
+    shown = files.rows(
         "SELECT metric, value, min(at_s) AS at_s FROM series WHERE window_id = ? AND (metric = "
         "'last_checkpoint_at_s' AND value IS NOT NULL OR metric = 'checkpoint_buffers_per_s' AND "
         "value > 0) GROUP BY metric, value, if(metric = 'last_checkpoint_at_s', 0, at_s) "
         "ORDER BY 3", (window,),
     )  # fmt: skip
-    begun = [each for each in told if each["metric"] == "last_checkpoint_at_s"]
+    begun = [each for each in shown if each["metric"] == "last_checkpoint_at_s"]
     spans = [range(int(each["value"]), int(each["at_s"]) + 1) for each in begun[1:]]
-    wrote = [int(each["at_s"]) for each in told if each not in begun]
+    wrote = [int(each["at_s"]) for each in shown if each not in begun]
     spans += [range(at - 1, at + 1) for at in wrote]
-    return {second for span in spans for second in span} if told else None
+    return {second for span in spans for second in span} if shown else None
 
 
 def _flushed(files: Files, window: str) -> set[int]:

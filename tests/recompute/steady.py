@@ -14,7 +14,7 @@ from recompute.files import Files, Row
 
 @cache
 def of_windows(files: Files) -> dict[str, Row]:
-    """The windows of which it can be told, and what a sentence tells of them."""
+    """The windows of which it can be reported, and what a sentence tells of them."""
     return {
         each["window_id"]: found for each in files.rows("SELECT * FROM win")
         if (found := _of_window(files, each))
@@ -101,7 +101,7 @@ def _noise(values: list[float]) -> float:
     return (1.4826 * median(steps)) ** 2 / 2 if steps else 0.0
 
 
-def told(files: Files, row: Row, *keys: str) -> list[Any]:
+def shown(files: Files, row: Row, *keys: str) -> list[Any]:
     """What the sentence of a window, or of any of them, may tell."""
     known = of_windows(files)
     names = (row.get("window_ids") or row.get("window_id") or "").split(", ")

@@ -40,7 +40,7 @@ def sources(files: Files) -> Iterator[tuple[str, Rows, str]]:
          f"SELECT * FROM read_parquet('{files.root}/windows/*/histograms.parquet')"),
         ("drives", "window_id role operation", _drives(files),
          "SELECT * FROM drives WHERE latency_p50_s IS NOT NULL"),
-        ("canary", "one_rounds_per_s", _canaries(files.root), "SELECT * FROM canary"),
+        ("baseline", "one_rounds_per_s", _baselines(files.root), "SELECT * FROM baseline"),
         ("ledger", "window_id deal", list(_ledgers(files.root)), "SELECT * FROM ledger"),
     ):  # fmt: skip
         yield table, Rows(tuple(keys.split()), partial(_known, rows)), query
@@ -148,13 +148,13 @@ def _seconds(files: Files, whole: Mapping[str, list[Row]]) -> list[Row]:
     logged = _logged(files, "window_id, second", "lat WHERE kind = 'response'")
     rows = []
     for name, messages in whole.items():
-        for told in _of(messages, "second"):
-            head = {"window_id": name, "second": told["second"], "at_s": told["at_s"]}
-            rows += [{**head, "transaction": e["name"], **e} for e in told["transactions"]]
-            times = logged.get((name, told["second"]), {})
+        for shown in _of(messages, "second"):
+            head = {"window_id": name, "second": shown["second"], "at_s": shown["at_s"]}
+            rows += [{**head, "transaction": e["name"], **e} for e in shown["transactions"]]
+            times = logged.get((name, shown["second"]), {})
             rows.append({
-                **head, "transaction": "all", "waiting": told["waiting"],
-                **{k: sum(each[k] for each in told["transactions"]) for k in COUNTS},
+                **head, "transaction": "all", "waiting": shown["waiting"],
+                **{k: sum(each[k] for each in shown["transactions"]) for k in COUNTS},
                 **{f"response_{p}_s": times.get(p) for p in ("p50", "p95", "p99")},
             })  # fmt: skip
     return rows
@@ -174,17 +174,17 @@ def _drives(files: Files) -> list[Row]:
     ]  # fmt: skip
 
 
-def _canaries(root: Path) -> list[Row]:
-    told = _of(_messages(root / "canary/hammer.jsonl"), "canary-summary")
+def _baselines(root: Path) -> list[Row]:
+    shown = _of(_messages(root / "baseline/hammer.jsonl"), "baseline-summary")
     return [
         {**each, "reads": (each["reads"] or {}).get("count"),
          **{f"read_{k}": v for k, v in (each["reads"] or {}).items()}}
-        for each in told
+        for each in shown
     ]  # fmt: skip
 
 
 def _ledgers(root: Path) -> Iterator[Row]:
     for path in root.glob("windows/*/verify-ledger.jsonl"):
-        for told in _of(_messages(path), "ledger-summary"):
+        for shown in _of(_messages(path), "ledger-summary"):
             for deal in ("order", "payment"):
-                yield {"window_id": path.parent.name, "deal": deal, **told[f"{deal}s"]}
+                yield {"window_id": path.parent.name, "deal": deal, **shown[f"{deal}s"]}

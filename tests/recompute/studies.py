@@ -67,7 +67,7 @@ def _runs(files: Files, row: Row) -> list[Sequence[Row]]:
 
 
 def _counted(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """Values that both runs have, those told apart, and those of which it is not known."""
+    """Values that both runs have, those distinguished, and those of which it is not known."""
     known = [[each for each in rows if each["ratio"]] for rows in _runs(files, row)]
     return [
         [len(each) for each in known], [sum(map(between.is_apart, each)) for each in known],
@@ -80,7 +80,7 @@ def _unknown(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 
 def _largest(files: Files, row: Row, match: Match) -> Sequence[Any]:
-    """The level of the largest change that is told apart, its share and interval; or a factor."""
+    """The level of the largest distinguished change, its share and interval; or a factor."""
     found = []
     for rows in _runs(files, row):
         found += sorted(

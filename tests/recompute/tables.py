@@ -13,7 +13,7 @@ from typing import Any
 
 from recompute import asked, bounds, stalls, statistics, steady, work
 from recompute.files import Files, Row
-from recompute.levels import by_block, level, logs_of, printed, told
+from recompute.levels import by_block, in_report, level, logs_of, printed
 
 Expected = Mapping[str, Any]
 
@@ -89,13 +89,14 @@ def certain(files: Files, row: Row) -> Expected:
 
 def _is_decided(files: Files, row: Row) -> bool:
     keys = ("users", "a", "b", "metric")
-    calls = [r["verdict"] for r in told(files, "verdicts") if all(r[k] == row[k] for k in keys)]
+    rows = in_report(files, "verdicts")
+    calls = [r["verdict"] for r in rows if all(r[k] == row[k] for k in keys)]
     return not any(each.startswith(("undecided", "not tested")) for each in calls)
 
 
 def _chance(files: Files, row: Row) -> float | None:
     """Of the question by itself, times the pairs; of the others by Holm over their levels."""
-    rows = [r for r in told(files, "verdicts") if (r["a"], r["b"]) == (row["a"], row["b"])]
+    rows = [r for r in in_report(files, "verdicts") if (r["a"], r["b"]) == (row["a"], row["b"])]
     mine = [r for r in rows if r["metric"] == row["metric"]]
     logs = {r["users"]: logs_of(files, r["a"], r["b"], r["users"], r["metric"]) for r in mine}
     questions = [r["users"] for r in mine if "(the question)" in r["verdict"]]
@@ -153,9 +154,9 @@ def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
     found: Row = {}
     for operation in OPERATIONS:
         if emulated:
-            told = _drive(files, name, users, operation)
+            shown = _drive(files, name, users, operation)
         else:
-            told = {
+            shown = {
                 what: files.one(
                     f"SELECT avg(most) FROM (SELECT max(value) AS most FROM {source} WHERE valid "
                     "AND candidate = ? AND users = ? AND metric = ? GROUP BY window_id)",
@@ -166,7 +167,7 @@ def device(files: Files, name: str, users: int, *, emulated: bool) -> Row:
                     ("per", "means", f"{OPERATIONS[operation]}_per"),
                 )
             }  # fmt: skip
-        found |= {f"{operation}_{what}_s": value for what, value in told.items()}
+        found |= {f"{operation}_{what}_s": value for what, value in shown.items()}
     return found
 
 
@@ -201,8 +202,8 @@ def _drive(files: Files, name: str, users: int, operation: str) -> Row:
     merged = logged is not rows and windows > 1
     few = any(each["total" if merged else "fewest"] < 10_000 for each in logged)
     p99 = None if few else max(each["p99"] for each in logged)
-    told = {key: rows[0][key] for key in ("role", "mean", "asked")}
-    return {**told, "p99": p99, "per": per_s}
+    shown = {key: rows[0][key] for key in ("role", "mean", "asked")}
+    return {**shown, "p99": p99, "per": per_s}
 
 
 def finding(files: Files, row: Row) -> Expected:
@@ -238,7 +239,7 @@ def finding(files: Files, row: Row) -> Expected:
 
 def question(files: Files) -> Row:
     """The comparison that answers the question: names, level and metric from the verdicts."""
-    rows = told(files, "verdicts")
+    rows = in_report(files, "verdicts")
     ends = {"a": files.candidates[0], "b": files.candidates[-1]}
     nothing = {**ends, "users": files.told_level, "metric": "NOPM", "verdict": ""}
     return next((row for row in [*rows, nothing] if "(the question)" in row["verdict"]), nothing)
@@ -271,7 +272,7 @@ def _of_comparison(files: Files, first: bool, number: str) -> float | None:
 
 def limited_most(files: Files, name: str, users: int) -> tuple[int, list[str], list[str]] | None:
     """Of how many valid windows how many have the commonest limit, by its words; and which."""
-    by = {row["window_id"]: row["by"] for row in told(files, "limited")}
+    by = {row["window_id"]: row["by"] for row in in_report(files, "limited")}
     valid = files.rows(
         "SELECT window_id FROM win WHERE valid AND candidate = ? AND users = ? ORDER BY block, "
         "attempt", (name, users),
@@ -392,7 +393,7 @@ STEADY = ("range_share", "slope_share", "late_s", "late_share")
 
 
 def _windows(files: Files) -> list[Row]:
-    """What each window did, and how steady it was where that can be told."""
+    """What each window did, and how steady it was where that can be reported."""
     unknown = dict.fromkeys(STEADY)
     known = steady.of_windows(files)
     return [{**row, **known.get(row["window_id"], unknown)} for row in files.rows(WINDOWS)]
@@ -462,11 +463,11 @@ TABLES: dict[str, Source] = {
         "WHEN logged >= 10000 THEN latency_p99_s END AS latency_p99_s), late_answers / "
         "nullif(answered, 0) AS late_share FROM drives WHERE answered > 0",
     ),
-    "canary": query(
+    "baseline": query(
         "window_id",
-        "SELECT *, one_rounds_per_s / (SELECT median(one_rounds_per_s) FROM canary) - 1 AS "
-        "one_share, all_rounds_per_s / (SELECT median(all_rounds_per_s) FROM canary) - 1 AS "
-        "all_share, read_p50_s / (SELECT median(read_p50_s) FROM canary) - 1 AS read_share "
-        "FROM canary",
+        "SELECT *, one_rounds_per_s / (SELECT median(one_rounds_per_s) FROM baseline) - 1 AS "
+        "one_share, all_rounds_per_s / (SELECT median(all_rounds_per_s) FROM baseline) - 1 AS "
+        "all_share, read_p50_s / (SELECT median(read_p50_s) FROM baseline) - 1 AS read_share "
+        "FROM baseline",
     ),
 }

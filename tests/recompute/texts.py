@@ -1,6 +1,6 @@
 """What the numbers of a report's sentences must be: by the words around them.
 
-A number that no rule knows is told as such.
+A number that no rule knows is reported as such.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 
 from recompute import asked, bounds, flaws, stalls, studies
 from recompute.files import Files, Row
-from recompute.levels import by_block, level, metric_of, needed, told
+from recompute.levels import by_block, in_report, level, metric_of, needed
 from recompute.printed import NUMBER, shown
 from recompute.rules import Expected, Match, Rules, fact, fixed, once
 from recompute.studies import ends, limit_s
@@ -138,7 +138,7 @@ def _alone(files: Files, row: Row, match: Match) -> Sequence[Any]:
 
 def _damaged(files: Files, row: Row, match: Match) -> Sequence[Any]:
     """Files are named in the table of what is missing, beside figures and windows."""
-    what = [each["what"] for each in told(files, "missing")]
+    what = [each["what"] for each in in_report(files, "missing")]
     return [sum(not each.startswith(("figure: ", "window ")) for each in what)]
 
 
@@ -185,8 +185,8 @@ def _room(files: Files, row: Row, match: Match) -> Sequence[Any]:
     facts = files.manifest["calibration"]
     shares = [files.one(f"SELECT max({each}) FROM win") for each in (
         flaws.ASKED, "users / driver_users_max")]  # fmt: skip
-    told = [[*_per_cent_up([each]), each] for each in shares if each is not None]
-    return [*told, facts["rate_per_s_max"], facts["connections"], facts["users_max"]]
+    reported = [[*_per_cent_up([each]), each] for each in shares if each is not None]
+    return [*reported, facts["rate_per_s_max"], facts["connections"], facts["users_max"]]
 
 
 LEDGER = (
@@ -229,7 +229,7 @@ RULES: Rules = [
     (r"window of block #(?:, the median of #)?", once(
         "SELECT list(block), [count(DISTINCT block), max(block)] FROM win")),
     (r"there (?:is|are) # baseline checks? with numbers, at least # are needed",
-     once("SELECT count(*), 4 FROM canary")),
+     once("SELECT count(*), 4 FROM baseline")),
     (r"no window is valid \(# by", lambda f, r, m: [len(asked.invalid(f)[0])]),
     (r"(?:profiles, |, | and )# of # of (?P<c>[\w-]+)(?=[^.]* assumed)", _assumed),
     (r"(?:the|this) #(?:th|rd|st) percentile", fixed()),
@@ -253,7 +253,7 @@ RULES: Rules = [
                             "interference%')", str(f.root / "report/tables/reasons.parquet")),
                       f.one("SELECT count(*) FROM win")]),
     (r"# of # blocks (?:was|were) measured on a machine",
-     lambda f, r, m: [bounds.odd_blocks(f), f.one("SELECT count(*) FROM canary")]),
+     lambda f, r, m: [bounds.odd_blocks(f), f.one("SELECT count(*) FROM baseline")]),
     (r"In # windows? the memory limit was not enforced",
      once("SELECT count(*) FROM win WHERE NOT memory_limit_enforced")),
     (r"# of # (?:planned|requested) windows? (?:is|are|was|were) not", _gone),

@@ -85,7 +85,7 @@ NOT_RECOMPUTED = {
     **{f"windows/drives:{name}": f"a counter of the drive or of its block device {_ONCE}"
        for name in ("answered", "moved_bytes", "errors", "device_mean_s", "added_mean_s",
                     "late_answers", "late_mean_s", "cpu_s", "cpu_wait_s")},
-    **{f"windows/canary:{name}": "which block it was is known to the run alone"
+    **{f"windows/baseline:{name}": "which block it was is known to the run alone"
        for name in ("users", "block", "attempt", "at_s")},
 }  # fmt: skip
 """By file and column: what there is no rawer file of."""
@@ -138,7 +138,7 @@ def of_json(files: Files, report: Row) -> Outcome:
             for number, each in enumerate(found, start=1):
                 name = f"runs-{number}"
                 Table(files, name, _source(name)).check(outcome, place, each["rows"])
-                for fact in (*each["ignored"], *each["told"]):
+                for fact in (*each["ignored"], *each["reported"]):
                     said = f"{fact['name']}: {fact['base']} and {fact['other']}"
                     outcome.say(files, place, said, {}, facts.of_runs(files, said))
         elif key == "answer":

@@ -1,4 +1,4 @@
-"""What the native programs are told, read as they read it: Stithy itself only writes it."""
+"""What the native programs are reported, read as they read it: Stithy itself only writes it."""
 
 from typing import Annotated
 

@@ -173,8 +173,8 @@ def resumed(directory: Path, seed: int, kills: int) -> Iterator[dict[str, Any]]:
         ended(faked(root, DeadlyClock(moment.fatal)).run)
         known = asdict(moment) | {"written": len(read_journal(root / "out/journal.jsonl"))}
         clock = DeadlyClock(draw.randrange(2, readings) if number % 3 == 2 else 0)
-        told = in_child(partial(outcome, faked(root, clock)))
-        yield known | (told or in_child(partial(outcome, faked(root, FakeClock()))))
+        shown = in_child(partial(outcome, faked(root, clock)))
+        yield known | (shown or in_child(partial(outcome, faked(root, FakeClock()))))
 
 
 def outcome(run: FakedRun) -> dict[str, Any]:
@@ -272,8 +272,8 @@ def after(directory: Path, users: int, *words: str) -> dict[str, Any]:
         run = session(step)
         assert not ended(run.resume if run.out.exists() else run.run)
         CHANGES[change](directory)
-    told: dict[str, Any] = in_child(partial(outcome, session()))
-    return told
+    shown: dict[str, Any] = in_child(partial(outcome, session()))
+    return shown
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {"clean": cleaned, "resume": resumed, "after": after}

@@ -34,13 +34,13 @@ def read(text: str) -> Mapping[str, Read]:
     name = ""
     for line in lines:
         if head := HEAD.fullmatch(line):
-            kind, told, value = head.groups()
+            kind, shown, value = head.groups()
             if kind == "TYPE":
-                assert told not in families, f"{told} is in two places"
+                assert shown not in families, f"{shown} is in two places"
                 assert value == "gauge"
-                name = told
+                name = shown
                 families[name] = Read()
-            assert told == name, line
+            assert shown == name, line
             if kind == "UNIT":
                 assert name.endswith(f"_{value}"), line
                 families[name].unit = value
@@ -48,8 +48,8 @@ def read(text: str) -> Mapping[str, Read]:
                 families[name].help = value
         else:
             _sample(line, name, families[name])
-    for told, each in families.items():
-        _require_order(told, each)
+    for shown, each in families.items():
+        _require_order(shown, each)
     return families
 
 

@@ -23,7 +23,9 @@ USUAL = Shape(
     thresholds=thresholds(),
     limit=LIMIT,
     costs={"disk": COST, "memory": CostFacts(amount=1200.0, currency="EUR")},
-    canaries={window_id(name, 4, 1): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")},
+    baselines={
+        window_id(name, 4, 1): {"one_rounds_per_s": 90_000.0} for name in ("disk", "memory")
+    },
 )
 CROWD = Shape(
     question="Which of these ten ways to keep a database is the right one for a thousand users?",

@@ -81,6 +81,6 @@ def build_planted(directory: Path) -> RunDirectory:
     )  # fmt: skip
     note = Fact(value=None, missing_because=TEXT)
     facts = {**plain.environment, "cpu_model": Fact(value=TEXT), "note": note}
-    told = {"database": database, "candidates": candidates, "environment": facts}
-    write_json(run.manifest, plain.model_copy(update=told))
+    shown = {"database": database, "candidates": candidates, "environment": facts}
+    write_json(run.manifest, plain.model_copy(update=shown))
     return run

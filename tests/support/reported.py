@@ -27,6 +27,6 @@ def frames(run: Run) -> Mapping[str, pl.DataFrame]:
     """The frames of a run by the names of their tables, all samples among them."""
     names = (
         "window", "transactions", "seconds", "conditions", "drives", "ledger", "ledger_findings",
-        "surroundings", "restores", "canary", "series",
+        "surroundings", "restores", "baseline", "series",
     )  # fmt: skip
     return {name: getattr(run, name) for name in names}

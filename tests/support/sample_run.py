@@ -114,7 +114,7 @@ class Shape:
     mix: Mapping[str, float] = field(default_factory=lambda: TRANSACTIONS)
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     surroundings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    canaries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     waiting: int = 0
@@ -147,7 +147,7 @@ def build_run(directory: Path, shape: Shape | None = None) -> RunDirectory:
     """Write a whole run to `directory`; `shape.left_out` windows exist in no table.
 
     `shape.changes` maps a window's id to columns of its `window` row that are replaced,
-    `shape.surroundings` and `shape.canaries` the same of those tables, `shape.lost` to how many
+    `shape.surroundings` and `shape.baselines` the same of those tables, `shape.lost` to how many
     orders its ledger misses. `shape.drives` maps a candidate on an emulated drive to the share of
     answers that were late. `shape.again` are the blocks, each a level and its number, that were
     measured once more. `shape.logs`: whether windows have latency logs, which take a while.
@@ -181,17 +181,17 @@ def _build(directory: Path, shape: Shape) -> None:
     run.study.write_text(study_text(shape))
     run.journal.write_text("")
     restores: list[Row] = []
-    canaries: list[Row] = []
+    baselines: list[Row] = []
     for order, (users, block, attempt, candidate) in enumerate(_windows(shape)):
         name = window_id(candidate, users, block, attempt)
         if name in shape.left_out:
             continue
         if order % len(shape.candidates) == 0:
-            canaries.append(_canary(shape, name, (users, block, attempt), order))
+            baselines.append(_baseline(shape, name, (users, block, attempt), order))
         restores.append(_restore(name, candidate, order))
         _write_window(run, shape, _Place(name, candidate, users, block, attempt, order))
     _write(run.table("restores"), tables.RESTORES, restores)
-    _write(run.table("canary"), tables.CANARY, canaries)
+    _write(run.table("baseline"), tables.BASELINE, baselines)
     _write(run.table("conditions"), tables.CONDITIONS, _full_checks(shape))
 
 
@@ -578,17 +578,17 @@ def _restore(window: str, candidate: str, order: int) -> Row:
     }  # fmt: skip
 
 
-def _canary(shape: Shape, window: str, turn: tuple[int, int, int], order: int) -> Row:
+def _baseline(shape: Shape, window: str, turn: tuple[int, int, int], order: int) -> Row:
     """Of a machine that stays as it was; `turn`: level, block and attempt."""
     users, block, attempt = turn
-    wobble = random.Random(f"{shape.seed}/canary/{window}").gauss(1.0, 0.005)
+    wobble = random.Random(f"{shape.seed}/baseline/{window}").gauss(1.0, 0.005)
     return {
         "window_id": window, "users": users, "block": block, "attempt": attempt,
         "at_s": START_S + order * 100.0 - 20,
         "one_rounds_per_s": 120_000.0 * wobble, "all_rounds_per_s": 230_000.0 * wobble,
         "threads": 2, "reads": 2400, "read_mean_s": 0.000105 / wobble,
         "read_p50_s": 0.0001 / wobble, "read_p99_s": 0.0003, "read_max_s": 0.002,
-        "missing_because": None, **shape.canaries.get(window, {}),
+        "missing_because": None, **shape.baselines.get(window, {}),
     }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ PROBES["unprivileged"] = lambda: None
 """
 
 
-@pytest.mark.parametrize(("needs", "body", "required", "told"), [
+@pytest.mark.parametrize(("needs", "body", "required", "shown"), [
     ("root", "assert True", "", "needs root: no root here: become root"),
     ("root", "assert True", "root", "1 error"),
     ("unprivileged", 'pytest.skip("not today")', "", "1 skipped"),
@@ -22,7 +22,7 @@ PROBES["unprivileged"] = lambda: None
     ("root", "assert True", "postgres", "unknown postgres: known are browser, cgroup, drive"),
 ])  # fmt: skip
 def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
-    tmp_path: Path, root: Path, needs: str, body: str, required: str, told: str
+    tmp_path: Path, root: Path, needs: str, body: str, required: str, shown: str
 ) -> None:
     """With reason and remedy; a test cannot get around it by skipping itself."""
     for name, more in (("conftest.py", ""), ("capabilities.py", PROBES)):
@@ -35,5 +35,5 @@ def test_a_missing_capability_is_a_skip_or_where_required_a_failure(
         [*command, f"--require={required}", "."], cwd=tmp_path, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip
-    assert told in ended.stdout + ended.stderr
+    assert shown in ended.stdout + ended.stderr
     assert (ended.returncode == 0) == (not required)

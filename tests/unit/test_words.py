@@ -83,16 +83,16 @@ def test_a_search_closes_to_one_user_and_above_twenty_to_about_a_twentieth() -> 
         assert Search(TARGET, least, most, listed).levels_most == levels
 
 
-@pytest.mark.parametrize(("name", "told", "unit"), [
+@pytest.mark.parametrize(("name", "shown", "unit"), [
     ("reads_per_s", "reads_per_second", "per_second"),
     ("read_bytes_per_s", "read_bytes_per_second", "bytes_per_second"),
     ("idle_share", "idle_ratio", "ratio"), ("queue_length", "queue_length", ""),
     ("a.b-c_s", "a_b_c_seconds", "seconds"),
 ])  # fmt: skip
-def test_a_name_ends_in_its_unit_as_openmetrics_wants_it(name: str, told: str, unit: str) -> None:
+def test_a_name_ends_in_its_unit_as_openmetrics_wants_it(name: str, shown: str, unit: str) -> None:
     """Texts stay within their quotes and lines; what is no number is not written."""
     each, text = family(("block", name), 'a"b\\c\nd'), 'a"b\\c\nd'
-    assert (each.name, each.unit) == (f"stithy_block_{told}", unit)
+    assert (each.name, each.unit) == (f"stithy_block_{shown}", unit)
     found = read(written(each, [Point(1.5, {"name": text})]) + END)
     assert found[each.name].samples == [({"name": text}, 1.5, None)]
     assert written(each, [Point(float("nan"), {}), Point(float("inf"), {})]) == ""
@@ -126,10 +126,10 @@ def test_every_error_has_its_place_remedy_and_exit_code(root: Path) -> None:
 def test_a_full_disk_is_no_bug_wherever_it_shows_and_a_missing_file_is_one() -> None:
     """Only what a machine can refuse at any time is the machine's failure."""
     full, many = OSError(errno.ENOSPC, "x", "/x/y"), OSError(errno.EMFILE, "x")
-    for failure, kind, told in (
+    for failure, kind, shown in (
         (full, InfrastructureError, "/x/y: no space left on device: make room there"),
         (many, InfrastructureError, "step w: too many open files: raise the limit"),
         (FileNotFoundError(errno.ENOENT, "x", "/x"), FileNotFoundError, "/x"),
     ):
-        with pytest.raises(kind, match=told), failures_of_the_machine("step w"):
+        with pytest.raises(kind, match=shown), failures_of_the_machine("step w"):
             raise failure

@@ -66,8 +66,8 @@ def test_a_drive_whose_program_dies_ends_the_run_and_leaves_nothing(
     assert programs
     for pid in programs:
         os.kill(pid, signal.SIGKILL)
-    _, told = running.communicate(timeout=120)
-    assert running.returncode != 0, told
+    _, shown = running.communicate(timeout=120)
+    assert running.returncode != 0, shown
     _nothing_left(stithy, out)
 
 
@@ -137,7 +137,10 @@ def test_corners_on_drives_are_killed_resumed_and_reported(stithy: Stithy, place
         ends = {name: each["profile_name"].rpartition("-25-")[2] for name, each in found.items()}
         assert ends == {name: "worse" if name == against else "better" for name in "ab"}
     assert stithy.run("report", out, "--format", "json").returncode in ENDED_WELL
-    told = json.loads((out / "report.json").read_text())["sensitivity"]
-    assert [(each["against"], bool(each["numbers"])) for each in told] == [("a", True), ("b", True)]
+    shown = json.loads((out / "report.json").read_text())["sensitivity"]
+    assert [(each["against"], bool(each["numbers"])) for each in shown] == [
+        ("a", True),
+        ("b", True),
+    ]
     assert stithy.run("resume", out).returncode == Exit.PRECONDITION
     _nothing_left(stithy, *corners.values())

@@ -148,8 +148,8 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
     assert left_by(dead) == []
     assert not (place / "a").exists()
     assert (place / "theirs/precious").exists()
-    _, told = beside.communicate(timeout=300)
-    assert beside.returncode == Exit.OK, told
+    _, shown = beside.communicate(timeout=300)
+    assert beside.returncode == Exit.OK, shown
     [window_id] = manifest(live)["plan"]["windows"]
     assert window_row(live, window_id)["complete"]
     assert stithy.registered() == []
@@ -157,11 +157,11 @@ def test_a_dead_run_is_cleaned_around_all_that_is_not_its_own(stithy: Stithy, pl
 
 @pytest.mark.needs_root
 @pytest.mark.parametrize(
-    ("on", "size", "told"),
+    ("on", "size", "shown"),
     [("a", "640m", "candidate a: the file system of "), ("results", "600m", "make room")],
 )
 def test_a_disk_that_runs_full_ends_the_run_with_its_name(
-    stithy: Stithy, place: Path, on: str, size: str, told: str
+    stithy: Stithy, place: Path, on: str, size: str, shown: str
 ) -> None:
     """Of a candidate, or under results and master copy; it is no bug, and nothing is left."""
     with _mounted(place / on, size) as volume:
@@ -178,7 +178,7 @@ def test_a_disk_that_runs_full_ends_the_run_with_its_name(
                         filler.write(bytes(piece))
         _, stderr = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 4, stderr
-        assert told in stderr
+        assert shown in stderr
         assert "bug" not in stderr
         assert [*left_by(out), *stithy.registered()] == []
         assert {path.name for path in volume.iterdir()} <= {"filler", "out"}

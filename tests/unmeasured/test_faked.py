@@ -70,8 +70,8 @@ def _ran(place: Path, *, durable: bool = True, **load: str) -> str:
     faked = FakedRun(place, hammer=FakeHammer(sound=True), load=load, settings=settings)
     faked.run()
     first = next(n for n, each in enumerate(faked.events) if isinstance(each, StepStarted))
-    told = [each.text for each in faked.events[:first] if isinstance(each, Note)]
-    assert any(text.startswith(SAID) for text in told) is not durable
+    reported = [each.text for each in faked.events[:first] if isinstance(each, Note)]
+    assert any(text.startswith(SAID) for text in reported) is not durable
     if not durable:
         # As if a real server had told that these are in force, of which the fake knows nothing.
         found = read_run(faked.out).manifest
@@ -111,8 +111,8 @@ def test_a_database_that_need_not_keep_what_it_acknowledged_is_never_taken_for_o
     assert run(["compare", *both]) == 0
     assert capsys.readouterr().out.count(SAID) == 2
     assert run(["compare", *both, "--json"]) == 0
-    [told] = json.loads(capsys.readouterr().out)["comparisons"]
-    assert told["durability_given_up"] == {"base": planned, "other": planned}
+    [reported] = json.loads(capsys.readouterr().out)["comparisons"]
+    assert reported["durability_given_up"] == {"base": planned, "other": planned}
     directory = build_run(tmp_path / "run", Shape(settings=OFF, duration_s=3, series=False))
     context = context_of(read_run(directory.root))
     page = build(context)

@@ -36,14 +36,14 @@ def program() -> Iterator[Popen[str]]:
 def ask(program: Popen[str], place: Path) -> Ask:
     """What that program tells of a job."""
 
-    def told(job: str, *words: str | int) -> Any:
+    def shown(job: str, *words: str | int) -> Any:
         assert program.stdin is not None
         assert program.stdout is not None
         program.stdin.write(json.dumps([job, str(place), *words]) + "\n")
         program.stdin.flush()
         return json.loads(program.stdout.readline())
 
-    return told
+    return shown
 
 
 @pytest.fixture
@@ -54,21 +54,21 @@ def after(ask: Ask) -> Ask:
     """
 
     def last_session(words: str, *, users: int = 1) -> Any:
-        told = ask("after", users, *words.split())
-        _assert_whole(told)
-        return told
+        shown = ask("after", users, *words.split())
+        _assert_whole(shown)
+        return shown
 
     return last_session
 
 
-def _assert_whole(told: dict[str, Any]) -> None:
+def _assert_whole(shown: dict[str, Any]) -> None:
     """All windows are there once and whole, all conditions hold, nothing is left over."""
-    assert told["end"] == "finished", told
-    assert told["measured"] == told["planned"], told
-    assert (told["incomplete"], told["broken"]) == ([], 0), told
-    assert told["kept_unchanged"], told
-    assert told["left"] == told["registered"] == [], told
-    assert set(told["others"]) == OURS, told
+    assert shown["end"] == "finished", shown
+    assert shown["measured"] == shown["planned"], shown
+    assert (shown["incomplete"], shown["broken"]) == ([], 0), shown
+    assert shown["kept_unchanged"], shown
+    assert shown["left"] == shown["registered"] == [], shown
+    assert set(shown["others"]) == OURS, shown
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 3])
@@ -79,9 +79,9 @@ def test_a_run_killed_before_lines_of_its_books_can_be_cleaned(ask: Ask, step: i
     """
     kills = ask("clean", step)
     assert len(kills) > 60 // step
-    for told in kills:
-        assert told["left"] == told["registered"] == told["problems"] == [], told
-        assert set(told["others"]) <= OURS, told
+    for shown in kills:
+        assert shown["left"] == shown["registered"] == shown["problems"] == [], shown
+        assert set(shown["others"]) <= OURS, shown
 
 
 @pytest.mark.timeout(1500)
@@ -134,12 +134,12 @@ def test_a_proven_master_copy_is_used_on(after: Ask, words: str) -> None:
 
     A candidate that has no window left keeps its database, while those of others are measured.
     """
-    told = after(words)
-    assert USED_ON in told["notes"]
-    assert told["kept"]
-    assert not {"prepare", "check-load", "restore-w-b-u1-b0"} & {*told["steps"]}
-    assert {"snapshot", "check-end-a", "check-end-b"} <= {*told["steps"]}
-    assert told["ends"] == ["a", "b"]
+    shown = after(words)
+    assert USED_ON in shown["notes"]
+    assert shown["kept"]
+    assert not {"prepare", "check-load", "restore-w-b-u1-b0"} & {*shown["steps"]}
+    assert {"snapshot", "check-end-a", "check-end-b"} <= {*shown["steps"]}
+    assert shown["ends"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ def test_whatever_speaks_against_a_master_copy_loads_again(
     after: Ask, words: str, because: str
 ) -> None:
     """And says why: a changed byte, a file more, what is gone or unknown, what was not finished."""
-    told = after(words)
-    [note] = [each for each in told["notes"] if each.startswith(LOADED)]
+    shown = after(words)
+    [note] = [each for each in shown["notes"] if each.startswith(LOADED)]
     assert because in note
-    assert not told["kept"]
-    assert {"prepare", "check-load", "snapshot"} <= {*told["steps"]}
+    assert not shown["kept"]
+    assert {"prepare", "check-load", "snapshot"} <= {*shown["steps"]}
     if words == "w-a-u1-b0 flip":  # the other candidate's database is kept nevertheless
-        assert "restore-w-b-u1-b0" not in told["steps"]
-        assert told["ends"] == ["a", "b"]
+        assert "restore-w-b-u1-b0" not in shown["steps"]
+        assert shown["ends"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -181,22 +181,22 @@ def test_a_final_check_is_made_up_for_where_its_database_is_there(
     after: Ask, words: str, checked: list[str]
 ) -> None:
     """Nothing is loaded or restored for it: it looks at what the last window left."""
-    told = after(words)
+    shown = after(words)
     around = ("provision", "check-end", "tear-down")
-    assert sorted(told["steps"]) == sorted(f"{kind}-{name}" for kind in around for name in checked)
-    assert told["ends"] == ["a", "b"]
+    assert sorted(shown["steps"]) == sorted(f"{kind}-{name}" for kind in around for name in checked)
+    assert shown["ends"] == ["a", "b"]
 
 
 def test_a_final_check_without_its_database_is_left_out_and_that_is_told(after: Ask) -> None:
     """No fresh copy is verified in its place."""
-    told = after("check-end-a lose")
-    assert sum("is left out" in each for each in told["notes"]) == 2
-    assert told["steps"] == told["ends"] == []
+    shown = after("check-end-a lose")
+    assert sum("is left out" in each for each in shown["notes"]) == 2
+    assert shown["steps"] == shown["ends"] == []
 
 
 def test_a_database_that_a_later_session_loads_is_no_windows(after: Ask) -> None:
     """It lies where the last window's was, and is not taken for it."""
-    told = after("w-b-u2-b0 flip snapshot none", users=2)
-    assert "check-end-a" not in told["steps"]
-    assert any(each.startswith("check-end-a is left out") for each in told["notes"])
-    assert told["ends"] == ["b"]
+    shown = after("w-b-u2-b0 flip snapshot none", users=2)
+    assert "check-end-a" not in shown["steps"]
+    assert any(each.startswith("check-end-a is left out") for each in shown["notes"])
+    assert shown["ends"] == ["b"]

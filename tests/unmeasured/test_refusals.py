@@ -103,9 +103,9 @@ def test_a_user_without_rights_is_told_what_is_missing_and_gets_a_study(
     closed.mkdir(mode=0o700 if os.geteuid() == 0 else 0o000)
     monkeypatch.setenv("PATH", f"{closed}/bin:{os.environ['PATH']}")
     stithy = Stithy(place / "state", prefix=unprivileged.stithy())
-    told = stithy.run("doctor", "--json")
-    assert told.returncode == 3, told.stderr
-    assert "root" in [each["what"] for each in json.loads(told.stdout)["demo"]["lacks"]]
+    shown = stithy.run("doctor", "--json")
+    assert shown.returncode == 3, shown.stderr
+    assert "root" in [each["what"] for each in json.loads(shown.stdout)["demo"]["lacks"]]
     written = stithy.run("new", "-", "--short", "--warehouses", "1")
     assert written.returncode == 0, written.stderr
     (place / "study.yaml").write_text(written.stdout)

@@ -52,7 +52,7 @@ pub struct Device {
     tally: Tally,
     log: Option<LatencyLog>,
     trace: Option<Trace>,
-    /// Requests of the trace whose loss was told.
+    /// Requests of the trace whose loss was reported.
     lost_told: u64,
     /// Whether it was told that its thread has ended.
     end_told: bool,
@@ -68,7 +68,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Brings a drive up that is alone in the program; what is not told of its timing is 0.
+    /// Brings a drive up that is alone in the program; timing that is not given is 0.
     pub fn up(spec: &DriveSpec) -> Result<Self, DriveError> {
         Self::up_beside(spec, Surroundings::default())
     }

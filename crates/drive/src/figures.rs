@@ -203,7 +203,7 @@ mod tests {
         near(50e3, told[1].read.as_ref().expect("it reads").iops);
     }
 
-    /// Long times are told as they are: 64 MiB wait for a rate of 540 MB/s.
+    /// Long times are reported as they are: 64 MiB wait for a rate of 540 MB/s.
     #[test]
     fn long_times_are_not_cut_off() {
         let long = LoadPoint {

@@ -79,7 +79,7 @@ impl Fleet {
         Ok(ready)
     }
 
-    /// How a drive waits where it is not told; measured once, for the first that needs it.
+    /// How a drive waits where nothing is given; measured once, for the first that needs it.
     fn timing(&self, spec: &DriveSpec) -> Result<Timing, DriveError> {
         let told = spec.profile.is_none() || (spec.transport_s.is_some() && spec.spin_s.is_some());
         match self.timing.get() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::request::{Operation, Request};
 
-/// The size of the smallest request that is told apart.
+/// The size of the smallest request that is distinguished.
 const SMALL_BYTES: u64 = 4096;
 
 /// A time that grows with the size.

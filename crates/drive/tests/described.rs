@@ -123,8 +123,8 @@ fn every_shipped_drive_comes_up() {
     }
 }
 
-/// How the machine's drives are to wait is measured once, and drives that are not told otherwise wait so; one
-/// that is told does as it is told.
+/// How the machine's drives are to wait is measured once, and drives without a setting wait so; one
+/// with a setting of its own follows it.
 #[test]
 fn a_drive_that_is_not_told_waits_as_the_machine_needs() {
     if !support::drives_are_possible() {

@@ -90,7 +90,7 @@ fn what_the_kernel_cached_goes_with_the_power() {
     device.down().expect("nobody uses it");
 }
 
-/// A drive that somebody has open is told of, and ends when that lets go.
+/// A drive that somebody has open is described, and ends when that lets go.
 #[test]
 fn a_device_in_use_is_told_of() {
     if !support::drives_are_possible() {

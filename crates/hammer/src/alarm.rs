@@ -143,7 +143,7 @@ mod tests {
         waiting.join_all().await;
     }
 
-    /// Those who are due are woken in one go; the time to the next one is told.
+    /// Those who are due are woken in one go; the time to the next one is reported.
     #[test]
     fn only_those_who_are_due_are_woken() {
         let now = Instant::now();

@@ -4,8 +4,8 @@
 use stithy_measure::{Clock, SystemClock};
 use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadSize, WIRE_VERSION};
 
+use crate::baseline::{baseline, READ_BYTES};
 use crate::calibrate::calibrate;
-use crate::canary::{canary, READ_BYTES};
 use crate::error::HammerError;
 use crate::workload::{self, Context};
 
@@ -91,7 +91,7 @@ async fn summary<'a>(job: &'a Job, context: Context<'a>) -> Result<Message, Hamm
             Message::LedgerSummary(workload(&job.workload)?.verify_ledger(job, context).await?)
         }
         Job::Calibrate(job) => Message::CalibrateSummary(calibrate(job, context).await?),
-        Job::Canary(job) => Message::CanarySummary(canary(job)?),
+        Job::Baseline(job) => Message::BaselineSummary(baseline(job)?),
     })
 }
 
@@ -103,7 +103,7 @@ fn size(job: &Job) -> Option<&WorkloadSize> {
         Job::Run(job) => Some(&job.workload),
         Job::Check(job) => Some(&job.workload),
         Job::VerifyLedger(job) => Some(&job.workload),
-        Job::Calibrate(_) | Job::Canary(_) => None,
+        Job::Calibrate(_) | Job::Baseline(_) => None,
     }
 }
 
@@ -116,7 +116,7 @@ fn refuse_wrong_numbers(job: &Job) -> Result<(), HammerError> {
             }
             seconds("trial_s", job.trial_s)
         }
-        Job::Canary(job) => {
+        Job::Baseline(job) => {
             whole_reads(job.file_bytes)?;
             above_zero("spin_s", job.spin_s)?;
             above_zero("read_s", job.read_s)

@@ -1,8 +1,8 @@
 //! The load driver: workloads, virtual users, clients.
 
 mod alarm;
+pub mod baseline;
 pub mod calibrate;
-pub mod canary;
 pub mod client;
 pub mod connections;
 mod deferred;

@@ -1,4 +1,4 @@
-//! One window of load: users start, ramp up, are measured, and drain; each second is told on time.
+//! One window of load: users start, ramp up, are measured, and drain; each second is reported on time.
 
 use std::sync::Arc;
 use std::time::Duration;

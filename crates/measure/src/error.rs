@@ -1,4 +1,4 @@
-//! What can go wrong in a native program, told in four parts: what failed, where, how to fix it,
+//! What can go wrong in a native program, reported in four parts: what failed, where, how to fix it,
 //! and the exit code. The class says who can prevent it:
 //!
 //! | class | exit | who can prevent it | does a retry help |

@@ -1,4 +1,4 @@
-//! Recording: parts merge to the whole, every second is told once, the measurement is exact.
+//! Recording: parts merge to the whole, every second is reported once, the measurement is exact.
 
 #![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
 
@@ -134,7 +134,7 @@ fn a_second_holds_all_of_its_transactions_whatever_their_number() {
     }
 }
 
-/// Seconds without any transaction are told as well, each exactly once and in order.
+/// Seconds without any transaction are reported as well, each exactly once and in order.
 #[test]
 fn every_second_is_told_once_even_when_nothing_completed() {
     let mut recorder = Recorder::new(vec![true; 1], phases(1.0, 4.0));
@@ -159,7 +159,7 @@ fn the_measurement_holds_what_was_answered_in_it() {
     assert_eq!(4, recorder.whole().committed);
 }
 
-/// A second in which the measurement begins or ends is told whole, and counts in part.
+/// A second in which the measurement begins or ends is reported whole, and counts in part.
 #[test]
 fn a_second_that_the_measurement_cuts_is_told_whole() {
     let mut recorder = Recorder::new(vec![true; 1], phases(0.25, 0.75));

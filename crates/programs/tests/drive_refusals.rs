@@ -1,4 +1,4 @@
-//! What the program cannot do is told in four parts, with the exit code of its kind, and leaves nothing.
+//! What the program cannot do is reported in four parts, with the exit code of its kind, and leaves nothing.
 
 #![allow(clippy::unwrap_used)] // outside #[test] functions too: a test that cannot go on fails
 
@@ -218,7 +218,7 @@ fn names_are_given_once() {
     }
 }
 
-/// What a drive that is up cannot do is told, and it goes on as before.
+/// What a drive that is up cannot do is reported, and it goes on as before.
 #[test]
 fn requests_that_cannot_be_done_change_nothing() {
     if !support::drives_are_possible() {

@@ -65,7 +65,7 @@ fn a_program_serves_until_it_is_told_to_stop() {
     let warnings = messages
         .iter()
         .filter(|each| matches!(each, DriveMessage::Warning(_)));
-    // What the machine refuses the program, such as to be an I/O flusher, is told once, not for each drive.
+    // What the machine refuses the program, such as to be an I/O flusher, is reported once, not for each drive.
     assert_eq!(refused.len(), warnings.count());
     assert!(!control.exists() && !attached.is_there());
 }

@@ -6,7 +6,7 @@ mod support;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use stithy_wire::{CanaryJob, Failure, Job, Message, WIRE_VERSION};
+use stithy_wire::{BaselineJob, Failure, Job, Message, WIRE_VERSION};
 use support::jobs;
 
 fn start(arguments: &[&str]) -> Child {
@@ -62,7 +62,7 @@ fn a_job_that_succeeds_ends_with_its_summary() {
     assert_eq!(6, messages.len(), "started, four conditions, summary");
 }
 
-/// What is wrong with a job is told with the exit code 2, and names the key.
+/// What is wrong with a job is reported with the exit code 2, and names the key.
 #[test]
 fn a_wrong_job_is_refused() {
     let good = json(&jobs::prepare("postgresql://u:p@h/d", 1, 2));
@@ -197,11 +197,11 @@ fn arguments_are_few() {
     assert_eq!(Some(2), run("--hepl").1);
 }
 
-/// A canary needs no database, and tells of the machine, whatever it is like.
+/// A baseline check needs no database, and tells of the machine, whatever it is like.
 #[test]
-fn a_canary_needs_no_database() {
-    let file = std::env::temp_dir().join(format!("stithy-canary-{}", std::process::id()));
-    let job = Job::Canary(CanaryJob {
+fn a_baseline_needs_no_database() {
+    let file = std::env::temp_dir().join(format!("stithy-baseline-{}", std::process::id()));
+    let job = Job::Baseline(BaselineJob {
         wire: WIRE_VERSION,
         file: file.display().to_string(),
         file_bytes: 65_536,
@@ -213,7 +213,7 @@ fn a_canary_needs_no_database() {
     std::fs::remove_file(&file).expect("it can be removed");
     assert_eq!(Some(0), status.code());
     assert_eq!(65_536, made);
-    let Some(Message::CanarySummary(told)) = messages.last() else {
+    let Some(Message::BaselineSummary(told)) = messages.last() else {
         panic!("the last line is no summary: {messages:?}");
     };
     assert!(told.one_rounds_per_s > 0.0 && told.all_rounds_per_s > 0.0);
@@ -222,9 +222,8 @@ fn a_canary_needs_no_database() {
 
 /// Direct reads are of whole pages, and work takes time.
 #[test]
-fn a_wrong_canary_is_refused() {
-    let good =
-        r#"{"job":"canary","wire":3,"file":"/tmp/f","file_bytes":4096,"spin_s":1.0,"read_s":1.0}"#;
+fn a_wrong_baseline_is_refused() {
+    let good = r#"{"job":"baseline","wire":4,"file":"/tmp/f","file_bytes":4096,"spin_s":1.0,"read_s":1.0}"#;
     for (change, key) in [
         (("4096", "5000"), "file_bytes"),
         (("4096", "0"), "file_bytes"),

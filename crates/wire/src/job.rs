@@ -19,7 +19,7 @@ pub enum Job {
     /// Find the highest rate and number of users with which the driver stays on time.
     Calibrate(CalibrateJob),
     /// Do a little fixed work that has nothing to do with a database: what the machine is like now.
-    Canary(CanaryJob),
+    Baseline(BaselineJob),
 }
 
 /// Which workload, at which size.
@@ -234,7 +234,7 @@ pub struct CalibrateJob {
 /// A moment of work on the CPUs, and of reads of a neutral file: what the machine is like now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CanaryJob {
+pub struct BaselineJob {
     /// [`crate::WIRE_VERSION`].
     pub wire: u32,
     /// The file that is read, on no storage under test; it is made where it is not there.

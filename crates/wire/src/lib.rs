@@ -16,11 +16,11 @@ pub use drive::{
     ProfileProblem, ProfileSource, ShippedProfile, ShippedSchedule, SlowPhase, TraceCounts,
 };
 pub use job::{
-    Arrivals, CalibrateJob, CanaryJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob,
+    Arrivals, BaselineJob, CalibrateJob, CheckJob, DataShape, Isolation, Job, Pace, PrepareJob,
     Profile, RunJob, VerifyLedgerJob, WarmUpJob, WorkloadSize,
 };
 pub use message::{
-    CalibrateSummary, Calibration, CanarySummary, CheckSummary, Condition, ConnectionCounts,
+    BaselineSummary, CalibrateSummary, Calibration, CheckSummary, Condition, ConnectionCounts,
     DataSample, Deal, DriverCost, ErrorCount, Failure, LedgerCounts, LedgerFinding,
     LedgerFindingKind, LedgerSummary, LedgerWritten, Message, OrderNumbers, Percentiles, Phase,
     PrepareSummary, Progress, RunSummary, Second, Started, TableRows, Touched, TransactionSecond,
@@ -28,4 +28,4 @@ pub use message::{
 };
 
 /// The version of the protocol. Its history is in `wire/README.md`.
-pub const WIRE_VERSION: u32 = 3;
+pub const WIRE_VERSION: u32 = 4;

@@ -34,8 +34,8 @@ pub enum Message {
     LedgerSummary(LedgerSummary),
     /// The driver's highest rate and number of users were found.
     CalibrateSummary(CalibrateSummary),
-    /// The canary came back.
-    CanarySummary(CanarySummary),
+    /// The baseline check came back.
+    BaselineSummary(BaselineSummary),
 }
 
 /// The job was read and begins.
@@ -492,9 +492,9 @@ pub struct CalibrateSummary {
     pub trials: Vec<Calibration>,
 }
 
-/// What the machine did of the canary's work; a round is always the same work.
+/// What the machine did of the baseline check's work; a round is always the same work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CanarySummary {
+pub struct BaselineSummary {
     /// Rounds of one thread alone, per second: the median of short slices.
     pub one_rounds_per_s: f64,
     /// The same of as many threads as there are CPUs for this process, summed up.

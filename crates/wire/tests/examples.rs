@@ -77,7 +77,7 @@ fn every_message_example_is_rewritten_unchanged() {
 fn every_job_and_message_has_an_example() {
     let jobs = [
         "calibrate",
-        "canary",
+        "baseline",
         "check",
         "prepare",
         "run",
@@ -86,7 +86,7 @@ fn every_job_and_message_has_an_example() {
     ];
     let messages = [
         "calibrate-summary",
-        "canary-summary",
+        "baseline-summary",
         "check-summary",
         "condition",
         "failure",

@@ -11,7 +11,7 @@ from statistics import fmean, median
 from typing import Any
 
 from stithy.analysis.steady.steadiness import Steadiness
-from stithy.analysis.validity.canary import Canary
+from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.judge import is_valid
 from stithy.analysis.validity.reasons import Flag, Reason
 from stithy.analysis.validity.work import Identity
@@ -126,7 +126,7 @@ class Evidence:
     """All windows of a run; `candidates` and `levels` in the order of the study.
 
     `merged`: percentiles over several windows of a candidate and level, where they are known.
-    `primary`: what is asked. `canaries`: those before the blocks, in the order of their time.
+    `primary`: what is asked. `baselines`: those before the blocks, in the order of their time.
     `search`: for how many users within which limit was searched.
     `measures`: what is asked about and stands in no window's row.
     """
@@ -136,7 +136,7 @@ class Evidence:
     windows: tuple[Window, ...]
     merged: Mapping[tuple[str, int], Merged] = field(default_factory=dict)
     primary: PrimaryComparison = PrimaryComparison()
-    canaries: tuple[Canary, ...] = ()
+    baselines: tuple[Baseline, ...] = ()
     search: Search | None = None
     measures: Mapping[Quantity, Measure] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from stithy.analysis.evidence import Evidence, Row, Window
 from stithy.analysis.steady.steadiness import steadiness_of_windows
-from stithy.analysis.validity.canary import judged
+from stithy.analysis.validity.baseline import judged
 from stithy.analysis.validity.instruments import unless_refuted
 from stithy.analysis.validity.judge import WindowRecord, judge
 from stithy.analysis.validity.surroundings import Watched, taken_share, watched, watched_of
@@ -45,7 +45,7 @@ def gather(
     windows = tuple(_judged(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
     users = dict.fromkeys([*levels, *(window.users for window in windows)])
-    return Evidence(tuple(names), tuple(sorted(users)), windows, canaries=tables.canaries)
+    return Evidence(tuple(names), tuple(sorted(users)), windows, baselines=tables.baselines)
 
 
 class _Tables:
@@ -62,8 +62,8 @@ class _Tables:
         self.around = {row["window_id"]: row for row in _rows(frames, "surroundings")}
         self.watched = watched(frames) if samples is None else watched_of(samples, frames["window"])
         self.steady = steadiness_of_windows(frames)
-        self.canaries = judged(_rows(frames, "canary"))
-        self.before = {_block_of(canary.row): canary for canary in self.canaries}
+        self.baselines = judged(_rows(frames, "baseline"))
+        self.before = {_block_of(baseline.row): baseline for baseline in self.baselines}
         self.again = {(row["users"], row["block"]) for row in self.windows if row["attempt"]}
 
 
@@ -83,7 +83,7 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         drives=tables.drives.get(name, ()),
         laws=laws,
         steady=steady,
-        canary=tables.before.get(_block_of(row)),
+        baseline=tables.before.get(_block_of(row)),
         around=around,
         measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
@@ -92,7 +92,7 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
 
 
 def _block_of(row: Row) -> tuple[int, ...]:
-    """The block of a window, or that which a canary came before, and which measurement of it."""
+    """The block of a window or baseline check, and which measurement of it."""
     return row["users"], row["block"], row["attempt"]
 
 

@@ -76,8 +76,8 @@ def compare(
     first, *rest = (context_of(read_run(each)) for each in (base, *others))
     found = pairs(first, rest, ignore, asked)
     if json:
-        told = [_as_json(each) for each in found]
-        show_json({"schema_version": 1, "base": str(base), "comparisons": told})
+        shown = [_as_json(each) for each in found]
+        show_json({"schema_version": 1, "base": str(base), "comparisons": shown})
     else:
         show("\n\n".join([*map(_as_text, found), NOTE]))
     known = any(row.change.ratio is not None for pair in found for row in pair.rows)
@@ -101,7 +101,7 @@ def _as_text(pair: "Pair") -> str:
 
     lines = [
         *(f"differs, ignored on request: {each}" for each in pair.ignored),
-        *(f"differs, does not prevent the comparison: {each}" for each in pair.told),
+        *(f"differs, does not prevent the comparison: {each}" for each in pair.reported),
         *(
             text
             for each in (pair.base, pair.other)
@@ -120,7 +120,7 @@ def _as_json(pair: "Pair") -> dict[str, object]:
     return {
         "other": str(pair.other.run.directory.root),
         "ignored": [asdict(each) for each in pair.ignored],
-        "told": [asdict(each) for each in pair.told],
+        "reported": [asdict(each) for each in pair.reported],
         "machine": machine(pair),
         "durability_given_up": {
             name: [asdict(each) for each in run.given_up]
@@ -131,8 +131,8 @@ def _as_json(pair: "Pair") -> dict[str, object]:
 
 
 def _row(row: "Row") -> dict[str, object]:
-    told = {key: value for key, value in asdict(row).items() if key != "quantity"}
-    return {"metric": str(row.quantity), **told, "distinguishable": row.change.distinguishable}
+    shown = {key: value for key, value in asdict(row).items() if key != "quantity"}
+    return {"metric": str(row.quantity), **shown, "distinguishable": row.change.distinguishable}
 
 
 COMMAND = compare

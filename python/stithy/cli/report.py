@@ -86,8 +86,8 @@ def report(
     judged = judge(context, junit)
     if json:
         files = {name: str(path) for name, path in zip(wanted, written, strict=True)}
-        told = {"report": str(written[0]), "files": files, "findings": list(found)}
-        show_json({**told, "thresholds": judged.values})
+        shown = {"report": str(written[0]), "files": files, "findings": list(found)}
+        show_json({**shown, "thresholds": judged.values})
     else:
         for sentence in (*found, *judged.lines):
             show(sentence)

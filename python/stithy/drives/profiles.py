@@ -96,10 +96,10 @@ class ProfileError(UserError):
 
 def catalogue(runner: Runner | None = None) -> Catalogue:
     """What the drive program brings along."""
-    told = _ask(CatalogueJob(), runner)
+    shown = _ask(CatalogueJob(), runner)
     return Catalogue(
-        profiles=tuple(each for each in told if isinstance(each, ShippedProfile)),
-        schedules=tuple(each for each in told if isinstance(each, ShippedSchedule)),
+        profiles=tuple(each for each in shown if isinstance(each, ShippedProfile)),
+        schedules=tuple(each for each in shown if isinstance(each, ShippedSchedule)),
     )
 
 
@@ -129,8 +129,8 @@ def check_profile(
 
     Raises ProfileError with all its problems; `file` is what messages call it.
     """
-    told = _ask(CheckProfileJob(file=file, text=text, scale=scale), runner)
-    summary = next((each for each in told if isinstance(each, CheckProfileSummary)), None)
+    shown = _ask(CheckProfileJob(file=file, text=text, scale=scale), runner)
+    summary = next((each for each in shown if isinstance(each, CheckProfileSummary)), None)
     if summary is None:
         raise _silent()
     if summary.facts is None:
@@ -155,8 +155,8 @@ def own_figures(
         requests=SIMULATED_REQUESTS,
         points=tuple(points),
     )
-    told = _ask(job, runner)
-    summary = next((each for each in told if isinstance(each, ProfileFiguresSummary)), None)
+    shown = _ask(job, runner)
+    summary = next((each for each in shown if isinstance(each, ProfileFiguresSummary)), None)
     if summary is None:
         raise _silent()
     return summary.points
@@ -196,13 +196,13 @@ def _ask(job: AnyDriveJob, runner: Runner | None) -> list[AnyDriveMessage]:
     """Run a short job to its end; the failure it may tell is raised."""
     command = Command(argv=[str(find_program(DRIVE))])
     finished = (runner or LocalRunner()).run(command, stdin=job.model_dump_json())
-    told = [parse_drive_message(line) for line in finished.stdout.splitlines()]
-    for each in told:
+    shown = [parse_drive_message(line) for line in finished.stdout.splitlines()]
+    for each in shown:
         if isinstance(each, Failure):
             raise failure_error(each)
     if finished.code != 0:
         raise _silent(finished.stderr.strip())
-    return told
+    return shown
 
 
 def _silent(words: str = "") -> InfrastructureError:
@@ -216,7 +216,7 @@ def _silent(words: str = "") -> InfrastructureError:
 def _problem(file: str, lines: Sequence[str], found: ProfileProblem) -> WrongKey:
     seen = "" if found.value is None else f": {found.value}"
     problem, place, excerpt = f"{found.key}: {found.problem}{seen}", file, ""
-    # What is missing is told of a line on which nothing is wrong.
+    # What is missing is reported at a line on which nothing is wrong.
     if found.line is not None and found.value is not None and found.line <= len(lines):
         excerpt = f"{found.line:5} | {lines[found.line - 1]}"
     if found.line is not None:

@@ -258,10 +258,10 @@ def _parse(line: str) -> AnyDriveMessage:
 
 
 def _died(folder: Path, killed_because: str | None) -> InfrastructureError:
-    told = (folder / ERRORS).read_text(errors="replace").strip().splitlines()[-5:]
+    shown = (folder / ERRORS).read_text(errors="replace").strip().splitlines()[-5:]
     end_of_it = killed_because or "ended before its drives were up"
     return InfrastructureError(
-        f"the program {end_of_it}" + "".join(f": {line}" for line in told),
+        f"the program {end_of_it}" + "".join(f": {line}" for line in shown),
         where=DRIVE,
         remedy="free memory if it was killed, and try again",
     )

@@ -1,6 +1,6 @@
 """Reading the trace of a drive: what it answered, request by request.
 
-The format is told in docs/reference/drive-trace.md. The drive never waits for its trace, so a
+The format is reported in docs/reference/drive-trace.md. The drive never waits for its trace, so a
 trace can lack requests: how many is part of what is read, and nothing is filled in.
 """
 

@@ -157,10 +157,10 @@ def _name(profile: dict[str, Any], changes: Sequence[Change], share: float, *, w
     how = f"{percent} % {way}"
     profile["name"] = f"{original}-{percent}-{way}"
     profile["title"] = f"{profile['title']}, every assumed number {how}"
-    told = ", ".join(f"{each.key} {each.now} instead of {each.was}" for each in changes)
+    shown = ", ".join(f"{each.key} {each.now} instead of {each.was}" for each in changes)
     provenance = profile.setdefault("provenance", {})
     known = provenance.get("note", "")
-    provenance["note"] = f"{known} Varied from {original}, {how}: {told or 'nothing'}.".strip()
+    provenance["note"] = f"{known} Varied from {original}, {how}: {shown or 'nothing'}.".strip()
 
 
 def _toml(profile: Mapping[str, Any]) -> str:

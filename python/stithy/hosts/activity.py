@@ -21,7 +21,7 @@ from stithy.hosts.processes import stat_of
 WATCHED_S = 1.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PASSING = ("loop", "ram", "zram")
-"""Devices that stand on another one, or on none: what they do is told of what is under them."""
+"""Devices that stand on another one, or on none: what is under them counts what they do."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ def read_others(clock: Clock, own: Collection[int], proc: Path = PROC) -> Others
     """The others now; `own` are process ids of a run, what descends from them is its own too."""
     found = {}
     for folder in proc.glob("[0-9]*"):
-        if (told := _process(folder)) is not None:
-            found[int(folder.name)] = told
+        if (shown := _process(folder)) is not None:
+            found[int(folder.name)] = shown
     parents = {pid: process.parent for pid, (_, _, process) in found.items()}
     others = {
         (pid, start): process
@@ -262,9 +262,9 @@ def _moved(folder: Path) -> int:
         lines = (folder / "io").read_text().splitlines()
     except OSError:
         return 0
-    told = dict(line.split(": ") for line in lines)
-    written = int(told.get("write_bytes", 0)) - int(told.get("cancelled_write_bytes", 0))
-    return int(told.get("read_bytes", 0)) + max(0, written)
+    shown = dict(line.split(": ") for line in lines)
+    written = int(shown.get("write_bytes", 0)) - int(shown.get("cancelled_write_bytes", 0))
+    return int(shown.get("read_bytes", 0)) + max(0, written)
 
 
 Birth = tuple[int, int]

@@ -140,7 +140,7 @@ SECTOR_BYTES = 512
 MS_PER_S = 1000
 
 JUDGED = ("read", "write", "flush")
-"""What a device's times are told of."""
+"""What a device's times are reported."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class LocalMachine:
                 return str(path)
         return None
 
-    def told(self, program: str, *words: str) -> str:
+    def says(self, program: str, *words: str) -> str:
         """What a program writes; nothing where it does not start or does not end."""
         try:
             command = Command([program, *words], environment={"LC_ALL": "C"})

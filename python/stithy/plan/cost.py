@@ -212,16 +212,16 @@ def _copying(size: Sizes, space_bytes: int, memory: int) -> Cost:
 
 def costs_of_short_windows(ramp_up_s: float, duration_s: float) -> tuple[str, ...]:
     """A sentence for each part of the windows that is shorter than its default; in seconds."""
-    told = []
+    shown = []
     if ramp_up_s < RAMP_UP_S:
-        told.append(
+        shown.append(
             f"A ramp-up of {format_duration(ramp_up_s)} instead of {format_duration(RAMP_UP_S)}: "
             "caches, log and drive may not be settled when the measurement begins."
         )
     if duration_s < DURATION_S:
-        told.append(
+        shown.append(
             f"Windows of {format_duration(duration_s)} instead of {format_duration(DURATION_S)}: "
             "they vary more, so a verdict takes more blocks. Few of them contain a checkpoint or a "
             "stall. High percentiles rest on few answers."
         )
-    return tuple(told)
+    return tuple(shown)

@@ -39,7 +39,7 @@ USUAL = (Quantity("nopm"), Quantity("p95"), Quantity("p99"))
 
 @dataclass(frozen=True)
 class Pair:
-    """Two runs by the names under which they are told: what is ignored or only told, their rows.
+    """Two runs by the names that a report uses: what is ignored or only reported, their rows.
 
     `base` is the earlier one, and every change is that of `other` to it.
     """
@@ -48,7 +48,7 @@ class Pair:
     other: Context
     names: tuple[str, str]
     ignored: tuple[Difference, ...]
-    told: tuple[Difference, ...]
+    reported: tuple[Difference, ...]
     rows: tuple[Row, ...]
 
 
@@ -119,10 +119,10 @@ def _pair(
     meant = tuple(each for each in found if ignored(each, ignore))
     if wrong := [each for each in found if each.needed and each not in meant]:
         raise NotComparable(roots[1], roots[0], wrong)
-    told = tuple(each for each in found if each not in meant)
+    reported = tuple(each for each in found if each not in meant)
     first, second = (_with(each, quantities) for each in (base, other))
     rows = compare_runs(first.evidence, second.evidence, quantities)
-    return Pair(first, second, names, meant, told, rows)
+    return Pair(first, second, names, meant, reported, rows)
 
 
 def _with(context: Context, quantities: Sequence[Quantity]) -> Context:
@@ -153,7 +153,7 @@ def _names(contexts: Sequence[Context]) -> list[str]:
 def flaws(context: Context, who: str) -> list[str]:
     """What must be known of a run before its numbers are; `who` is what it is called."""
     manifest = _manifest(context)
-    told, damaged = left_out(context.evidence.windows), lost_files(context)
+    reported, damaged = left_out(context.evidence.windows), lost_files(context)
     changed = [
         f"{who}: resumed although something had changed: {text}"
         for session in manifest.sessions
@@ -164,7 +164,7 @@ def flaws(context: Context, who: str) -> list[str]:
     return [
         *lost,
         *([f"{who}: {damaged}; its report says which"] if damaged else []),
-        *([f"{who}: {told}; left out"] if told else []),
+        *([f"{who}: {reported}; left out"] if reported else []),
         *(ended if manifest.end != "finished" else []),
         *changed,
     ]
@@ -173,24 +173,24 @@ def flaws(context: Context, who: str) -> list[str]:
 def machine(pair: Pair) -> list[str]:
     """By how much the machine itself differed, as far as both runs saw it; empty where it did not.
 
-    What is not known is told, too.
+    What is not known is reported, too.
     """
     base, other = pair.names
     found = moved(pair.base.evidence, pair.other.evidence)
     if not found:
-        who = listing([name for name, each in zip(pair.names, (pair.base, pair.other), strict=True)
-                       if not any(canary.shares for canary in each.evidence.canaries)])  # fmt: skip
+        who = listing([name for name, run in zip(pair.names, (pair.base, pair.other), strict=True)
+                       if not any(each.shares for each in run.evidence.baselines)])  # fmt: skip
         return [f"it is not known whether the machine was the same: {who} has no baseline check"]
     parts = [_moved(each) for each in found if each.counts and _is_told(each.ratio)]
-    told = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
+    reported = [f"by their baseline checks, in {other} {listing(parts)}"] if parts else []
     others = _most_taken(pair)
     if others is not None and others.differs:
         shares = f"{percent(others.base)} of the machine in {base} and {percent(others.other)}"
-        told.append(f"other programs took up to {shares} in {other}")
+        reported.append(f"other programs took up to {shares} in {other}")
     widest = max((row.change.drift_share for row in pair.rows), default=0.0)
-    if told:
+    if reported:
         by = f"intervals are wider by up to {as_change(1 + widest)} on both sides"
-        return [f"the machine itself differed: {'; '.join(told)}; {by}"]
+        return [f"the machine itself differed: {'; '.join(reported)}; {by}"]
     return []
 
 

@@ -182,7 +182,7 @@ class Context:
 
     @cached_property
     def answer_level(self) -> int | None:
-        """The level at which candidates are told of side by side: that of the question, mostly."""
+        """The level at which candidates are reported side by side: that of the question, mostly."""
         return answer_level(self.evidence)
 
     @cached_property
@@ -215,7 +215,7 @@ class Context:
         It stands once in a report, in the table of what was compared.
         """
         rows = self._measured_rows
-        # What holds for all comes first, what is told of a single candidate after it.
+        # What holds for all comes first, what holds for a single candidate after it.
         rows.sort(key=lambda row: row["memory_limit_note"] is not None)
         texts = dict.fromkeys(_memory(row) for row in rows)
         return "; ".join(texts) if texts else "memory limit not recorded"
@@ -334,7 +334,7 @@ def _tables(run: Run) -> Mapping[str, pl.DataFrame]:
         "ledger_findings": run.ledger_findings,
         "surroundings": run.surroundings,
         "restores": run.restores,
-        "canary": run.canary,
+        "baseline": run.baseline,
     }
 
 
@@ -352,8 +352,8 @@ def _repeats(evidence: Evidence) -> str:
     if most == 1:
         return "one window per point, no interval"
     # A level with fewer must not borrow the certainty of that with most.
-    told = plural(most, "block")
-    return told if least == most else f"{least} to {told} per level"
+    shown = plural(most, "block")
+    return shown if least == most else f"{least} to {shown} per level"
 
 
 def _memory(row: Mapping[str, object]) -> str:

@@ -31,7 +31,7 @@ def invalid_windows(context: Context) -> int:
 
 
 def require_valid(context: Context) -> int:
-    """How many windows must be left out where only valid ones can be told.
+    """How many windows must be left out where only valid ones can be reported.
 
     Raises InvalidMeasurement where that leaves none: an empty document would look like an answer.
     """

@@ -22,7 +22,7 @@ SECTIONS = {
     "storage": "The storage devices",
     "database": "Inside the database",
     "seconds": "Second by second",
-    "canaries": "Whether the machine stayed the same",
+    "baselines": "Whether the machine stayed the same",
 }
 """Of the first two the figures stand in the report itself, those of the others in its appendix."""
 

@@ -42,8 +42,8 @@ def _limits(finding: Limits, unit: str) -> str:
     by_limit: dict[str, list[tuple[str, Cause]]] = {}
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append((name, cause))
-    told = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
-    return f"At {plural(finding.users, unit)}, {told}."
+    shown = "; ".join(_told(limit, of, finding) for limit, of in by_limit.items())
+    return f"At {plural(finding.users, unit)}, {shown}."
 
 
 def in_short(finding: Limits, unit: str) -> str:
@@ -51,8 +51,8 @@ def in_short(finding: Limits, unit: str) -> str:
     by_limit: dict[str, list[str]] = {}
     for name, cause in finding.of:
         by_limit.setdefault(cause.limit, []).append(name)
-    told = "; ".join(f"{_who(each, finding)} {listing(of)}" for each, of in by_limit.items())
-    return f"At {plural(finding.users, unit)}, {told}"
+    shown = "; ".join(f"{_who(each, finding)} {listing(of)}" for each, of in by_limit.items())
+    return f"At {plural(finding.users, unit)}, {shown}"
 
 
 def clause(limits: Limits | None, *, of_floor: bool = False) -> str:
@@ -69,8 +69,8 @@ def clause(limits: Limits | None, *, of_floor: bool = False) -> str:
         limit = cause.cpus or cause.limit if of_floor else cause.limit
         by_limit.setdefault(limit, []).append(name)
     all_names = len(limits.of)
-    told = [_short(limit, of, all_names, limits) for limit, of in by_limit.items()]
-    return f"; {', '.join(told)}"
+    shown = [_short(limit, of, all_names, limits) for limit, of in by_limit.items()]
+    return f"; {', '.join(shown)}"
 
 
 def _short(limit: str, of: list[str], all_names: int, limits: Limits) -> str:
@@ -107,11 +107,11 @@ def _told(limit: str, of: list[tuple[str, Cause]], finding: Limits) -> str:
 
 def _one(name: str, cause: Cause) -> str:
     """A candidate with how much of the bound it reached, and in how many windows."""
-    told = RULES[cause.limit].told
+    shown = RULES[cause.limit].shown
     parts = (
         []
-        if not told or cause.share is None
-        else [told.format(share=of_samples(cause.share, cause.samples))]
+        if not shown or cause.share is None
+        else [shown.format(share=of_samples(cause.share, cause.samples))]
     )
     if cause.windows < cause.windows_all:
         parts.append(f"in {cause.windows} of {plural(cause.windows_all, 'window')}")
@@ -210,11 +210,11 @@ def _values(finding: Comparison) -> Iterator[str]:
 def _difference(finding: Comparison) -> str:
     less = finding.effect.difference
     assert less is not None  # asked by the caller
-    told = f"the mean difference within blocks was {wording.signed(finding.metric, less.mean)}"
+    shown = f"the mean difference within blocks was {wording.signed(finding.metric, less.mean)}"
     if less.low is None or less.high is None:
-        return told
+        return shown
     low, high = (wording.signed(finding.metric, each) for each in (less.low, less.high))
-    return f"{told} ({low} to {high})"
+    return f"{shown} ({low} to {high})"
 
 
 def _interval(finding: Comparison) -> Iterator[str]:
@@ -230,7 +230,7 @@ def _interval(finding: Comparison) -> Iterator[str]:
 
 
 def _alike_written(bounds: Bounds) -> tuple[str, str]:
-    """Both ends with as many decimals: those that the one nearer to 1 needs to be told from it."""
+    """Both ends with as many decimals: those that the one nearer to 1 needs to differ from it."""
     near = [bound for bound in bounds if abs(bound - 1) < CLOSE_SHARE]
     decimals = max(map(decimals_beside_one, near), default=2 if bounds[0] < 2 else 1)
     low, high = (
@@ -242,13 +242,13 @@ def _alike_written(bounds: Bounds) -> tuple[str, str]:
 def _alone(finding: Alone, unit: str) -> str:
     """What the candidate reached and what limited it; then how long its users waited."""
     windows = "one window" if finding.windows == 1 else plural(finding.windows, "window")
-    told = (
+    shown = (
         f"At {plural(finding.users, unit)}, {finding.candidate} completed "
         f"{count(finding.nopm)} new orders per minute in {windows}{clause(finding.limits)}."
     )
     if finding.p95_s is not None:
-        told += f" Its p95 response time was {took(finding.p95_s)}."
-    return f"{told} There is no second candidate to compare it with."
+        shown += f" Its p95 response time was {took(finding.p95_s)}."
+    return f"{shown} There is no second candidate to compare it with."
 
 
 GROWTHS_DETAILED = 4
@@ -260,14 +260,14 @@ def _growth(finding: Growth, unit: str) -> str:
     known = [(name, factor) for name, factor in finding.factors if factor is not None]
     if len(known) > GROWTHS_DETAILED:
         ordered = sorted(known, key=lambda each: each[1])
-        told = listing([f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])])
-        told += f", and those of the other {len(known) - 2} between them"
+        shown = listing([f"{name} {_factor(factor)}" for name, factor in (ordered[0], ordered[-1])])
+        shown += f", and those of the other {len(known) - 2} between them"
     else:
-        told = listing([f"{name} {_factor(factor)}" for name, factor in known])
+        shown = listing([f"{name} {_factor(factor)}" for name, factor in known])
     missing = [name for name, factor in finding.factors if factor is None]
     text = (
         f"From {finding.users_from:,} to {plural(finding.users_to, unit)}, the new orders per "
-        f"minute of {told}"
+        f"minute of {shown}"
     )
     if missing:
         text += f"; the growth of {listing(missing)} is not known, as valid windows are missing"

@@ -84,11 +84,11 @@ def _case(suite: ElementTree.Element, judgement: Judgement) -> None:
     case = _below(
         suite, "testcase", classname=SUITE, name=str(judgement.threshold), time="0"
     )  # what takes the time is the run
-    told = f"{judgement.outcome.value}: {said(judgement)}"
+    shown = f"{judgement.outcome.value}: {said(judgement)}"
     if judgement.outcome is Outcome.NOT_MET:
-        _below(case, "failure", message=told, type="threshold").text = _values(judgement)
+        _below(case, "failure", message=shown, type="threshold").text = _values(judgement)
     elif judgement.outcome is Outcome.NOT_JUDGED:
-        _below(case, "error", message=told, type="no-evidence").text = _values(judgement)
+        _below(case, "error", message=shown, type="no-evidence").text = _values(judgement)
     else:
         _below(case, "system-out").text = _values(judgement)
 
@@ -97,8 +97,8 @@ def _values(judgement: Judgement) -> str:
     """Both sides with all digits, shares as parts of 1."""
     threshold, unit = judgement.threshold, judgement.threshold.unit
     sides = ((threshold.left, judgement.left), (threshold.right, judgement.right))
-    told = "" if unit in ("", "share") else f" {unit}"
-    known = (f"{side} = {'not known' if value is None else f'{value!r}{told}'}"
+    shown = "" if unit in ("", "share") else f" {unit}"
+    known = (f"{side} = {'not known' if value is None else f'{value!r}{shown}'}"
              for side, value in sides)  # fmt: skip
     return _legal("\n".join(known))
 

@@ -34,7 +34,7 @@ def merged_levels(
     """Percentiles over the valid windows of each candidate and level that has two or more.
 
     A level of which any log is missing or damaged has no entry: part of the windows would be a
-    distribution of something else. What is missing is told.
+    distribution of something else. What is missing is reported.
     """
     found, problems = {}, []
     for name in evidence.candidates:
@@ -189,15 +189,15 @@ def drive_times(
     and percentiles are those of the median window.
     """
     ids = [window.id for window in evidence.valid_at(*cell)]
-    told = drives.filter(
+    shown = drives.filter(
         pl.col("window_id").is_in(ids)
         & (pl.col("answered") > 0)
         & pl.col("latency_mean_s").is_not_null()
         & pl.col("latency_p99_s").is_not_null()
     )
-    merged = _merged_drives(directory, evidence, told, cell) if len(ids) > 1 else {}
+    merged = _merged_drives(directory, evidence, shown, cell) if len(ids) > 1 else {}
     found: dict[str, list[DriveTimes]] = {}
-    for (role, operation), rows in told.group_by("role", "operation", maintain_order=True):
+    for (role, operation), rows in shown.group_by("role", "operation", maintain_order=True):
         times = merged.get((str(role), str(operation)), _by_table(rows))
         found.setdefault(str(operation), []).append(replace(times, **_delivered(rows)))
     return {operation: _slowest(times) for operation, times in found.items()}
@@ -237,13 +237,13 @@ def _by_table(rows: pl.DataFrame) -> DriveTimes:
 
 
 def _merged_drives(
-    directory: RunDirectory, evidence: Evidence, told: pl.DataFrame, cell: tuple[str, int]
+    directory: RunDirectory, evidence: Evidence, shown: pl.DataFrame, cell: tuple[str, int]
 ) -> dict[tuple[str, str], DriveTimes]:
     """By role and operation, from the logs; a role with a damaged log has none."""
     windows = [each.row for each in evidence.valid_at(*cell)]
     spans = [(row["measure_from_s"], row["measure_to_s"]) for row in windows]
     found: dict[tuple[str, str], DriveTimes] = {}
-    for role in told["role"].unique(maintain_order=True):
+    for role in shown["role"].unique(maintain_order=True):
         logs = sorted(directory.drives.rglob(escape(f"{cell[0]}.{role}{LOG_SUFFIX}")))
         try:
             lines = [

@@ -42,7 +42,7 @@ DECISIVE = "decisive"
 MAIN_GROUPS = ("answer", DECISIVE, "runs", "certainty")
 """What stands before the appendix."""
 
-APART = frozenset({"answer", "certainty", "canaries"})
+APART = frozenset({"answer", "certainty", "baselines"})
 """Groups that stand in a section which says more than figures do."""
 
 

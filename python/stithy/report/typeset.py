@@ -95,7 +95,7 @@ def _printable_within(value: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """The text with what cannot be seen in print told by its number."""
+    """The text with what cannot be seen in print reported by its number."""
     return numbered(text, {letter for letter in {*text} if not _can_be_seen(letter)})
 
 

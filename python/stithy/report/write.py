@@ -56,8 +56,8 @@ def write_report_of(
     """Write the report of a run in these formats, and `report/`; returns the reports' paths.
 
     `pairs` hold the run against others. What an earlier report left is replaced once all of the new
-    one is there, and by one process at a time. Missing or damaged pieces of the results are told in
-    the report, not raised. Raises InfrastructureError where the report cannot be written.
+    one is there, and by one process at a time. Missing or damaged pieces of the results are shown
+    in the report, not raised. Raises InfrastructureError where the report cannot be written.
     """
     page, where = build(context, pairs), context.run.directory
     drawings = {figure.name: draw.svg(figure.spec, figure.name) for figure in page.figures}
@@ -72,7 +72,7 @@ def write_report_of(
 
 @contextmanager
 def _told(folder: Path) -> Iterator[None]:
-    """What the file system refuses, told with what would fix it."""
+    """What the file system refuses, reported with what would fix it."""
     try:
         yield
     except (OSError, InfrastructureError) as error:

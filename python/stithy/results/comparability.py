@@ -2,7 +2,7 @@
 
 `manifest.comparability` and the fingerprints beside it, as single facts with a meaning each. A fact
 is *needed* where the numbers rest on it: runs that differ in one are not comparable, unless a
-person says that this is what the comparison is about. The others are only told.
+person says that this is what the comparison is about. The others are only reported.
 """
 
 import json
@@ -107,14 +107,14 @@ MEANINGS: Mapping[str, Meaning] = {
         "device.*": "devices under it, top to bottom: model, firmware, driver, scheduler, queue …",
         "drive.*": "emulated drives by role: profile, scale, size, file system, backing",
     }),
-    **_group("told", {
+    **_group("reported", {
         "swap_bytes": "swap of the machine",
         "python": "version of Python, which is on no measured path",
         "stithy_version": "version of Stithy",
         "hammer_version": "version of the load driver",
         "seed": "seed of data, random choices and order; other seeds must give the same answer",
     }, needed=False),
-    **_of_fields("told", LoadFacts, needed=False),
+    **_of_fields("reported", LoadFacts, needed=False),
 }  # fmt: skip
 """Every fact by its name; a star stands for any name that follows."""
 
@@ -145,8 +145,8 @@ class Difference:
 
     def __str__(self) -> str:
         """`nvme: device.firmware: 1.0 and 1.1`."""
-        told = f"{self.name}: {self.base} and {self.other}"
-        return f"{self.subject}: {told}" if self.subject else told
+        shown = f"{self.name}: {self.base} and {self.other}"
+        return f"{self.subject}: {shown}" if self.subject else shown
 
 
 class NotComparable(UserError):

@@ -11,8 +11,8 @@
   check/<candidate>.<when>.jsonl
   tables/conditions.parquet     consistency conditions outside of windows
   tables/restores.parquet       one row a restore
-  tables/canary.parquet         one row a block: what the machine was like before it
-  canary/hammer.jsonl           raw output of finding that out
+  tables/baseline.parquet         one row a block: what the machine was like before it
+  baseline/hammer.jsonl           raw output of finding that out
   drives/<candidate>.<role>.latency.hlog   latencies of an emulated drive, second by second
   drives/session-<number>/      the same of drives that a resumed run made anew
   windows/<window id>/
@@ -139,9 +139,9 @@ class RunDirectory:
         return self.root / "calibrate" / "hammer.jsonl"
 
     @property
-    def canary_output(self) -> Path:
-        """Raw messages of the hammer from all canaries."""
-        return self.root / "canary" / "hammer.jsonl"
+    def baseline_output(self) -> Path:
+        """Raw messages of the hammer from all baseline checks."""
+        return self.root / "baseline" / "hammer.jsonl"
 
     def check_output(self, candidate: str, when: str) -> Path:
         """Raw messages of a full check; `when` is `load` or `end`."""

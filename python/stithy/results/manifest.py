@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 3
-"""Version of `manifest.json` and of the tables, told in each of them; every other is refused."""
+SCHEMA_VERSION = 4
+"""Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None
 

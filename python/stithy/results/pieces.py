@@ -157,10 +157,10 @@ def _impossible_fact(error: ValidationError) -> str:
     """The first key of a manifest that is not as declared, and what is wrong with it."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(each) for each in first["loc"])
-    told = f"{where}: {first['msg'].removeprefix('Value error, ')}"
+    shown = f"{where}: {first['msg'].removeprefix('Value error, ')}"
     if first["type"] in ("missing", "extra_forbidden", "value_error"):
-        return told
-    return f"{told}, and not {repr(first['input'])[:40]}"
+        return shown
+    return f"{shown}, and not {repr(first['input'])[:40]}"
 
 
 def _first_line(error: BaseException) -> str:
@@ -187,7 +187,7 @@ class Problem:
 def read_tables(
     table: Table, paths: Sequence[Path], problems: list[Problem], only: "pl.Expr | None" = None
 ) -> "pl.DataFrame":
-    """The rows of all these files of a table, in their order; what cannot be read is told.
+    """The rows of all these files of a table, in their order; what cannot be read is reported.
 
     `only`: which rows are kept, None: all. Raises UserError for results of another version.
     """

@@ -26,7 +26,7 @@ from stithy.results.pieces import (
     window_of,
 )
 from stithy.results.tables import (
-    CANARY,
+    BASELINE,
     CONDITIONS,
     DRIVES,
     LEDGER,
@@ -49,7 +49,7 @@ WINDOW_TABLES = (
 )
 """Those of each window, but for the samples, which are read when they are asked for."""
 
-RUN_TABLES = (CONDITIONS, RESTORES, CANARY)
+RUN_TABLES = (CONDITIONS, RESTORES, BASELINE)
 
 JUDGING = (TRANSACTIONS, CONDITIONS, SERIES, DRIVES, LEDGER, LEDGER_FINDINGS, SURROUNDINGS)
 """The tables whose rows can make a window invalid."""
@@ -77,7 +77,7 @@ class Run:
     ledger_findings: "pl.DataFrame"
     surroundings: "pl.DataFrame"
     restores: "pl.DataFrame"
-    canary: "pl.DataFrame"
+    baseline: "pl.DataFrame"
     other_problems: tuple[Problem, ...]
 
     @cached_property
@@ -141,7 +141,7 @@ def read_run(root: Path, windows: Sequence[str] | None = None) -> Run:
         ledger_findings=frames["ledger_findings"],
         surroundings=frames["surroundings"],
         restores=frames["restores"],
-        canary=frames["canary"].sort("at_s", "window_id"),
+        baseline=frames["baseline"].sort("at_s", "window_id"),
         other_problems=tuple(problems),
     )
 

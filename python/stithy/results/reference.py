@@ -77,7 +77,7 @@ _TITLES = {
     "stithy": "Stithy",
     "machine": "The machine",
     "candidate": "Each candidate",
-    "told": "May differ; reported only",
+    "reported": "May differ; reported only",
 }
 
 

@@ -323,8 +323,8 @@ SURROUNDINGS = Table(
     ),
 )  # fmt: skip
 
-CANARY = Table(
-    "canary",
+BASELINE = Table(
+    "baseline",
     "One row per baseline check: fixed work of the machine before a block. It compares no candidates.",
     (
         _t("window_id", "id of the block's first window, which followed it"),
@@ -346,7 +346,7 @@ CANARY = Table(
 
 TABLES = (
     WINDOW, TRANSACTIONS, SECONDS, SERIES, CONDITIONS, DRIVES, LEDGER, LEDGER_FINDINGS, RESTORES,
-    SURROUNDINGS, CANARY, HISTOGRAMS,
+    SURROUNDINGS, BASELINE, HISTOGRAMS,
 )  # fmt: skip
 
 

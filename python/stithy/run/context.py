@@ -38,7 +38,7 @@ class Tables:
     """Rows of the tables of the whole run, which are written again with each one more."""
 
     restores: list[Row] = field(default_factory=list)
-    canaries: list[Row] = field(default_factory=list)
+    baselines: list[Row] = field(default_factory=list)
     conditions: list[Row] = field(default_factory=list)
 
 

@@ -75,7 +75,7 @@ def execute(context: Context, deciders: Deciders | None = None, *, keep: bool = 
         error, kept = raised, {}
     except BaseException:
         _take_down(context, keep=False)
-        with suppress(StithyError):  # the bug is what must be told
+        with suppress(StithyError):  # the bug is what must be reported
             manifest.write("failed", "a bug in Stithy")
         raise
     left = _take_down(context, keep=bool(kept))

@@ -126,7 +126,7 @@ class LiveNumbers:
             directory, windows = RunDirectory(self._state.directory), [event.step.id]
         else:
             return None
-        with suppress(StithyError):  # a result that cannot be read is told by the report
+        with suppress(StithyError):  # a result that cannot be read is reported by the report
             return self._invalid(directory, windows) if windows else {}
         return None
 
@@ -287,8 +287,8 @@ def _handler(text: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
             wants = "application/openmetrics-text" in self.headers.get("Accept", "")
             self._answer(200, CONTENT_TYPE if wants else PLAIN_TYPE, text())
 
-        def _answer(self, status: int, kind: str, told: str) -> None:
-            body = told.encode()
+        def _answer(self, status: int, kind: str, shown: str) -> None:
+            body = shown.encode()
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

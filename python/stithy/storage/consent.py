@@ -228,8 +228,10 @@ def may_erase(
     real = device.resolve()
     known = stable_ids(real, by_id=by_id, sys=sys)
     if named not in known:
-        told = f"its ids are {', '.join(known)}" if known else "it has none that would stay with it"
-        raise _refuse_device(f"{named!r} does not name this device", device, told)
+        shown = (
+            f"its ids are {', '.join(known)}" if known else "it has none that would stay with it"
+        )
+        raise _refuse_device(f"{named!r} does not name this device", device, shown)
     for problem, remedy in _uses(real, runner, proc, sys):
         raise _refuse_device(problem, device, remedy)
 

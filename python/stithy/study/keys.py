@@ -198,7 +198,7 @@ def _sections(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _sections_below(above: str, schema: dict[str, Any]) -> Iterator[str]:
-    """The sections of keys that have keys of their own; equal ones are told once."""
+    """The sections of keys that have keys of their own; equal ones are reported once."""
     found: dict[tuple[str, ...], list[str]] = {}
     for name, key in schema["properties"].items():
         if "properties" in key:

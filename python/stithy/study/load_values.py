@@ -136,7 +136,7 @@ def _read(value: Any, form: _Form) -> ResponseTarget | None:
 
 
 class _Words:
-    """A text word by word, so that the first wrong one is told."""
+    """A text word by word, so that the first wrong one is reported."""
 
     def __init__(self, text: str, form: _Form) -> None:
         self._text = text

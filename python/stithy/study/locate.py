@@ -38,8 +38,8 @@ def locate(document: Document, error: ValidationError) -> list[StudyProblem]:
     """All problems of a study file, those found while reading it first, each place once."""
     errors = error.errors(include_url=False)
     mistyped = set(filter(None, map(_meant, errors)))
-    told = [each for each in errors if not (_is_meant(each, mistyped) or _follows(each, errors))]
-    found = [_problem(document, each) for each in told]
+    shown = [each for each in errors if not (_is_meant(each, mistyped) or _follows(each, errors))]
+    found = [_problem(document, each) for each in shown]
     taken = {each.where for each in document.problems}
     return [each for each in found if each.where not in taken]
 
@@ -71,7 +71,7 @@ def _is_meant(error: ErrorDetails, mistyped: set[Loc]) -> bool:
 
 
 def _follows(error: ErrorDetails, errors: list[ErrorDetails]) -> bool:
-    """Whether a list is too short only because its entries are wrong, which is told already."""
+    """Whether a list is too short only because its entries are wrong, which is reported already."""
     loc = error["loc"]
     below = (each["loc"] for each in errors if len(each["loc"]) > len(loc))
     return error["type"] == "too_short" and any(each[: len(loc)] == loc for each in below)

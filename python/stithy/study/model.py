@@ -61,7 +61,7 @@ def _metric_name(text: str | None) -> str | None:
     try:
         return None if text is None else str(parse_quantity(text))
     except UnknownQuantity as error:
-        what = error.problem.what.removesuffix(f" `{text}`")  # the value is told beside it
+        what = error.problem.what.removesuffix(f" `{text}`")  # the value is reported beside it
         raise rule_error(what, error.problem.right) from error
 
 

@@ -77,7 +77,7 @@ def refuse(found: Iterable[Violation]) -> None:
 
 
 def within(low: float, high: float, show: Callable[[float], str]) -> AfterValidator:
-    """Bounds of a quantity, told in the units of people."""
+    """Bounds of a quantity, reported in the units of people."""
 
     def check(value: float) -> float:
         if value < low:

@@ -132,8 +132,8 @@ def _others(above: Loc, names: list[str]) -> Iterator[str]:
 def _default(key: Key) -> str:
     """A sentence about it; nothing where the default is that there is nothing."""
     extra = key.info.json_schema_extra
-    told = extra.get("default") if isinstance(extra, dict) else key.info.default
-    return f" Default: {as_yaml(told)}." if told or told is False else ""
+    shown = extra.get("default") if isinstance(extra, dict) else key.info.default
+    return f" Default: {as_yaml(shown)}." if shown or shown is False else ""
 
 
 def _meaning(loc: Loc) -> str:

@@ -82,7 +82,7 @@ class _Token(NamedTuple):
 def read_thresholds(value: Any, info: ValidationInfo) -> tuple[Threshold, ...]:
     """The thresholds of a study, checked against what else stands in it.
 
-    Where candidates, workload or levels are themselves wrong only those are told.
+    Where candidates, workload or levels are themselves wrong only those are reported.
     """
     if isinstance(value, tuple) and all(isinstance(each, Threshold) for each in value):
         return value

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-WIRE_VERSION = 3
+WIRE_VERSION = 4
 """The version of the protocol; its history is in wire/README.md."""
 
 U32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
@@ -177,14 +177,14 @@ class CalibrateJob(Wire):
     think_s: float | None = None
 
 
-class CanaryJob(Wire):
+class BaselineJob(Wire):
     """Do a moment of fixed work on the CPUs and read a neutral file: what the machine is like now.
 
     `file` is made with `file_bytes`, a multiple of 4 KiB, where it is not there. `spin_s` is for
     one CPU, and again for all.
     """
 
-    job: Literal["canary"] = "canary"
+    job: Literal["baseline"] = "baseline"
     wire: U32 = WIRE_VERSION
     file: str
     file_bytes: U64
@@ -192,5 +192,5 @@ class CanaryJob(Wire):
     read_s: float
 
 
-AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob | CanaryJob
+AnyJob = PrepareJob | WarmUpJob | RunJob | CheckJob | VerifyLedgerJob | CalibrateJob | BaselineJob
 """One task for the hammer."""

@@ -364,14 +364,14 @@ class CalibrateSummary(Wire):
     trials: tuple[Calibration, ...]
 
 
-class CanarySummary(Wire):
-    """What the machine did of the canary's work; rates and times are medians of short moments.
+class BaselineSummary(Wire):
+    """What the machine did in a baseline check; rates and times are medians of short moments.
 
     `all_rounds_per_s` is that of `threads` at once. `reads` are direct reads of 4 KiB, one after
     the other, None with a reason where they could not be done.
     """
 
-    message: Literal["canary-summary"] = "canary-summary"
+    message: Literal["baseline-summary"] = "baseline-summary"
     one_rounds_per_s: float
     all_rounds_per_s: float
     threads: U32
@@ -386,7 +386,7 @@ Summary = (
     | CheckSummary
     | LedgerSummary
     | CalibrateSummary
-    | CanarySummary
+    | BaselineSummary
 )
 """The last message of a job that came to its end."""
 

@@ -12,8 +12,8 @@ from stithy.hosts.runner import Runner
 from stithy.secrets import Secret
 from stithy.wire.jobs import (
     AnyJob,
+    BaselineJob,
     CalibrateJob,
-    CanaryJob,
     CheckJob,
     DataShape,
     PrepareJob,
@@ -24,8 +24,8 @@ from stithy.wire.jobs import (
 )
 from stithy.wire.messages import (
     AnyMessage,
+    BaselineSummary,
     CalibrateSummary,
-    CanarySummary,
     CheckSummary,
     Condition,
     DataSample,
@@ -63,7 +63,7 @@ S = TypeVar(
     CheckSummary,
     LedgerSummary,
     CalibrateSummary,
-    CanarySummary,
+    BaselineSummary,
 )
 
 
@@ -165,15 +165,15 @@ class Hammer:
         job = CalibrateJob(url=url, connections=connections, trial_s=trial_s, think_s=think_s)
         return _expect(CalibrateSummary, self._do(job, watch, _ignore))
 
-    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
-        """Do a canary's work, which needs no database; errors as in `run_program`."""
-        job = CanaryJob(
+    def baseline(self, work: Work, *, watch: Watch = NOBODY) -> BaselineSummary:
+        """Do a baseline check's work, which needs no database; errors as in `run_program`."""
+        job = BaselineJob(
             file=str(work.file.absolute()),
             file_bytes=work.size_bytes,
             spin_s=work.spin_s,
             read_s=work.read_s,
         )
-        return _expect(CanarySummary, self._do(job, watch, _ignore))
+        return _expect(BaselineSummary, self._do(job, watch, _ignore))
 
     def _do(
         self,
@@ -205,8 +205,8 @@ def run_job(url: Secret, workload: WorkloadSize, request: RunRequest) -> RunJob:
     Paths are absolute, because programs are started in another directory than the caller's.
     """
     paths = {"hlog_stem": request.hlog_stem, "ledger": request.ledger}
-    told = {name: None if path is None else str(path.absolute()) for name, path in paths.items()}
-    return RunJob(url=url.reveal(), workload=workload, **{**vars(request), **told})
+    shown = {name: None if path is None else str(path.absolute()) for name, path in paths.items()}
+    return RunJob(url=url.reveal(), workload=workload, **{**vars(request), **shown})
 
 
 def text_percent(sample: DataSample) -> tuple[float, float]:

@@ -15,8 +15,8 @@ from stithy.wire.jobs import (
     WorkloadSize,
 )
 from stithy.wire.messages import (
+    BaselineSummary,
     CalibrateSummary,
-    CanarySummary,
     Condition,
     LedgerFinding,
     LedgerSummary,
@@ -97,7 +97,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Work:
-    """A canary's work: `file`, made with `size_bytes` where it is not there, is read for `read_s`.
+    """A baseline check's work: `file`, made with `size_bytes` if not there, is read for `read_s`.
 
     Before that CPUs are busy for `spin_s`, one alone and then all of them.
     """
@@ -172,6 +172,6 @@ class Program(Protocol):
         """
         ...
 
-    def canary(self, work: Work, *, watch: Watch = NOBODY) -> CanarySummary:
+    def baseline(self, work: Work, *, watch: Watch = NOBODY) -> BaselineSummary:
         """Do a little fixed work that has nothing to do with a database."""
         ...

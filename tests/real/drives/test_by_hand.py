@@ -98,12 +98,12 @@ def test_an_image_keeps_the_file_system_that_it_holds(place: Path, capsys: Captu
     assert (point / "file").read_text() == "kept"
     stithy("down", "none")
     small = ["none", "--size", "1MiB", "--mount", str(point), "--filesystem", "btrfs"]
-    for asked, code, told in (
+    for asked, code, shown in (
         ([*words, "--filesystem", "xfs"], 2, "the image holds ext4, which would be lost"),
         (small, 4, "btrfs could not be created"),
     ):
         assert app.run(["drive", "up", *asked]) == code
-        assert told in capsys.readouterr().err
+        assert shown in capsys.readouterr().err
         assert places.all_folders() == []
         assert not point.exists()
 

@@ -144,7 +144,7 @@ def test_a_server_that_is_held_is_ended_all_the_same(
 
 
 @pytest.mark.parametrize(
-    ("settings", "users", "told"),
+    ("settings", "users", "shown"),
     [
         (
             {"nonsense": "1", "shared_buffers": "12 parsecs", "work_mem": "4MB"}, 4,
@@ -156,12 +156,12 @@ def test_a_server_that_is_held_is_ended_all_the_same(
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_told_before_anything_starts(
-    settings: dict[str, str], users: int, told: list[str]
+    settings: dict[str, str], users: int, shown: list[str]
 ) -> None:
     """All of them at once, in the server's words, and with what would do."""
     with pytest.raises(UserError) as caught:
         engine(settings, users).check()
-    assert [each for each in told if each not in str(caught.value)] == []
+    assert [each for each in shown if each not in str(caught.value)] == []
     assert "work_mem" not in str(caught.value)
 
 

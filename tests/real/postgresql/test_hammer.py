@@ -73,7 +73,7 @@ def test_the_servers_commits_agree_with_the_hammers(server: Server) -> None:
 
 
 def test_a_stop_ends_a_run_with_a_summary(server: Server) -> None:
-    """What was measured until then is told, and that it was cut short."""
+    """What was measured until then is reported, and that it was cut short."""
     stop = threading.Event()
 
     def on_message(message: AnyMessage) -> None:

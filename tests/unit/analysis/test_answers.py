@@ -173,7 +173,7 @@ def test_the_question_stands_where_its_own_level_has_blocks_with_both() -> None:
     assert decision_status(times).progress.verdict.call is Call.BETTER
 
 
-def told(evidence: Evidence, limited: Mapping[str, Limited]) -> Sequence[Any]:
+def shown(evidence: Evidence, limited: Mapping[str, Limited]) -> Sequence[Any]:
     """The findings, of which a test knows the kinds."""
     return findings(evidence, limited)
 
@@ -185,7 +185,7 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     third = [window("c", 700.0, users=users) for users in (1, 4)]
     evidence = replace(evidence, candidates=names, windows=(*evidence.windows, *third))
     limited = {each.id: judge(observed(server=Cpus(1, 0.95))) for each in evidence.windows}
-    found = told(evidence, limited)
+    found = shown(evidence, limited)
     assert [type(each) for each in found] == [Comparison, Comparison, Limits, Growth]
     answer, times, limits, growth = found
     assert (answer.a, answer.b, answer.users, answer.metric) == ("a", "b", 4, NOPM)
@@ -195,9 +195,9 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
     assert [name for name, _ in limits.of] == list(names)
     assert growth.factors == (("c", 1.0), ("a", 1.0), ("b", 0.25))
     asked = replace(evidence, primary=PrimaryComparison(P95, users=1))
-    found = told(asked, limited)
+    found = shown(asked, limited)
     assert (found[0].a, found[0].b, found[0].users, found[0].metric) == ("c", "b", 1, P95)
-    found = told(replace(asked, windows=evidence.windows[:-2]), limited)
+    found = shown(replace(asked, windows=evidence.windows[:-2]), limited)
     below = found[2]
     assert (below.users, below.of[0][1].windows_all) == (1, 1)
 
@@ -205,9 +205,9 @@ def test_findings_tell_slowest_and_fastest_at_the_highest_level_first() -> None:
 def test_what_cannot_be_compared_is_told_of_another_level_alone_or_not_at_all() -> None:
     """With its reason; nothing rests on an invalid window."""
     both = run({1: (2.0,), 4: (3.0,)})
-    found = told(changed(both, a_4_0_0=ERRORS), {})
+    found = shown(changed(both, a_4_0_0=ERRORS), {})
     assert (found[0].users, found[0].instead_of) == (1, 4)
-    found = told(changed(both, "b-1-0-0", "b-4-0-0"), {})
+    found = shown(changed(both, "b-1-0-0", "b-4-0-0"), {})
     assert found[0].effect.missing_because == "b has no window"
     assert not any(isinstance(each, Comparison) for each in found[1:])
     one, late = window("a", 80.0), window("a", 9.0, LATE, users=9)

@@ -86,16 +86,16 @@ def test_whole_seconds_of_the_measurement_count_and_none_is_missing(tmp_path: Pa
     read, second = dict(frames(read_run(tmp_path))), pl.col("second")
     whole, count = read["seconds"], pl.col("committed")
 
-    def told() -> tuple[bool | None, list[int], str | None]:
+    def shown() -> tuple[bool | None, list[int], str | None]:
         [found] = steadiness_of_windows(read).values()
         return found.steady, [each.index for each in found.changes], found.unknown_because
 
     read["seconds"] = whole.with_columns(committed=pl.when(second < 5).then(0).otherwise(count))
-    assert told() == (True, [], None)
+    assert shown() == (True, [], None)
     half = pl.when(second >= 25).then(count // 2).otherwise(count)
     read["seconds"] = whole.with_columns(committed=half)
-    assert told() == (False, [20], None)
+    assert shown() == (False, [20], None)
     read["seconds"] = whole.filter(second != 30)
-    assert told() == (None, [], "one-second values are missing from it")
+    assert shown() == (None, [], "one-second values are missing from it")
     read["seconds"] = whole.clear()
-    assert told() == (None, [], "it has no one-second values")
+    assert shown() == (None, [], "it has no one-second values")

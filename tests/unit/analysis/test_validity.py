@@ -10,7 +10,7 @@ import pytest
 
 from stithy.analysis.gathering import gather
 from stithy.analysis.steady.steadiness import Change, Steadiness
-from stithy.analysis.validity import canary as canaries
+from stithy.analysis.validity import baseline as baselines
 from stithy.analysis.validity.instruments import delivered, late, refuted, unless_refuted
 from stithy.analysis.validity.judge import WindowRecord, is_valid, judge
 from stithy.analysis.validity.reasons import Flag, Reason
@@ -47,7 +47,7 @@ def checks(*rates: float | None) -> list[Row]:
     ]  # fmt: skip
 
 
-SLOWED = canaries.judged(checks(100, 100, 100, 50))[-1]
+SLOWED = baselines.judged(checks(100, 100, 100, 50))[-1]
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +87,8 @@ INVALID: list[Said] = [
      "Broken consistency conditions: 3."),
     (Flag.RESTORE, {}, {"restore": {**COPY, "identical": False}}, ""),
     (Flag.MEMORY_LIMIT_LOST, {"memory_limit_lost": "the server left"}, {}, ""),
-    *((Flag.LEDGER, {}, {"ledger": [{**ORDER, count: 1}, PAYMENT]}, f"gone: 1 order {told}")
-      for count, told in (("lost", "lost"), ("differing", "with"), ("returned", "there"))),
+    *((Flag.LEDGER, {}, {"ledger": [{**ORDER, count: 1}, PAYMENT]}, f"gone: 1 order {shown}")
+      for count, shown in (("lost", "lost"), ("differing", "with"), ("returned", "there"))),
     (Flag.LEDGER, {}, {"ledger": ledger_rows("w", 10, 2), "ledger_findings":
                        finding_rows("w", 2)}, "2 orders lost. Example: order 3000 of"),
     (Flag.MEASURED_AGAIN, {}, {"measured_again": True}, ""),
@@ -116,7 +116,7 @@ NOTED: list[Said] = [
     (Flag.INTERFERENCE, {"others_here_bytes": 2**28, "others_names": "dd"}, {}, "(dd)"),
     (Flag.INTERFERENCE, {}, {"watched": Watched(steal_share=0.021)}, "gave 2 % of the CPUs"),
     (Flag.UNANSWERED, {}, {"watched": Watched(unanswered=("database",))}, "database"),
-    (Flag.MACHINE_CHANGED, {}, {"canary": SLOWED}, "one CPU did 50 % less"),
+    (Flag.MACHINE_CHANGED, {}, {"baseline": SLOWED}, "one CPU did 50 % less"),
     (Flag.NOT_QUIET, {"idle_bytes": 5 * 2**20, "idle_names": "nvme"}, {}, "on that of nvme."),
     (Flag.LOG_FILES_MADE, {"log_files_made": 26}, {}, "created 26 files for its write-ahead"),
     (Flag.LOG_FILES_MADE, {"log_files_made": 1}, {}, "created a file for"),
@@ -198,7 +198,7 @@ def driven(**changes: Any) -> Row:
     return {**row, **changes}
 
 
-@pytest.mark.parametrize(("changes", "told"), [
+@pytest.mark.parametrize(("changes", "shown"), [
     ({"transactions": 10_000}, None),
     ({"transactions": 10_100}, "it did 1,010 transactions per second in w, more than the 1,000"),
     ({"backlog": 50_000}, None),
@@ -209,14 +209,14 @@ def driven(**changes: Any) -> Row:
     ({"driver_rate_per_s_max": None, "driver_users_max": None, "lateness_p99_s": 0.5}, None),
     ({"transactions": None, "lateness_p99_s": None}, None),
 ])  # fmt: skip
-def test_a_limit_holds_until_a_window_shows_otherwise(changes: Row, told: str | None) -> None:
+def test_a_limit_holds_until_a_window_shows_otherwise(changes: Row, shown: str | None) -> None:
     """By what it did, not by what was asked; a limit that is reached is none refuted."""
     found = refuted([driven(), driven(**changes)]).values()
-    assert [(told or "") in each for each in found] == ([True] if told else [])
+    assert [(shown or "") in each for each in found] == ([True] if shown else [])
     rows = unless_refuted([driven(), driven(**changes), driven(driver_rate_per_s_max=9000.0)])
     limits = [each["driver_rate_per_s_max"] for each in rows]
     own = changes.get("driver_rate_per_s_max", 1000.0)
-    assert limits == ([None, None, 9000.0] if told else [1000.0, own, 9000.0])
+    assert limits == ([None, None, 9000.0] if shown else [1000.0, own, 9000.0])
 
 
 def _drive(operation: str = "all", asked_s: float = 0.0, took_s: float = 0.0, **more: Any) -> Row:
@@ -240,7 +240,7 @@ def test_late_answers_are_noted_and_then_invalidate() -> None:
 
 
 def test_another_drive_has_other_times() -> None:
-    """More than 5 % and 10 µs off is told; twice as long, and 100 µs longer, is another drive."""
+    """More than 5 % and 10 µs off is noted; twice as long, and 100 µs longer, is another drive."""
     off, slowed = Flag.DRIVE_OFF, Flag.DRIVE_SLOWED
     for asked_us, took_us, flag in (
         (100, 109, None), (100, 111, off), (100, 89, off), (2000, 2090, None), (2000, 2110, off),
@@ -257,10 +257,10 @@ def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
     """What is dropped with its block supports nothing; the machine changed before one attempt."""
     shape = Shape(users=(4,), repeat=4, series=False, again=frozenset({(4, 0)}),
                   changes={"w-disk-u4-b0": {"lateness_p99_s": 1.0}})  # fmt: skip
-    [first] = read_run(build_run(tmp_path / "a", shape).root).canary.filter(block=0, attempt=0)[
+    [first] = read_run(build_run(tmp_path / "a", shape).root).baseline.filter(block=0, attempt=0)[
         "window_id"
     ]
-    slow = replace(shape, canaries={first: {"one_rounds_per_s": 60_000.0}})
+    slow = replace(shape, baselines={first: {"one_rounds_per_s": 60_000.0}})
     read = frames(read_run(build_run(tmp_path / "b", slow).root))
     found = gather(read, ("disk", "memory"), damaged={"w-disk-u4-b3": ["seconds.parquet"]})
     flags = {each.id: {reason.flag for reason in each.reasons} for each in found.windows}
@@ -270,7 +270,7 @@ def test_tables_are_joined_by_window_block_and_attempt(tmp_path: Path) -> None:
         "w-disk-u4-b3": {Flag.DAMAGED},
     }  # fmt: skip
     assert [each.valid for each in found.windows].count(False) == 3
-    assert (found.candidates, found.levels, len(found.canaries)) == (("disk", "memory"), (4,), 5)
+    assert (found.candidates, found.levels, len(found.baselines)) == (("disk", "memory"), (4,), 5)
 
 
 def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None:
@@ -298,14 +298,14 @@ def test_what_collectors_gave_is_read_from_their_samples(tmp_path: Path) -> None
 ])  # fmt: skip
 def test_a_baseline_check_is_odd(rates: tuple[float | None, ...], odd: list[int]) -> None:
     """Beyond a floor and three median deviations, of four or more that are known."""
-    found = canaries.judged(checks(*rates)[::-1])
+    found = baselines.judged(checks(*rates)[::-1])
     assert [each.row["block"] for each in found if each.off] == odd
     assert [each.row["block"] for each in found] == sorted(each.row["block"] for each in found)
 
 
 def test_a_trend_is_told_with_its_size_and_its_chance() -> None:
     """A fall of 2 % a minute over six minutes is 12 %; reads that stay are no trend."""
-    [rate, reads] = canaries.trends(checks(*(100 - 2 * n for n in range(7))))
+    [rate, reads] = baselines.trends(checks(*(100 - 2 * n for n in range(7))))
     assert rate.clear
     assert rate.share == pytest.approx(-12 / 94)
     assert rate.chance_share == pytest.approx(2 / factorial(7))

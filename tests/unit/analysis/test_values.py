@@ -81,11 +81,11 @@ def test_missing_samples_are_left_out_and_parts_give_what_the_whole_gives() -> N
 def test_of_checkpoints_each_beginning_is_kept_when_it_was_told_first() -> None:
     """And the seconds in which one wrote; nothing of other collectors."""
     began, wrote = "last_checkpoint_at_s", "checkpoint_buffers_per_s"
-    told: Series = {
+    shown: Series = {
         ("database", "", began): [50.0, 50.0, None, 102.0], ("block", "", began): [1.0],
         ("database", "", wrote): [None, 0.0, 7.0], ("database", "", "commits_per_s"): [9.0],
     }  # fmt: skip
-    kept = sampled([samples(told)], WINDOWS, {}).checkpoints
+    kept = sampled([samples(shown)], WINDOWS, {}).checkpoints
     assert kept.select("metric", "value", "at_s").rows() == [
         (wrote, 7.0, 103.0), (began, 50.0, 101.0), (began, 102.0, 104.0),
     ]  # fmt: skip

@@ -85,8 +85,8 @@ def test_an_effect_is_a_ratio_with_an_interval_or_a_reason() -> None:
     with pytest.raises(ValueError, match="pair"):
         paired_ratio([1.0, 2.0], [1.0])
     apart, near, four = [2.0, 2.1, 2.05], [0.5, 2.1, 1.05], [2.0, 2.1, 2.05, 2.02]
-    told = [paired_ratio([1.0] * len(b), b).distinguishable for b in ([2.5], apart, near, four)]
-    assert told == [None, None, False, True]
+    shown = [paired_ratio([1.0] * len(b), b).distinguishable for b in ([2.5], apart, near, four)]
+    assert shown == [None, None, False, True]
 
 
 SMALL = "the difference is too small for a pair chosen among 15"

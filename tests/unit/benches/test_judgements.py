@@ -34,7 +34,7 @@ def test_a_killed_proof_goes_on_and_what_was_wrong_stays_wrong(tmp_path: Path) -
     whole = path.read_text()
     path.write_text(whole + whole[: len(whole) // 2])
     assert Book(path).missing("cut", 3) == [1, 2]
-    assert prove.told(Book(path)) == 5
+    assert prove.shown(Book(path)) == 5
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -73,10 +73,10 @@ def test_a_proof_of_limits_fails_by_what_is_wrong_or_never_seen(
     }  # fmt: skip
     seen["outcome"] = limits.outcome((right,), seen)
     assert seen["outcome"] == outcome
-    for more, told in ((300.0, code), (110.0, 99)):
+    for more, shown in ((300.0, code), (110.0, 99)):
         windows = [seen, seen | {"candidate": LIFTED, "nopm": more, "outcome": None}]
         case = {"windows": windows, "lifted": limits.lifted(windows)}
-        assert limits.told([Done(Part("limits-log", 0), not limits.faults(case), case)]) == told
+        assert limits.shown([Done(Part("limits-log", 0), not limits.faults(case), case)]) == shown
 
 
 @pytest.mark.parametrize("call", Call)
@@ -88,10 +88,10 @@ def test_only_a_claimed_difference_of_a_null_study_is_wrong(call: Call) -> None:
     }  # fmt: skip
     done = Done(Part(null_studies.PROOF, 0), call not in DIFFERENT, seen)
     wrong = call not in (Call.EQUIVALENT, Call.UNDECIDED)
-    assert null_studies.told([done]) == 0
-    assert null_studies.told([done, done]) == (99 if wrong else 0)
+    assert null_studies.shown([done]) == 0
+    assert null_studies.shown([done, done]) == (99 if wrong else 0)
     failed = {"storage": "gp3", "failed": "no room", "code": 4}
-    assert null_studies.told([done, Done(Part(null_studies.PROOF, 1), False, failed)]) == 5
+    assert null_studies.shown([done, Done(Part(null_studies.PROOF, 1), False, failed)]) == 5
     for seed in range(6):
         study = parse_study("s.yaml", null_studies.study_text(seed).encode())
         assert (study.seed, study.primary.blocks, study.primary.margin_percent) == (seed, 6, 2.0)

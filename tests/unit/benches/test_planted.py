@@ -1,9 +1,9 @@
-"""The planted faults can be planted, and what is not caught is told."""
+"""The planted faults can be planted, and what is not caught is reported."""
 
 import pytest
 
 from book import Done
-from planted import read_list, told
+from planted import read_list, shown
 from studies import ROOT
 
 FAULTS, LEAST = read_list()
@@ -28,7 +28,7 @@ def test_a_fault_too_many_that_no_test_notices_misses_the_target(
     fault = FAULTS[0]
     caught = Done(fault.part, True, {"caught_by": "tests/x.py::test_it", "took_s": 1.0})
     missed = Done(fault.part, False, {"caught_by": None, "took_s": 2.0})
-    assert told([caught, missed], 1) == 0
-    assert told([caught, missed], 0) == 99
+    assert shown([caught, missed], 1) == 0
+    assert shown([caught, missed], 0) == 99
     assert f"{fault.name}: NOT CAUGHT (2 s)" in capsys.readouterr().out
-    assert told([Done(fault.part, False, {"failed": "not found", "took_s": 0.0})], 1) == 5
+    assert shown([Done(fault.part, False, {"failed": "not found", "took_s": 0.0})], 1) == 5

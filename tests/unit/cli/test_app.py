@@ -39,7 +39,7 @@ def test_every_end_of_a_command_has_its_exit_code_and_one_line(
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (ZeroDivisionError("by nought"), 1, "a bug in Stithy"),
     )
-    for error, code, told in ends:
+    for error, code, reported in ends:
 
         def end(error: BaseException = error) -> None:
             raise error
@@ -51,7 +51,7 @@ def test_every_end_of_a_command_has_its_exit_code_and_one_line(
         assert app.run(["end"]) == code
         out, err = capsys.readouterr()
         assert (out, "Traceback" in err) == ("", False)
-        assert told in err
+        assert reported in err
         assert err.count("\n") == 1 or code == 1
         kept = list(own_state.glob("bugs/*"))
         assert len(kept) == (code == 1)
@@ -62,7 +62,7 @@ def test_every_end_of_a_command_has_its_exit_code_and_one_line(
 
 def test_mistakes_of_a_command_line_are_told_plainly(capsys: Captured) -> None:
     """The word that was meant, or all that there are; what is missing, by its name in the help."""
-    for line, told in (
+    for line, reported in (
         ("rnu", "stithy: There is no command 'rnu'. Did you mean run?"),
         ("zzz", ", ".join(sorted(command_modules(cli)))),
         ("hammer frob", "There are calibrate, check, prepare, run, verify-ledger."),
@@ -76,7 +76,7 @@ def test_mistakes_of_a_command_line_are_told_plainly(capsys: Captured) -> None:
     ):
         assert app.run(line.split()) == 2
         out, err = capsys.readouterr()
-        assert (out, told in err) == ("", True), line
+        assert (out, reported in err) == ("", True), line
 
 
 def test_finding_the_commands_imports_nothing_heavy() -> None:
@@ -93,7 +93,7 @@ def test_an_output_that_cannot_be_written_is_told_and_one_that_nobody_reads_is_n
     """One line that says what to do, no trace; an earlier failure keeps its code."""
     plan = "plan studies/demo.yaml"
     full = "error: standard output: it cannot be written: no space left on device: make room there"
-    for words, buffered, code, told in (
+    for words, buffered, code, reported in (
         (f"{plan} > /dev/full", "", 4, full),
         (f"{plan} > /dev/full", "1", 4, full),
         ("plan no.yaml --json > /dev/full", "1", 2, "error: no.yaml: there is no such"),
@@ -106,8 +106,8 @@ def test_an_output_that_cannot_be_written_is_told_and_one_that_nobody_reads_is_n
             ["bash", "-c", command, sys.executable], stderr=subprocess.PIPE, text=True,
             cwd=root, env={**os.environ, "PYTHONUNBUFFERED": buffered},
         )  # fmt: skip
-        assert (done.returncode, bool(done.stderr)) == (code, bool(told)), words
-        assert done.stderr.startswith(told)
+        assert (done.returncode, bool(done.stderr)) == (code, bool(reported)), words
+        assert done.stderr.startswith(reported)
         assert done.stderr.count("\n") == (code == 4) or code == 2
 
 
@@ -124,7 +124,7 @@ class Failing(io.StringIO):
 def test_talk_is_never_missed_and_data_are(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """What cannot be written is told with its remedy; a closed terminal says EIO."""
+    """What cannot be written is reported with its remedy; a closed terminal says EIO."""
     stream = Failing()
     with pytest.raises(failures.NobodyReads):
         failures.Output(stream).write("data")
@@ -143,7 +143,7 @@ def test_talk_is_never_missed_and_data_are(
 
 
 def test_all_problems_are_shown_as_far_as_a_terminal_bears(capsys: Captured) -> None:
-    """Then how many there are; a program is told of a failure in JSON, too."""
+    """Then how many there are; a program gets a failure as JSON, too."""
     problem = StudyProblem("odd: 3", where="f:1:2", remedy="mend it", excerpt="1 | a 3\n  |   ^")
     failures.show(StudyError("f", [problem] * (failures.SHOWN_MAX + 7)), debug=False)
     err = capsys.readouterr().err
@@ -152,8 +152,8 @@ def test_all_problems_are_shown_as_far_as_a_terminal_bears(capsys: Captured) -> 
     assert f"error: f: {failures.SHOWN_MAX + 7} problems in this study file" in err
     error = PreconditionError("too few", where="db", remedy="raise it")
     assert failures.show(error, debug=False, as_json=True) == 3
-    told = {"problem": "too few", "where": "db", "remedy": "raise it", "exit": 3}
-    assert json.loads(capsys.readouterr().out) == {"failure": told}
+    reported = {"problem": "too few", "where": "db", "remedy": "raise it", "exit": 3}
+    assert json.loads(capsys.readouterr().out) == {"failure": reported}
 
 
 def test_an_option_is_given_with_its_unit() -> None:
@@ -181,9 +181,9 @@ def test_the_prospects_of_a_question_follow_from_noise_and_blocks() -> None:
     assert quiet is not None
     assert [each.ratio for each in assumed.prospects] == [1.0, 1.02, 1.04]
     assert assumed.margin_needed == pytest.approx(0.06, abs=0.006)
-    told = prospects.as_text(assumed)
-    assert "block noise 2%\n(assumed" in told
-    assert "a margin of " in told
+    reported = prospects.as_text(assumed)
+    assert "block noise 2%\n(assumed" in reported
+    assert "a margin of " in reported
     assert (quiet.noise_share, quiet.margin_needed) == (0.005, None)
     equal, _, better = (each.shares for each in quiet.prospects)
     assert equal[Call.EQUIVALENT] > 0.95 < better[Call.BETTER]

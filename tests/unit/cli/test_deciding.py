@@ -59,9 +59,9 @@ def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) ->
     assert (read.evidence.candidates, deciding.answered(read)) == (names, True)
     assert "NULL STUDY" in (read.label or "")
     assert read.manifest is not None
-    told = [(each.path, each.cost) for each in read.manifest.candidates]
+    shown = [(each.path, each.cost) for each in read.manifest.candidates]
     cost = CostFacts(amount=7, currency="EUR")
-    assert told == [(str(tmp_path / name), cost) for name in names]
+    assert shown == [(str(tmp_path / name), cost) for name in names]
 
 
 def test_what_a_measurement_was_made_for_needs_a_valid_block_or_window(tmp_path: Path) -> None:
@@ -201,11 +201,11 @@ def asked(root: Path, speeds: Speeds) -> tuple[FakedRun, Outcome]:
                      primary="{blocks: 4}")  # fmt: skip
     outcome = faked.run()
     (faked.out / "sensitivity").mkdir()
-    told = read_manifest(faked.out / "manifest.json")
-    assert told is not None
+    shown = read_manifest(faked.out / "manifest.json")
+    assert shown is not None
     drive = sample_drive().model_copy(update={"profile": PROFILE, "assumed": ("channels", "read")})
-    drawn = tuple(each.model_copy(update={"drives": (drive,)}) for each in told.candidates)
-    write_json(faked.out / "manifest.json", told.model_copy(update={"candidates": drawn}))
+    drawn = tuple(each.model_copy(update={"drives": (drive,)}) for each in shown.candidates)
+    write_json(faked.out / "manifest.json", shown.model_copy(update={"candidates": drawn}))
     return faked, outcome
 
 
@@ -262,10 +262,12 @@ def test_without_a_better_candidate_both_corners_are_measured(tmp_path: Path) ->
     assert "against b, a would be better" in overturned
     page = build(_context(faked))
     assert overturned in page.answer.flawed
-    told = {each["against"]: each for each in json.loads(json_format.make(page, {}))["sensitivity"]}
-    assert {name: each["holds"] for name, each in told.items()} == {"a": True, "b": False}
-    assert (told["b"]["call"], told["b"]["missing_because"]) == ("worse", None)
-    assert told["b"]["low"] <= told["b"]["ratio"] <= told["b"]["high"]
+    shown = {
+        each["against"]: each for each in json.loads(json_format.make(page, {}))["sensitivity"]
+    }
+    assert {name: each["holds"] for name, each in shown.items()} == {"a": True, "b": False}
+    assert (shown["b"]["call"], shown["b"]["missing_because"]) == ("worse", None)
+    assert shown["b"]["low"] <= shown["b"]["ratio"] <= shown["b"]["high"]
     (faked.out / "sensitivity").rename(tmp_path / "gone")
     assert _corners(faked, outcome) is outcome
     assert _said(faked) == ([], [])

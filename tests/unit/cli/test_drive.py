@@ -53,7 +53,7 @@ def _told(capsys: Captured, words: str) -> tuple[int, str]:
 
 
 def test_drives_and_their_counters_are_shown(heard: list[AnyCommand], capsys: Captured) -> None:
-    """As tables for people, where lateness is told apart, and as JSON for programs."""
+    """As tables for people, where lateness is distinguished, and as JSON for programs."""
     for line, part in (
         ("list", "data /dev/loop99 1 GiB generic-nvme memory - - up"),
         ("stats data", "late: p50 80 µs"),
@@ -75,15 +75,15 @@ def test_without_drives_that_is_said_and_of_a_killed_one_how_to_remove_it(capsys
 
 
 def test_settings_and_faults_reach_the_drive(heard: list[AnyCommand], capsys: Captured) -> None:
-    """What is given and nothing else; what becomes of writes in a power cut is told."""
+    """What is given and nothing else; what becomes of writes in a power cut is reported."""
     for words in (
         "set data --spin 500ms",
         "set data --paced off",
         "fault data stall --duration 6s",
     ):
         assert app.run(["drive", *words.split()]) == 0
-    told = "of 239 volatile writes 120 were kept, 61 torn, 58 lost"
-    assert told in _told(capsys, "fault data power-cut --seed 7")[1]
+    reported = "of 239 volatile writes 120 were kept, 61 torn, 58 lost"
+    assert reported in _told(capsys, "fault data power-cut --seed 7")[1]
     cut = jobs.PowerCut(seed=7, lost_share=0.3, torn_share=0.4, unit_bytes=512)
     assert [each for each in heard if each.command in ("set", "fault")] == [
         control.Set(drive="data", spin_s=0.5),
@@ -134,10 +134,10 @@ def test_words_become_a_fault_or_are_refused() -> None:
     """Shares are percent, times and sizes have units; no option is taken silently."""
     for kind, how, expected in FAULTS:
         assert fault.made(kind, fault.FaultOptions(**how)) == expected
-    for kind, how, told in NO_FAULTS:
+    for kind, how, reported in NO_FAULTS:
         with pytest.raises(UserError) as caught:
             fault.made(kind, fault.FaultOptions(**how))
-        assert told in str(caught.value)
+        assert reported in str(caught.value)
     assert set().union(*fault.TAKES.values()) == set(fault.FaultOptions.__dataclass_fields__)
 
 
@@ -148,14 +148,14 @@ def test_a_drive_goes_down_by_its_name_only(heard: list[AnyCommand], capsys: Cap
         ("", 2, ""), ("data --all", 2, ""), ("dat", 2, "did you mean data?"),
         ("log", 3, "it belongs to the run r1"), ("data", 0, ""), ("--all", 0, ""),
     ):  # fmt: skip
-        ended, told = _told(capsys, f"down {words}")
-        assert (ended, part in told) == (code, True), words
+        ended, reported = _told(capsys, f"down {words}")
+        assert (ended, part in reported) == (code, True), words
     assert [each.name for each in places.all_folders()] == ["r1.nvme"]
 
 
 def test_what_cannot_come_up_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """Before anything is made; without root first of all, with the way that needs none."""
-    for words, told in (
+    for words, reported in (
         ("--size 8", "--size: '8' is not a size"),
         ("--size 1000B", "not a multiple of the sector"),
         ("--name a.b", "give another, such as a-b"),
@@ -166,7 +166,7 @@ def test_what_cannot_come_up_is_refused(monkeypatch: pytest.MonkeyPatch, capsys:
         ("--mount /proc", "/proc is a mount point already"),
         ("--mount /no/such/place", "/no/such does not exist"),
     ):
-        for user, code, part in ((0, 2, told), (1000, 3, "use directories as candidates")):
+        for user, code, part in ((0, 2, reported), (1000, 3, "use directories as candidates")):
             monkeypatch.setattr("os.geteuid", lambda user=user: user)
             ended, shown = _told(capsys, f"up none {words}")
             assert (ended, part in shown) == (code, True), words
@@ -190,8 +190,8 @@ def test_a_trace_begins_in_a_new_file(
         (f"convert-trace {there} {tmp_path}/none/x", 2, "is not a directory"),
         (f"convert-trace {there} {file}", 2, "this is not the trace of a drive"),
     ):
-        ended, told = _told(capsys, words)
-        assert (ended, part in told) == (code, True), words
+        ended, reported = _told(capsys, words)
+        assert (ended, part in reported) == (code, True), words
     traces = [each for each in heard if isinstance(each, control.Trace)]
     assert [each.path for each in traces] == [file, None]
 
@@ -204,8 +204,8 @@ def test_a_device_is_written_to_only_if_it_is_named_and_no_file_is_replaced(tmp_
     """Whoever gives a consent without use expects something else."""
     profile.need_consent(DEVICE, write=False, erase=None)
     profile.need_consent(FOLDER, write=True, erase=None)
-    for erase, told in ((None, "destroys what is on it"), ("sda", "'sda' does not name this")):
-        with pytest.raises(PreconditionError, match=told):
+    for erase, reported in ((None, "destroys what is on it"), ("sda", "'sda' does not name this")):
+        with pytest.raises(PreconditionError, match=reported):
             profile.need_consent(DEVICE, write=True, erase=erase)
     for target, write in ((DEVICE, False), (FOLDER, True), (FOLDER, False)):
         with pytest.raises(UserError, match="nothing to erase"):

@@ -112,7 +112,7 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
     lost = gone.connections.model_copy(update={"lost": 15, "reopened": 2})
     gone = gone.model_copy(update={"connections": lost})
     ten = "--warehouses 10"
-    for words, answers, code, told in (
+    for words, answers, code, shown in (
         (f"verify-ledger run.ledger {ten}", ["ledger-finding", "ledger-summary"], 5,
          (LOST, "LOST: order 3017 of district 4", "5 more findings are counted above, but not")),
         (f"check {ten}", ["condition.holds", "condition", "check-summary"], 5,
@@ -131,7 +131,7 @@ def test_what_was_measured_but_not_as_it_should_be_has_its_exit_code(hammer: Com
     ):  # fmt: skip
         ended = hammer(words, "started", *answers)
         assert ended.code == code, words
-        assert all(part in ended.out + ended.err for part in told), words
+        assert all(part in ended.out + ended.err for part in shown), words
         assert "--rate" not in words or "suppressed arrivals" not in ended.out
         if "--trial" in words:
             [job] = ended.jobs
@@ -162,12 +162,12 @@ def test_wrong_options_are_told_with_their_name(hammer: Command) -> None:
 
 def test_a_second_is_told_without_a_percentile_that_too_few_orders_bear() -> None:
     """Beyond the 95th of 1,999 lie 99: that is no number. A stall must be seen as it happens."""
-    for orders, told in ((0, "-"), (1_999, "-"), (2_000, "12 ms")):
+    for orders, shown in ((0, "-"), (1_999, "-"), (2_000, "12 ms")):
         of = TransactionSecond(
             name="new-order", committed=orders, rolled_back=0, errors=0, retries=0,
             response_p50_s=0.004, response_p95_s=0.012, response_p99_s=0.02,
         )  # fmt: skip
         second = example("second.ramp-up").model_copy(update={"transactions": (of,)[: orders or 0]})
         line = outcome.second_text(second)
-        assert f"p95 {told:>8}" in line
+        assert f"p95 {shown:>8}" in line
         assert ("0 transactions" in line) is (orders != 1_999)

@@ -54,12 +54,12 @@ def test_what_the_demo_lacks_gives_3(monkeypatch: pytest.MonkeyPatch, capsys: Ca
     assert app.run(["doctor"]) == 3
     assert capsys.readouterr().err == ""
     assert app.run(["doctor", "--json"]) == 3
-    told = json.loads(capsys.readouterr().out)
-    assert [each["what"] for each in told["demo"]["lacks"]] == ["root"]
-    assert (told["schema_version"], told["demo"]["can_run"]) == (1, False)
-    [drive] = [each for each in told["parts"] if each["name"] == "drive" and each["needs"]]
+    reported = json.loads(capsys.readouterr().out)
+    assert [each["what"] for each in reported["demo"]["lacks"]] == ["root"]
+    assert (reported["schema_version"], reported["demo"]["can_run"]) == (1, False)
+    [drive] = [each for each in reported["parts"] if each["name"] == "drive" and each["needs"]]
     assert (drive["works"], drive["needs"][0]["remedy"]) == (False, "start it with sudo")
-    assert {"drive profile", "drive compare"} <= {each["name"] for each in told["parts"]}
+    assert {"drive profile", "drive compare"} <= {each["name"] for each in reported["parts"]}
 
 
 def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) -> None:
@@ -74,9 +74,13 @@ def test_a_new_study_can_be_planned_at_once(tmp_path: Path, capsys: Captured) ->
     out, err = capsys.readouterr()
     assert (out.startswith("# A study for this machine (8 CPUs, "), err) == (True, "")
     assert app.run(["new", "a.yaml", "--drive", "gp3", "--warehouses", "3", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["file"], told["candidates"], told["warehouses"]) == ("a.yaml", ["gp3"], 3)
-    assert told["time_s_least"] <= told["time_s"] < told["time_s_max"]
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["file"], reported["candidates"], reported["warehouses"]) == (
+        "a.yaml",
+        ["gp3"],
+        3,
+    )
+    assert reported["time_s_least"] <= reported["time_s"] < reported["time_s_max"]
     assert list(read_study(Path("a.yaml")).study.candidates) == ["gp3"]
 
 
@@ -84,7 +88,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
     """Nothing is written, over no file, and through no link that leads nowhere."""
     (tmp_path / "mine.yaml").write_text("mine")
     (tmp_path / "link.yaml").symlink_to("nowhere")
-    for words, told in (
+    for words, reported in (
         ("mine.yaml", "is not overwritten"),
         ("link.yaml", "is not overwritten"),
         ("no/such/study.yaml", "this user sees no directory no/such"),
@@ -95,7 +99,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
         ("--path /a --path /a/b", "share the same storage"),
     ):
         assert app.run(["new", *words.split()]) == 2
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     assert sorted(os.listdir()) == ["link.yaml", "mine.yaml"]
     assert Path("mine.yaml").read_text() == "mine"
 
@@ -103,7 +107,7 @@ def test_what_no_new_study_can_be_is_a_mistake(tmp_path: Path, capsys: Captured)
 def test_a_new_study_that_fails_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """The half of one would be taken for a whole one; what mends it is told."""
+    """The half of one would be taken for a whole one; what mends it is reported."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
@@ -135,11 +139,11 @@ def test_all_problems_are_shown_below_a_plan(
     place = PreconditionError("/b is not empty", where="candidate b", remedy="empty it")
     write_study(tmp_path)
     assert app.run(["plan", "study.yaml", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["schema_version"], told["master_candidate"]) == (1, "disk")
-    assert set(told["totals"]["space_bytes"]) == {"disk", "memory"}
-    likely_s = sum(step["cost"]["time_s"] for step in told["steps"])
-    assert told["totals"]["time_s"] == pytest.approx(likely_s)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["schema_version"], reported["master_candidate"]) == (1, "disk")
+    assert set(reported["totals"]["space_bytes"]) == {"disk", "memory"}
+    likely_s = sum(step["cost"]["time_s"] for step in reported["steps"])
+    assert reported["totals"]["time_s"] == pytest.approx(likely_s)
     _found(monkeypatch, settings, place, warnings="the machine is not quiet")
     assert app.run(["plan", "study.yaml"]) == 3
     out, err = capsys.readouterr()
@@ -168,9 +172,9 @@ def test_a_plan_shows_its_steps_on_request(
     varied = "every assumed number of the drives 25%"
     assert [each for each in shown if varied in shown[each]] == ["--sensitivity"]
     assert json.loads(shown["--json"])["sensitivity"] is None
-    told = json.loads(shown["--sensitivity --json"])["sensitivity"]
-    assert 0 < told["time_s_least"] <= told["time_s"] <= told["time_s_max"]
-    assert (told["runs_least"], told["runs_most"]) == (1, 2)
+    reported = json.loads(shown["--sensitivity --json"])["sensitivity"]
+    assert 0 < reported["time_s_least"] <= reported["time_s"] <= reported["time_s_max"]
+    assert (reported["runs_least"], reported["runs_most"]) == (1, 2)
 
 
 def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
@@ -178,7 +182,7 @@ def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
     second = events.SecondPassed(WINDOW, 9, "measure", 12_345.6, 0.0123)
     begun = events.RunStarted("runs/x", 50, 440.0, 700.0)
     look = events.InterimAnalysis("b is better.", 4, decided=True)
-    told: list[tuple[events.Event, str | None]] = [
+    reported: list[tuple[events.Event, str | None]] = [
         (begun, "50 steps, about 7 min 20 s (11 min 40 s if it stays undecided); results go to "
                 "runs/x"),
         (events.StepStarted(STEP, 7, 17, 88.4), "[7/17] w-disk-u4-b0, about 1 min 28 s left"),
@@ -190,7 +194,7 @@ def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
         (replace(second, second=10), None),
         (events.Progress("loading", 1, 2), None),
     ]  # fmt: skip
-    for event, expected in told:
+    for event, expected in reported:
         assert line_of(event) == expected
         Plain(FakeClock()).show(event)
         out, err = capsys.readouterr()
@@ -200,10 +204,10 @@ def test_each_event_has_its_line_or_none(capsys: Captured) -> None:
 def test_live_numbers_are_told_where_an_address_is_given(tmp_path: Path, capsys: Captured) -> None:
     """A port in use, or one for other machines, ends a command before anything starts."""
     shown: list[events.Event] = []
-    for address, told in ((None, ""), ("127.0.0.1:0", "live numbers: http://127.0.0.1:")):
+    for address, reported in ((None, ""), ("127.0.0.1:0", "live numbers: http://127.0.0.1:")):
         with with_live_numbers(address, shown.append) as tell:
             tell(events.Progress("loading", 1, 2))
-        assert told in capsys.readouterr().err
+        assert reported in capsys.readouterr().err
     assert len(shown) == 2
     with socket.create_server(("127.0.0.1", 0)) as taken:
         used = f"127.0.0.1:{taken.getsockname()[1]}"

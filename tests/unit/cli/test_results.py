@@ -37,7 +37,7 @@ def build(path: Path, **shape: Any) -> str:
     return str(path)
 
 
-def told(capsys: Captured) -> Any:
+def reported(capsys: Captured) -> Any:
     """What was just told to programs."""
     return json.loads(capsys.readouterr().out)
 
@@ -54,7 +54,7 @@ def test_findings_and_path_are_printed(tmp_path: Path, capsys: Captured) -> None
     lines = capsys.readouterr().out.splitlines()
     assert lines == [*findings, *(f"Report: {path}" for path in paths.values())]
     assert run(["report", root, "--format", "md,json", "--json"]) == 0
-    document = told(capsys)
+    document = reported(capsys)
     assert (document["findings"], document["files"]) == (findings, paths)
 
 
@@ -126,14 +126,14 @@ def test_the_report_is_opened_by_a_program_of_the_desktop_unless_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That it has ended is no failure. It is told the address of a file."""
-    program, told, page = tmp_path / "xdg-open", tmp_path / "told", tmp_path / "a page.html"
+    program, reported, page = tmp_path / "xdg-open", tmp_path / "told", tmp_path / "a page.html"
     browser = webbrowser.BackgroundBrowser(str(program))
     monkeypatch.setattr(webbrowser, "get", lambda: browser)
     for body, opens in (("exit 0", True), ("exit 3", False), ("exec /bin/sleep 2", True)):
-        program.write_text(f'#!/bin/sh\necho "$@" > "{told}"\necho talk\n{body}\n')
+        program.write_text(f'#!/bin/sh\necho "$@" > "{reported}"\necho talk\n{body}\n')
         program.chmod(0o755)
         assert opened(page, patience_s=1.0 if "sleep" in body else 30.0) is opens
-        assert told.read_text().strip() == page.as_uri()
+        assert reported.read_text().strip() == page.as_uri()
     program.unlink()
     assert not opened(page)
 
@@ -151,7 +151,7 @@ def test_a_report_ends_as_its_thresholds_did(tmp_path: Path, capsys: Captured) -
         build(root, repeat=1, thresholds=thresholds(*texts), changes=broken)
         words = ["report", str(root), "--format", "md"]
         assert run([*words, "--junit", str(junit), "--json"]) == code
-        judged = told(capsys)["thresholds"]
+        judged = reported(capsys)["thresholds"]
         assert [each["outcome"] for each in judged] == [ALL[text] for text in texts]
         assert len(ElementTree.parse(junit).findall(".//testcase")) == len(texts)
         assert run(words) == code
@@ -186,7 +186,7 @@ def test_every_format_tells_of_another_run_if_asked(tmp_path: Path, capsys: Capt
     """Figures and tables included. The change is that of `compare`, now over before."""
     before, after = build(tmp_path / "before"), build(tmp_path / "after", changes=SLOW)
     assert run(["compare", before, after, "--json"]) == 0
-    [compared] = told(capsys)["comparisons"]
+    [compared] = reported(capsys)["comparisons"]
     [row] = [each for each in compared["rows"] if each["distinguishable"]]
     assert (row["candidate"], row["users"], row["metric"]) == ("disk", 4, "nopm")
     assert row["value_other"] == 1501.0
@@ -208,7 +208,7 @@ def test_every_format_tells_of_another_run_if_asked(tmp_path: Path, capsys: Capt
 
 
 def test_another_run_changes_neither_findings_nor_code(tmp_path: Path, capsys: Captured) -> None:
-    """A run without a valid window answers nothing, and is told beside one that does."""
+    """A run without a valid window answers nothing, and is reported beside one that does."""
     one, said = build(tmp_path / "one"), []
     windows = [window_id(name, users, 0) for name in ("disk", "memory") for users in (1, 4)]
     nothing = build(tmp_path / "nothing", repeat=1, changes=invalid(*windows))
@@ -224,7 +224,7 @@ def test_another_run_changes_neither_findings_nor_code(tmp_path: Path, capsys: C
 
 
 def test_what_counts_is_compared_only_where_it_is_ignored(tmp_path: Path, capsys: Captured) -> None:
-    """Every fact by name, what is ignored above the numbers; flaws of a run are told, too."""
+    """Every fact by name, what is ignored above the numbers; flaws of a run are reported, too."""
     session = {"started_at_s": 1.0, "boot_id": "x", "changed": ["kernel: 6.0 before, 6.1.0 now"]}
     one = build(tmp_path / "one", changes=invalid("w-disk-u4-b0"), end="interrupted")
     two = build(tmp_path / "two", repeat=1, duration_s=4, seed=2)
@@ -248,14 +248,14 @@ def test_what_counts_is_compared_only_where_it_is_ignored(tmp_path: Path, capsys
     ):  # fmt: skip
         assert part in shown
     run(["compare", one, two, *ignored, "--json", "--metric", "p99 of payment", "--metric", "tpm"])
-    [document] = told(capsys)["comparisons"]
+    [document] = reported(capsys)["comparisons"]
     assert sorted(each["name"] for each in document["ignored"]) == ["duration_s", "kernel"]
     metrics = list(dict.fromkeys(row["metric"] for row in document["rows"]))
     assert (metrics, len(document["rows"])) == (["p99 of payment", "tpm"], 2 * 2 * 2)
 
 
 def test_an_export_goes_to_a_file_as_to_standard_output(tmp_path: Path, capsys: Captured) -> None:
-    """Byte for byte the same; that windows are not valid is told beside it, nothing is changed."""
+    """Byte for byte the same; that windows are not valid is said beside it, nothing is changed."""
     root = build(tmp_path / "run", **ONE, changes=invalid("w-disk-u1-b0"))
     before, out = files_of(tmp_path / "run"), tmp_path / "out"
     for name in plugins("export"):

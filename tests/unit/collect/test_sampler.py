@@ -68,8 +68,8 @@ def test_readings_come_every_second_and_what_fails_ends(monkeypatch: pytest.Monk
     readings = sampler.stop()
     release.set()
     found = {name: [r for r in readings if r.collector == name] for name in modules}
-    values = {name: [each.sample.value for each in told] for name, told in found.items()}
-    why = {name: told[-1].sample.missing_because or "" for name, told in found.items()}
+    values = {name: [each.sample.value for each in shown] for name, shown in found.items()}
+    why = {name: shown[-1].sample.missing_because or "" for name, shown in found.items()}
     assert values["steady"][:2] == [1.0, 2.0]
     assert found["steady"][1].at_s - found["steady"][0].at_s > 0.5
     assert {each.unit for each in found["steady"]} == {"B"}

@@ -101,7 +101,7 @@ OURS, OTHER = f"sslrootcert={FILES}/server.pem", f"sslrootcert={FILES}/other.pem
 
 
 @pytest.mark.parametrize(
-    ("options", "host", "told"),
+    ("options", "host", "shown"),
     [
         ("sslmode=require", "localhost", "no such place"),
         (f"sslmode=require&{OURS}", "localhost", "no such place"),
@@ -113,15 +113,15 @@ OURS, OTHER = f"sslrootcert={FILES}/server.pem", f"sslrootcert={FILES}/other.pem
         ("sslmode=require", "plain", "offers no TLS"),
     ],
 )  # fmt: skip
-def test_a_server_is_believed_as_far_as_it_proves(options: str, host: str, told: str) -> None:
+def test_a_server_is_believed_as_far_as_it_proves(options: str, host: str, shown: str) -> None:
     """Before the password is used; only `verify-full` minds the name; a refusal is exit code 3."""
     with _listener(has_tls=host != "plain") as port:
         url = f"postgresql://me:hush@{host}:{port}/shop?hostaddr=127.0.0.1&{options}"
         with pytest.raises(StithyError) as caught:
             connect(parse_url(Secret(url)), timeout_s=10)
-    assert told in str(caught.value)
+    assert shown in str(caught.value)
     assert "hush" not in str(caught.value)
-    assert isinstance(caught.value, PreconditionError) or told == "no such place"
+    assert isinstance(caught.value, PreconditionError) or shown == "no such place"
 
 
 def test_a_refused_connection_names_the_place_and_not_the_password(tmp_path: Path) -> None:

@@ -42,12 +42,12 @@ def test_the_newest_complete_version_wins_wherever_it_is(tmp_path: Path) -> None
     assert (found.programs, found.version) == (tmp_path / "16.10", "16.10")
     beta = _programs(tmp_path / "beta", "19beta1")
     assert find_installation(LocalRunner(), None, [beta]).version == "19beta1"
-    for folder, told in (
+    for folder, shown in (
         (_programs(tmp_path / "client", "15.4", ("pg_ctl",)), "client lacks initdb"),
         (_programs(tmp_path / "old", "11.2"), "has version 11, older than 14"),
         (tmp_path, "no PostgreSQL server programs.*apt-get install postgresql.*stithy.postgresql"),
     ):
-        with pytest.raises(PreconditionError, match=told):
+        with pytest.raises(PreconditionError, match=shown):
             find_installation(LocalRunner(), None, [folder])
 
 
@@ -80,8 +80,8 @@ def test_shared_memory_is_removed_once_nobody_uses_it(
     monkeypatch.setattr(server, "SHM", tmp_path)
     facts = {"key": "1", "shmid": "7", "files": ""}
     for attached in ((2, 1, 0), (None,)):
-        told: Iterator[int | None] = chain(attached, repeat(None))
-        monkeypatch.setattr(server, "_attached", lambda facts, told=told: next(told))
+        shown: Iterator[int | None] = chain(attached, repeat(None))
+        monkeypatch.setattr(server, "_attached", lambda facts, shown=shown: next(shown))
         remove_segment(facts)
     assert Libc.removed == [7]
     monkeypatch.setattr(server, "SEGMENT_PATIENCE_S", 0.05)
@@ -120,8 +120,8 @@ def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> Non
         '2026-01-01 00:00:00.000 GMT [7] FATAL:  invalid value for parameter "wal_level": "x"\n'
         "2026-01-01 00:00:00.000 GMT [7] HINT:  Available values: minimal, replica.\n"
     )
-    told = 'invalid value for parameter "wal_level": "x", Available values: minimal, replica'
-    assert [message(each) for each in (lines, "odd\n", "")] == [told, "odd", "no message"]
+    shown = 'invalid value for parameter "wal_level": "x", Available values: minimal, replica'
+    assert [message(each) for each in (lines, "odd\n", "")] == [shown, "odd", "no message"]
 
 
 def test_the_log_is_bounded_by_its_setting_and_a_fifth() -> None:

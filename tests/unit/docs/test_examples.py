@@ -99,5 +99,5 @@ def test_the_examples_on_other_tools_agree_with_each_other_and_with_the_results(
     written = pl.read_csv("series.csv", infer_schema_length=None)
     assert (written.columns, written.height) == (read.series.columns, read.series.height)
     merged = read_histograms([run.window(name).table("histograms") for name in names], "response")
-    told = {kind: p99 for name, users, kind, p99 in percentiles if (name, users) == ("disk", 1)}
-    assert told == {kind: each.percentile_s(99) for kind, each in merged.items()}
+    shown = {kind: p99 for name, users, kind, p99 in percentiles if (name, users) == ("disk", 1)}
+    assert shown == {kind: each.percentile_s(99) for kind, each in merged.items()}

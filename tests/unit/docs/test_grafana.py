@@ -47,7 +47,7 @@ def _served(*texts: str) -> Served:
 
 
 def _live() -> Served:
-    """What is told while a run goes on."""
+    """What is reported while a run goes on."""
     texts = []
     for events in MOMENTS:
         numbers = LiveNumbers(FakeClock(), lambda directory, windows: {})

@@ -35,9 +35,9 @@ def test_all_problems_of_a_file_are_told(tmp_path: Path, monkeypatch: pytest.Mon
     found = find_profile(str(path), scale=8, runner=runner)
     asked = CheckProfileJob(file=str(path), text=found.text, scale=8)
     assert [parse_drive_job(each) for each in runner.inputs] == [asked]
-    told = _program("check-profile-summary.problems")
+    shown = _program("check-profile-summary.problems")
     with pytest.raises(UserError, match="in this drive profile: fix the file") as caught:
-        check_profile(path.read_text(), "mine.toml", runner=told)
+        check_profile(path.read_text(), "mine.toml", runner=shown)
     parts = caught.value.parts()
     assert all(part.where.startswith("mine.toml") for part in parts)
     quoted = [part for part in parts if part.excerpt]

@@ -50,9 +50,9 @@ def test_a_refusal_or_no_answer_becomes_an_error(
         (b'{"answer":"maybe"}\n', InfrastructureError, invalid),
         (b'{"answer":"done"}\n', InfrastructureError, invalid),
     )
-    for answer, kind, told in answers:
+    for answer, kind, shown in answers:
         said = partial(lambda answer, _: answer, answer)
-        with serving(Path("control"), said), pytest.raises(kind, match=told):
+        with serving(Path("control"), said), pytest.raises(kind, match=shown):
             Control(folder / "control").list()
 
 
@@ -106,13 +106,13 @@ def test_what_no_drive_can_be_is_refused() -> None:
             DriveSpec(**PLAIN | wrong)
 
 
-def _started(folder: Path, *told: BaseModel) -> tuple[program.DriveProgram, str]:
+def _started(folder: Path, *shown: BaseModel) -> tuple[program.DriveProgram, str]:
     class Talking(AnsweringRunner):
         def start(self, command, *, stderr=None):  # type: ignore[no-untyped-def] # as above it
             stderr.write_text("thread 'main' panicked\n")
             return super().start(command, stderr=stderr)
 
-    runner = Talking(told)
+    runner = Talking(shown)
     up = program.start([DriveSpec(**PLAIN)], folder, runner=runner, program=Path("/bin/drive"))
     return up, runner.programs[0].input.text
 
@@ -127,9 +127,9 @@ def test_a_program_that_does_not_come_up_is_told_and_leaves_nothing(tmp_path: Pa
         ((wrong, STARTED), UserError, "shut: open it"),
         ((DriveSpec(**PLAIN).on_wire(),), InfrastructureError, "a line is not a message"),
     )
-    for told, kind, words in cases:
+    for shown, kind, words in cases:
         with pytest.raises(kind, match=words):
-            _started(tmp_path / "data", *told)
+            _started(tmp_path / "data", *shown)
         assert not (tmp_path / "data").exists()
 
 
@@ -150,11 +150,11 @@ def test_drives_are_known_by_their_names(tmp_path: Path, monkeypatch: pytest.Mon
     assert drive_named("new").problem == "it is not up yet"
     assert drive_named("log").full_name == "r1.nvme/log"
     places.make(places.folder_of("sata", "r1"), Entry("r1", ("log",), DEAD))
-    for name, told in (
+    for name, shown in (
         ("log", "several drives have this name: give one of r1.nvme/log,"),
         ("fats", "'fats': no drive of this name is up: did you mean fast?"),
     ):
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=shown):
             drive_named(name)
     monkeypatch.setattr(program, "find", lambda folder: own_identity())
     with serving(places.folder_of("fast") / "control"):
@@ -174,15 +174,15 @@ def test_refusals_of_mkfs_and_mount_are_quoted(
     device, root, good = "/dev/loop9", Path("/a b"), EndingRunner()
     filesystems.mount(device, root, "xfs", options=["noatime"], runner=good)
     assert good.asked[0][1:] == ["-t", "xfs", "-o", "noatime", "--", device, "/a b"]
-    told = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
-    assert not filesystems.check(device, "xfs", runner=told).clean
+    shown = EndingRunner(1, stderr="mkfs: reading\n  too small.\n\n")
+    assert not filesystems.check(device, "xfs", runner=shown).clean
     assert filesystems.kind_on(device, runner=EndingRunner(2)) is None
     with pytest.raises(PreconditionError, match=r"mkfs\.ext4 was not found: apt-get install e2fs"):
         filesystems.need_tools("ext4")
     with pytest.raises(UserError, match="'ext5' is not a file system.*give one of ext4, xfs, btr"):
         filesystems.make(device, "ext5")
     with pytest.raises(InfrastructureError, match="loop9: xfs could not be created: too small: "):
-        filesystems.make(device, "xfs", runner=told)
+        filesystems.make(device, "xfs", runner=shown)
     with pytest.raises(InfrastructureError, match="could not be mounted: it ended with code 32"):
         filesystems.mount(device, root, "xfs", runner=EndingRunner(32))
     with pytest.raises(InfrastructureError, match="cannot be identified: blkid: input/output err"):

@@ -18,10 +18,10 @@ def test_activity_is_the_growth_of_counters_between_two_readings() -> None:
     ticks = 50 + round(2 * 1.5 * TICKS_PER_S)
     processes = {7: ("postgres", ticks), 8: ("new", 99)}
     after = ActivityCounters(12.0, (160, 0, 120, 780, 20, 0, 0, 20), processes, {"vda": 1500})
-    told = activity.between(before, after)
-    assert (told.cpu_share, told.steal_share) == pytest.approx((0.4, 0.1))
-    assert told.devices == {"vda": 0.25}
-    (found,) = told.processes
+    shown = activity.between(before, after)
+    assert (shown.cpu_share, shown.steal_share) == pytest.approx((0.4, 0.1))
+    assert shown.devices == {"vda": 0.25}
+    (found,) = shown.processes
     assert (found.name, found.pid, round(found.cpus, 9)) == ("postgres", 7, 1.5)
 
 
@@ -87,9 +87,9 @@ def test_the_time_of_each_process_counts_once() -> None:
         "its id is used again": ({(7, 1): (1, 90)}, {(7, 2): (1, 3)}, 3),
     }
     for case, (before, after, cpu_s) in cases.items():
-        told = activity.others_between(reading(0, before), reading(10, after))
+        shown = activity.others_between(reading(0, before), reading(10, after))
         expected = (10, cpu_s, ("p",) if cpu_s else ())
-        assert (told.span_s, told.cpu_s, told.names) == expected, case
+        assert (shown.span_s, shown.cpu_s, shown.names) == expected, case
 
 
 def test_a_renamed_file_was_not_made_and_one_with_an_old_inode_was(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_what_disturbs_a_measurement_is_told() -> None:
     old = FakeMachine(facts=FACTS | {"cgroup_version": "1"}, texts={"/proc/cgroups": V1})
     nbd = FakeMachine(texts=TEXTS | {DEPENDENCIES: "kernel/drivers/block/nbd.ko.zst:\n"})
     governed = FakeMachine(facts=FACTS | {"cpu_governor": "performance, ondemand"})
-    for check, what, machine, state, told in (
+    for check, what, machine, state, shown in (
         ("cpu", "CPU governor", governed, "disturbing", ""),
         ("cpu", "deep idle", _idle("0"), "disturbing", "133"),
         ("cpu", "deep idle", _idle("1"), "there", ""),
@@ -48,7 +48,7 @@ def test_what_disturbs_a_measurement_is_told() -> None:
         judge = plugins("check")[check].judge
         found = {each.what: each for each in judge(machine)}[what]
         assert found.state == state or not state
-        assert told in f"{found.found} {found.remedy}"
+        assert shown in f"{found.found} {found.remedy}"
         assert "disturbing" not in {each.state for each in judge(BARE)}
 
 
@@ -80,10 +80,10 @@ def test_a_missing_need_has_its_remedy() -> None:
         (ROOT, FakeMachine(texts={RIGHTS: "CapEff:\t00000000a80425fb"}), "CAP_SYS_ADMIN"),
         (ROOT, FakeMachine(texts={RIGHTS: "CapEff:\t000001ffffffffff"}), None),
     )
-    for need, machine, told in needs:
+    for need, machine, shown in needs:
         judged = need.judge(machine)
-        assert judged.state == ("missing" if told else "there")
-        assert (told or "") in f"{judged.found} {judged.remedy}"
+        assert judged.state == ("missing" if shown else "there")
+        assert (shown or "") in f"{judged.found} {judged.remedy}"
 
 
 def test_the_ways_to_a_drive_are_those_that_its_program_tells() -> None:

@@ -78,8 +78,8 @@ def test_memory_groups_are_made_below_what_limits_stithy_itself(tmp_path: Path) 
         found = [(str(path.relative_to(tmp_path)), way) for path, way in resources.parents(proc)]
         assert found == expected
     limit = resources.make_group("g", LIMIT, runner=LocalRunner(), record=print, proc=proc)
-    told = "64 MiB was not enforced: this kernel has no memory cgroup mounted"
-    assert (limit.group, told in str(limit.note)) == (None, True)
+    shown = "64 MiB was not enforced: this kernel has no memory cgroup mounted"
+    assert (limit.group, shown in str(limit.note)) == (None, True)
 
 
 @pytest.mark.needs_cgroup
@@ -105,14 +105,14 @@ def test_a_limit_that_no_longer_holds_and_its_kills_are_told(tmp_path: Path) -> 
     (tmp_path / "memory.events").write_text("low 0\noom 1\noom_kill 3\n")
     assert [MemoryGroup(tmp_path, way, LIMIT).killed() for way in (V1, V2)] == [2, 3]
     group, own = MemoryGroup(tmp_path, V2, LIMIT), os.getpid()
-    for limit, members, told in (
+    for limit, members, shown in (
         (f"{LIMIT}\n", f"1\n{own}\n", None),
         ("max\n", f"1\n{own}\n", "the limit of its memory group was changed to max"),
         (f"{LIMIT - 4096}\n", "1\n", "the server left its memory group"),
     ):
         (tmp_path / "memory.max").write_text(limit)
         (tmp_path / "cgroup.procs").write_text(members)
-        assert group.lost(own) == told
+        assert group.lost(own) == shown
     assert group.lost(2**22 + 1) is None
     (tmp_path / "memory.max").unlink()
     assert "cannot be read any more" in str(group.lost(own))

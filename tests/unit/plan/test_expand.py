@@ -117,8 +117,8 @@ def test_log_files_are_kept_for_all_that_the_longest_window_may_write() -> None:
     assert free.log_bytes == pytest.approx(2**30 * 1.2)
     assert thinking.log_bytes == pytest.approx(1.2 * 4 / 2 * (1 + 3) * 64 * 1024, rel=0.3)
     assert total_s(free.steps)[0] > total_s(thinking.steps)[0] + 5
-    told = [costs_of_short_windows(*each) for each in ((30, 60), (29, 60), (30, 59), (29, 59))]
-    assert [len(each) for each in told] == [0, 1, 1, 2], "what is short is told by itself"
+    shown = [costs_of_short_windows(*each) for each in ((30, 60), (29, 60), (30, 59), (29, 59))]
+    assert [len(each) for each in shown] == [0, 1, 1, 2], "what is short is told by itself"
 
 
 def test_a_null_study_measures_its_first_candidate_against_its_like_and_demands_nothing() -> None:

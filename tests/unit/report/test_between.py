@@ -36,7 +36,7 @@ def built(tmp_path: Path) -> Build:
 
 
 def test_each_run_has_a_name_and_is_not_compared_with_itself(built: Build, tmp_path: Path) -> None:
-    """Letters that act are told by their numbers, long names cut; by whatever path it is named."""
+    """Letters that act are shown by their numbers, long names cut; by whatever path it is named."""
     odd, shape = b"a\x1bb\xff".decode("utf-8", "surrogateescape"), {"users": (1,), "repeat": 1}
     runs = [built(name, **shape) for name in ("one", "a/run", "b/run", "x" * 200, odd)]
     found = [pair.names for pair in pairs(runs[0], runs[1:], (), NOPM)]
@@ -63,7 +63,7 @@ def test_one_run_of_several_that_cannot_be_compared_refuses_them_all(built: Buil
 
 
 def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
-    """The same numbers are told apart only where nobody else was on the machine."""
+    """The same numbers are distinguished only where nobody else was on the machine."""
     slower = {window_id("disk", 4, block): {"nopm": 2000.0 + 9 * block} for block in BLOCKS}
     now = built("now")
     # 40 % of 2 CPUs over 8 s.
@@ -72,12 +72,12 @@ def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
         pairs(built(name, changes=slower, **shape), [now], (), USUAL)
         for name, shape in (("quiet", {}), ("busy", {"surroundings": others}))
     )
-    told, (nopm, p95, _) = ([row for row in pair.rows if (row.candidate, row.users) == ("disk", 4)]
+    shown, (nopm, p95, _) = ([row for row in pair.rows if (row.candidate, row.users) == ("disk", 4)]
                             for pair in (quiet, busy))  # fmt: skip
-    assert told[0].change.distinguishable
+    assert shown[0].change.distinguishable
     assert machine(quiet) == []
     assert not nopm.change.distinguishable
-    assert nopm.change.ratio == told[0].change.ratio
+    assert nopm.change.ratio == shown[0].change.ratio
     assert p95.change.low is None
     assert "which gives no bound of a percentile" in (p95.change.missing_because or "")
     [said] = machine(busy)
@@ -87,7 +87,7 @@ def test_what_the_neighbours_did_is_no_change(built: Build) -> None:
 
 @pytest.mark.parametrize("repeat", [4, 1])
 def test_a_figure_has_the_numbers_of_the_table(built: Build, repeat: int) -> None:
-    """Each row once as a mark, filled where it is told apart; without an interval nothing is."""
+    """Each row once as a mark, filled where it is distinguished; without an interval nothing is."""
     found = pairs(built("before"), [built("after", changes=SLOW, repeat=repeat)])
     figure: Any = other_runs.drawn(found)[0]
     rows = figure.table.frame.to_dicts()
@@ -119,12 +119,12 @@ def test_the_largest_change_is_named_whichever_way_it_goes_and_flaws_once(built:
     assert "of memory at level 1, ×24" in forth
     assert "of memory at level 1, -95." in back
     load, now = {"isolation": "serializable"}, built("now", end="interrupted")
-    told = said(built("one", seed=2), built("two", load=load), now, ignore=["isolation"])
+    shown = said(built("one", seed=2), built("two", load=load), now, ignore=["isolation"])
     flaw = "now: the run was not finished (interrupted)."
-    assert [text for text in told if "not finished" in text] == [flaw] == told[1:2]
-    assert "These facts differ, and do not prevent the comparison: seed: 2 and 1." in told
+    assert [text for text in shown if "not finished" in text] == [flaw] == shown[1:2]
+    assert "These facts differ, and do not prevent the comparison: seed: 2 and 1." in shown
     ignored = "These facts differ, and were ignored on request"
-    assert f"{ignored}: isolation: serializable and read-committed." in told
+    assert f"{ignored}: isolation: serializable and read-committed." in shown
 
 
 ONE, BOTH = {"candidates": ("disk",), "users": (4,)}, "that before and after both have"
@@ -146,7 +146,7 @@ def test_what_is_not_known_is_never_told_as_a_change(
     built: Build, shape: dict[str, Any], changes: Mapping[str, Any], repeat: int, words: str
 ) -> None:
     """Neither as equal: each way of not knowing has words of its own."""
-    told = said(built("before", **shape),
+    shown = said(built("before", **shape),
                 built("after", **shape, seed=2, repeat=repeat, changes=changes))  # fmt: skip
-    assert words in " ".join(told)
-    assert (told[0], told[-1]) == (other_runs.CAUTION, other_runs.RULE)
+    assert words in " ".join(shown)
+    assert (shown[0], shown[-1]) == (other_runs.CAUTION, other_runs.RULE)

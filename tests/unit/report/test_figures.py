@@ -87,8 +87,8 @@ def test_a_verdict_says_since_when_it_stands_and_what_is_in_its_way(tmp_path: Pa
     assert "not within the margin" in found.caption
     edge = 5.54 * 1.3 * 0.01 * math.sqrt(4 / 3) / 2 * 0.9999
     found = blocks(tmp_path / "4", [math.exp(edge + 0.01 * (-1) ** n) for n in range(4)])
-    told = r"the mean was (\S+), not beyond the boundary of ([\d.]+),"
-    [(mean, boundary)] = re.findall(told, found.caption)
+    reported = r"the mean was (\S+), not beyond the boundary of ([\d.]+),"
+    [(mean, boundary)] = re.findall(reported, found.caption)
     assert float(mean) < float(boundary)
     for ratios, kind in (([3.0, 3.1, 3.05, 3.1], "symlog"), ([1.1, 1.2, 1.05, 1.1], "linear")):
         found = blocks(tmp_path / kind, ratios)
@@ -123,11 +123,11 @@ def test_a_forest_begins_with_the_question(tmp_path: Path) -> None:
     """Then come the other metrics at its level; a point without an interval decides nothing."""
     shape: Row = {"users": (1, 4, 13), "duration_s": 20}
     found = figure("forest", tmp_path / "4", repeat=4, primary=QUESTION, **shape)
-    told = [(row["metric"], row["primary"]) for row in forest_rows(found)]
-    assert told[:3] == [
+    reported = [(row["metric"], row["primary"]) for row in forest_rows(found)]
+    assert reported[:3] == [
         ("NOPM, 4 users", True), ("NOPM, 13 users", False), ("NOPM, 1 user", False),
     ]  # fmt: skip
-    assert all(metric.endswith(", 4 users") for metric, _ in told[3:])
+    assert all(metric.endswith(", 4 users") for metric, _ in reported[3:])
     assert found.title == "NOPM at 4 users: memory is better than disk"
     assert forest_rows(found)[0]["verdict"] == "better"
     found = figure("forest", tmp_path / "1", repeat=1, **shape)
@@ -209,7 +209,7 @@ def test_seconds_show_the_median_block_and_flagged_windows(tmp_path: Path) -> No
 def test_a_limit_of_a_drive_near_to_what_was_reached_is_drawn(
     tmp_path: Path, caps: str, scale: float, reached: float, value: float | None, said: str
 ) -> None:
-    """Divided by the scale; one far above would press all points to the axis, and is told."""
+    """Divided by the scale; one far above would press all points to the axis, and is reported."""
     path = build_run(tmp_path, Shape(users=(1, 13), drives={"disk": 0.0})).manifest
     manifest = json.loads(path.read_text())
     facts = manifest["candidates"][0]["drives"][0]
@@ -257,8 +257,8 @@ def test_titles_claim_what_blocks_tell(
         for name, value in (("disk", disk), ("memory", memory)) if value is not None
     ]  # fmt: skip
     two = context_built(tmp_path, Shape(users=(1, 4), duration_s=3, series=False))
-    told = compare_title(two, lines, shown, "orders").text
-    assert told.removeprefix("At 4 users, ") == title
+    reported = compare_title(two, lines, shown, "orders").text
+    assert reported.removeprefix("At 4 users, ") == title
 
 
 def test_bars_are_intervals_of_three_valid_blocks_or_more() -> None:

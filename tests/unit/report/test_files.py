@@ -254,11 +254,11 @@ def test_exports_have_the_numbers_of_valid_windows(tmp_path: Path) -> None:
     shape = replace(SHORT, repeat=4, series=True, changes={"w-disk-u1-b0": {"errors": 5}})
     context = context_built(tmp_path / "four", shape)
     run = context.run
-    told = json.loads(exported(context, "bencher"))["order-entry/candidate=memory/users=4"]
-    assert told.keys() == {"nopm", "tpm", "p50-seconds", "p95-seconds"}
+    listed = json.loads(exported(context, "bencher"))["order-entry/candidate=memory/users=4"]
+    assert listed.keys() == {"nopm", "tpm", "p50-seconds", "p95-seconds"}
     each = run.window.filter(candidate="memory", users=4)["nopm"].to_list()
     half = 3.182446 * stdev(each) / 2
-    found = [told["nopm"][name] for name in ("value", "lower_value", "upper_value")]
+    found = [listed["nopm"][name] for name in ("value", "lower_value", "upper_value")]
     assert found == pytest.approx([fmean(each), fmean(each) - half, fmean(each) + half], rel=1e-6)
     one = json.loads(exported(context_built(tmp_path / "one", SHORT), "bencher"))
     alone = one["order-entry/candidate=memory/users=4"]
@@ -312,10 +312,10 @@ def test_junit_has_the_shape_that_ci_systems_read(tmp_path: Path) -> None:
     assert (failure.get("type"), error.get("type")) == ("threshold", "no-evidence")
     assert re.fullmatch(r"not met: .* ms and 5 ms", failure.get("message", ""))
     assert re.match(r"disk.p95_at_4 = 0\.0\d{3,} s\n5 ms = 0.005 s", failure.text or "")
-    told = {each.get("name"): each.get("value") for each in suite.iter("property")}
-    assert told["question"] == 'Is <b> "faster" & cheaper\ufffd\ufffd than ]]>?'
-    assert str(told["window.w-disk-u1-b0"]).startswith("invalid: Unexpected errors: 9")
-    assert told["window.w-memory-u4-b0"] == "valid"
+    listed = {each.get("name"): each.get("value") for each in suite.iter("property")}
+    assert listed["question"] == 'Is <b> "faster" & cheaper\ufffd\ufffd than ]]>?'
+    assert str(listed["window.w-disk-u1-b0"]).startswith("invalid: Unexpected errors: 9")
+    assert listed["window.w-memory-u4-b0"] == "valid"
 
 
 PLANTED = "document.body.dataset.planted=1"
@@ -378,8 +378,8 @@ def test_exports_keep_each_name_in_its_place(hostile: Context) -> None:
     rows = list(csv.reader(io.StringIO(exported(hostile, "csv"), newline="")))
     assert {len(row) for row in rows} == {len(rows[0])}
     assert not [cell for row in rows for cell in row if re.match(r"[=+@\t\r]|-\D", cell)]
-    told = {row[rows[0].index("valid")]: row[rows[0].index("invalid_because")] for row in rows}
-    assert (told["true"], told["false"][:17]) == ("", "Unexpected errors")
+    listed = {row[rows[0].index("valid")]: row[rows[0].index("invalid_because")] for row in rows}
+    assert (listed["true"], listed["false"][:17]) == ("", "Unexpected errors")
     families = read(exported(hostile, "openmetrics")).values()
     found = {labels["candidate"] for each in families for labels, _, _ in each.samples}
     assert found == {name.replace("\r", " ") for name in NAMES}
@@ -405,6 +405,6 @@ def test_nothing_of_a_name_steers_a_terminal_or_a_report_beside_another(
     assert not re.search(CONTROL, shown)
     page = build(hostile, pairs(hostile, [context_built(other)]))
     _is_harmless(page)
-    [told] = [figure for figure in page.figures if figure.name == "runs-1"]
-    ElementTree.fromstring(draw.svg(told.spec, "runs-1"))
+    [listed] = [figure for figure in page.figures if figure.name == "runs-1"]
+    ElementTree.fromstring(draw.svg(listed.spec, "runs-1"))
     assert json.loads(plugins("format")["json"].make(page, {}))["runs"][0]["other"] == NAMES[0]

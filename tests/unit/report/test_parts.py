@@ -48,8 +48,8 @@ def orders(firsts: tuple[str, ...], later_share: float = 0.0) -> Row:
 
 
 def _room(of: Context) -> str:
-    told = machine.headroom_sentence(of)
-    return f"{told.weakens}: {told.text}" if told else "nothing"
+    shown = machine.headroom_sentence(of)
+    return f"{shown.weakens}: {shown.text}" if shown else "nothing"
 
 
 SAYS: Mapping[str, Callable[[Context], object]] = {
@@ -119,7 +119,7 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
      ["True: The driver headroom is not proven: nobody asked."]),
     ("same", {"repeat": 6}, ["The baseline check was as usual before each of 6 blocks:",
                            "There was no clear trend over the run. None"]),
-    ("same", {"repeat": 6, "canaries": ODD}, ["deviated before 1 of 6", "1 of 6 blocks was"]),
+    ("same", {"repeat": 6, "baselines": ODD}, ["deviated before 1 of 6", "1 of 6 blocks was"]),
     ("same", {"repeat": 2}, ["2 baseline checks cannot show whether the"]),
     ("load", {"changes": {"w-disk-u4-b0": {"retries": 0}}}, [
         "level read committed, as in most applications", "The specification requires",
@@ -144,8 +144,8 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
 ])  # fmt: skip
 def test_a_part_says_what_is_so(tmp_path: Path, say: str, shape: Row, parts: list[str]) -> None:
     """Orders, question, driver, machine, load, flaws, sessions; the words around are golden."""
-    told = str(SAYS[say](run(tmp_path, **shape)))
-    assert [part for part in parts if part not in told] == [], told
+    shown = str(SAYS[say](run(tmp_path, **shape)))
+    assert [part for part in parts if part not in shown] == [], shown
 
 
 @pytest.mark.parametrize(("say", "shape", "word"), [
@@ -168,8 +168,8 @@ def test_windows_that_were_not_needed_are_not_missing(tmp_path: Path) -> None:
     path = tmp_path / "two/tables/conditions.parquet"
     ends = (pl.col("moment") == "end") & (pl.col("candidate") == "disk")
     rewrite(path, pl.read_parquet(path).filter(~ends))
-    [told] = validity.resumed_flaws(context_built(tmp_path / "two"))
-    assert "is missing for disk" in told
+    [shown] = validity.resumed_flaws(context_built(tmp_path / "two"))
+    assert "is missing for disk" in shown
 
 
 CAPPED = judge(observed(places=100, paced=True, under_way=3.0, server=Cpus(2, 0.1)))
@@ -178,7 +178,7 @@ ALONE = judge(observed(server=Cpus(8, 0.4), sessions=sessions(device=0.8, cpu=3.
 OUTSIDE = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
 
 
-@pytest.mark.parametrize(("limited", "repeat", "told"), [
+@pytest.mark.parametrize(("limited", "repeat", "shown"), [
     ((CAPPED, CAPPED), 1, ["disk and memory was limited by the number of users. It is not a "
                            "storage result. Compare response times, or use more users."]),
     ((ALONE, FULL), 1, ["disk was limited by the number of users. Storage took at most 20 % of "
@@ -190,14 +190,14 @@ OUTSIDE = judge(observed(sessions=sessions(cpu=0.1), server=Cpus(2, 0.2)))
     ((FULL, FULL), 1, []),
 ])  # fmt: skip
 def test_a_capped_throughput_weakens_the_answer_unless_times_are_asked_for(
-    tmp_path: Path, limited: tuple[Any, Any], repeat: int, told: list[str]
+    tmp_path: Path, limited: tuple[Any, Any], repeat: int, shown: list[str]
 ) -> None:
     """Candidates of one cap are named together; a verdict refutes it for who did less."""
     made = run(tmp_path, repeat=repeat, duration_s=20)
     by_name = dict(zip(("disk", "memory"), limited, strict=True))
     known = {each.id: by_name[each.candidate] for each in made.evidence.windows}
     times = replace(made.evidence, primary=PrimaryComparison(metric=P95))
-    for known_of, said in ((made.evidence, told), (times, [])):
+    for known_of, said in ((made.evidence, shown), (times, [])):
         context = Context(made.run, known_of, made.sampled)
         context.__dict__["limited"] = known
         texts = [f"At 4 users, the throughput of {each}" for each in said]

@@ -45,7 +45,7 @@ def _shape(**changes: Any) -> Manifest:
     return manifest(Shape(drives={"disk": 0.0}, **changes))
 
 
-@pytest.mark.parametrize(("other", "told", "needed"), [
+@pytest.mark.parametrize(("other", "shown", "needed"), [
     (BASE, [], True),
     (_shape(duration_s=30), ["duration_s: 20 and 30"], True),
     (_shape(seed=2), ["seed: 1 and 2"], False),
@@ -58,12 +58,12 @@ def _shape(**changes: Any) -> Manifest:
     (_drive(profile="name = 'other'"), ["disk: drive.data.profile: "], True),
 ])  # fmt: skip
 def test_what_numbers_rest_on_is_needed_and_a_seed_is_not(
-    other: Manifest, told: list[str], needed: bool
+    other: Manifest, shown: list[str], needed: bool
 ) -> None:
     """Each by its name and with both values; what the kernel keeps of the memory is no change."""
     found = [each for each in differences(BASE, other, NAMES) if each.needed is needed]
-    assert len(found) == len(told)
-    assert all(str(each).startswith(start) for each, start in zip(found, told, strict=True))
+    assert len(found) == len(shown)
+    assert all(str(each).startswith(start) for each, start in zip(found, shown, strict=True))
 
 
 def test_devices_are_told_by_place_and_ignored_by_any_part_of_their_name() -> None:

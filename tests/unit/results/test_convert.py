@@ -145,9 +145,9 @@ def test_the_logs_of_a_real_run_say_what_its_summary_says(tmp_path: Path) -> Non
 
 def _drive(*seen: Interval, before: Any = None, after: Any = None) -> dict[str, dict[str, Any]]:
     means = {"flush": 400e-6, "write": 900e-6}
-    told = drive_rows("w", "data", before or counters(), after or counters(), seen, means)
-    frame_of(tables.DRIVES, told)
-    return {row["operation"]: row for row in told}
+    shown = drive_rows("w", "data", before or counters(), after or counters(), seen, means)
+    frame_of(tables.DRIVES, shown)
+    return {row["operation"]: row for row in shown}
 
 
 def test_what_a_drive_did_is_what_was_added_between_the_two_readings() -> None:

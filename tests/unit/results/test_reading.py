@@ -53,12 +53,12 @@ def test_missing_and_damaged_pieces_are_listed_and_the_rest_is_read(run: RunDire
     window.table("seconds").write_bytes(b"")
     window.table("conditions").write_bytes(b"PAR1 not really")
     run.window(LOST).table("window").unlink()
-    run.table("canary").unlink()
+    run.table("baseline").unlink()
     run.study.write_text(run.study.read_text().replace("seed: 1", "seed: 2"))
     found = read_run(run.root)
     assert [(str(each.path.relative_to(run.root)), each.text) for each in found.problems] == [
         ("study.yaml", "not the study that was run (SHA-256)"),
-        ("tables/canary.parquet", "missing"),
+        ("tables/baseline.parquet", "missing"),
         (f"windows/{NAME}/conditions.parquet", pieces.CHANGED),
         (f"windows/{NAME}/seconds.parquet", pieces.CHANGED),
         (f"windows/{LOST}/window.parquet", "missing"),
@@ -134,11 +134,11 @@ def test_a_manifest_that_is_not_as_declared_names_its_key(run: RunDirectory) -> 
         json.dumps(document | {"plan": document["plan"] | {"limit": limit}}): "percentile 'nopn'",
         json.dumps(document | {"plan": document["plan"] | {"question": question}}): "mean `nopm`?",
     }
-    for text, told in texts.items():
+    for text, shown in texts.items():
         write_with_checksum(run.manifest, text.encode())
         with pytest.raises(Damaged) as caught:
             manifest_of(run.manifest)
-        assert told in str(caught.value)
+        assert shown in str(caught.value)
 
 
 @pytest.mark.parametrize("damage", ["copied", "doubled", "changed", "a directory", "gone"])

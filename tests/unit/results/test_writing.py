@@ -65,7 +65,7 @@ def test_a_table_is_read_back_with_units_meanings_and_version(tmp_path: Path) ->
     write_table(path, RESTORES, [RESTORE])
     assert pl.read_parquet(path).to_dicts() == [RESTORE]
     metadata = pl.read_parquet_metadata(path)
-    assert (metadata["stithy.table"], metadata["stithy.schema_version"]) == ("restores", "3")
+    assert (metadata["stithy.table"], metadata["stithy.schema_version"]) == ("restores", "4")
     assert json.loads(metadata["stithy.columns"])["copy_s"]["unit"] == "s"
 
 
@@ -75,10 +75,10 @@ def test_checksums_are_those_that_other_programs_verify(tmp_path: Path) -> None:
         write_with_checksum(tmp_path / name, content)
     found = [is_as_written(tmp_path / "a", each) for each in (b"3", b"1")]
     assert [*found, is_as_written(tmp_path / "other", b"1")] == [True, False, None]
-    told = subprocess.check_output(
+    shown = subprocess.check_output(
         ["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, text=True
     )
-    assert sorted(told.splitlines()) == ["a: OK", "b c: OK"]
+    assert sorted(shown.splitlines()) == ["a: OK", "b c: OK"]
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])

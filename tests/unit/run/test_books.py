@@ -81,16 +81,16 @@ def test_events_are_logged_with_their_keys_and_handed_on(tmp_path: Path) -> None
 
 def test_the_first_signal_only_asks_the_second_ends_at_once_and_a_third_ends_nothing() -> None:
     """Between the second and the cleaning up one is answered, and nothing more."""
-    told: list[str] = []
-    stop = Stop(told.append)
+    shown: list[str] = []
+    stop = Stop(shown.append)
     stop.check()
     with stop.shield():  # cleaning up is not cut short; a shield may hold another
         with stop.shield():
             stop.signal()
         stop.signal()
-    assert [text.split(":")[0] for text in told] == ["already cleaning up"] * 2
+    assert [text.split(":")[0] for text in shown] == ["already cleaning up"] * 2
     assert not stop.asked.is_set()
-    told.clear()
+    shown.clear()
     stop.signal()
     assert stop.asked.is_set()
     with pytest.raises(Interrupted):
@@ -98,7 +98,7 @@ def test_the_first_signal_only_asks_the_second_ends_at_once_and_a_third_ends_not
     with pytest.raises(Interrupted):
         stop.signal()
     stop.signal()
-    assert [text.split(":")[0] for text in told] == ["finishing", "already cleaning up"]
+    assert [text.split(":")[0] for text in shown] == ["finishing", "already cleaning up"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

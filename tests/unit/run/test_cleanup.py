@@ -31,7 +31,7 @@ def enter(run_id: str = "r1") -> Register:
 
 
 def test_what_was_created_is_known_and_a_running_run_is_not_cleaned(own_state: Path) -> None:
-    """In the order of its creation. A register that cannot be written is told before all."""
+    """In the order of its creation. A register that cannot be written is reported before all."""
     own_state.write_text("in the way")
     with pytest.raises(PreconditionError, match="STITHY_STATE"):
         enter()
@@ -218,7 +218,7 @@ def test_a_drive_with_a_used_name_is_left(tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_killed_drives_left_is_removed_and_what_lives_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A person's that is up, one that is about to come, a run's. A slip of the pen is told."""
+    """A person's that is up, one that is about to come, a run's. A slip of the pen is reported."""
 
     def refuse(folder: Path) -> None:
         raise OSError(16, "Device or resource busy")

@@ -19,7 +19,7 @@ from stithy.run.executor import execute
 from stithy.run.journal import read_journal
 from stithy.storage.provider import EmulatedDrive, Provider, Record, Role, Volume
 from stithy.wire.drive.control import AnswerStats, AnyAnswer, AnyCommand, Set, Stats
-from support.drive_counters import counters as told
+from support.drive_counters import counters as shown
 from support.faked_run import FakedRun
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -56,7 +56,7 @@ def test_what_is_no_longer_a_copy_ends_the_run(
 class OnDrives:
     """A provider whose volume lies on drives, one a role; all else is the directory's.
 
-    `paced`: of its drives, once it was set; `heard`: what their program was told.
+    `paced`: of its drives, once it was set; `heard`: what their program was reported.
     """
 
     directory: Provider
@@ -92,7 +92,7 @@ class OnDrives:
         if isinstance(command, Set) and command.paced is not None:
             self.paced[command.drive] = command.paced
         if isinstance(command, Stats):
-            now = told(command.drive, paced=self.paced.get(command.drive, True))
+            now = shown(command.drive, paced=self.paced.get(command.drive, True))
             return AnswerStats(**now.model_dump())
         return done(command)
 

@@ -45,7 +45,7 @@ def judge(enough: int, *, every: int = 1) -> Judge:
 def test_blocks_after_the_decision_are_left_out_and_written_down_as_such(
     judge: Judge | None, looks: dict[int, bool], tmp_path: Path
 ) -> None:
-    """Each of their steps, with the reason; looks are told, and the run ends as any other."""
+    """Each of their steps, with the reason; looks are reported, and the run ends as any other."""
     faked = FakedRun(tmp_path, users=(1,), load={"repeat": "5"})
     context = faked.start()
     steps = [
@@ -54,8 +54,8 @@ def test_blocks_after_the_decision_are_left_out_and_written_down_as_such(
     ]
     plan = replace(context.plan, steps=tuple(steps))
     assert execute(replace(context, plan=plan), Deciders(judge)).end == "finished"
-    told = [event for event in faked.events if isinstance(event, InterimAnalysis)]
-    assert {event.blocks: event.decided for event in told} == looks
+    shown = [event for event in faked.events if isinstance(event, InterimAnalysis)]
+    assert {event.blocks: event.decided for event in shown} == looks
     written = [entry.facts for entry in entries(faked.out, "interim-analysis")]
     assert [(each["blocks"], each["decided"]) for each in written] == list(looks.items())
     spared = range(max(looks), 5) if True in looks.values() else range(0)

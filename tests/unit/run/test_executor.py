@@ -78,21 +78,21 @@ def test_every_step_of_the_plan_is_done_and_written_down_and_nothing_is_left(who
     assert left_by(faked.out) == []
     assert sorted(path.name for path in faked.root.iterdir()) == ["out", "state", "study.yaml"]
     assert list((faked.root / "state/runs").iterdir()) == []
-    assert not any(path.parent.exists() for path in faked.hammer.canaries)
+    assert not any(path.parent.exists() for path in faked.hammer.baselines)
 
 
 def test_what_a_run_found_out_beside_its_windows_is_kept(whole: Whole) -> None:
     """The driver's calibration, limit, costs, ledgers. tests/e2e has them of a real server."""
-    faked, run, told = whole.faked, whole.run, whole.run.manifest
-    assert [(row["users"], row["block"]) for row in run.canary.to_dicts()] == [(1, 0), (3, 0)]
+    faked, run, shown = whole.faked, whole.run, whole.run.manifest
+    assert [(row["users"], row["block"]) for row in run.baseline.to_dicts()] == [(1, 0), (3, 0)]
     first = entries(faked.out, "step-started", kind="restore")[0].facts["id"]
-    assert first == f"restore-{run.canary['window_id'][0]}"
+    assert first == f"restore-{run.baseline['window_id'][0]}"
     assert sorted(run.surroundings["window_id"]) == WINDOWS
     assert faked.hammer.calibrated == [3], "once, with the connections of the largest level"
     assert set(run.window["driver_rate_per_s_max"]) == {1000.0}
-    assert told is not None
-    assert told.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
-    costs = [each.cost for each in told.candidates]
+    assert shown is not None
+    assert shown.plan.limit == LimitFacts(percentile="p99", transaction="payment", limit_s=0.072)
+    costs = [each.cost for each in shown.candidates]
     assert costs == [None, CostFacts(amount=1200.5, currency="EUR")]
     assert sorted(run.ledger["deal"]) == ["order"] * 4 + ["payment"] * 4
     assert set(run.window["ledger_acknowledged"]) == {20}
@@ -176,8 +176,8 @@ def test_a_second_signal_ends_the_run_at_once(tmp_path: Path) -> None:
     """Nothing is left. tests/unmeasured presses Ctrl-C once, and closes the terminal."""
     faked = FakedRun(tmp_path)
 
-    def press(told: events.Event) -> None:
-        if isinstance(told, events.StepStarted) and told.step.kind == "restore":
+    def press(shown: events.Event) -> None:
+        if isinstance(shown, events.StepStarted) and shown.step.kind == "restore":
             faked.stop.signal()
             faked.stop.signal()
 
@@ -191,8 +191,8 @@ def test_what_a_person_puts_into_a_candidates_place_is_never_removed(tmp_path: P
     """It stays, and the run ends with an error. tests/unmeasured has what is refused before."""
     faked, mine = FakedRun(tmp_path, users=(1,)), tmp_path / "a/mine"
 
-    def put(told: events.Event) -> None:
-        if isinstance(told, events.StepStarted) and told.step.id == "tear-down-a":
+    def put(shown: events.Event) -> None:
+        if isinstance(shown, events.StepStarted) and shown.step.id == "tear-down-a":
             mine.touch()
 
     faked.on_event = put

@@ -29,20 +29,20 @@ SECOND = events.SecondPassed(WINDOW, 9, "measure", 12_345.0, 0.0123)
 OVER = events.StepFinished(STEP, 31.25, "4,400 NOPM")
 
 
-def _numbers(*told: events.Event, clock: FakeClock | None = None) -> LiveNumbers:
-    """What is told after these events, with a judge who finds nothing wrong."""
+def _numbers(*shown: events.Event, clock: FakeClock | None = None) -> LiveNumbers:
+    """What is reported after these events, with a judge who finds nothing wrong."""
     found = LiveNumbers(clock or FakeClock(), lambda directory, windows: {})
-    for event in told:
+    for event in shown:
         found.show(event)
     return found
 
 
-def _families(told: LiveNumbers) -> Mapping[str, Read]:
-    return {name.removeprefix("stithy_"): each for name, each in read(told.text()).items()}
+def _families(shown: LiveNumbers) -> Mapping[str, Read]:
+    return {name.removeprefix("stithy_"): each for name, each in read(shown.text()).items()}
 
 
-def _value(told: LiveNumbers, name: str) -> float:
-    ((_, number, at_s),) = _families(told)[name].samples
+def _value(shown: LiveNumbers, name: str) -> float:
+    ((_, number, at_s),) = _families(shown)[name].samples
     assert at_s is None
     return number
 
@@ -50,41 +50,41 @@ def _value(told: LiveNumbers, name: str) -> float:
 def test_a_window_under_way_tells_its_last_second_and_one_that_is_over_none() -> None:
     """Throughput, response time, how far it is, whose it is; no zeros that nobody measured."""
     assert _numbers().text() == "# EOF\n"
-    told = _numbers(BEGUN, AT_STEP, SECOND)
+    shown = _numbers(BEGUN, AT_STEP, SECOND)
     values = {
         "now_transactions_per_minute": 12_345.0, "now_response_p95_seconds": 0.0123,
         "now_progress_ratio": 10 / 25, "run_step": 7, "run_steps": 17, "run_left_seconds": 88.0,
         "run_left_undecided_seconds": 200.0, "run_windows_done": 0, "run_windows_invalid": 0,
     }  # fmt: skip
-    assert {name: _value(told, name) for name in values} == values
-    [(labels, _, _)] = _families(told)["now_transactions_per_minute"].samples
+    assert {name: _value(shown, name) for name in values} == values
+    [(labels, _, _)] = _families(shown)["now_transactions_per_minute"].samples
     assert labels == {
         "run": "x", "window": "w-disk-u4-b0", "candidate": "disk", "users": "4", "block": "0",
         "phase": "measure", "note": "EMULATED drive",
     }  # fmt: skip
-    told.show(events.SecondPassed(WINDOW, 10, "measure", 0.0, None))
-    assert _value(told, "now_transactions_per_minute") == 0.0
-    assert "now_response_p95_seconds" not in _families(told)
+    shown.show(events.SecondPassed(WINDOW, 10, "measure", 0.0, None))
+    assert _value(shown, "now_transactions_per_minute") == 0.0
+    assert "now_response_p95_seconds" not in _families(shown)
     for event in (OVER, events.StepSkipped(STEP, "decided"), events.StepFinished(LOADING, 1, "")):
-        told.show(event)
-    assert not any(name.startswith("now_") for name in _families(told))
-    assert _value(told, "run_windows_done") == 2
+        shown.show(event)
+    assert not any(name.startswith("now_") for name in _families(shown))
+    assert _value(shown, "run_windows_done") == 2
 
 
 def test_the_time_left_goes_down_to_nothing_and_loading_and_looks_are_told() -> None:
     """A step that takes longer than expected leaves no less than 0; its stage is a label."""
     clock = FakeClock()
-    told = _numbers(
+    shown = _numbers(
         events.RunStarted("runs/x", 17, 250.0), events.StepStarted(LOADING, 2, 17, 88.0),
         events.Progress("loading", 1, 4), events.InterimAnalysis("b", 4, decided=True), clock=clock,
     )  # fmt: skip
     for passed_s, left_s in ((8.0, 80.0), (100.0, 0.0)):
         clock.sleep_s(passed_s)
-        assert _value(told, "run_left_seconds") == left_s
-    assert "run_left_undecided_seconds" not in _families(told)
-    [(labels, share, _)] = _families(told)["now_progress_ratio"].samples
+        assert _value(shown, "run_left_seconds") == left_s
+    assert "run_left_undecided_seconds" not in _families(shown)
+    [(labels, share, _)] = _families(shown)["now_progress_ratio"].samples
     assert (labels["stage"], "note" in labels, share) == ("loading", False, 0.25)
-    assert (_value(told, "run_question_blocks"), _value(told, "run_question_decided")) == (4, 1)
+    assert (_value(shown, "run_question_blocks"), _value(shown, "run_question_decided")) == (4, 1)
 
 
 def test_invalid_windows_are_counted_those_of_earlier_sessions_too(tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ def test_invalid_windows_are_counted_those_of_earlier_sessions_too(tmp_path: Pat
         (lambda _, of: dict.fromkeys(of, "errors"), (1, 2)),
         (unreadable, (0, 0)),
     ):
-        told = LiveNumbers(FakeClock(), judge)
+        shown = LiveNumbers(FakeClock(), judge)
         for event, count in zip(told_of, counts, strict=True):
-            told.show(event)
-            assert _value(told, "run_windows_invalid") == count
+            shown.show(event)
+            assert _value(shown, "run_windows_invalid") == count
 
 
 def test_only_addresses_that_no_other_machine_reaches_are_taken() -> None:
@@ -137,8 +137,8 @@ def test_the_page_tells_the_text_of_the_moment_in_the_type_that_is_asked_for() -
     with endpoint(Address("127.0.0.1", 0), lambda: next(texts)) as page:
         assert _asked(page) == (200, "text/plain; version=0.0.4; charset=utf-8", "one\n")
         kind = "application/openmetrics-text; version=1.0.0"
-        status, told, text = _asked(page, accept=f"{kind.replace(' ', '')},text/plain;q=0.5")
-        assert (status, text, told[: len(kind)]) == (200, "two\n", kind)
+        status, shown, text = _asked(page, accept=f"{kind.replace(' ', '')},text/plain;q=0.5")
+        assert (status, text, shown[: len(kind)]) == (200, "two\n", kind)
         assert [_asked(page, path)[0] for path in ("/", "/metrics/../secret")] == [404, 404]
         port = urlsplit(page).port or 0
         silent = socket.create_connection(("127.0.0.1", port))

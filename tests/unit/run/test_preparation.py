@@ -104,8 +104,8 @@ def test_results_go_to_a_new_or_empty_directory_outside_of_the_candidates(tmp_pa
     for wrong in (out, out / "x", out / "x/y", tmp_path / "a/out", tmp_path):
         with pytest.raises(UserError):
             preflight.check_directory(wrong, providers)
-    told = default_directory(Path("x/demo.yaml"), 1_795_220_000.0)
-    assert told == Path("runs/demo-20261121T001320Z")
+    reported = default_directory(Path("x/demo.yaml"), 1_795_220_000.0)
+    assert reported == Path("runs/demo-20261121T001320Z")
 
 
 class Refusing(FakeEngine):
@@ -144,8 +144,8 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
         assert part in warnings
     large = write_study(tmp_path / "large.yaml", {"a": tmp_path / "a"})
     large.write_text(large.read_text().replace("192 MiB", "900 MiB"))
-    [told] = preflight.cautions(read_study(large).study, FakeMachine())
-    assert "memory of 900 MiB holds the whole database" in told
+    [reported] = preflight.cautions(read_study(large).study, FakeMachine())
+    assert "memory of 900 MiB holds the whole database" in reported
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n")
     assert preflight.memory_available_bytes(tmp_path) == 4096, "caches can be dropped"
 
@@ -157,17 +157,19 @@ def test_a_busy_machine_is_told_before(tmp_path: Path, monkeypatch: pytest.Monke
     run.start().session.books.register.close(remove=True)
     assert [each for each in run.events if isinstance(each, Note) and "cargo (7)" in each.text]
     asked = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
-    [told] = preflight.not_delivered(asked)
-    assert "writes about 50 µs (profile: 21 µs) and flushes about 50 µs (profile: 15 µs)" in told
-    assert "reads" not in told
+    [reported] = preflight.not_delivered(asked)
+    assert (
+        "writes about 50 µs (profile: 21 µs) and flushes about 50 µs (profile: 15 µs)" in reported
+    )
+    assert "reads" not in reported
     forecast.keep_added_s({"nvme read": 3e-6, "nvme write": 4e-6, "nvme flush": 32e-6})
-    [told] = preflight.not_delivered(asked)
-    assert "under load: flushes about 47 µs (profile: 15 µs). The" in told
+    [reported] = preflight.not_delivered(asked)
+    assert "under load: flushes about 47 µs (profile: 15 µs). The" in reported
     assert list(preflight.not_delivered({("sata", "flush"): 40e-6})) == []
 
 
 def test_what_the_demo_lacks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine is judged by its own check, whose remedy is told. tests/golden has the parts."""
+    """An engine is judged by its own check, whose remedy is shown. tests/golden has the parts."""
     (tmp_path / "file").touch()
     bare = FakeMachine(is_root=False, texts=TEXTS | SMALL, programs={})
     of = doctor.examine(bare, {"x": (FIO,)}, ask_engine=lambda _: LACKS, here=tmp_path / "file")
@@ -322,11 +324,11 @@ def test_each_change_of_a_machine_is_told_with_both_values() -> None:
         "kernel": "6.1.0", "architecture": None, "CPU": None, "number of CPUs": 2,
         "memory": 8 * GIB, "x": "1",
     }  # fmt: skip
-    for name, value, told in (
+    for name, value, reported in (
         ("kernel", "6.1.0", ()),
         ("memory", 8 * GIB - 2**20, ()),  # a boot took a little more of it for itself
         ("kernel", "6.2.0", ("kernel: 6.1.0 before, 6.2.0 now",)),
         ("memory", 4 * GIB, ("memory: 8 GiB before, 4 GiB now",)),
         ("hammer", "2.0", ("hammer: not known before, 2.0 now",)),
     ):
-        assert equip.changes(before, {**before, name: value}) == told
+        assert equip.changes(before, {**before, name: value}) == reported

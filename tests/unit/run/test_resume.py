@@ -50,7 +50,7 @@ def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
     first = manifest(faked.out)
     lost = RunDirectory(faked.out).window(first["plan"]["windows"][1]).root
     (lost / "window.parquet").unlink()
-    tables = [*faked.out.glob("windows/*/*.parquet"), faked.out / "tables/canary.parquet"]
+    tables = [*faked.out.glob("windows/*/*.parquet"), faked.out / "tables/baseline.parquet"]
     kept = {path: path.read_bytes() for path in tables if path.parent != lost}
     assert len(_windows(faked.out)) == 2
     assert (faked.resume().end, left_by(faked.out)) == ("finished", [])
@@ -76,8 +76,8 @@ def test_a_window_that_a_person_cut_short_is_measured_again(tmp_path: Path) -> N
     faked.resume()
     assert window_row(faked.out, cut)["complete"]
     assert (RunDirectory(faked.out).cut_off(1, cut) / "window.parquet").exists()
-    checks = pl.read_parquet(faked.out / "tables/canary.parquet")
-    assert len(checks) == len(faked.hammer.canaries) == 1
+    checks = pl.read_parquet(faked.out / "tables/baseline.parquet")
+    assert len(checks) == len(faked.hammer.baselines) == 1
 
 
 def test_what_failed_or_meets_a_persons_files_goes_on_once_that_is_mended(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ REFUSED: dict[str, tuple[str, Callable[[FakedRun], Any]]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_must_not_go_on_is_refused_and_nothing_is_changed(case: str, tmp_path: Path) -> None:
-    """What has changed may be insisted on: the study that was begun is measured, which is told."""
+    """What has changed may be insisted on: the study that was begun is measured, and said."""
     problem, change = REFUSED[case]
     never = list(REFUSED).index(case) < 2
     faked = interrupted(tmp_path)
@@ -149,8 +149,8 @@ def test_what_must_not_go_on_is_refused_and_nothing_is_changed(case: str, tmp_pa
         assert book.read_bytes() == before
         if not never:
             assert faked.resume(force=True).end == "finished"
-            [told] = manifest(faked.out)["sessions"][-1]["changed"]
-            assert problem in told
+            [shown] = manifest(faked.out)["sessions"][-1]["changed"]
+            assert problem in shown
             assert len(_windows(faked.out)) == 4
             return
     assert faked.resume().end == "finished"

@@ -57,7 +57,7 @@ def test_users_are_driven_as_the_study_has_it() -> None:
 
 
 def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
-    """As everywhere: 100 values lie beyond what is told; every transaction counts per minute."""
+    """As everywhere: 100 values lie beyond what is shown; every transaction counts per minute."""
     of = TransactionSecond(
         name="new-order", committed=2_000, rolled_back=0, errors=0, retries=0,
         response_p50_s=0.004, response_p95_s=0.012, response_p99_s=0.02,
@@ -67,8 +67,8 @@ def test_a_second_tells_no_percentile_that_too_few_orders_bear() -> None:
     context: Any = SimpleNamespace(workload=SimpleNamespace(headline="new-order"))
     for each, p95_s, done in (((few, other), None, 2002), ((of,), 0.012, 2000), ((), None, 0)):
         second = Second(second=3, at_s=1.0, phase=Phase.MEASURE, transactions=each)
-        told = window._second(context, cast("Any", None), second)
-        assert (told.p95_s, told.tpm) == (p95_s, 60.0 * done)
+        shown = window._second(context, cast("Any", None), second)
+        assert (shown.p95_s, shown.tpm) == (p95_s, 60.0 * done)
 
 
 @pytest.mark.parametrize(("cpu_s", "is_busy"), [(0.5, False), (0.51, True)])
@@ -81,14 +81,14 @@ def test_what_others_used_during_the_calibration_is_kept_and_told(
     load = {**CALIBRATED, "pace": "{think: 2 s}"}
     faked = FakedRun(tmp_path, load=load, users=(1,), hammer=FakeHammer(users_max=500))
     faked.run()
-    told, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
-    assert (told["users_max"], row["driver_users_max"]) == (500, 500)
-    assert told["others_share"] == row["driver_others_share"] == pytest.approx(cpu_s / 10)
+    shown, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
+    assert (shown["users_max"], row["driver_users_max"]) == (500, 500)
+    assert shown["others_share"] == row["driver_others_share"] == pytest.approx(cpu_s / 10)
     notes = [each.text for each in faked.events if isinstance(each, Note)]
     assert any("during the calibration of the driver (make)" in text for text in notes) is is_busy
 
 
-FAULTS = dict.fromkeys(("canary", "calibrate", "verify-ledger"), FAULT)
+FAULTS = dict.fromkeys(("baseline", "calibrate", "verify-ledger"), FAULT)
 LATE = "the driver was late at every rate that was tried over 1 connection"
 
 
@@ -107,10 +107,10 @@ def test_what_is_not_known_of_driver_machine_and_ledger_ends_no_run(
     """It is missing with the reason; the windows are measured."""
     faked = FakedRun(tmp_path, users=(1,), load=load, hammer=hammer)
     assert faked.run().end == "finished"
-    told, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
-    assert (told["rate_per_s_max"], told["missing_because"]) == (None, because)
+    shown, row = manifest(faked.out)["calibration"], window_row(faked.out, FIRST)
+    assert (shown["rate_per_s_max"], shown["missing_because"]) == (None, because)
     assert (row["complete"], row["driver_rate_per_s_max"]) == (True, None)
-    [check] = pl.read_parquet(faked.out / "tables/canary.parquet").to_dicts()
+    [check] = pl.read_parquet(faked.out / "tables/baseline.parquet").to_dicts()
     failed = because if "gone" in because else None
     assert (check["missing_because"], check["one_rounds_per_s"] is None) == (failed, bool(failed))
     assert row["ledger_unverified_because"] == failed
@@ -181,9 +181,9 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     assert _around(context, "a", {"sda": 5 * MIB}, 9 * MIB)["others_here_bytes"] == 5 * MIB
     found = _around(context, "b", {"sda": 9 * MIB}, 9 * MIB)
     assert (found["others_here_bytes"], found["disks_bytes"]) == (0, None)
-    for loop1, told in ((3 * MIB, (3 * MIB, "a")), (0, (0, None))):
+    for loop1, shown in ((3 * MIB, (3 * MIB, "a")), (0, (0, None))):
         found = _around(context, "b", {"loop1": loop1, "loop2": MIB, "sda": 4 * MIB})
-        assert (found["idle_bytes"], found["idle_names"]) == told
+        assert (found["idle_bytes"], found["idle_names"]) == shown
     volumes["b"] = replace(volumes["b"], devices=("sdb",))
     found = _around(context, "a", {"sdb": 9 * MIB})
     assert (found["idle_bytes"], found["idle_names"]) == (None, None)

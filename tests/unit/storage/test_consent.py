@@ -98,7 +98,7 @@ def machine(tmp_path: Path) -> Path:
 
 
 def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Path) -> None:
-    """A name that may move, or the id of another device, is no consent; the right ones are told."""
+    """A name that may move, or the id of another device, is no consent; right ones are shown."""
     for named in ("wwn-0x5000", "S1234"):
         _erase(machine, named)
     for named in ("sdq", "/dev/sdq", "wwn-other", "", "yes"):
@@ -107,7 +107,7 @@ def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("file", "line", "told"),
+    ("file", "line", "shown"),
     [
         ("proc/swaps", "Filename Type\n{0}/sdq partition", "it is swap space"),
         ("sys/class/block/sdq/holders/md0", "", "it is used by md0"),
@@ -117,12 +117,12 @@ def test_an_empty_device_named_by_a_stable_id_may_be_erased(machine: Path) -> No
         ("sdq", "", "it cannot be had alone: No such file"),
     ],
 )
-def test_what_is_on_a_device_protects_it(machine: Path, file: str, line: str, told: str) -> None:
+def test_what_is_on_a_device_protects_it(machine: Path, file: str, line: str, shown: str) -> None:
     """A file system, a partition, a mount, swap, an array, whatever the kernel knows."""
     if file == "sdq":
         (machine / file).unlink()
     elif file:
         (machine / file).parent.mkdir(exist_ok=True)
         (machine / file).write_text(f"{line.format(machine)}\n")
-    with pytest.raises(PreconditionError, match=told):
+    with pytest.raises(PreconditionError, match=shown):
         _erase(machine, found="" if file else "ext4\n")

@@ -41,7 +41,7 @@ def test_users_are_offered_directories(tmp_path: Path, monkeypatch: pytest.Monke
 def test_what_cannot_be_is_refused_with_the_remedy(tmp_path: Path) -> None:
     """Before anything is made; what can be had is not refused."""
     _provider(tmp_path, scale="1/8", size="4 GiB", backing=str(tmp_path)).check()
-    for keys, kind, told in (
+    for keys, kind, shown in (
         ({"drive": "generic-nvmee"}, UserError, "did you mean generic-nvme?"),
         ({"drive": "./no-such.toml"}, UserError, "cannot be read"),
         ({"size": "512 MiB"}, PreconditionError, "may need 954 MiB"),
@@ -52,7 +52,7 @@ def test_what_cannot_be_is_refused_with_the_remedy(tmp_path: Path) -> None:
         with pytest.raises(kind) as caught:
             _provider(tmp_path, **keys).check()
         parts = (caught.value, *caught.value.parts())
-        assert any(told in f"{each.problem}: {each.remedy}" for each in parts), caught.value
+        assert any(shown in f"{each.problem}: {each.remedy}" for each in parts), caught.value
 
 
 def test_a_profile_of_a_persons_own_must_not_change_under_a_run(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_plan_counts_drives_in_memory_beside_the_server() -> None:
 
 def test_what_no_drive_can_have_is_told_with_its_place() -> None:
     """In the study's line, with what would be right."""
-    for wrong, told in (
+    for wrong, shown in (
         ("{drive: 5}", "not a drive profile: 5"),
         ("{drive: a, size: 1 MiB}", "too small: 1 MiB: at least 64 MiB"),
         ("{drive: a, size: 1}", "not a size: 1"),
@@ -114,5 +114,5 @@ def test_what_no_drive_can_have_is_told_with_its_place() -> None:
         ("{drive: a, roles: {wal: {drive: a}}}", "in `candidates.disk.roles`: wal"),
     ):
         [problem] = problems(study_text((DISK, f"disk: {wrong}")))
-        assert told in str(problem)
+        assert shown in str(problem)
         assert "study.yaml:3:" in str(problem)

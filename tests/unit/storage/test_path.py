@@ -75,7 +75,7 @@ def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
     ]
     assert rooms[0] == rooms[1]
     assert volume.room_of(tmp_path / "x", proc).filesystem_id == "254:9"
-    told = set()
+    shown = set()
     for name in ("vdb", "vdc"):
         block = tmp_path / name / "class/block" / name
         (block / "device").mkdir(parents=True)
@@ -83,8 +83,8 @@ def test_storage_and_room_are_those_of_the_file_system(tmp_path: Path) -> None:
             (block / file).write_text(text)
         (tmp_path / name / "dev/block").mkdir(parents=True)
         (tmp_path / name / "dev/block/254:9").symlink_to(block)
-        told.add(volume.storage_in_words(tmp_path / "x", proc, tmp_path / name))
-    assert told == {f"xfs at {tmp_path}/x on FAST 1000 of 1 GiB"}
+        shown.add(volume.storage_in_words(tmp_path / "x", proc, tmp_path / name))
+    assert shown == {f"xfs at {tmp_path}/x on FAST 1000 of 1 GiB"}
 
 
 def test_removing_follows_no_links_and_asks_the_mark(tmp_path: Path) -> None:

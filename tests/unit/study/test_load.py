@@ -34,12 +34,12 @@ def test_quantities_and_settings_are_read_once_and_the_bytes_are_kept(tmp_path: 
         "a": "on", "b": "off", "c": "3", "d": "1.5", "e": "8MB", "f": "off"
     }  # fmt: skip
     size = "warehouses: 2"
-    plain, told = (
+    plain, shown = (
         study((size, f"{size}{more}")).workload.data
         for more in ("", ", data: {compressible: 50%, duplicate: 10 %}")
     )
     assert (plain.compressible_percent, plain.duplicate_percent) == (None, 0)
-    assert (told.compressible_percent, told.duplicate_percent) == (50, 10)
+    assert (shown.compressible_percent, shown.duplicate_percent) == (50, 10)
     [twice] = problems(study_text(("1 GiB", "1 GiB\n  settings: {work_mem: 4MB, Work_Mem: 8MB}")))
     assert "a setting given twice" in str(twice)
 
@@ -57,7 +57,7 @@ def test_keys_and_values_are_texts_with_their_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "places", "told"),
+    ("content", "places", "shown"),
     [
         (b"study: caf\xe9\n", ["1:11"], "UTF-8"),
         (b"\xff\xfes\x00t\x00", ["1:1"], "UTF-8"),
@@ -75,7 +75,7 @@ def test_keys_and_values_are_texts_with_their_places() -> None:
     ],
 )  # fmt: skip
 def test_every_problem_of_a_file_has_its_place(
-    content: bytes, places: list[str], told: str
+    content: bytes, places: list[str], shown: str
 ) -> None:
     """Nothing steers the terminal, and nothing is shown of a file that is no study."""
     found = problems(content)
@@ -84,13 +84,13 @@ def test_every_problem_of_a_file_has_its_place(
         assert problem.where.startswith(f"study.yaml:{place}")
         assert "tiger" not in f"{problem}{problem.excerpt}"
         assert problem.excerpt.replace("\n", "").isprintable()
-    assert any(told in str(each) for each in found) or not told
+    assert any(shown in str(each) for each in found) or not shown
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any file may be read but an endless one; a slip of the name is answered with one there."""
     (tmp_path / "demo.yaml").touch()
-    for path, told in (
+    for path, shown in (
         (tmp_path / "dmeo.yaml", f"there is no such file: did you mean {tmp_path / 'demo.yaml'}?"),
         (tmp_path / "no/demo.yaml", "check the directory's name"),
         (tmp_path, "this is a directory"),
@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(UserError) as caught:
             read_study(path)
         assert not isinstance(caught.value, StudyError), "no file, so no problems in it"
-        assert told in str(caught.value)
+        assert shown in str(caught.value)
         assert str(caught.value).isprintable()
     read_end, write_end = os.pipe()
     os.write(write_end, study_text().encode())

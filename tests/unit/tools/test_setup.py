@@ -44,7 +44,7 @@ def _set_up(machine: Path, *words: str, first: str = "bin") -> tuple[int, str]:
 def test_what_is_missing_is_named_with_the_remedy(machine: Path) -> None:
     """Exit code 3, and nothing is made: no cargo; one too old, numbers compared; no linker."""
     (machine / "bin/cc").unlink()
-    for version, told in (
+    for version, shown in (
         ("", "Rust 1.85 or newer (cargo on PATH: none)"),
         ("1.9.0", "cargo on PATH: 1.9.0"),
         ("1.99.0", "apt-get install build-essential"),
@@ -52,7 +52,7 @@ def test_what_is_missing_is_named_with_the_remedy(machine: Path) -> None:
         if version:
             _give(machine, "cargo", f"cargo {version} (abc 2026-05-26)")
         code, said = _set_up(machine)
-        assert (code, told in said, (machine / ".venv").exists()) == (3, True, False)
+        assert (code, shown in said, (machine / ".venv").exists()) == (3, True, False)
 
 
 def test_the_environment_that_is_made_is_not_made_with_its_own_python(machine: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_demo_that_cannot_have_drives_says_so_before_anything_is_built(
     script.write_text(script.read_text().replace("/dev/", f"{machine}/dev/"))
     code, said = _set_up(machine, "can-emulate")
     assert (code, why in said) == (3 if why else 0, True)
-    told = "compares two directories instead (studies/disk-and-memory.yaml)" in said
-    assert (told, bool(said)) == (bool(why), bool(why))
+    shown = "compares two directories instead (studies/disk-and-memory.yaml)" in said
+    assert (shown, bool(said)) == (bool(why), bool(why))
     recipe = (root / "Makefile").read_text().partition("\ndemo:")[2].partition("\n\n")[0]
     assert recipe.index("tools/setup can-emulate") < recipe.index("stithy run")
 

@@ -33,17 +33,17 @@ def _run(script: str, **how: Any) -> object:
 
 
 def test_a_program_gets_its_job_and_its_summary_is_returned(tmp_path: Path) -> None:
-    """The job comes on standard input; every message is told; raw lines are kept."""
+    """The job comes on standard input; every message is reported; raw lines are kept."""
     job, raw = tmp_path / "job.json", tmp_path / "raw" / "out.jsonl"
-    told: list[str] = []
+    shown: list[str] = []
     summary = _run(
         f"cat > {job}; echo '{STARTED}'; echo; echo '{SUMMARY}'",
-        on_message=lambda message: told.append(message.message),
+        on_message=lambda message: shown.append(message.message),
         raw_output=raw,
     )
     assert summary == CheckSummary(checked=4, broken=())
     assert job.read_text() == JOB.model_dump_json()
-    assert told == ["started", "check-summary"]
+    assert shown == ["started", "check-summary"]
     assert raw.read_text() == f"{STARTED}\n\n{SUMMARY}\n"
 
 
@@ -59,8 +59,8 @@ def test_a_failed_program_does_not_live_on() -> None:
         *((f"cat >/dev/null; echo '{line}'; exec sleep 600", InfrastructureError,
            "a line is not a message") for line in wrong),
     )  # fmt: skip
-    for script, kind, told in cases:
-        with pytest.raises(kind, match=told) as caught:
+    for script, kind, shown in cases:
+        with pytest.raises(kind, match=shown) as caught:
             _run(script)
         assert "hush" not in str(caught.value)
 

@@ -32,14 +32,14 @@ def test_each_job_says_what_is_wanted_and_hides_the_password(tmp_path: Path) -> 
     )  # fmt: skip
     runner = AnsweringRunner(*([example(name) for name in each.split()] for each in answers))
     driver = Hammer(runner, URL, program=Path("/bin/stithy-hammer"), cpus=(0, 2))
-    told: list[str] = []
+    shown: list[str] = []
     raw = tmp_path / "raw.jsonl"
-    watch = Watch(on_message=lambda message: told.append(message.message), raw_output=raw)
+    watch = Watch(on_message=lambda message: shown.append(message.message), raw_output=raw)
     request = RunRequest(seed=1, users=13, ramp_up_s=5, duration_s=20, hlog_stem=Path("stem"))
     driven = driver.run(SIZE, request, watch=watch)
     assert [second.second for second in driven.seconds] == [0, 12]
     assert len(driven.warnings) == 1
-    assert told == ["started", "second", "warning", "second", "run-summary"]
+    assert shown == ["started", "second", "warning", "second", "run-summary"]
     assert len(raw.read_text().splitlines()) == 5
     warmed = driver.warm_up(SIZE, seed=7, transactions=20000, warehouses_touched=2)
     assert isinstance(warmed, WarmUpSummary)
@@ -65,6 +65,6 @@ def test_what_users_reach_is_told_as_far_as_it_is_known() -> None:
     """Their share of the data, beside what the server may keep in memory."""
     assert reach(Reach(10, 10, 2**31, None)) == "users touch all 2 GiB"
     assert reach(Reach(3, 10, None, None)) == "users touch 3 of 10 warehouses"
-    told = reach(Reach(3, 10, 10 * 2**30, 2**27, 2**30))
-    assert told.startswith("users touch about 3 GiB of 10 GiB (3 of 10 warehouses)")
-    assert told.endswith("128 MiB of shared buffers and a memory limit of 1 GiB")
+    shown = reach(Reach(3, 10, 10 * 2**30, 2**27, 2**30))
+    assert shown.startswith("users touch about 3 GiB of 10 GiB (3 of 10 warehouses)")
+    assert shown.endswith("128 MiB of shared buffers and a memory limit of 1 GiB")

@@ -35,7 +35,7 @@ pub struct Answered {
 
 /// An answer that is late by more than this share of the time given to it, and than [`LATE_AT_LEAST`], is late.
 ///
-/// Own: less than this cannot be told from the scatter of a real drive, and a window in which few answers
+/// Own: less than this cannot be distinguished from the scatter of a real drive, and a window in which few answers
 /// are that late is as good as one without.
 const LATE_SHARE: f64 = 0.05;
 

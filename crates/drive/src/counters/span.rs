@@ -11,7 +11,7 @@ use crate::request::Operation;
 
 /// Histograms of nanoseconds, to 0.1 %.
 pub(crate) fn histogram() -> Histogram<u64> {
-    // 64 ns are told apart; it grows with what is recorded.
+    // 64 ns can be distinguished; it grows with what is recorded.
     let bounded = Histogram::new_with_bounds(64, 1_000_000, 3);
     let mut histogram = bounded.expect("the bounds are constants that the library allows");
     histogram.auto(true);

@@ -136,7 +136,7 @@ impl Device {
         }
     }
 
-    /// Has what was recorded reach the file, and tells of what was lost since it was told last.
+    /// Has what was recorded reach the file, and tells of what was lost since it was reported last.
     pub(super) fn look_after_trace(&mut self) {
         let Some(trace) = &self.trace else {
             return;

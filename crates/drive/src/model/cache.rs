@@ -79,7 +79,7 @@ impl Freshness {
             self.ready_bytes -= length;
             return full;
         }
-        // What is not told slows down by nothing.
+        // What is not given slows down by nothing.
         Rates {
             iops: self.described.slowed.iops.or(full.iops),
             bytes_per_s: self.described.slowed.bytes_per_s.or(full.bytes_per_s),

@@ -41,7 +41,7 @@ pub struct Snapshot {
 }
 
 /// The times of a drive. Moments of arrivals never go backwards. [`Model::take_done`] may look a little ahead, to make
-/// up for the time of the transport: a request that arrives before what was told finished then does not
+/// up for the time of the transport: a request that arrives before what was reported finished then does not
 /// change that.
 pub trait Model: Send {
     /// Takes a request that arrives `now`. `id` is unique among those not yet taken.

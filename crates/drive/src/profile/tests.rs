@@ -109,7 +109,7 @@ fn a_profile_is_read() {
     ));
 }
 
-/// Everything that is wrong is told at once, each with its line, its value and the remedy.
+/// Everything that is wrong is reported at once, each with its line, its value and the remedy.
 #[test]
 fn all_problems_are_told_at_once() {
     let changes = [
@@ -293,7 +293,7 @@ fn every_number_has_one_source() {
     assert!(keys(&strange).contains(&"provenance.source"));
 }
 
-/// What is not TOML at all is told with its line.
+/// What is not TOML at all is reported with its line.
 #[test]
 fn broken_text_is_told_with_its_line() {
     let found = Profile::check("version = 1\nname = \n").expect_err("it is broken");
@@ -308,7 +308,7 @@ fn scaling_divides_rates_and_keeps_latencies() {
     assert_eq!(125_000_000_000, eighth.capacity_bytes);
     assert_eq!(profile.medium, eighth.medium);
     assert_eq!(Some(50_000.0), eighth.caps.read.iops);
-    // 16 channels of 1 GB/s, where no cap was told.
+    // 16 channels of 1 GB/s, where no cap was given.
     assert_eq!(Some(2e9), eighth.caps.read.bytes_per_s);
     assert_eq!(Some(0.25e9), eighth.caps.write.bytes_per_s);
     let cache = eighth.cache.expect("it has one");

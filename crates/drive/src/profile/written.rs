@@ -281,7 +281,7 @@ fn list<T>(value: &DeValue<'_>, read: impl Fn(&DeValue<'_>) -> Option<T>) -> Opt
     }
 }
 
-/// The remedy for a key that there is not: the one most like it, or where all are told.
+/// The remedy for a key that there is not: the one most like it, or where all are listed.
 fn nearest(path: &str) -> String {
     let distance = |key: &&Key| edits(path, key.path);
     match KEYS.iter().min_by_key(distance) {

@@ -58,7 +58,7 @@ fn what_is_volatile_follows_from_the_profile() {
     assert_eq!(Safety::Protected, safety(&asked));
 }
 
-/// A scale divides capacity and rates; what cannot be divided is told.
+/// A scale divides capacity and rates; what cannot be divided is reported.
 #[test]
 fn a_scale_divides_the_profile() {
     let whole = resolve(&shipped("generic-nvme", 1.0), Timing::default()).expect("it is possible");

@@ -64,7 +64,7 @@ impl Tracer {
         (self.gathered, self.told) = (0, 0);
         if self.batches.try_send(full).is_err() {
             self.lost.fetch_add(gathered, Ordering::Relaxed);
-            // A gap that was lost with its batch is to be told again.
+            // A gap that was lost with its batch is to be reported again.
             self.untold += gathered + told;
         }
     }

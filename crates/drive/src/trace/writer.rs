@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(io::ErrorKind::AlreadyExists, again.kind());
     }
 
-    /// A full file system costs what comes after, and is told.
+    /// A full file system costs what comes after, and is reported.
     #[test]
     fn a_file_that_cannot_be_written_is_told() {
         let full = OpenOptions::new().write(true).open("/dev/full");

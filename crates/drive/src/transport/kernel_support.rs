@@ -75,7 +75,7 @@ fn below(root: &Path, path: &str) -> std::path::PathBuf {
 mod tests {
     use super::*;
 
-    /// Each way is told with what there is of it, and only one can be used.
+    /// Each way is reported with what there is of it, and only one can be used.
     #[test]
     fn each_way_is_told_with_its_state() {
         let root = std::env::temp_dir().join(format!("stithy-ways-{}", std::process::id()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support::{self, jobs};
 use stithy_wire::{CalibrateSummary, Job, Message};
 
-/// The search ends, everything tried is told, and the answers are the highest that were on time. How
+/// The search ends, everything tried is reported, and the answers are the highest that were on time. How
 /// high they are depends on the machine and is not tested.
 #[tokio::test]
 async fn the_highest_rate_and_number_of_users_are_told_with_every_trial() {

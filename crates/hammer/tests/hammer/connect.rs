@@ -45,7 +45,7 @@ async fn a_wrong_password_is_told_as_such() {
     assert!(!error.to_string().contains("wrong@"), "{error}");
 }
 
-/// A password that is missing is told as such, too.
+/// A password that is missing is reported as such, too.
 #[tokio::test]
 async fn a_missing_password_is_told_as_such() {
     let instance = support::shared();
@@ -76,7 +76,7 @@ async fn a_socket_without_server_is_refused() {
     assert!(error.place.contains("127.0.0.1 port 1"), "{error}");
 }
 
-/// A name without address is told apart from a server that does not listen.
+/// A name without address is distinguished from a server that does not listen.
 #[tokio::test]
 async fn a_host_without_address_is_told_as_such() {
     let error = failure("postgresql://a:b@no-such-host.invalid/c").await;
@@ -101,7 +101,7 @@ async fn listener(says: &'static [u8], then_closes: bool) -> String {
     format!("postgresql://a:sesame@[::1]:{port}/c?connect_timeout=1")
 }
 
-/// Whatever speaks another protocol, or none, is given up in time and told as such.
+/// Whatever speaks another protocol, or none, is given up in time and reported as such.
 #[tokio::test]
 async fn what_is_no_postgresql_is_told_as_such() {
     const HTTP: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\r\n";

@@ -86,7 +86,7 @@ async fn what_was_acknowledged_is_in_ledger_and_database() {
     }
 }
 
-/// An order and a payment that are deleted are named; one that is changed is told with both sides.
+/// An order and a payment that are deleted are named; one that is changed is reported with both sides.
 #[tokio::test]
 async fn what_is_gone_or_changed_is_named() {
     let instance = support::shared();
@@ -143,7 +143,7 @@ async fn what_is_gone_or_changed_is_named() {
 }
 
 /// A database with acknowledged commits in memory alone loses them in a crash, and the ledger proves
-/// it, order by order; what was never answered is told as well.
+/// it, order by order; what was never answered is reported as well.
 #[tokio::test]
 async fn a_crash_that_loses_acknowledged_orders_is_found_out() {
     let settings = [

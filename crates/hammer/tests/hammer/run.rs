@@ -130,7 +130,7 @@ async fn endless_conflicts_are_given_up_as_errors() {
     instance.drop_database(&url);
 }
 
-/// While nothing can complete, seconds are told all the same, with zeros and without times.
+/// While nothing can complete, seconds are reported all the same, with zeros and without times.
 #[tokio::test]
 async fn seconds_are_told_while_the_database_stands_still() {
     let instance = support::shared();

@@ -213,7 +213,7 @@ async fn each_mode_encrypts_as_it_says() {
     assert_eq!([true; 2], encrypted(&by_address).await);
 }
 
-/// A certificate is verified as far as the mode says, and what is wrong with it is told.
+/// A certificate is verified as far as the mode says, and what is wrong with it is reported.
 #[tokio::test]
 async fn a_certificate_is_verified_as_far_as_asked() {
     let server = signed();
@@ -326,7 +326,7 @@ async fn a_second_way_is_tried_where_the_server_admits_only_that() {
     assert_eq!([false; 2], encrypted(&url("sslmode=prefer")).await);
 }
 
-/// What is wrong in the URL is told before anything is opened.
+/// What is wrong in the URL is reported before anything is opened.
 #[test]
 fn what_is_wrong_in_the_url_is_told_first() {
     let folder = support::shared()

@@ -96,7 +96,7 @@ async fn a_stall_shows_in_full_in_an_open_loop() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// In a closed loop the same stall is only a few slow answers: what users did not begin is told.
+/// In a closed loop the same stall is only a few slow answers: what users did not begin is reported.
 #[tokio::test]
 async fn a_stall_of_a_closed_loop_tells_the_suppressed_arrivals() {
     let _alone = alone();

@@ -30,7 +30,7 @@ pub enum DriveMessage {
     ShippedProfile(Box<ShippedProfile>),
     /// A schedule of faults that is shipped.
     ShippedSchedule(ShippedSchedule),
-    /// All that is shipped was told.
+    /// All that is shipped was reported.
     CatalogueSummary(CatalogueSummary),
     /// A drive profile was judged.
     CheckProfileSummary(Box<CheckProfileSummary>),

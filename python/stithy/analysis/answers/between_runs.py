@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
 from stithy.analysis.evidence import Evidence, Window
-from stithy.analysis.validity.canary import GAUGES, Gauge, usual_of
+from stithy.analysis.validity.baseline import GAUGES, Gauge, usual_of
 from stithy.analysis.validity.surroundings import OTHERS_CPU_SHARE
 from stithy.analysis.verdict.decide import WRONG_SHARE
 from stithy.analysis.verdict.statistics import holm, t_beyond, t_critical
@@ -59,11 +59,11 @@ def moved(base: Evidence, other: Evidence) -> tuple[Moved, ...]:
     """How the baseline checks of two runs differ; empty where either has none.
 
     Own: medians over each run. CPUs count however little they differ, for they scatter little;
-    reads from where the constants of `validity.canary` tell them from noise.
+    reads from where the constants of `validity.baseline` tell them from noise.
     """
     found = []
     for gauge in GAUGES:
-        known = [usual_of([each.row for each in run.canaries], gauge) for run in (base, other)]
+        known = [usual_of([each.row for each in run.baselines], gauge) for run in (base, other)]
         one, two = known
         if one is not None and two is not None:
             ratio = two.middle / one.middle
@@ -121,7 +121,7 @@ class Change:
 
     @property
     def distinguishable(self) -> bool:
-        """Whether chance is out of the question; without an interval nothing is told apart.
+        """Whether chance is out of the question; without an interval nothing is distinguished.
 
         Own: `WRONG_SHARE` of `verdict.decide`, as in a study.
         """

@@ -105,14 +105,14 @@ def comparisons(evidence: Evidence, answer: Compared | None) -> tuple[Compared, 
     """All comparisons with the first candidate, after the one that answers the question.
 
     `answer`: None where nothing could be compared.
-    Own: by metric, candidate and level; the answer is not told twice.
+    Own: by metric, candidate and level; the answer is not reported twice.
     """
     first, *others = evidence.candidates or ("",)
     found = [answer] if answer else []
     for metric in dict.fromkeys((evidence.primary.metric, *DESCRIBED)):
         for name in others:
-            told = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
-            without = (answer.users,) if answer and told else ()
+            shown = answer and metric == answer.metric and {first, name} == {answer.a, answer.b}
+            without = (answer.users,) if answer and shown else ()
             found += descriptive(evidence, first, name, metric, without)
     return tuple(each for each in found if _is_told(evidence, each))
 
@@ -150,8 +150,8 @@ def causes(evidence: Evidence, limited: Mapping[str, Limited], users: int) -> Ca
         if cause is not None:
             found.append((name, cause))
     fast, gains = _gains(evidence, users)
-    told = tuple((name, _unless_refuted(cause, fast, gains.get(name))) for name, cause in found)
-    return Causes(told, fast if gains else None)
+    shown = tuple((name, _unless_refuted(cause, fast, gains.get(name))) for name, cause in found)
+    return Causes(shown, fast if gains else None)
 
 
 def most_by_storage(cause: Cause) -> float | None:

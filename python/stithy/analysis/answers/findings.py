@@ -174,7 +174,7 @@ def question(evidence: Evidence) -> Compared | None:
 
 
 def answer_level(evidence: Evidence) -> int | None:
-    """The level at which candidates are told of side by side; None where no window is valid.
+    """The level at which candidates are reported side by side; None where no window is valid.
 
     Own: that of the question's answer; without one the level that was asked about or else the
     highest, where as many candidates as anywhere have a valid window.
@@ -225,14 +225,14 @@ def _none_valid(evidence: Evidence) -> Nothing:
     """Nothing to say, with what made the windows invalid, the most frequent first."""
     flags = Counter(flag for window in evidence.windows for flag in {*window.failures})
     counts = sorted(flags.items(), key=lambda each: (-each[1], each[0].value))
-    told = ", ".join(f"{count} by “{flag.value}”" for flag, count in counts)
-    return Nothing(f"no window is valid ({told})" if told else "no window is valid")
+    shown = ", ".join(f"{count} by “{flag.value}”" for flag, count in counts)
+    return Nothing(f"no window is valid ({shown})" if shown else "no window is valid")
 
 
 def _pair(evidence: Evidence, users: int) -> tuple[str, str] | None:
     """The candidates that are compared at a level; None where no block of it has both.
 
-    Own: in the order of the study, so that all metrics are told in one direction.
+    Own: in the order of the study, so that all metrics are reported in one direction.
     """
     metric = evidence.primary.metric
     values = {
@@ -263,10 +263,10 @@ def _other_metric(evidence: Evidence, answer: Finding) -> Finding | None:
         return None
     other = P95 if answer.metric.known.source == "window" else NOPM
     levels = descriptive(evidence, answer.a, answer.b, other)
-    told = next(_comparison(evidence, each) for each in levels if each.users == answer.users)
-    known = told.value_a is not None and told.value_b is not None
+    shown = next(_comparison(evidence, each) for each in levels if each.users == answer.users)
+    known = shown.value_a is not None and shown.value_b is not None
     # Without a common block neither says more than the answer.
-    return told if known and (answer.effect.ratio or told.effect.ratio) else None
+    return shown if known and (answer.effect.ratio or shown.effect.ratio) else None
 
 
 def limits_of(evidence: Evidence, limited: Mapping[str, Limited]) -> Limits | None:

@@ -105,7 +105,7 @@ STORAGE = (DEVICE, LOG)
 
 SAMPLES_LEAST = 30
 """Own: of so many looks at a user, a share of a half is known within 18 % (95 %), as 1/√n; with
-fewer a share is told only where it cannot be a half."""
+fewer a share is reported only where it cannot be a half."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ class Observation:
             return None
         share = min(1.0, self.sessions.by_group.get(group, 0.0) / self.places)
         share *= self._true_share if group in STORAGE else 1.0
-        told = self.enough or share + self._unsure_share < HALF
-        return share if told and is_known(share, self.samples) else None
+        shown = self.enough or share + self._unsure_share < HALF
+        return share if shown and is_known(share, self.samples) else None
 
     @property
     def samples(self) -> int:

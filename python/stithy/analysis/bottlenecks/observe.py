@@ -55,12 +55,12 @@ def ability(profile: str, scale: float) -> Ability | None:
     Source: docs/reference/drive-profiles.md.
     """
     try:
-        told = tomllib.loads(profile)
+        shown = tomllib.loads(profile)
     except tomllib.TOMLDecodeError:
         return None
-    caps = told.get("cap")
+    caps = shown.get("cap")
     known = _numbers(caps) if isinstance(caps, dict) else {}
-    channels = 1 if "disk" in told else told.get("channels")
+    channels = 1 if "disk" in shown else shown.get("channels")
     return Ability(
         {name: value / scale for name, value in known.items()},
         channels if isinstance(channels, int) and channels > 0 else None,
@@ -322,6 +322,6 @@ def _unseen(
         nothing_there = name == "block" and why is None
         expected = name != "drive" or window.candidate in tables.emulated
         if name not in there and expected and not nothing_there:
-            told = f" ({why})" if why else ""
-            found[name] = f"the collector `{name}` has no samples in the measurement{told}"
+            shown = f" ({why})" if why else ""
+            found[name] = f"the collector `{name}` has no samples in the measurement{shown}"
     return found

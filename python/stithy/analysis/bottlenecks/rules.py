@@ -65,14 +65,14 @@ class Rule:
     words: str
     short: str
     heading: str
-    told: str
+    shown: str
     holds_from: float
     is_storage: bool
     judge: Callable[[Observation], RuleResult | None]
     yields_to: tuple[str, ...] = ()
 
 
-def judge_cpus(observed: Observation, cpus: Cpus, told: str, wanted: float | None) -> RuleResult:
+def judge_cpus(observed: Observation, cpus: Cpus, shown: str, wanted: float | None) -> RuleResult:
     """How busy these CPUs were; `told` says whose they are, as "the server's CPU was".
 
     `wanted`: the share of the users' time that was for these CPUs, waits for them included; None
@@ -83,11 +83,11 @@ def judge_cpus(observed: Observation, cpus: Cpus, told: str, wanted: float | Non
     """
     used = cpus.used_share
     others = min(used, (observed.others_cpus or 0.0) / cpus.count)
-    told = f"{told} busy {percent(used)} of the time"
+    shown = f"{shown} busy {percent(used)} of the time"
     if used < NEARLY_FULL or used - others >= NEARLY_FULL:
-        return RuleResult(used, told)
-    told += f", up to {at_most(others)} by other programs"
-    return RuleResult(used, told) if wanted is not None and wanted >= HALF else unknown(told)
+        return RuleResult(used, shown)
+    shown += f", up to {at_most(others)} by other programs"
+    return RuleResult(used, shown) if wanted is not None and wanted >= HALF else unknown(shown)
 
 
 def _checkpoints(observed: Observation) -> RuleResult:
@@ -113,8 +113,8 @@ def _device_latency(observed: Observation) -> RuleResult:
         return _by_counters(observed, device)
     if device is not None and device.under_way is not None:
         part = min(part, device.under_way / observed.places)
-    told = f"waits for data files took {of_samples(part, observed.samples)} of the users' time"
-    return RuleResult(part, told, samples=observed.samples)
+    shown = f"waits for data files took {of_samples(part, observed.samples)} of the users' time"
+    return RuleResult(part, shown, samples=observed.samples)
 
 
 def _by_counters(observed: Observation, device: Device | None) -> RuleResult:
@@ -136,15 +136,15 @@ def _busiest(observed: Observation) -> Device | None:
 def _device_rate(observed: Observation) -> RuleResult | None:
     """The highest share of what the drive's profile allows; None where no device was seen.
 
-    Of a device without a profile only that it is far from full can be told: one that is in use for
-    less than four fifths of the time can do more. Much use alone does not make it full, as it may
+    Of a device without a profile only that it is far from full can be reported: one that is in use
+    for less than four fifths of the time can do more. Much use alone does not make it full: it may
     serve many requests at once.
     Source: the utilisation law.
     """
     if observed.drives:
         most = max(observed.drives, key=lambda each: each.share)
-        told = f"{most.drive} reached {percent(most.share)} of its profile's {most.what}"
-        return RuleResult(min(1.0, most.share), told)
+        shown = f"{most.drive} reached {percent(most.share)} of its profile's {most.what}"
+        return RuleResult(min(1.0, most.share), shown)
     if observed.emulated:
         return unknown(observed.unseen.get("drive", "what the drives' profiles allow is not known"))
     used = [
@@ -171,14 +171,14 @@ def _driver(observed: Observation) -> RuleResult:
         return RuleResult(1.0, observed.late, is_proven=True)
     outside, asked = _outside(observed), observed.headroom.share
     if outside is not None and outside >= max(HALF, asked or 0.0):
-        told = (
+        shown = (
             f"{of_samples(outside, observed.samples)} of the users' time passed outside the server"
         )
-        return RuleResult(outside, told, samples=observed.samples)
+        return RuleResult(outside, shown, samples=observed.samples)
     if asked is None:
         return unknown("the driver headroom is not proven")
-    told = f"the window needed {percent(asked)} of the driver's capacity"
-    return RuleResult(min(1.0, asked), told)
+    shown = f"the window needed {percent(asked)} of the driver's capacity"
+    return RuleResult(min(1.0, asked), shown)
 
 
 def _outside(observed: Observation) -> float | None:
@@ -214,7 +214,7 @@ def _host_cpu(observed: Observation) -> RuleResult:
 
 
 def _locks(observed: Observation) -> RuleResult:
-    """Sessions that wait for a lock, of all users; the commonest one is told.
+    """Sessions that wait for a lock, of all users; the commonest one is reported.
 
     Own: a part of the users' time.
     """
@@ -227,8 +227,8 @@ def _locks(observed: Observation) -> RuleResult:
         if event.startswith(("Lock:", "LWLock:", "BufferPin")) and "WAL" not in event
     }
     most = f" (most for {max(waits, key=lambda event: waits[event])})" if waits else ""
-    told = f"waits for locks took {of_samples(part, observed.samples)} of the users' time{most}"
-    return RuleResult(part, told, samples=observed.samples)
+    shown = f"waits for locks took {of_samples(part, observed.samples)} of the users' time{most}"
+    return RuleResult(part, shown, samples=observed.samples)
 
 
 def _log(observed: Observation) -> RuleResult:
@@ -239,12 +239,12 @@ def _log(observed: Observation) -> RuleResult:
     """
     part, most = observed.part("log"), observed.storage_share
     if part is None and most is not None and most < HALF:
-        told = f"waits for storage of any kind took at most {at_most(most)} of the users' time"
-        return RuleResult(most, told)
+        shown = f"waits for storage of any kind took at most {at_most(most)} of the users' time"
+        return RuleResult(most, shown)
     if part is None:
         return unknown(observed.why_no_sessions)
-    told = f"waits for the commit log took {of_samples(part, observed.samples)} of the users' time"
-    return RuleResult(part, told, samples=observed.samples)
+    shown = f"waits for the commit log took {of_samples(part, observed.samples)} of the users' time"
+    return RuleResult(part, shown, samples=observed.samples)
 
 
 def _pool(observed: Observation) -> RuleResult | None:
@@ -305,10 +305,10 @@ def _asked(observed: Observation) -> RuleResult:
         return unknown("the window has no transactions")
     served = 1 - observed.backlog_share
     if served < SERVED_SHARE:
-        told = f"{percent(observed.backlog_share)} of the due transactions had not begun"
-        return RuleResult(0.0, told)
-    told = f"{percent(served)} of the due transactions had begun"
-    return RuleResult(served, told, is_proven=True)
+        shown = f"{percent(observed.backlog_share)} of the due transactions had not begun"
+        return RuleResult(0.0, shown)
+    shown = f"{percent(served)} of the due transactions had begun"
+    return RuleResult(served, shown, is_proven=True)
 
 
 def _own_work(observed: Observation) -> float | None:
@@ -326,26 +326,26 @@ def _own_work(observed: Observation) -> float | None:
 
 
 def _says(paused: float, own: float, observed: Observation) -> str:
-    told = f"pauses took {percent(paused)} of the users' time" if observed.paced else ""
+    shown = f"pauses took {percent(paused)} of the users' time" if observed.paced else ""
     worked = f"the server's own work took {percent(own)} of their time" if own else ""
-    if not told:
+    if not shown:
         worked = worked.replace("their time", "the users' time")
     more = ""
     if observed.growth is not None:
         more = f"{observed.growth.users:,} users did {observed.growth.factor:.2f} times as much"
-    return "; ".join(each for each in (told, worked, more) if each)
+    return "; ".join(each for each in (shown, worked, more) if each)
 
 
 RULES = {each.name: each for each in (
     Rule(
         name="checkpoints", letter="P", words="stalls in checkpoints",
-        short="checkpoint stalls", heading="Checkpoint stalls", told="{share} of the throughput",
+        short="checkpoint stalls", heading="Checkpoint stalls", shown="{share} of the throughput",
         # Own: a tenth of the throughput is more than windows vary by themselves.
         holds_from=0.1, is_storage=True, judge=_checkpoints,
     ),
     Rule(
         name="device-latency", letter="D", words="the latency of the storage",
-        short="storage latency", heading="Waits for data", told="{share} of the users' time",
+        short="storage latency", heading="Waits for data", shown="{share} of the users' time",
         holds_from=HALF, is_storage=True, judge=_device_latency,
         # Who queues for a device that does all it can waits for its rate, not for its answers.
         yields_to=("device-rate",),
@@ -353,49 +353,49 @@ RULES = {each.name: each for each in (
     Rule(
         name="device-rate", letter="B", words="the IOPS or bandwidth of the storage",
         short="device saturation", heading="Rate of the device",
-        told="{share} of what the drive's profile allows",
+        shown="{share} of what the drive's profile allows",
         holds_from=NEARLY_FULL, is_storage=True, judge=_device_rate,
     ),
     Rule(
         name="driver", letter="I", words="the load driver",
-        short="the load driver", heading="Driver", told="",
+        short="the load driver", heading="Driver", shown="",
         holds_from=HALF, is_storage=False, judge=_driver,
     ),
     Rule(
         name="emulation", letter="E", words="the emulation of drives",
-        short="drive emulation", heading="Emulation", told="",
+        short="drive emulation", heading="Emulation", shown="",
         holds_from=HALF, is_storage=False, judge=_emulation,
     ),
     Rule(
         name="host-cpu", letter="H", words="the CPUs of the host",
-        short="the host's CPUs", heading="Host CPUs", told="busy {share} of the time",
+        short="the host's CPUs", heading="Host CPUs", shown="busy {share} of the time",
         holds_from=NEARLY_FULL, is_storage=False, judge=_host_cpu,
     ),
     Rule(
         name="locks", letter="X", words="locks",
-        short="locks", heading="Waits for locks", told="{share} of the users' time",
+        short="locks", heading="Waits for locks", shown="{share} of the users' time",
         holds_from=HALF, is_storage=False, judge=_locks,
     ),
     Rule(
         name="log", letter="L", words="the commit log",
-        short="the commit log", heading="Waits for the log", told="{share} of the users' time",
+        short="the commit log", heading="Waits for the log", shown="{share} of the users' time",
         holds_from=HALF, is_storage=True, judge=_log,
     ),
     Rule(
         name="pool", letter="C", words="the number of connections",
         short="the connection pool", heading="Waits for a connection",
-        told="{share} of the users' time in waits for one",
+        shown="{share} of the users' time in waits for one",
         holds_from=HALF, is_storage=False, judge=_pool,
     ),
     Rule(
         name="server-cpu", letter="S", words="the CPUs of the server",
-        short="the server's CPUs", heading="Server CPUs", told="busy {share} of the time",
+        short="the server's CPUs", heading="Server CPUs", shown="busy {share} of the time",
         holds_from=NEARLY_FULL, is_storage=False, judge=_server_cpu,
     ),
     Rule(
         name="users", letter="U", words="the number of users",
         short="user count", heading="Users' own time",
-        told="{share} of their time is independent of storage",
+        shown="{share} of their time is independent of storage",
         holds_from=HALF, is_storage=False, judge=_users,
     ),
 )}  # fmt: skip

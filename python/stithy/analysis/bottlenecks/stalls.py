@@ -45,7 +45,7 @@ def _within_checkpoints(checkpoints: pl.DataFrame) -> dict[str, set[int]]:
             spans.update((int(at_s) - 1, int(at_s)))  # a sample tells of the second before it
         elif name in told_before:
             spans.update(range(int(value), int(at_s) + 1))
-        # The first was told before the window: of it nothing is known but that it is over.
+        # The first was reported before the window: of it nothing is known but that it is over.
         if metric != CHECKPOINT_WROTE:
             told_before.add(name)
     return found

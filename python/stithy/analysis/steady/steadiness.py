@@ -14,7 +14,7 @@ BATCH = 5
 """Values to a batch: the 5 of MSER-5."""
 
 BATCHES_LEAST = 4
-"""Own: of fewer batches none can be told from chance."""
+"""Own: of fewer batches none can be distinguished from chance."""
 
 
 def settled_after(values: Sequence[float], most: int) -> int | None:
@@ -58,7 +58,7 @@ PENALTY = 3.0
 """Times ln n and the variance: one and a half times that of the Schwarz criterion. Own."""
 
 CHANGE_LEAST_SHARE = 0.10
-"""Own: of the mean of the whole; what is smaller is not told."""
+"""Own: of the mean of the whole; what is smaller is not reported."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ TRIM_MOST_SHARE = 0.5
 class Steadiness:
     """How steady a window was; seconds count from the start of its measurement.
 
-    `steady` is None where it cannot be told, with the reason in `unknown_because`; the shares are
+    `steady` is None where it is not known, with the reason in `unknown_because`; the shares are
     then None too. `range_share`, `slope_share`: of the mean, over five equal parts of the
     measurement. `late_s`: seconds of the measurement that by MSER-5 still belong to the ramp-up,
     `late_share`: by how much the mean would be higher without them. `changes`: of level within the
@@ -177,7 +177,7 @@ class Steadiness:
 
 
 def unknown(reason: str) -> Steadiness:
-    """The steadiness of a window of which it cannot be told."""
+    """The steadiness of a window of which it cannot be determined."""
     return Steadiness(None, unknown_because=reason)
 
 

@@ -96,10 +96,10 @@ def refuted(rows: Sequence[Row]) -> dict[tuple[Any, Any], str]:
     shares: dict[tuple[Any, Any], float] = {}
     for row in rows:
         limits, asked = _limits(row), headroom(row)
-        told = _refutes(row, asked)
+        shown = _refutes(row, asked)
         share = abs((asked.share or 1.0) - 1)
-        if told is not None and share > shares.get(limits, -1.0):
-            found[limits], shares[limits] = told, share
+        if shown is not None and share > shares.get(limits, -1.0):
+            found[limits], shares[limits] = shown, share
     return found
 
 
@@ -198,9 +198,9 @@ def little_headroom(window: Row) -> Reason | None:
 
 
 def contradicts_itself(window: Row, laws: Iterable[Identity]) -> Reason | None:
-    """A law does not hold that must hold whatever the storage does; the first one is told.
+    """A law does not hold that must hold whatever the storage does; the first one is reported.
 
-    Edge case: failed transactions and lost users are told by themselves, and explain it.
+    Edge case: failed transactions and lost users are reported by themselves, and explain it.
     Source: docs/explanation/method.md, "Invariants".
     """
     broken = next((law for law in laws if law.holds is False), None)
@@ -249,7 +249,7 @@ percentile; with one in ten late, what users feel of it is the emulation's."""
 def late(rows: Sequence[Row]) -> Reason | None:
     """A drive gave answers late: the machine was too busy to emulate it.
 
-    `rows` are those of the table `drives`; the worst drive is told.
+    `rows` are those of the table `drives`; the worst drive is reported.
     """
     whole = [row for row in _busy(rows) if row["late_answers"] is not None]
     if not whole:
@@ -272,7 +272,7 @@ def delivered(rows: Sequence[Row]) -> Reason | None:
     Reads, writes and flushes are each held against the profile by themselves. What is longer,
     beside the drive's own lateness, is the way through the kernel on busy CPUs. Writes invalidate
     nothing: bursts of write-back wait for each other in front of any drive. `rows` are those of
-    the table `drives`; the drive that is furthest off is told.
+    the table `drives`; the drive that is furthest off is reported.
     """
     known = [
         row
@@ -284,9 +284,9 @@ def delivered(rows: Sequence[Row]) -> Reason | None:
         return None
     other = [row for row in off if _is_another_drive(row)]
     role = max(other or off, key=_excess)["role"]
-    told = " and ".join(_told(row) for row in off if row["role"] == role)
+    shown = " and ".join(_told(row) for row in off if row["role"] == role)
     flag = Flag.DRIVE_SLOWED if other else Flag.DRIVE_OFF
-    return Reason(flag, {"role": str(role), "times": told})
+    return Reason(flag, {"role": str(role), "times": shown})
 
 
 def _asked_s(row: Row) -> float:

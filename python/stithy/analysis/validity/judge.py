@@ -10,7 +10,7 @@ from typing import Any
 
 from stithy.analysis.steady.steadiness import RANGE_MOST_SHARE, SLOPE_MOST_SHARE, Change, Steadiness
 from stithy.analysis.validity import instruments, surroundings, work
-from stithy.analysis.validity.canary import Canary
+from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.reasons import Flag, Reason, clause
 from stithy.analysis.validity.surroundings import Watched
 from stithy.analysis.validity.work import Identity
@@ -24,7 +24,7 @@ class WindowRecord:
 
     `window`, `conditions`, `restore`, `ledger`, `ledger_findings`, `drives` are its rows of the
     tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
-    `laws` are the invariants that were checked; `steady` is None where nobody looked; `canary` is
+    `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
     the baseline check before the window's block; `measured_again`: whether the block was measured
     once more; `damaged` are its files that cannot be read.
     """
@@ -38,7 +38,7 @@ class WindowRecord:
     drives: Sequence[Row] = ()
     laws: Sequence[Identity] = ()
     steady: Steadiness | None = None
-    canary: Canary | None = None
+    baseline: Baseline | None = None
     around: Row | None = None
     measured_again: bool = False
     damaged: Sequence[str] = ()
@@ -87,7 +87,7 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
         surroundings.not_quiet(of.around),
         surroundings.log_files_made(of.around),
         surroundings.autovacuum(window),
-        surroundings.machine(of.canary),
+        surroundings.machine(of.baseline),
     ]
     return _ordered([*found, *about_ledger])
 

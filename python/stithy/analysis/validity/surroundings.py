@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from stithy.analysis.validity.canary import Canary, Off
+from stithy.analysis.validity.baseline import Baseline, Off
 from stithy.analysis.validity.reasons import Flag, Reason, clause
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.results.tables import STOPPED, UNANSWERED
@@ -107,7 +107,7 @@ def silent(window: Row, seen: Watched) -> Reason | None:
 
 
 STILL_CACHED_SHARE = 0.01
-"""Own: of the restored bytes; less cannot be told from the noise of a cache."""
+"""Own: of the restored bytes; less cannot be distinguished from the noise of a cache."""
 
 OTHERS_CPU_SHARE = 0.05
 """Own: of all CPUs, on average; what an idle system does of its own is far less."""
@@ -156,7 +156,7 @@ def memory_limit(window: Row, around: Row | None = None) -> Reason | None:
 def checkpoint(window: Row, around: Row | None = None) -> Reason | None:
     """No whole checkpoint fell into the measurement, though one was due, or because none was.
 
-    Edge case: where the server's rule is not known it is told as if one had been due.
+    Edge case: where the server's rule is not known it is reported as if one had been due.
     Source: docs/explanation/method.md, "The same state".
     """
     if window["checkpoints_inside"] != 0:
@@ -212,7 +212,7 @@ def taken_share(around: Row | None, watched: Watched) -> float | None:
 
 
 def _disks(around: Row) -> bool:
-    """Whether others moved so much on the disks that it must be told."""
+    """Whether others moved so much on the disks that it must be reported."""
     moved, disks = around["others_here_bytes"], around["disks_bytes"]
     least = OTHERS_BYTES_PER_S * around["span_s"]
     return bool(disks) and moved > max(OTHERS_BYTES_SHARE * disks, least)
@@ -248,14 +248,14 @@ def autovacuum(window: Row) -> Reason | None:
     return Reason(Flag.AUTOVACUUM, {"runs": "once" if runs == 1 else f"{runs} times"})
 
 
-def machine(canary: Canary | None) -> Reason | None:
-    """The canary before its block was far off the others.
+def machine(baseline: Baseline | None) -> Reason | None:
+    """The baseline check before its block was far off the others.
 
     Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
-    if canary is None or not canary.off:
+    if baseline is None or not baseline.off:
         return None
-    return Reason(Flag.MACHINE_CHANGED, {"off": ", ".join(map(_off, canary.off))})
+    return Reason(Flag.MACHINE_CHANGED, {"off": ", ".join(map(_off, baseline.off))})
 
 
 def _off(off: Off) -> str:

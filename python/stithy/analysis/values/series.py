@@ -24,7 +24,7 @@ class Sampled:
     `window_id` in how many `seconds` there is any sample, and `steal_share`. `ended`: `window_id`,
     `collector`, `missing_because` of collectors that died or had no answer. `checkpoints`:
     `window_id`, `metric`, `value`, `at_s` of what the database tells of them, each value when it
-    was told first. `any_rows`: whether anybody looked.
+    was reported first. `any_rows`: whether anybody looked.
     """
 
     means: pl.DataFrame
@@ -133,14 +133,14 @@ CHECKPOINT_BEGAN, CHECKPOINT_WROTE = "last_checkpoint_at_s", "checkpoint_buffers
 
 
 def _of_checkpoints(part: pl.DataFrame) -> pl.DataFrame:
-    """Beginnings by when they were told first, and the seconds in which a checkpoint wrote."""
+    """Beginnings by when they were reported first, and the seconds in which a checkpoint wrote."""
     began = pl.col("metric") == CHECKPOINT_BEGAN
     wrote = (pl.col("metric") == CHECKPOINT_WROTE) & (pl.col("value") > 0)
-    told = part.filter((pl.col("collector") == "database") & pl.col("value").is_not_null())
+    shown = part.filter((pl.col("collector") == "database") & pl.col("value").is_not_null())
     kept = ["window_id", "metric", "value"]
     return pl.concat([
-        told.filter(began).group_by(kept).agg(pl.col("at_s").min()),
-        told.filter(wrote).select(*kept, "at_s"),
+        shown.filter(began).group_by(kept).agg(pl.col("at_s").min()),
+        shown.filter(wrote).select(*kept, "at_s"),
     ])  # fmt: skip
 
 

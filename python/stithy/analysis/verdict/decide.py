@@ -147,7 +147,7 @@ def _call(known: Interval, margin: float, better: Better | None) -> Call:
 def farthest_pair(means: Mapping[str, float]) -> tuple[str, str] | None:
     """The candidates with the least and the most, in this order; None with fewer than two.
 
-    Edge case: the order of `means` decides between equals, so that equal results are told equally.
+    Edge case: the order of `means` decides between equals, so equal results give equal reports.
     Own: a question about several options is first one about the ends.
     """
     if len(means) < 2:

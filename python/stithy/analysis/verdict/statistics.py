@@ -91,7 +91,7 @@ BLOCKS_MOST = INTERIM_BLOCKS[-1]
 CAUTION = 1.3
 """By how much every interval is wider than that. Own: chosen by simulation, so that blocks that are
 correlated (0.3), or moderately skewed to one side, mislead at most 7 studies in 100; what it does
-not cover is told in docs/adr/0007-verdicts-that-expect-bad-noise.md."""
+not cover is reported in docs/adr/0007-verdicts-that-expect-bad-noise.md."""
 
 
 def critical(blocks: int) -> float:
@@ -112,7 +112,7 @@ def analyses_until(blocks: int) -> int:
 
 
 CORRELATION_BLOCKS_LEAST = 8
-"""Own: a correlation of neighbours that is told from fewer blocks is mostly chance."""
+"""Own: a correlation of neighbours that is reported from fewer blocks is mostly chance."""
 
 CORRELATION_MOST = 0.6
 """Own: the interval is at most doubled for it; what is correlated more has drifted."""

@@ -101,9 +101,9 @@ def reference(profile: str, text: str) -> Against:
         return Against(compare.of_measurement(real), real.target.span_bytes, what)
     points = matrix(writing=True)
     asked = [LoadPoint(**asdict(point)) for point in points]
-    told = own_figures(text, asked, SIZE_BYTES, SEED)
+    shown = own_figures(text, asked, SIZE_BYTES, SEED)
     what = "the profile's own figures, simulated: there is no measurement beside the profile"
-    return Against(compare.of_profile(points, told), SIZE_BYTES, what)
+    return Against(compare.of_profile(points, shown), SIZE_BYTES, what)
 
 
 def drive_bytes(size: str | None, span_bytes: int) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class FaultOptions:
-    """What a fault may be told; None: not given."""
+    """What a fault may be given; None: not given."""
 
     duration: Annotated[str | None, Parameter(help="Length of a stall, such as 6s.")] = None
     factor: Annotated[

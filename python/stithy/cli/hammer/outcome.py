@@ -141,9 +141,9 @@ def _times(outcome: Outcome) -> str:
     marks = ["p50", "p95", "p99", "p999", "max"]
     merged, late = outcome.rows[-1], outcome.driven.summary.lateness
     late_s = (late.p50_s, late.p95_s, late.p99_s, late.p999_s, late.max_s)
-    told = merged | {f"lateness_{mark}_s": at for mark, at in zip(marks, late_s, strict=True)}
+    shown = merged | {f"lateness_{mark}_s": at for mark, at in zip(marks, late_s, strict=True)}
     rows = [
-        [name.replace("_", " "), *(_time(told, f"{name}_{mark}_s") for mark in marks)]
+        [name.replace("_", " "), *(_time(shown, f"{name}_{mark}_s") for mark in marks)]
         for name in ("response", "pool_wait", "service", "lateness")
         if name != "pool_wait" or merged["pool_wait_p50_s"] is not None
     ]

@@ -72,10 +72,10 @@ def line_of(event: Event) -> str | None:
 
 def expected_time(time_s: float, time_s_undecided: float | None, word: str = "") -> str:
     """A time in words: `about 5 min left (25 min if it stays undecided)`."""
-    told = f"about {format_duration(round(time_s))}{word}"
+    shown = f"about {format_duration(round(time_s))}{word}"
     if time_s_undecided is None:
-        return told
-    return f"{told} ({format_duration(round(time_s_undecided))} if it stays undecided)"
+        return shown
+    return f"{shown} ({format_duration(round(time_s_undecided))} if it stays undecided)"
 
 
 def _second(event: SecondPassed) -> str:

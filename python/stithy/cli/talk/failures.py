@@ -1,7 +1,7 @@
 """How errors are shown, and which exit codes they give; a standard output that fails among them.
 
 Python keeps what it could not write and tries again when the program ends, when the exit code is
-long chosen. So what cannot be written is given up here, and told as what it is.
+long chosen. So what cannot be written is given up here, and reported as what it is.
 """
 
 import errno

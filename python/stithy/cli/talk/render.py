@@ -14,7 +14,7 @@ Align = Literal["left", "right"]
 def say(text: str) -> None:
     """Talk to the person: standard error, so that standard output stays data.
 
-    Letters that would act on a terminal, in a server's message for example, are told by number.
+    Letters that would act on a terminal, in a server's message for example, are reported by number.
     A terminal that was closed, or a log's full disk, ends the talk and not the work.
     """
     with suppress(OSError):
@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 
 def show(text: str) -> None:
-    """Data for people: standard output; letters that would act there are told by number."""
+    """Data for people: standard output; letters that would act there are reported by number."""
     print(seen(text))
 
 

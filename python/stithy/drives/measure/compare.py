@@ -126,7 +126,7 @@ def of_measurement(measurement: Measurement) -> Reference:
     return {point_of(each): _of_answer(each.answer) for each in measurement.matrix}
 
 
-def of_profile(points: Sequence[Point], told: Sequence[PointFigures]) -> Reference:
+def of_profile(points: Sequence[Point], shown: Sequence[PointFigures]) -> Reference:
     """What a drive of a profile does by itself.
 
     Shapes: `told` has one entry for each of `points`, in their order.
@@ -139,7 +139,7 @@ def of_profile(points: Sequence[Point], told: Sequence[PointFigures]) -> Referen
             for kind in KINDS
             if (found := getattr(figures, kind)) is not None
         }
-        for point, figures in zip(points, told, strict=True)
+        for point, figures in zip(points, shown, strict=True)
     }
 
 

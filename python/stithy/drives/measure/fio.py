@@ -79,7 +79,7 @@ def _served(
         latency=histogram,
         moved_bytes=moved_bytes,
         duration_s=runtime_s,
-        # Half seconds that are not over are not told; short runs have none at all.
+        # Half seconds that are not over are not reported; short runs have none at all.
         iops_max=max(counters.get("iops_max", 0), counted / runtime_s),
         bytes_per_s_max=max(counters.get("bw_max", 0) * 1024.0, moved_bytes / runtime_s),
     )
@@ -166,16 +166,16 @@ def find(runner: Runner) -> tuple[str, str]:
     )
     if program is None:
         raise PreconditionError("fio was not found", where="the PATH", remedy=INSTALL)
-    told = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()
-    match = re.match(r"fio-(\d+)\.(\d+)", told)
+    shown = runner.run(Command([str(program), "--version"]), timeout_s=60.0).stdout.strip()
+    match = re.match(r"fio-(\d+)\.(\d+)", shown)
     if match is None or (int(match[1]), int(match[2])) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise PreconditionError(
-            f"this is {told or 'a fio of unknown version'}, and at least {oldest} is needed",
+            f"this is {shown or 'a fio of unknown version'}, and at least {oldest} is needed",
             where=str(program),
             remedy=INSTALL,
         )
-    return str(program), told
+    return str(program), shown
 
 
 def ready(runner: Runner, place: Place) -> Fio:
@@ -235,5 +235,5 @@ def options(place: Place, point: Point, timing: Schedule, engine: str, seed: int
         words["rwmixread"] = round(100 * point.read_share)
     if point.flushed_every:
         words["fdatasync"] = point.flushed_every
-    told = [f"--{name}={value}" for name, value in words.items()]
-    return told if point.writes and place.may_write else [*told, "--readonly"]
+    shown = [f"--{name}={value}" for name, value in words.items()]
+    return shown if point.writes and place.may_write else [*shown, "--readonly"]

@@ -131,8 +131,8 @@ def cache_fit(
 
     What drains while a flush is waited for tells how fast it is, where that can be seen.
     """
-    told = measurement.target.write_cache
-    if told != "write back":
+    shown = measurement.target.write_cache
+    if shown != "write back":
         return None
     assumed["cache.size_bytes"] = "a cache's size cannot be measured from outside"
     assumed["cache.protected"] = "the device says `write back`, and not whether power loss is safe"

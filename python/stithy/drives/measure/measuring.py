@@ -24,7 +24,7 @@ from stithy.errors import Interrupted
 
 WITHOUT_PAUSE = Point(0.0, 128 * KIB, 32, sequential=True)
 SLICE_S = 5.0
-"""Writing without a pause is told in slices; between two the drive rests for some tenths."""
+"""Writing without a pause is reported in slices; between two the drive rests for some tenths."""
 
 BUSY_SHARE = 0.25
 """Load average that is no trouble, as a share of the processors."""

@@ -1,6 +1,6 @@
 """From a target to a profile as TOML, every number of it with its source.
 
-What the keys mean is told in docs/reference/drive-profiles.md. A profile says of itself what was
+What the keys mean is said in docs/reference/drive-profiles.md. A profile says of itself what was
 measured, when and with what, and which numbers are assumptions. Whether a device may be overwritten
 is decided before, in `storage/consent.py`.
 """
@@ -150,7 +150,7 @@ def _provenance(fit: Fit, measurement: Measurement) -> str:
         *(f"{table}.{key}" for table in KEYS if there[table] for key in KEYS[table]),
     ]
     measured = [each for each in keys if not _is_assumed(each, fit)]
-    told = [*measured, "capacity_bytes"]
+    shown = [*measured, "capacity_bytes"]
     lines = [
         "[provenance]",
         f"assumed = {_list(list(fit.assumed))}",
@@ -158,7 +158,7 @@ def _provenance(fit: Fit, measurement: Measurement) -> str:
         "",
         "[[provenance.source]]",
         f"text = {_text(_source(measurement))}",
-        f"keys = {_list(told)}",
+        f"keys = {_list(shown)}",
     ]
     return "\n".join(lines)
 
@@ -251,8 +251,8 @@ def profile(
             fio.fill(place)
         found = facts(target, span_bytes)
         measured = measure(fio, place, plan, found, watch, clock)
-    told = (*([other_work] if other_work else []), *notes(target, found, measured))
-    kept = measured.model_copy(update={"notes": told})
+    shown = (*([other_work] if other_work else []), *notes(target, found, measured))
+    kept = measured.model_copy(update={"notes": shown})
     fitted = fit(kept)
     return Profiled(wanted.name, profile_text(wanted.name, fitted, kept), fitted, kept)
 

@@ -183,7 +183,7 @@ def facts(
 ) -> TargetFacts:
     """What is kept of a target; what the machine does not tell is None."""
     queue = _whole(sys / "class" / "block" / (target.device or "-")) / "queue"
-    told = _read(queue / "write_cache")
+    shown = _read(queue / "write_cache")
     rotates = _read(queue / "rotational")
     return TargetFacts(
         kind=target.kind,
@@ -194,9 +194,9 @@ def facts(
         file_system=target.file_system,
         rotates=None if rotates is None else rotates == "1",
         write_cache="write back"
-        if told == "write back"
+        if shown == "write back"
         else "write through"
-        if told == "write through"
+        if shown == "write through"
         else None,
         in_virtual_machine=" hypervisor" in (_read(proc / "cpuinfo") or ""),
     )

@@ -14,9 +14,9 @@ in its drive's profile. Measured on 2 CPUs: 47 µs for flushes of 15 µs (docs/e
 
 
 def judge(machine: Machine) -> Iterator[Judgement]:
-    """One judgement a way; nothing where there is no program, which is told elsewhere."""
+    """One judgement a way; nothing where there is no program, which is reported elsewhere."""
     if path := machine.program(PROGRAM):
-        yield from parse(machine.told(path, "--transports"))
+        yield from parse(machine.says(path, "--transports"))
         floor = format_duration(FLOOR_S)
         found = f"about {floor} under load; shorter times of a profile cannot be emulated"
         yield Judgement("shortest drive time", "there", found)
@@ -27,6 +27,6 @@ def parse(text: str) -> Iterator[Judgement]:
     for line in text.splitlines():
         name, _, rest = line.partition(" ")
         used, state = not rest.lstrip().startswith("not used"), rest.lstrip()
-        told = state.removeprefix("not ").removeprefix("used").strip()
-        if told:
-            yield Judgement(f"drives by {name}", "there" if used else "absent", told)
+        shown = state.removeprefix("not ").removeprefix("used").strip()
+        if shown:
+            yield Judgement(f"drives by {name}", "there" if used else "absent", shown)

@@ -1,6 +1,6 @@
 """What the kernel offers: ways to make block devices, to limit memory, to see where time goes.
 
-Nothing here is missing by itself: what a part asks for is told with that part.
+Nothing here is missing by itself: what a part asks for is reported with that part.
 """
 
 from collections.abc import Iterator

@@ -59,7 +59,7 @@ class Kind:
     """
 
     line: str
-    told: str
+    shown: str
     dash: tuple[int, int]
     find: Callable[[Context, Collection[str]], pl.DataFrame]
     of: str | None = None
@@ -92,8 +92,8 @@ def of_windows(frame: pl.DataFrame, windows: Iterable[str], quantity: str | None
 def explained(rows: Rows) -> str:
     """What the lines of these marks mean, a sentence a kind; empty where there are none."""
     there = {row["what"] for row in rows}
-    told = (f"{each.line} mark {each.told}." for name, each in KINDS.items() if name in there)
-    return " ".join(told)
+    shown = (f"{each.line} mark {each.shown}." for name, each in KINDS.items() if name in there)
+    return " ".join(shown)
 
 
 def mark_lines(drawing: Drawing, rows: Rows, x: alt.X) -> list[Spec]:

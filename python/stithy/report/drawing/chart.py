@@ -150,8 +150,8 @@ def labels(format: str) -> dict[str, Any]:
         return {"format": format}
     # A no-break space is U+00A0 in Vega's expressions as well; no name is ever in one.
     plain = number.lstrip("+")  # nothing has no sign
-    told = f"format(100 * datum.value, datum.value ? '{number}' : '{plain}')"
-    return {"labelExpr": f"{told} + '\\u00a0%'"}
+    reported = f"format(100 * datum.value, datum.value ? '{number}' : '{plain}')"
+    return {"labelExpr": f"{reported} + '\\u00a0%'"}
 
 
 def users_axis(levels: Sequence[int], *, title: str | None, field: str = "users") -> alt.X:

@@ -177,8 +177,8 @@ def slim(spec: Mapping[str, Any]) -> dict[str, Any]:
 def _once(document: Mapping[str, Any]) -> dict[str, Any]:
     texts = Counter(text for value in document.values() for text in _parts(value))
     parts = _Parts({text for text, times in texts.items() if times > 1 and len(text) >= WORTH_IT})
-    told = {key: parts.told(value) for key, value in document.items()}
-    return {**told, "repeated": parts.repeated}
+    shown = {key: parts.shown(value) for key, value in document.items()}
+    return {**shown, "repeated": parts.repeated}
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class _Parts:
     repeated: list[Any] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
 
-    def told(self, value: Any) -> Any:
+    def shown(self, value: Any) -> Any:
         """The value, or what stands for it."""
         if not isinstance(value, dict | list | tuple) or (text := _text(value)) not in self.many:
             return self._within(value)
@@ -201,8 +201,8 @@ class _Parts:
 
     def _within(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self.told(each) for key, each in value.items()}
-        return [self.told(each) for each in value] if isinstance(value, list | tuple) else value
+            return {key: self.shown(each) for key, each in value.items()}
+        return [self.shown(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _parts(value: Any) -> Iterator[str]:
@@ -281,8 +281,8 @@ def _read(path: Path) -> str | None:
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
         if not _is_own(os.fstat(file.fileno())):
             return None
-        told, _, content = file.read().partition(b"\n")
-    return content.decode() if told == _sum(content) else None
+        shown, _, content = file.read().partition(b"\n")
+    return content.decode() if shown == _sum(content) else None
 
 
 def _write(path: Path, content: bytes) -> None:

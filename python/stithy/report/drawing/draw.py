@@ -169,7 +169,7 @@ def _lines(lines: list[str], top: float, px: int, colour: str, *, bold: bool = F
 
 
 def _plain(text: str) -> str:
-    """The text as XML may hold it; what steers and is not seen is told by its number."""
+    """The text as XML may hold it; what steers and is not seen is reported by its number."""
     return str(escape(seen(text)))
 
 

@@ -44,7 +44,7 @@ def ticks(ends: Domain) -> list[float]:
 class Scale:
     """An axis of ratios on which these are placed by their logarithm.
 
-    `near`: the log ratio up to which the axis is stretched, so that what lies there can be told
+    `near`: the log ratio up to which the axis is stretched, so that what lies there can be reported
     apart although other ratios are many times as far from 1; None where it is not.
     """
 

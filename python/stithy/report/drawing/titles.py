@@ -39,16 +39,16 @@ NAMED_MOST = 3
 def named(
     each: Sequence[Item],
     by: Callable[[Item], float],
-    told: Callable[[Item], str],
+    reported: Callable[[Item], str],
     *,
     most: int = NAMED_MOST,
     joined: Callable[[Sequence[str]], str] = listing,
 ) -> str:
-    """What is told of each, in their order; of more than `most`, of the least and the most."""
+    """What is reported about each, in their order; of more than `most`, the least and the most."""
     if len(each) <= most:
-        return joined([told(one) for one in each])
+        return joined([reported(one) for one in each])
     ordered = sorted(each, key=by)
-    return f"{joined([told(ordered[0]), told(ordered[-1])])}, the others between them"
+    return f"{joined([reported(ordered[0]), reported(ordered[-1])])}, the others between them"
 
 
 def compare_title(
@@ -66,8 +66,8 @@ def compare_title(
     one, also where it is below 1. `lines`, `points`: as a `Panel` has them. With fewer than two
     candidates to compare it tells what the one had, as `shown` writes it; where blocks cannot tell
     two candidates apart it says so. It tells the values alone without a block that has both, and
-    where nobody would read the ratio. `metric`: where verdicts are told of it, with which a title
-    must agree.
+    where nobody would read the ratio. `metric`: where there are verdicts about it, with which a
+    title must agree.
     """
     pair = _farthest(context, lines)
     if pair is None:
@@ -88,8 +88,8 @@ def compare_title(
     told_apart = _told_apart(context, effect, pair, points, metric)
     is_withheld = told_apart and is_one_order(effect.b_later)
     if ratio is None or is_withheld or not FACTOR_LEAST <= ratio < FACTOR_MOST:
-        told = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
-        return Title(f"{_capital(noun)} at {context.level(users)}: {listing(told)}")
+        reported = [f"{shown(each['value'])} on {each['candidate']}" for each in (a, b)]
+        return Title(f"{_capital(noun)} at {context.level(users)}: {listing(reported)}")
     if told_apart is False:
         return Title(f"{at}, {names} are not distinguishable in {noun}")
     if told_apart is None and 1 / CLOSE_FACTOR < ratio < CLOSE_FACTOR:
@@ -151,8 +151,8 @@ def _alone(context: Context, lines: Sequence[Row], noun: str, shown: Callable[[f
         return f"{named} against {context.level_name.lower()}"
     ordered = sorted(lines, key=lambda row: row["users"])
     ends = ordered[:1] if len(ordered) == 1 else [ordered[0], ordered[-1]]
-    told = [f"{shown(row['value'])} at {context.level(row['users'])}" for row in ends]
-    return f"{named}: {listing(told)} with {names.pop()}"
+    reported = [f"{shown(row['value'])} at {context.level(row['users'])}" for row in ends]
+    return f"{named}: {listing(reported)} with {names.pop()}"
 
 
 def _capital(noun: str) -> str:
@@ -185,7 +185,7 @@ def claimed(compared: Compared) -> str:
     """The verdict in few words, never beyond it: `nvme is better than sata`."""
     a, b = compared.a, compared.b
     margin = exactly(compared.verdict.margin_share)
-    told = {
+    reported = {
         Call.BETTER: f"{b} is better than {a}",
         Call.WORSE: f"{a} is better than {b}",
         Call.HIGHER: f"{b} has more than {a}",
@@ -195,7 +195,7 @@ def claimed(compared: Compared) -> str:
     }
     if compared.effect.low is None:
         return f"{b} against {a}, not tested"
-    return told.get(compared.verdict.call, f"undecided between {a} and {b}")
+    return reported.get(compared.verdict.call, f"undecided between {a} and {b}")
 
 
 def why_none(context: Context) -> str:

@@ -23,7 +23,7 @@ UNITS = {
     "response_p95_s": ("p95-sec/op", "lower"),
     "response_p99_s": ("p99-sec/op", "lower"),
 }
-"""What is told of a window, by its column: the unit, and which direction is good."""
+"""What is reported about a window, by its column: the unit, and which direction is good."""
 
 
 def export(context: Context) -> Export:

@@ -83,8 +83,8 @@ def _samples(frame: pl.DataFrame) -> Iterator[str]:
     for (collector, metric), part in sorted(
         known.partition_by("collector", "metric", as_dict=True).items()
     ):
-        told = find(f"{collector}.{metric}")
-        each = family((str(collector), str(metric)), told.noun if told else str(metric))
+        shown = find(f"{collector}.{metric}")
+        each = family((str(collector), str(metric)), shown.noun if shown else str(metric))
         yield _written(each, part, ("subject", "phase"))
 
 
@@ -105,10 +105,10 @@ def _written(each: Family, frame: pl.DataFrame, own: tuple[str, ...]) -> str:
         return ""
     names = [name for name in (*LABELS, *own) if known[name].fill_null("").ne("").any()]
     known = known.sort(*names, "at_s")
-    told = [part for name in names for part in (pl.lit(f',{name}="'), _escaped(name), pl.lit('"'))]
-    told[0] = pl.lit(f'{each.name}{{{names[0]}="')
+    shown = [part for name in names for part in (pl.lit(f',{name}="'), _escaped(name), pl.lit('"'))]
+    shown[0] = pl.lit(f'{each.name}{{{names[0]}="')
     value, at_s = pl.col("value").cast(pl.String), pl.col("at_s").round(3).cast(pl.String)
-    line = pl.concat_str(*told, pl.lit("} "), value, pl.lit(" "), at_s, pl.lit("\n"))
+    line = pl.concat_str(*shown, pl.lit("} "), value, pl.lit(" "), at_s, pl.lit("\n"))
     return each.head + "".join(known.select(line.alias("line"))["line"])
 
 
@@ -118,6 +118,6 @@ _OTHER_LINE_ENDS = "[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 
 def _escaped(name: str) -> pl.Expr:
     text = pl.col(name).fill_null("").str.replace_all(_OTHER_LINE_ENDS, " ")
-    for plain, told in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
-        text = text.str.replace_all(plain, told, literal=True)
+    for plain, shown in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
+        text = text.str.replace_all(plain, shown, literal=True)
     return text

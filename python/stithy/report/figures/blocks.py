@@ -124,8 +124,8 @@ def _why(stages: Sequence[Stage]) -> str:
 
 def _apart(mean: float, boundary: float) -> tuple[str, str]:
     """Both as they are written, with so many digits that it shows on which side the mean lies."""
-    told = finely(mean), finely(boundary)
-    return told if told[0] != told[1] or mean == boundary else told_apart(mean, boundary, "")
+    shown = finely(mean), finely(boundary)
+    return shown if shown[0] != shown[1] or mean == boundary else told_apart(mean, boundary, "")
 
 
 def _boundary(stage: Stage) -> float:

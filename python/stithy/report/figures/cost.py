@@ -34,7 +34,7 @@ ROOM = 1.05
 
 @dataclass(frozen=True)
 class _Place:
-    """What a candidate costs, and what it did at the level that is told of."""
+    """What a candidate costs, and what it did at the level that is reported."""
 
     candidate: str
     cost: Money

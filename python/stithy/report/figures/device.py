@@ -100,13 +100,13 @@ def _latency(context: Context, operation: str) -> Rows:
 
 def _slowest(context: Context, operation: str) -> Rows:
     """Of each emulated drive and window, as the table `drives` has it."""
-    told = context.run.drives.filter(
+    reported = context.run.drives.filter(
         (pl.col("operation") == operation)
         & pl.col("latency_p99_s").is_not_null()
         & (pl.col("logged") >= values_needed(99))
     )
     windows = context.run.window.select("window_id", "candidate", "users", "block")
-    frame = told.join(windows, on="window_id", how="inner", maintain_order="left")
+    frame = reported.join(windows, on="window_id", how="inner", maintain_order="left")
     return _rows(context, frame.rename({"role": "subject", "latency_p99_s": "mean"}))
 
 

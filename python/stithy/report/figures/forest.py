@@ -104,8 +104,8 @@ def _others(context: Context, answered: Compared) -> Iterator[Compared]:
             yield each
     if answered.metric != P99:
         for name in rest:
-            told = descriptive(evidence, first, name, P99)
-            yield from (each for each in told if each.users == answered.users)
+            shown = descriptive(evidence, first, name, P99)
+            yield from (each for each in shown if each.users == answered.users)
 
 
 def _turn(answered: Compared, each: Compared) -> tuple[Any, ...]:

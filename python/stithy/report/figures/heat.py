@@ -33,7 +33,7 @@ SECTION = "seconds"
 
 COLUMNS_MOST, ROWS_MOST = 200, 40
 COLUMN_PX_LEAST, ROW_PX = 3, 6
-"""Own: narrower columns cannot be told apart; a column takes as many seconds as that needs."""
+"""Own: narrower columns cannot be distinguished; a column takes as many seconds as that needs."""
 
 AXIS = Axis("Response time (ms)", log=True)
 STEPS = (1, 2, 5)

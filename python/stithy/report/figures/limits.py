@@ -214,9 +214,9 @@ def _table(context: Context) -> PageTable:
         **{f"{name}_{end}": pl.Float64 for name in _SAMPLED for end in ("low", "high")},
     }  # fmt: skip
     frame = pl.DataFrame(rows, schema=types)
-    told = [name for name in RULES if frame[name].count()]
+    reported = [name for name in RULES if frame[name].count()]
     shows = (
         Show("window_id", "window", "id"), Show("limit", "limited by"),
-        *(show for name in told for show in _shown(name, frame)),
+        *(show for name in reported for show in _shown(name, frame)),
     )  # fmt: skip
     return PageTable("limits", "Share of each bound that each window reached", shows, frame)

@@ -340,7 +340,7 @@ def _apart(rows: Rows) -> Rows:
 
 
 def _table(quantity: Quantity, places: list[_Place], points: Rows) -> PageTable:
-    """Each level as it is told, then every window of it."""
+    """Each level as it is reported, then every window of it."""
     levels: Rows = [
         {
             "users": place.users, "candidate": place.candidate, "block": None,

@@ -55,7 +55,7 @@ TICKS_MOST, LETTER = 4, 6.8
 """Own: ticks of a strip on a logarithmic axis; pixels of a digit beside it."""
 
 FLAGGED_MOST = 6
-"""Own: of a level; more lines cannot be told apart, and every one makes the page longer."""
+"""Own: of a level; more lines cannot be distinguished, and every one makes the page longer."""
 
 Flagged = tuple[Window, Flag]
 """A window, and its flag that weighs most."""
@@ -448,8 +448,8 @@ def _by_look(lines: Rows) -> list[tuple[dict[str, Any], Rows]]:
     """Lines by how they are drawn: thin where only a flag brought them, dotted where invalid."""
     found: dict[tuple[bool, bool], Rows] = {}
     for row in lines:
-        told = {key: row[key] for key in ("block", "again", "second", "value")}
-        found.setdefault((row["flagged"], row["invalid"]), []).append(told)
+        reported = {key: row[key] for key in ("block", "again", "second", "value")}
+        found.setdefault((row["flagged"], row["invalid"]), []).append(reported)
     return [
         (
             {**(_THIN if flagged else _FULL), **({"strokeDash": [1, 3]} if invalid else {})},

@@ -31,7 +31,7 @@ def make(page: Page, drawings: dict[str, str]) -> bytes:
         # `candidates` are their names.
         "candidates_at_level": page.tables["candidates"].frame.to_dicts(),
         **{name: page.tables[name].frame.to_dicts() for name in tables},
-        **({"sensitivity": told} if (told := sensitivity.as_values(page.context)) else {}),
+        **({"sensitivity": shown} if (shown := sensitivity.as_values(page.context)) else {}),
         **({"runs": as_values(page.pairs)} if page.pairs else {}),
     }
     return (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()

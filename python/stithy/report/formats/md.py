@@ -41,8 +41,8 @@ def _parts(page: Page) -> Iterator[str]:
     yield from _captioned(page.tables["thresholds"])
     yield from _captioned(page.tables["candidates"])
     yield from _captioned(page.tables["devices"])
-    if (told := candidates.note(context, page.tables["candidates"])) is not None:
-        yield escaped(told)
+    if (shown := candidates.note(context, page.tables["candidates"])) is not None:
+        yield escaped(shown)
     yield WORDS
     for name in ("summary", "limited-levels", "search"):
         yield from _captioned(page.tables[name])

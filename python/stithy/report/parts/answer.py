@@ -48,13 +48,13 @@ def cap_flaws(context: Context) -> Iterator[str]:
     for name, cause in capped:
         ahead = name == found.ahead
         alike.setdefault(_told(cause, ahead=ahead, is_open=found.is_open), []).append(name)
-    for told, names in alike.items():
-        yield _sentence(found, context.level_unit, names, told)
+    for reported, names in alike.items():
+        yield _sentence(found, context.level_unit, names, reported)
 
 
-def _sentence(found: Limits, unit: str, names: list[str], told: str) -> str:
+def _sentence(found: Limits, unit: str, names: list[str], reported: str) -> str:
     at = plural(found.users, unit)
-    return f"At {at}, the throughput of {listing(names)} was limited by {told}."
+    return f"At {at}, the throughput of {listing(names)} was limited by {reported}."
 
 
 def _told(cause: Cause, *, ahead: bool, is_open: bool) -> str:
@@ -95,11 +95,11 @@ def lines(judgements: Sequence[Judgement]) -> tuple[str, ...]:
     if not judgements:
         return ()
     met = sum(each.outcome is Outcome.MET for each in judgements)
-    told = (
+    reported = (
         f"  {MARKS[each.outcome]} {each.threshold}: {each.outcome.value}: {said(each)}"
         for each in judgements
     )
-    return (f"Thresholds: {met} of {len(judgements)} met", *told)
+    return (f"Thresholds: {met} of {len(judgements)} met", *reported)
 
 
 def said(judgement: Judgement) -> str:
@@ -210,13 +210,13 @@ def _support(context: Context) -> Iterator[str]:
     held = context.run.conditions
     if not held.is_empty() and held["holds"].all():
         yield f"All {len(held):,} verified consistency conditions held."
-    if (told := proof.ledgers_proven(context)) is not None:
-        yield told
+    if (reported := proof.ledgers_proven(context)) is not None:
+        yield reported
     room = machine.headroom_sentence(context)
     if room is not None and not room.weakens:
         yield room.text
-    if (told := validity.resumed_sentence(context)) is not None:
-        yield told
+    if (reported := validity.resumed_sentence(context)) is not None:
+        yield reported
     yield from sensitivity.support(context)
     restores = context.run.restores
     if not restores.is_empty() and restores["identical"].all():
@@ -226,15 +226,15 @@ def _support(context: Context) -> Iterator[str]:
 def _flaws(context: Context) -> Iterator[str]:
     windows = context.evidence.windows
     yield from durability.sentences(context.given_up)
-    if (told := _null_that_differs(context)) is not None:
-        yield told
-    if (told := loads.assumptions(context.manifest)) is not None:
-        yield told
+    if (reported := _null_that_differs(context)) is not None:
+        yield reported
+    if (reported := loads.assumptions(context.manifest)) is not None:
+        yield reported
     yield from sensitivity.flaws(context)
     yield from proof.ledger_flaws(context)
-    if (told := validity.left_out(windows)) is not None:
+    if (reported := validity.left_out(windows)) is not None:
         who = "It supports" if sum(not window.valid for window in windows) == 1 else "They support"
-        yield f"{told}. {who} no claim (reasons: Validity)."
+        yield f"{reported}. {who} no claim (reasons: Validity)."
     unsteady = sum(w.valid and w.steady is not None and w.steady.steady is False for w in windows)
     if unsteady:
         verb = "It is" if unsteady == 1 else "They are"
@@ -287,8 +287,8 @@ def _has(window: Window, flag: Flag) -> bool:
 
 def _unfinished(context: Context) -> Iterator[str]:
     manifest = context.manifest
-    if (told := validity.lost_files(context)) is not None:
-        yield f"{told} (details: Validity)."
+    if (reported := validity.lost_files(context)) is not None:
+        yield f"{reported} (details: Validity)."
     if manifest is None:
         yield "The manifest could not be read: configuration and environment are not known."
         return

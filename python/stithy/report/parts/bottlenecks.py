@@ -17,7 +17,7 @@ from stithy.report.words.wording import listing, percent, plural
 
 
 def bottleneck_windows(context: Context) -> PageTable:
-    """What limited each window, what was seen, what else held, and what could not be told."""
+    """What limited each window, what was seen, what else held, and what could not be reported."""
     types = dict.fromkeys(("window_id", "by", "says", "also", "silent"), pl.String)
     schema: dict[str, Any] = {
         **types, **dict.fromkeys(("storage_share", "storage_low", "storage_high"), pl.Float64)
@@ -91,7 +91,7 @@ def bottleneck_levels(context: Context) -> PageTable:
 def _cell(context: Context, cause: Cause) -> str:
     text = bottleneck_styles(is_open=context.is_open)[cause.limit].words
     rule = RULES.get(cause.limit)
-    if rule is not None and rule.told and cause.share is not None:
+    if rule is not None and rule.shown and cause.share is not None:
         text += f" ({of_samples(cause.share, cause.samples)})"
     if cause.windows < cause.windows_all:
         text += f", in {cause.windows} of {cause.windows_all} windows"

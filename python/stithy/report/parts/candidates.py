@@ -61,7 +61,7 @@ def table(context: Context) -> PageTable:
     return PageTable("candidates", caption, _shows(context, frame), frame)
 
 
-def devices(context: Context, told: PageTable) -> PageTable:
+def devices(context: Context, reported: PageTable) -> PageTable:
     """One row a candidate and operation: how many requests, and how long they took.
 
     Empty where no candidate has a device that is known.
@@ -69,7 +69,7 @@ def devices(context: Context, told: PageTable) -> PageTable:
     columns = ("per_s", *(f"{what}_s" for what in DEVICE))
     rows = [
         {"candidate": row["candidate"], "operation": operation, **cells}
-        for row in told.frame.to_dicts()
+        for row in reported.frame.to_dicts()
         for operation in OPERATIONS
         if any((cells := {each: row[f"{operation}_{each}"] for each in columns}).values())
     ]
@@ -81,13 +81,13 @@ def devices(context: Context, told: PageTable) -> PageTable:
         Show("asked_s", "Mean of the profile", "duration"), Show("p99_s", "p99", "duration"),
     ]  # fmt: skip
     shows = [each for each in shows if frame[each.column].count()]
-    caption = told.caption.replace("The candidates", "Their devices", 1)
+    caption = reported.caption.replace("The candidates", "Their devices", 1)
     return PageTable("devices", caption, tuple(shows), frame)
 
 
-def note(context: Context, told: PageTable) -> str | None:
+def note(context: Context, reported: PageTable) -> str | None:
     """What the columns of `table` are that do not tell it themselves; None without a row."""
-    frame = told.frame
+    frame = reported.frame
     if frame.is_empty():
         return None
     sources = [each for each in ("drive", "kernel") if each in frame["device_source"].to_list()]
@@ -194,8 +194,8 @@ def _row(
 
 
 def _device_cells(device: _Device) -> Row:
-    told = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
-    cells = {f"{each}_{what}_s": times.get(each) for what, times in told for each in OPERATIONS}
+    reported = zip(DEVICE, (device.means_s, device.asked_s, device.p99_s), strict=True)
+    cells = {f"{each}_{what}_s": times.get(each) for what, times in reported for each in OPERATIONS}
     return cells | {f"{each}_per_s": device.per_s.get(each) for each in OPERATIONS}
 
 
@@ -208,11 +208,11 @@ KINDS: Mapping[Unit, str] = {
 
 def _asked(context: Context) -> Quantity | None:
     """What the primary question compares; None where it has a column of its own anyway."""
-    evidence, told = context.evidence, {Quantity("nopm"), Quantity("p95"), Quantity("p99")}
+    evidence, reported = context.evidence, {Quantity("nopm"), Quantity("p95"), Quantity("p99")}
     if (
         evidence.primary.by_search
         or len(evidence.candidates) < 2
-        or evidence.primary.metric in told
+        or evidence.primary.metric in reported
     ):
         return None
     return evidence.primary.metric

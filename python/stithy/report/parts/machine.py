@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends
+from stithy.analysis.validity.baseline import GAUGES, LEAST, Baseline, Gauge, Trend, trends
 from stithy.analysis.validity.instruments import Headroom, headroom
 from stithy.report.context import Context
 from stithy.report.tables import PageTable, Show
@@ -13,12 +13,12 @@ from stithy.report.words.wording import at_most, count, listing, percent, plural
 from stithy.results.manifest import CalibrationFacts
 
 
-def canary_table(context: Context) -> PageTable:
-    """One row a canary; figures that are off are marked in words."""
-    rows = [_row(canary) for canary in context.evidence.canaries]
+def baseline_table(context: Context) -> PageTable:
+    """One row a baseline check; figures that are off are marked in words."""
+    rows = [_row(baseline) for baseline in context.evidence.baselines]
     levels = f"{context.level_unit.capitalize()}s"
     return PageTable(
-        "canary",
+        "baseline",
         "Baseline checks of the machine before each block",
         (
             Show("users", levels, "count"), Show("block", "Block", "count"),
@@ -43,9 +43,9 @@ _SCHEMA = {
 }  # fmt: skip
 
 
-def _row(canary: Canary) -> dict[str, object]:
-    row = canary.row
-    shares = {gauge.column: canary.shares.get(gauge.column) for gauge in GAUGES}
+def _row(baseline: Baseline) -> dict[str, object]:
+    row = baseline.row
+    shares = {gauge.column: baseline.shares.get(gauge.column) for gauge in GAUGES}
     return {
         "window_id": row["window_id"], "users": row["users"], "block": row["block"],
         "at_s": row["at_s"],
@@ -53,28 +53,28 @@ def _row(canary: Canary) -> dict[str, object]:
         "all_rounds_per_s": row["all_rounds_per_s"], "all_share": shares["all_rounds_per_s"],
         "read_p50_s": row["read_p50_s"], "read_share": shares["read_p50_s"],
         "read_p99_s": row["read_p99_s"], "missing_because": row["missing_because"],
-        "changed": _changed(canary),
+        "changed": _changed(baseline),
     }  # fmt: skip
 
 
-def _changed(canary: Canary) -> str:
-    if canary.off:
-        return f"changed: {listing([off.gauge.what for off in canary.off])}"
-    return "as usual" if canary.shares else "not known"
+def _changed(baseline: Baseline) -> str:
+    if baseline.off:
+        return f"changed: {listing([off.gauge.what for off in baseline.off])}"
+    return "as usual" if baseline.shares else "not known"
 
 
 def machine_sentence(context: Context) -> str | None:
-    """Whether the machine stayed what it was; None where there were no canaries."""
-    canaries = context.evidence.canaries
-    if not canaries:
+    """Whether the machine stayed what it was; None where there were no baseline checks."""
+    baselines = context.evidence.baselines
+    if not baselines:
         return None
-    known = [canary for canary in canaries if canary.shares]
+    known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST:
         return (
             f"{plural(len(known), 'baseline check')} cannot show whether the machine stayed the "
             "same."
         )
-    return " ".join([_odd_ones(canaries), _over_the_run(canaries), *_unread(canaries)])
+    return " ".join([_odd_ones(baselines), _over_the_run(baselines), *_unread(baselines)])
 
 
 def floors() -> str:
@@ -84,46 +84,46 @@ def floors() -> str:
 
 def machine_flaw(context: Context) -> str | None:
     """What of it weakens the answer, for the top of the page."""
-    odd = [canary for canary in context.evidence.canaries if canary.off]
+    odd = [baseline for baseline in context.evidence.baselines if baseline.off]
     if not odd:
         return None
     verb = "was" if len(odd) == 1 else "were"
     return (
-        f"{len(odd)} of {plural(len(context.evidence.canaries), 'block')} {verb} measured on a "
+        f"{len(odd)} of {plural(len(context.evidence.baselines), 'block')} {verb} measured on a "
         "machine that had changed (details: Whether the machine stayed the same)."
     )
 
 
-def _odd_ones(canaries: Sequence[Canary]) -> str:
-    odd = [canary for canary in canaries if canary.off]
+def _odd_ones(baselines: Sequence[Baseline]) -> str:
+    odd = [baseline for baseline in baselines if baseline.off]
     if not odd:
         return (
-            f"The baseline check was as usual before each of {plural(len(canaries), 'block')}: "
-            f"{_spread(canaries)}."
+            f"The baseline check was as usual before each of {plural(len(baselines), 'block')}: "
+            f"{_spread(baselines)}."
         )
     return (
-        f"The baseline check deviated before {len(odd)} of {plural(len(canaries), 'block')}, "
+        f"The baseline check deviated before {len(odd)} of {plural(len(baselines), 'block')}, "
         f"{'which is' if len(odd) == 1 else 'which are'} marked."
     )
 
 
-def _spread(canaries: Sequence[Canary]) -> str:
+def _spread(baselines: Sequence[Baseline]) -> str:
     """`one CPU within 1.2 % of its median, all CPUs within 0.9 %, reads within 4 %`."""
     parts: list[str] = []
     for gauge in GAUGES:
-        known = [each.shares[gauge.column] for each in canaries if gauge.column in each.shares]
+        known = [each.shares[gauge.column] for each in baselines if gauge.column in each.shares]
         if known:
             of = " of the median" if not parts else ""
             parts.append(f"{gauge.what} within {at_most(max(map(abs, known)))}{of}")
     return ", ".join(parts)
 
 
-def _over_the_run(canaries: Sequence[Canary]) -> str:
-    clear = [trend for trend in trends([canary.row for canary in canaries]) if trend.clear]
+def _over_the_run(baselines: Sequence[Baseline]) -> str:
+    clear = [trend for trend in trends([baseline.row for baseline in baselines]) if trend.clear]
     if not clear:
         return "There was no clear trend over the run."
-    told = listing([_trend(trend) for trend in clear])
-    return f"Over the run {told}. The balanced order within blocks cancels such a drift."
+    reported = listing([_trend(trend) for trend in clear])
+    return f"Over the run {reported}. The balanced order within blocks cancels such a drift."
 
 
 def _trend(trend: Trend) -> str:
@@ -136,10 +136,10 @@ def _slower(gauge: Gauge, share: float) -> str:
     return "slower" if (share < 0) == gauge.is_rate else "faster"
 
 
-def _unread(canaries: Sequence[Canary]) -> list[str]:
-    why = dict.fromkeys(each.row["missing_because"] for each in canaries)
-    told = [str(each) for each in why if each]
-    return [f"A part of the checks failed: {'; '.join(told)}."] if told else []
+def _unread(baselines: Sequence[Baseline]) -> list[str]:
+    why = dict.fromkeys(each.row["missing_because"] for each in baselines)
+    reported = [str(each) for each in why if each]
+    return [f"A part of the checks failed: {'; '.join(reported)}."] if reported else []
 
 
 @dataclass(frozen=True)
@@ -189,8 +189,8 @@ def _shown_otherwise(context: Context) -> str | None:
     """What a window showed of the driver that its calibration did not foretell."""
     windows = context.evidence.windows
     refuted = (each.row.get("driver_refuted") for each in windows)
-    if (told := next(filter(None, refuted), None)) is not None:
-        return str(told)
+    if (reported := next(filter(None, refuted), None)) is not None:
+        return str(reported)
     for window in (each for each in windows if each.valid):
         limited = context.limited.get(window.id)
         by = limited.by if limited is not None else None

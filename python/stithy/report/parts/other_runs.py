@@ -36,21 +36,21 @@ def drawn(pairs: Sequence[Pair]) -> tuple[Drawn, ...]:
 
 def words(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """What must be known before the numbers: who is compared, what differs, what was left out."""
-    told = [CAUTION]
+    reported = [CAUTION]
     if pairs:
-        told += [f"{text}." for text in flaws(pairs[0].other, pairs[0].names[1])]
+        reported += [f"{text}." for text in flaws(pairs[0].other, pairs[0].names[1])]
     for pair in pairs:
         base, other = pair.names
-        told.append(f"{_headline(pair)} A change is {other} relative to {base}.")
-        told += [f"{text[0].upper()}{text[1:]}." for text in machine(pair)]
+        reported.append(f"{_headline(pair)} A change is {other} relative to {base}.")
+        reported += [f"{text[0].upper()}{text[1:]}." for text in machine(pair)]
         for text, found in (
             ("These facts differ, and were ignored on request", pair.ignored),
-            ("These facts differ, and do not prevent the comparison", pair.told),
+            ("These facts differ, and do not prevent the comparison", pair.reported),
         ):
             if found:
-                told.append(f"{text}: {'; '.join(map(str, found))}.")
-        told += [f"{text}." for text in flaws(pair.base, base)]
-    return (*told, RULE)
+                reported.append(f"{text}: {'; '.join(map(str, found))}.")
+        reported += [f"{text}." for text in flaws(pair.base, base)]
+    return (*reported, RULE)
 
 
 RULE = (
@@ -63,7 +63,7 @@ RULE = (
 
 
 def _headline(pair: Pair, *, whole: bool = True) -> str:
-    """How many of the changes are told apart from chance, and the largest of them."""
+    """How many of the changes are distinguished from chance, and the largest of them."""
     base, other = pair.names
     known = [row for row in pair.rows if row.change.ratio is not None]
     if not known:
@@ -74,10 +74,10 @@ def _headline(pair: Pair, *, whole: bool = True) -> str:
     open_ones = sum(row.change.chance_share is None for row in known)
     if open_ones == len(known):
         return f"Of {len(known)} values {both}, none is distinguishable: {NO_SCATTER}."
-    told = f"Of {len(known)} values {both}, {_apart(known)}."
+    reported = f"Of {len(known)} values {both}, {_apart(known)}."
     if open_ones and whole:
-        told += f" {open_ones} of them could not be tested: {NO_SCATTER}."
-    return told
+        reported += f" {open_ones} of them could not be tested: {NO_SCATTER}."
+    return reported
 
 
 NO_SCATTER = "a test needs two valid windows of each run with different values"
@@ -245,7 +245,7 @@ def as_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
         {
             "base": pair.names[0], "other": pair.names[1],
             "ignored": [asdict(each) for each in pair.ignored],
-            "told": [asdict(each) for each in pair.told],
+            "reported": [asdict(each) for each in pair.reported],
             "rows": [_row(each) for each in pair.rows],
         }
         for pair in pairs

@@ -114,7 +114,7 @@ def _with_values(shows: tuple[Show, ...], frame: pl.DataFrame) -> tuple[Show, ..
 
 
 def _window_row(window: Window) -> dict[str, Any]:
-    """What was judged of a window; a dash where its steadiness cannot be told."""
+    """What was judged of a window; a dash where its steadiness cannot be determined."""
     found = window.steady or unknown("it has no numbers")
     return {
         "window_id": window.id, "candidate": window.candidate, "users": window.users,

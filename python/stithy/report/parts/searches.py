@@ -1,4 +1,4 @@
-"""What is told of a search for users: every level that it looked at, and what makes it doubtful."""
+"""A saturation search in the report: every level that it tried, and what makes it doubtful."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -68,8 +68,8 @@ def _machine(manifest: Manifest) -> str:
     parts = [f"{cpus} × {model or 'CPU of unknown model'}" if cpus else model]
     parts.append(f"{format_size(memory)} of memory" if isinstance(memory, int | float) else None)
     parts.append(f"kernel {kernel}" if kernel else None)
-    told = ", ".join(str(part) for part in parts if part)
-    return f"This machine: {told or 'its facts are not known'}"
+    shown = ", ".join(str(part) for part in parts if part)
+    return f"This machine: {shown or 'its facts are not known'}"
 
 
 def _fact(manifest: Manifest, name: str) -> Any:
@@ -154,11 +154,11 @@ def _storage(candidate: CandidateFacts) -> Box:
     """A directory with what the machine tells of its file system and of the devices under it."""
     facts = candidate.environment
     size = _size(facts.get("filesystem_size_bytes"))
-    told = f"file system of {size}" if size else "size not known"
+    shown = f"file system of {size}" if size else "size not known"
     if candidate.memory_backed:
-        return Box(candidate.path, (told, "its pages are memory"))
+        return Box(candidate.path, (shown, "its pages are memory"))
     devices = [_device(candidate, name) for name in candidate.devices]
-    return Box(candidate.path, (told, " on ".join(devices) or "no block device known"))
+    return Box(candidate.path, (shown, " on ".join(devices) or "no block device known"))
 
 
 def _size(fact: Fact | None) -> str | None:
@@ -171,9 +171,9 @@ def _device(candidate: CandidateFacts, name: str) -> str:
     """`nvme0n1 (Example SSD, 1.75 TiB)`."""
     model = candidate.environment.get(f"device.{name}.model")
     size = _size(candidate.environment.get(f"device.{name}.size_bytes"))
-    told = [
+    shown = [
         str(model.value).strip() if model is not None and model.value else None,
         size,
     ]
-    known = ", ".join(part for part in told if part)
+    known = ", ".join(part for part in shown if part)
     return f"{name} ({known})" if known else name

@@ -126,7 +126,7 @@ def work_table(context: Context) -> PageTable:
     return PageTable("work", "Work per transaction", shows, pl.DataFrame(rows, schema=schema))
 
 
-def work_note(told: PageTable) -> str:
+def work_note(shown: PageTable) -> str:
     """What the columns are, and why there are dashes."""
     return " ".join([
         "All values are medians over the valid windows. Log, reads and CPU time are means of the "
@@ -134,7 +134,7 @@ def work_note(told: PageTable) -> str:
         "write-ahead log. Device reads are those of the busiest block device under the volumes. "
         "Server CPU is the busy time of the CPUs to which the server is bound, with other programs "
         "on them. The buffer hit ratio is the share of blocks found in the server's own buffers.",
-        *_gaps(told.frame),
+        *_gaps(shown.frame),
     ])  # fmt: skip
 
 

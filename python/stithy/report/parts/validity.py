@@ -96,8 +96,8 @@ def _kind(each: _Seen, owner: Mapping[str, str]) -> object:
 def _joined(group: Sequence[_Seen]) -> str:
     """The sentence of them all, each number with the lowest and the highest that it had."""
     columns = zip(*(_QUANTITY.findall(each.sentence) for each in group), strict=True)
-    told = iter([_range(column) for column in columns])
-    return _QUANTITY.sub(lambda _: next(told), group[0].sentence)
+    reported = iter([_range(column) for column in columns])
+    return _QUANTITY.sub(lambda _: next(reported), group[0].sentence)
 
 
 def _range(quantities: Sequence[tuple[str, str]]) -> str:
@@ -170,8 +170,8 @@ def lost_pattern(context: Context) -> str | None:
 
 
 def _by(each: Lost) -> str:
-    told = ", ".join(f"{count} with “{flag.value}”" for flag, count in each.flags)
-    return f" ({told})" if told else ""
+    reported = ", ".join(f"{count} with “{flag.value}”" for flag, count in each.flags)
+    return f" ({reported})" if reported else ""
 
 
 def again(context: Context) -> str:
@@ -185,24 +185,26 @@ def again(context: Context) -> str:
     failed = sum(not each.valid for each in found)
     who = "It" if len(found) == 1 else f"{failed} of them"
     ended = f" {who} had an invalid window again." if failed else ""
-    told = f"{which} {verb} therefore measured a second time, and only the second attempt counts."
-    return f"{told[0].upper()}{told[1:]}{ended}"
+    reported = (
+        f"{which} {verb} therefore measured a second time, and only the second attempt counts."
+    )
+    return f"{reported[0].upper()}{reported[1:]}{ended}"
 
 
 def lost_files(context: Context) -> str | None:
     """How many files of the results cannot be used, and windows with them; None where all can.
 
-    Latency logs are told with the rest of what is missing: without one of them the median window
+    Latency logs are counted with the rest of what is missing: without one of them the median window
     answers, as the method says.
     """
     damaged = sum(problem.path.suffix != ".hlog" for problem in context.run.problems)
     if not damaged:
         return None
     verb = "is" if damaged == 1 else "are"
-    told = f"{plural(damaged, 'file')} of the results {verb} missing or damaged"
+    reported = f"{plural(damaged, 'file')} of the results {verb} missing or damaged"
     unread = len(context.run.unread)
     it = "it" if damaged == 1 else "them"
-    return f"{told}, and {plural(unread, 'window')} with {it}" if unread else told
+    return f"{reported}, and {plural(unread, 'window')} with {it}" if unread else reported
 
 
 def left_out(windows: Sequence[Window]) -> str | None:
@@ -211,14 +213,14 @@ def left_out(windows: Sequence[Window]) -> str | None:
     dropped = sum(not window.valid for window in windows) - invalid
     if not invalid:
         return None
-    told = (
+    reported = (
         f"{invalid} of {plural(len(windows), 'window')} {'is' if invalid == 1 else 'are'} invalid"
     )
     if not dropped:
-        return told
+        return reported
     verb = "belongs" if dropped == 1 else "belong"
     whose = "its block, which was" if invalid == 1 else "their blocks, which were"
-    return f"{told}, and {dropped} more {verb} to {whose} measured a second time"
+    return f"{reported}, and {dropped} more {verb} to {whose} measured a second time"
 
 
 ENDS = {
@@ -242,12 +244,12 @@ def resumed_sentence(context: Context) -> str | None:
     if len(sessions) < 2:
         return None
     pairs = zip(sessions, sessions[1:], strict=False)
-    told = f"The run was resumed {listing([_at(before, after) for before, after in pairs])}"
+    reported = f"The run was resumed {listing([_at(before, after) for before, after in pairs])}"
     counts = [0] * len(sessions)
     for window in context.evidence.windows:
         counts[_session_of(window.row["started_at_s"], sessions)] += 1
     shares = [f"{count} in session {number}" for number, count in enumerate(counts, start=1)]
-    text = f"{told}; windows measured: {listing(shares)}."
+    text = f"{reported}; windows measured: {listing(shares)}."
     if _changed(context):
         return text
     later = [each for each, count in zip(sessions[1:], counts[1:], strict=True) if count]

@@ -28,7 +28,7 @@ def tables(context: Context) -> Iterator[PageTable]:
     """Windows, and every proof of what they did."""
     run = context.run
     yield page_tables.windows(context)
-    yield machine.canary_table(context)
+    yield machine.baseline_table(context)
     yield transactions.work_table(context)
     yield page_tables.driver(context)
     yield loads.table(run.drives, run.window["window_id"].to_list())
@@ -84,7 +84,7 @@ def _baseline_checks(page: Page) -> Iterator[Block]:
         f"{machine.floors()}. Windows of such a block get a note and stay valid, because all "
         "candidates of a block met the same conditions.",
     )
-    table, group = page.tables["canary"], page.group("canaries")
+    table, group = page.tables["baseline"], page.group("baselines")
     figure = group.drawn[0] if group else None
     if isinstance(figure, Figure):
         yield Picture(figure, alone=True)

@@ -19,12 +19,12 @@ def is_seen(letter: str) -> bool:
 
 
 def numbered(text: str, letters: Iterable[str]) -> str:
-    """The text with each of these letters told by its number."""
+    """The text with each of these letters reported by its number."""
     return text.translate({ord(letter): f"[U+{ord(letter):04X}]" for letter in letters})
 
 
 def seen(text: str) -> str:
-    """The text with letters that are not seen told by their numbers."""
+    """The text with letters that are not seen reported by their numbers."""
     if text.isprintable():
         return text  # as nearly all are
     return numbered(text, {letter for letter in text if not is_seen(letter)})

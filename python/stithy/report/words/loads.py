@@ -91,10 +91,10 @@ def reached(rows: Sequence[Row]) -> str | None:
     all_limited = all(each["memory_limit_enforced"] for each in known)
     limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
     sizes = (row["database_bytes"], row["shared_buffers_bytes"], limit_bytes)
-    told = words.reach(Reach(row["warehouses_touched"], row["warehouses_total"], *sizes))
+    shown = words.reach(Reach(row["warehouses_touched"], row["warehouses_total"], *sizes))
     differing = len({each["warehouses_touched"] for each in known}) > 1
     where = f"At {row['users']:,} users, " if differing else ""
-    return f"{where}{told}." if where else f"{told[0].upper()}{told[1:]}."
+    return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Profile:
 
 def footer(manifest: Manifest | None) -> str:
     """Which candidates are emulated, for the last line of every figure; empty where none is."""
-    told = [f"{each.name} = {_named(each)}" for each in _emulated(manifest)]
-    return f"EMULATED drives: {', '.join(told)}" if told else ""
+    shown = [f"{each.name} = {_named(each)}" for each in _emulated(manifest)]
+    return f"EMULATED drives: {', '.join(shown)}" if shown else ""
 
 
 def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
@@ -117,28 +117,28 @@ def sentence(manifest: Manifest | None, *, off: bool = False) -> str | None:
 
     `off`: there are windows in which a drive was late or not as described.
     """
-    told = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
-    if not told:
+    shown = [f"{each.name} ({_named(each)})" for each in _emulated(manifest)]
+    if not shown:
         return None
     text = "are emulated drives: they take the times that their profiles describe."
-    if len(told) == 1:
+    if len(shown) == 1:
         text = "is an emulated drive: it takes the times that its profile describes."
     but = " Some windows had other times (details: How sure this is)." if off else ""
-    return f"{listing(told)} {text}{but}"
+    return f"{listing(shown)} {text}{but}"
 
 
 def assumptions(manifest: Manifest | None) -> str | None:
     """How many of the numbers that decide are assumed, by profile; None where none is."""
-    told = []
+    shown = []
     for name, drive in {each.profile_name: each for each in _drives(manifest)}.items():
         numbers = _deciding(drive.profile)
         assumed = sum(_is_assumed(number, drive.assumed) for number in numbers)
         if assumed:
-            told.append(f"{assumed} of {len(numbers)} of {name}")
-    if not told:
+            shown.append(f"{assumed} of {len(numbers)} of {name}")
+    if not shown:
         return None
     return (
-        f"Of the times and rates in the drive profiles, {listing(told)} are assumed: they were "
+        f"Of the times and rates in the drive profiles, {listing(shown)} are assumed: they were "
         "neither published nor measured."
     )
 

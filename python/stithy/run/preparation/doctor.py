@@ -1,6 +1,6 @@
 """What each part of Stithy needs of this machine and lacks here; see `stithy doctor`.
 
-Parts are what the registry finds, so a new provider, engine, scenario or collector is told of
+Parts are what the registry finds, so a new provider, engine, scenario or collector reports
 without a word here. The judgements themselves are in `stithy.needs` and `stithy.hosts.checks`, and
 those of engines are their own `check`. Nothing is changed.
 """

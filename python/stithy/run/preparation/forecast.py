@@ -140,10 +140,10 @@ def _noise() -> dict[str, list[float]]:
 
 def _read(section: str, value: Callable[[Any], T]) -> dict[str, T]:
     try:
-        told = json.loads(_path().read_bytes())
-        if told["version"] != VERSION:
+        shown = json.loads(_path().read_bytes())
+        if shown["version"] != VERSION:
             return {}
-        return {str(key): value(known) for key, known in told.get(section, {}).items()}
+        return {str(key): value(known) for key, known in shown.get(section, {}).items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
@@ -180,8 +180,8 @@ def _write(**changed: Mapping[str, object]) -> None:
         "noise": _noise(),
         "added_s": earlier_added_s(),
     }
-    told = {"version": VERSION, **known, **changed}
-    text = json.dumps(told, indent=1)
+    shown = {"version": VERSION, **known, **changed}
+    text = json.dumps(shown, indent=1)
     with suppress(InfrastructureError):
         write_durably(_path(), text.encode())
 

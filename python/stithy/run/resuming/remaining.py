@@ -143,7 +143,7 @@ def _state(
     moments = {"end"} if reloaded else {"load", "end"}
     kept = Tables(
         _rows(directory.table("restores"), tables.RESTORES, "window_id", {*measured}),
-        _rows(directory.table("canary"), tables.CANARY, "window_id", {*measured}),
+        _rows(directory.table("baseline"), tables.BASELINE, "window_id", {*measured}),
         _rows(directory.table("conditions"), tables.CONDITIONS, "moment", moments),
     )
     limits = {

@@ -11,7 +11,7 @@ from stithy.results.tables import Row
 from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.units import format_duration
-from stithy.wire.messages import CanarySummary
+from stithy.wire.messages import BaselineSummary
 from stithy.workload.program import NOWHERE, Watch, Work
 
 SPIN_S = 0.2
@@ -19,7 +19,7 @@ READ_S = 0.25
 """Own: twenty slices of a scheduler's turn, and a thousand reads of a solid-state drive; with the
 start of the program a check takes less than a second."""
 
-FILE = "canary"
+FILE = "baseline"
 FILE_BYTES = 32 * 2**20
 """Own: more than a device answers from the line that it read last, and written at once."""
 
@@ -27,7 +27,7 @@ FILE_BYTES = 32 * 2**20
 def check_baseline(context: Context, step: Step) -> str:
     """Measure the machine itself, and write it down; returns it in words. Raises Interrupted."""
     assert step.window is not None  # the plan gives every check the first window of its block
-    row: Row = {column.name: None for column in tables.CANARY.columns}
+    row: Row = {column.name: None for column in tables.BASELINE.columns}
     row |= {
         "window_id": step.window.id,
         "users": step.window.users,
@@ -45,14 +45,14 @@ def check_baseline(context: Context, step: Step) -> str:
     return _in_words(row)
 
 
-def _sent(context: Context) -> CanarySummary:
+def _sent(context: Context) -> BaselineSummary:
     # The run's own directory lies in memory or on the system's disk, on no volume under test.
     work = Work(context.servers.scratch / FILE, FILE_BYTES, SPIN_S, READ_S)
-    watch = Watch(context.session.directory.canary_output, stop=context.session.stop.asked)
-    return context.hammer(NOWHERE).canary(work, watch=watch)
+    watch = Watch(context.session.directory.baseline_output, stop=context.session.stop.asked)
+    return context.hammer(NOWHERE).baseline(work, watch=watch)
 
 
-def _numbers(summary: CanarySummary) -> Row:
+def _numbers(summary: BaselineSummary) -> Row:
     row: Row = {
         "one_rounds_per_s": summary.one_rounds_per_s,
         "all_rounds_per_s": summary.all_rounds_per_s,
@@ -67,9 +67,9 @@ def _numbers(summary: CanarySummary) -> Row:
 
 
 def _keep(context: Context, row: Row) -> None:
-    rows, table = context.state.tables.canaries, context.session.directory.table("canary")
+    rows, table = context.state.tables.baselines, context.session.directory.table("baseline")
     rows.append(row)
-    write_table(table, tables.CANARY, rows)
+    write_table(table, tables.BASELINE, rows)
 
 
 def _in_words(row: Row) -> str:

@@ -170,8 +170,8 @@ def _cut_short(context: Context, measured: "MeasuredWindow") -> str:
     if summary.errors:
         worst = max(summary.errors, key=lambda error: error.count)
         return f"the hammer gave up: {_plain(worst.text)} ({worst.count} times)"
-    told = [warning.text for warning in measured.driven.warnings]
-    return _plain(told[-1]) if told else "the hammer ended before its time"
+    shown = [warning.text for warning in measured.driven.warnings]
+    return _plain(shown[-1]) if shown else "the hammer ended before its time"
 
 
 def _plain(text: str) -> str:
@@ -183,7 +183,7 @@ def _in_words(row: Row, transactions: list[Row]) -> str:
         return f"no measurement: {row['missing_because']}"
     merged = next((each for each in transactions if each["transaction"] == ALL), {})
     p95_s = merged.get("response_p95_s")
-    told = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
+    shown = f"{row['nopm']:,.0f} NOPM, {row['tpm']:,.0f} TPM"
     if row["profile"] != "specification":
-        told += f" (profile {row['profile']})"
-    return told if p95_s is None else f"{told}, p95 {format_duration(p95_s)}"
+        shown += f" (profile {row['profile']})"
+    return shown if p95_s is None else f"{shown}, p95 {format_duration(p95_s)}"

@@ -228,8 +228,8 @@ def _reason(measured: MeasuredWindow, error: StithyError) -> str:
 def _stop_when_full(context: Context, directory: WindowDirectory, measured: MeasuredWindow) -> None:
     """Raise if the volume is full: by the server's log, or by the hammer's errors."""
     errors = measured.driven.summary.errors if measured.driven else ()
-    told = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)
-    if not told and not _log_tells_of_a_full_disk(directory):
+    shown = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)
+    if not shown and not _log_tells_of_a_full_disk(directory):
         return
     volume = context.volumes.of(measured.window.candidate)
     raise InfrastructureError(

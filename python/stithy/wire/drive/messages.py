@@ -160,7 +160,7 @@ class ShippedSchedule(Wire):
 
 
 class CatalogueSummary(Wire):
-    """All that is shipped was told: so many drive profiles, so many schedules."""
+    """All that is shipped was reported: so many drive profiles, so many schedules."""
 
     message: Literal["catalogue-summary"] = "catalogue-summary"
     profiles: U64

@@ -63,14 +63,14 @@ def test_counts_bytes_and_latencies_are_read_and_what_is_no_answer_is_an_error()
     burst = parse_output(text, READ, "x").read
     assert burst is not None
     assert burst.bytes_per_s_max == 40 * 1024
-    for text, told in (
+    for text, shown in (
         ("fio: you need to specify size=", "wrote no result: 'fio: you need to specify size='"),
         (_output(error=5, read=[1e-4]), "fio failed: 5"),
         (f"{_output(error=22)}\nfio: bad file", "fio failed: fio: bad file"),
         (json.dumps({"jobs": []}), "measured nothing"),
         (_output(write=[1e-4]), "gave no histogram of read for read 4 KiB, depth 1"),
     ):
-        with pytest.raises(InfrastructureError, match=told):
+        with pytest.raises(InfrastructureError, match=shown):
             parse_output(text, READ, "/dev/x")
 
 

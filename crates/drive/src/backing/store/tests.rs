@@ -7,7 +7,7 @@ const UNIT: usize = 512;
 const UNITS: u64 = 64;
 const SIZE: usize = UNIT * UNITS as usize;
 
-/// What a disk is, told in the longest way.
+/// What a disk is, described in the longest way.
 struct Literal {
     durable: Vec<u8>,
     /// Answered and not flushed, in the order of the answers.

@@ -211,7 +211,7 @@ fn looking_ahead_keeps_the_arm_in_one_place() {
     let mut done = Vec::new();
     model.submit(Moment(0), 1, &read(0));
     let first = model.next_done().expect("it is under way");
-    // The second arrives 50 µs before the first is done, which was told already.
+    // The second arrives 50 µs before the first is done, which was reported already.
     model.take_done(first, &mut done);
     model.submit(Moment(first.0 - 50 * US), 2, &read(18_000_000_000));
     let ahead = model.next_done().expect("it is under way");

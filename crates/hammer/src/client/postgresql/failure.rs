@@ -1,4 +1,4 @@
-//! What can go wrong between a target and a session, and how it is told.
+//! What can go wrong between a target and a session, and how it is reported.
 
 use std::error::Error as StdError;
 use std::io;

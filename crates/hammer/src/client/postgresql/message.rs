@@ -93,7 +93,7 @@ pub(super) fn server_error(body: &[u8]) -> ServerError {
 mod tests {
     use super::*;
 
-    /// Severity, SQLSTATE and text are found whatever else is told.
+    /// Severity, SQLSTATE and text are found whatever else is reported.
     #[test]
     fn an_error_s_fields_are_found() {
         let body = b"SFEHLER\0VERROR\0C40P01\0Mdeadlock detected\0Fproc.c\0\0";

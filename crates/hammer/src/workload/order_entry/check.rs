@@ -1,4 +1,4 @@
-//! The job `check`: verifies the consistency conditions, each told as soon as it is known.
+//! The job `check`: verifies the consistency conditions, each reported as soon as it is known.
 
 use std::time::Instant;
 

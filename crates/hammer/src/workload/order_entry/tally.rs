@@ -9,7 +9,7 @@ use super::load::Event;
 use super::schema;
 use super::tables::TABLES;
 
-/// Progress is told after so many slices, or it would be most of the output.
+/// Progress is reported after so many slices, or it would be most of the output.
 const PROGRESS_SLICES: u64 = 200;
 
 /// What the loaders have done so far.
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(rows, tally.table_rows());
     }
 
-    /// Progress is told once in many slices, not for each.
+    /// Progress is reported once in many slices, not for each.
     #[test]
     fn progress_is_told_sparsely() {
         let mut tally = Tally::new(10, Instant::now());

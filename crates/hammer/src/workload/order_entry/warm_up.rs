@@ -20,7 +20,7 @@ use crate::workload::Context;
 /// Sessions that share the pass; which of them reads a row does not matter.
 const SESSIONS: u32 = 4;
 
-/// Progress is told after so many transactions of each session.
+/// Progress is reported after so many transactions of each session.
 const PROGRESS_STEP: u64 = 1_000;
 
 const SETTINGS: [Setting; 3] = [

@@ -27,7 +27,7 @@ SYSTEM_ROOTS = "system"
 
 
 def tls_context(mode: str | None, root: str | None) -> ssl.SSLContext | bool | None:
-    """What pg8000 is told: False never encrypts, None does where the server can, a context insists.
+    """What pg8000 gets: False never encrypts, None does where the server can, a context insists.
 
     `root` is a file of certificates or `system`; both are None where the URL does not say.
     Raises UserError for what contradicts itself, and for a file that cannot be used.

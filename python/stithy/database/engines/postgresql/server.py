@@ -315,5 +315,5 @@ def last_words(lines: Sequence[str]) -> str:
     The probes that wait for the server's start leave refusals in its log; they tell nothing.
     """
     heard = [line for line in lines if STARTING not in line]
-    told = [line for line in heard if any(tag in line for tag in ("FATAL", "PANIC", "ERROR"))]
-    return " | ".join((told or heard)[-LAST_LINES:]) or "it wrote nothing"
+    shown = [line for line in heard if any(tag in line for tag in ("FATAL", "PANIC", "ERROR"))]
+    return " | ".join((shown or heard)[-LAST_LINES:]) or "it wrote nothing"

@@ -26,7 +26,7 @@ FIXED = {
     "log_line_prefix": "%m [%p] ",
     "log_timezone": "UTC",
     "log_checkpoints": "on",
-    # Every run of autovacuum in a window is told, however short.
+    # Every run of autovacuum in a window is reported, however short.
     "log_autovacuum_min_duration": "0",
     "password_encryption": "scram-sha-256",
 }
@@ -151,9 +151,9 @@ def message(stderr: str) -> str:
 
 
 def _refused(refused: Mapping[str, str]) -> UserError:
-    told = "; ".join(f"{name}: {text}" for name, text in refused.items())
+    shown = "; ".join(f"{name}: {text}" for name, text in refused.items())
     return UserError(
-        f"PostgreSQL refuses {told}",
+        f"PostgreSQL refuses {shown}",
         where="database.settings",
         remedy="correct or leave out what it refuses; its manual lists all settings",
     )

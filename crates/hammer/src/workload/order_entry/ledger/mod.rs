@@ -8,7 +8,7 @@
 //! comes before its outcome in the file, so an outcome is never there without it; the last group may be
 //! missing after a loss of power, and with it the knowledge of some doubts.
 //!
-//! The format is told in `docs/reference/ledger.md`.
+//! The format is described in `docs/reference/ledger.md`.
 
 mod compare;
 mod date;

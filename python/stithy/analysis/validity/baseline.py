@@ -1,7 +1,7 @@
-"""Did the machine stay what it was while the study ran? Told by the canaries before its blocks.
+"""Did the machine stay the same while the study ran? The baseline checks before its blocks show it.
 
-A canary that lies far off the others says that something changed beneath the block: another load, a
-clock rate, a neighbour on the disk. Pairs within a block still met the same machine, more or less,
+A baseline check that lies far off the others says that something changed beneath the block: another
+load, a clock rate, a neighbour on the disk. Pairs within a block still met about the same machine,
 so nothing becomes invalid by it; but a reader must know.
 """
 
@@ -22,12 +22,12 @@ DEVIATIONS = 3.0
 """Median deviations. Source: docs/explanation/method.md, "Baseline checks of the machine"."""
 
 CHANCE_SHARE = 0.05
-"""Own: a trend is told if chance alone gives as clear a one in at most so many runs."""
+"""Own: a trend is reported if chance alone gives as clear a one in at most so many runs."""
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """One figure of a canary: its column, its words, and what nobody can tell from noise.
+    """One figure of a baseline check: its column, its words, and what nobody can tell from noise.
 
     `floor_share`: a difference from the median that says nothing, however small the others are.
     """
@@ -76,8 +76,8 @@ class Off:
 
 
 @dataclass(frozen=True)
-class Canary:
-    """One canary: its row, by which share each figure known of it is off, and what is too far."""
+class Baseline:
+    """One baseline check: its row, by which share each known figure is off, and what is too far."""
 
     row: Row
     shares: Mapping[str, float]
@@ -86,7 +86,7 @@ class Canary:
 
 @dataclass(frozen=True)
 class Trend:
-    """How a figure changed from the first canary to the last, as a share of its median.
+    """How a figure changed from the first baseline check to the last, as a share of its median.
 
     `chance_share`: how often chance gives as clear an order. `clear`: it is rarer than chance, and
     more than the floor of its figure.
@@ -98,12 +98,12 @@ class Trend:
 
     @property
     def clear(self) -> bool:
-        """Whether it may be told."""
+        """Whether it may be reported."""
         return self.chance_share <= CHANCE_SHARE and abs(self.share) > self.gauge.floor_share
 
 
-def judged(rows: Sequence[Row]) -> tuple[Canary, ...]:
-    """All canaries in the order of their time, each held against all of them.
+def judged(rows: Sequence[Row]) -> tuple[Baseline, ...]:
+    """All baseline checks in the order of their time, each held against all of them.
 
     Edge cases: with fewer than `LEAST` of a figure nothing is off; what is not known is not judged.
     Source: docs/explanation/method.md, "Baseline checks of the machine".
@@ -114,7 +114,7 @@ def judged(rows: Sequence[Row]) -> tuple[Canary, ...]:
 
 
 def trends(rows: Sequence[Row]) -> tuple[Trend, ...]:
-    """How each figure that is known of `LEAST` canaries changed over the run.
+    """How each figure that is known of `LEAST` baseline checks changed over the run.
 
     The slope is the median of all slopes between two; its chance that of the order of the values.
     Source: Theil (1950), Sen (1968); Mann (1945), Kendall (1975).
@@ -156,7 +156,7 @@ def _inversions(n: int) -> tuple[int, ...]:
 
 
 def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
-    """What is usual of a figure by all canaries; None where none of them has it.
+    """What is usual of a figure by all baseline checks; None where none of them has it.
 
     Source: docs/explanation/method.md, "Baseline checks of the machine".
     """
@@ -169,7 +169,7 @@ def usual_of(rows: Sequence[Row], gauge: Gauge) -> Usual | None:
     return Usual(middle, max(DEVIATIONS * deviation, gauge.floor_share))
 
 
-def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Canary:
+def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Baseline:
     shares, off = {}, []
     for gauge in GAUGES:
         value, known = row[gauge.column], usual[gauge.column]
@@ -178,7 +178,7 @@ def _judged(row: Row, usual: Mapping[str, Usual | None]) -> Canary:
         share = shares[gauge.column] = value / known.middle - 1
         if known.allowed_share is not None and abs(share) > known.allowed_share:
             off.append(Off(gauge, share, known.allowed_share))
-    return Canary(row, shares, tuple(off))
+    return Baseline(row, shares, tuple(off))
 
 
 def _trend(gauge: Gauge, known: Sequence[tuple[float, float]], middle: float) -> Trend:

@@ -2,7 +2,7 @@
 //!
 //! It is the same work every time, so what differs from one time to another is the machine: its clock
 //! rate, what else runs on it, what its disk is busy with. It is done at the ordinary priority, so
-//! that it feels what others do. All its figures are medians: a moment of something else is not told.
+//! that it feels what others do. All its figures are medians: a moment of something else does not show.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use stithy_measure::{nanoseconds, percentiles_in, Rng};
-use stithy_wire::{CanaryJob, CanarySummary, Percentiles};
+use stithy_wire::{BaselineJob, BaselineSummary, Percentiles};
 
 use crate::error::HammerError;
 
@@ -29,13 +29,13 @@ const SEED: u64 = 1;
 /// What the random numbers are for.
 const CONTENT: u64 = 1;
 const PLACES: u64 = 2;
-/// Longer reads are told as this long.
+/// Longer reads count as this long.
 const READ_MOST_NS: u64 = 60_000_000_000;
 
 /// Works on one CPU, then on all, then reads.
 ///
-/// Errors: `canary-failed` (infrastructure) where no thread can be had.
-pub fn canary(job: &CanaryJob) -> Result<CanarySummary, HammerError> {
+/// Errors: `baseline-failed` (infrastructure) where no thread can be had.
+pub fn baseline(job: &BaselineJob) -> Result<BaselineSummary, HammerError> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get());
     let spin = Duration::from_secs_f64(job.spin_s);
     // Before the rest, so that the disk is done with it when the reads begin.
@@ -47,7 +47,7 @@ pub fn canary(job: &CanaryJob) -> Result<CanarySummary, HammerError> {
         Ok(reads) => (Some(reads), None),
         Err(error) => (None, Some(why(&error))),
     };
-    Ok(CanarySummary {
+    Ok(BaselineSummary {
         one_rounds_per_s,
         all_rounds_per_s,
         threads: u32::try_from(threads).unwrap_or(u32::MAX),
@@ -65,7 +65,8 @@ fn spin_on(threads: usize, length: Duration) -> Result<f64, HammerError> {
     });
     rates.map_err(|e| {
         let remedy = "let the machine have room for more threads";
-        HammerError::infrastructure("canary-failed", e.to_string(), "canary", remedy).caused_by(e)
+        HammerError::infrastructure("baseline-failed", e.to_string(), "baseline", remedy)
+            .caused_by(e)
     })
 }
 
@@ -102,7 +103,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Makes the file where it is not there, full of what no storage can make small.
-fn made(job: &CanaryJob) -> io::Result<()> {
+fn made(job: &BaselineJob) -> io::Result<()> {
     if std::fs::metadata(&job.file).is_ok_and(|file| file.len() == job.file_bytes) {
         return Ok(());
     }
@@ -116,7 +117,7 @@ fn made(job: &CanaryJob) -> io::Result<()> {
 }
 
 /// Direct reads at random places, one after the other.
-fn read(job: &CanaryJob) -> io::Result<Percentiles> {
+fn read(job: &BaselineJob) -> io::Result<Percentiles> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_DIRECT)
@@ -148,8 +149,8 @@ fn why(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn job(file: &std::path::Path) -> CanaryJob {
-        CanaryJob {
+    fn job(file: &std::path::Path) -> BaselineJob {
+        BaselineJob {
             wire: stithy_wire::WIRE_VERSION,
             file: file.display().to_string(),
             file_bytes: 16 * READ_BYTES,
@@ -160,13 +161,13 @@ mod tests {
 
     /// However short the time is, there is a figure of everything; the file is made once.
     #[test]
-    fn a_canary_tells_of_cpus_and_reads() {
-        let folder = std::env::temp_dir().join(format!("canary-{}", std::process::id()));
+    fn a_baseline_tells_of_cpus_and_reads() {
+        let folder = std::env::temp_dir().join(format!("baseline-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let file = folder.join("file");
-        let first = canary(&job(&file)).unwrap();
+        let first = baseline(&job(&file)).unwrap();
         let made = std::fs::read(&file).unwrap();
-        let second = canary(&job(&file)).unwrap();
+        let second = baseline(&job(&file)).unwrap();
         assert_eq!(16 * READ_BYTES as usize, made.len());
         assert_eq!(made, std::fs::read(&file).unwrap());
         std::fs::remove_dir_all(&folder).unwrap();
@@ -183,7 +184,7 @@ mod tests {
     /// What cannot be read takes nothing from what the CPUs tell.
     #[test]
     fn a_file_that_cannot_be_made_is_told() {
-        let told = canary(&job(std::path::Path::new("/nowhere/file"))).unwrap();
+        let told = baseline(&job(std::path::Path::new("/nowhere/file"))).unwrap();
         assert!(told.one_rounds_per_s > 0.0);
         assert_eq!(None, told.reads);
         let because = told.reads_missing_because.unwrap();

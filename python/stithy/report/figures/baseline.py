@@ -1,11 +1,19 @@
-"""The machine over the run, by its canaries: drawn where it did not stay what it was."""
+"""The machine over the run, by its baseline checks: drawn where it did not stay what it was."""
 
 from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
-from stithy.analysis.validity.canary import GAUGES, LEAST, Canary, Gauge, Trend, trends, usual_of
+from stithy.analysis.validity.baseline import (
+    GAUGES,
+    LEAST,
+    Baseline,
+    Gauge,
+    Trend,
+    trends,
+    usual_of,
+)
 from stithy.report.context import Context
 from stithy.report.drawing import palette
 from stithy.report.drawing.chart import SIGNED_PERCENT, WIDTH, labels
@@ -14,30 +22,30 @@ from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import listing, percent, plural
 
-NAME = "canary"
+NAME = "baseline"
 ORDER = 90
-SECTION = "canaries"
+SECTION = "baselines"
 
 LEAST_DRAWN_SHARE = 0.05
 """Own: a vertical axis shows no less than that around the median, so that noise looks like it."""
 
 
 def draw(context: Context) -> list[Drawn]:
-    """One figure where canaries are off or drift; nothing where a sentence says it all."""
-    canaries = context.evidence.canaries
-    known = [canary for canary in canaries if canary.shares]
+    """One figure where baseline checks are off or drift; nothing where a sentence says it all."""
+    baselines = context.evidence.baselines
+    known = [baseline for baseline in baselines if baseline.shares]
     if len(known) < LEAST:
         because = f"there {_are(len(known))}, at least {LEAST} are needed"
-        return [Absent("canaries", "whether the machine stayed the same", because)]
-    clear = {trend.gauge.column for trend in _clear(canaries)}
-    if not clear and not any(canary.off for canary in canaries):
+        return [Absent("baselines", "whether the machine stayed the same", because)]
+    clear = {trend.gauge.column for trend in _clear(baselines)}
+    if not clear and not any(baseline.off for baseline in baselines):
         return []
-    title = _title(canaries)
-    rows = _rows(canaries)
+    title = _title(baselines)
+    rows = _rows(baselines)
     drawing = Drawing()
     return [
         Figure(
-            name="canaries",
+            name="baselines",
             title=title,
             caption="Results of the baseline check before each block, as differences from the "
             "median of all checks. For one CPU and for all CPUs the result is the work per second: "
@@ -47,7 +55,7 @@ def draw(context: Context) -> list[Drawn]:
             description=f"{title}. Three charts against the time since the first baseline check, "
             "each with a mark for each block and a band for what is usual.",
             footer=context.footer,
-            spec=drawing.spec(_charts(drawing, canaries, rows)),
+            spec=drawing.spec(_charts(drawing, baselines, rows)),
             table=_table(rows),
         )
     ]
@@ -57,51 +65,53 @@ def _are(known: int) -> str:
     return f"{'is' if known == 1 else 'are'} {plural(known, 'baseline check')} with numbers"
 
 
-def _clear(canaries: Sequence[Canary]) -> list[Trend]:
-    return [trend for trend in trends([each.row for each in canaries]) if trend.clear]
+def _clear(baselines: Sequence[Baseline]) -> list[Trend]:
+    return [trend for trend in trends([each.row for each in baselines]) if trend.clear]
 
 
-def _title(canaries: Sequence[Canary]) -> str:
+def _title(baselines: Sequence[Baseline]) -> str:
     """How many blocks met another machine, and what drifted."""
-    odd = sum(bool(canary.off) for canary in canaries)
+    odd = sum(bool(baseline.off) for baseline in baselines)
     parts = []
     if odd:
-        parts.append(f"{odd} of {plural(len(canaries), 'block')} ran on a machine that had changed")
-    if clear := _clear(canaries):
-        told = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
-        parts.append(f"over the run {listing(told)} drifted")
+        parts.append(
+            f"{odd} of {plural(len(baselines), 'block')} ran on a machine that had changed"
+        )
+    if clear := _clear(baselines):
+        shown = [f"{each.gauge.what} by {percent(abs(each.share))}" for each in clear]
+        parts.append(f"over the run {listing(shown)} drifted")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}"
 
 
-def _rows(canaries: Sequence[Canary]) -> Rows:
-    """A row for each figure that is known of a canary, by time."""
-    first_s = min(canary.row["at_s"] for canary in canaries)
+def _rows(baselines: Sequence[Baseline]) -> Rows:
+    """A row for each figure that is known of a baseline check, by time."""
+    first_s = min(baseline.row["at_s"] for baseline in baselines)
     rows = []
-    for canary in canaries:
-        off = {each.gauge.column for each in canary.off}
+    for baseline in baselines:
+        off = {each.gauge.column for each in baseline.off}
         for gauge in GAUGES:
-            if gauge.column in canary.shares:
+            if gauge.column in baseline.shares:
                 rows.append({
-                    "users": canary.row["users"], "block": canary.row["block"],
-                    "minutes": (canary.row["at_s"] - first_s) / 60, "gauge": gauge.what,
-                    "value": canary.shares[gauge.column], "measured": canary.row[gauge.column],
+                    "users": baseline.row["users"], "block": baseline.row["block"],
+                    "minutes": (baseline.row["at_s"] - first_s) / 60, "gauge": gauge.what,
+                    "value": baseline.shares[gauge.column], "measured": baseline.row[gauge.column],
                     "off": gauge.column in off,
                 })  # fmt: skip
     return rows
 
 
-def _charts(drawing: Drawing, canaries: Sequence[Canary], rows: Rows) -> Spec:
+def _charts(drawing: Drawing, baselines: Sequence[Baseline], rows: Rows) -> Spec:
     known = [gauge for gauge in GAUGES if any(row["gauge"] == gauge.what for row in rows)]
     width = (WIDTH + 20) // len(known) - 50
-    return beside([_chart(drawing, canaries, rows, gauge, width) for gauge in known])
+    return beside([_chart(drawing, baselines, rows, gauge, width) for gauge in known])
 
 
 def _chart(
-    drawing: Drawing, canaries: Sequence[Canary], rows: Rows, gauge: Gauge, width: int
+    drawing: Drawing, baselines: Sequence[Baseline], rows: Rows, gauge: Gauge, width: int
 ) -> Spec:
     mine = [row for row in rows if row["gauge"] == gauge.what]
-    usual = usual_of([canary.row for canary in canaries], gauge)
+    usual = usual_of([baseline.row for baseline in baselines], gauge)
     allowed = (usual.allowed_share if usual else None) or gauge.floor_share
     most = max(LEAST_DRAWN_SHARE, allowed, *(abs(row["value"]) for row in mine)) * 1.15
     last = max(row["minutes"] for row in mine) or 1.0
@@ -142,4 +152,4 @@ def _table(rows: Rows) -> PageTable:
         Show("value", "from the median", "signed share"), Show("measured", "measured", "rate"),
         Show("off", "outside the band", "truth"),
     )  # fmt: skip
-    return PageTable("canaries", "The machine before each block", shows, pl.DataFrame(rows))
+    return PageTable("baselines", "The machine before each block", shows, pl.DataFrame(rows))
