@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.database.engine import Request, Start
+from stithy.database.engine import Configuration, Request, Start
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import PROGRAM, Server, remove_segment, segment_facts
 from stithy.drives import filesystems, program
@@ -85,8 +85,7 @@ def loaded_master(place: Path) -> Iterator[Master]:
     engine = PostgreSQL(
         Request(
             runner=LocalRunner(),
-            settings=SETTINGS,
-            memory_bytes=256 * MIB,
+            configuration=Configuration(SETTINGS, 256 * MIB),
             connections_max=USERS,
             user=user,
             password=generate_password(),

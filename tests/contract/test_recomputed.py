@@ -47,6 +47,7 @@ FLAWED = Shape(
         window_id("memory", 2, 3): {"lateness_p99_s": 0.5, "autovacuum_runs": 3},
     },
     lost={window_id("disk", 2, 1): 1},
+    own={"memory": {"memory_limit_bytes": 3 * 2**30, "settings": {"shared_buffers": "768MB"}}},
     surroundings={window_id("disk", 2, 3): {
         "log_files_made": 7, "others_cpu_s": 3.3, "others_here_bytes": 2**29,
         "memory_limit_lost": "2 processes moved", "idle_bytes": 2**22,

@@ -63,7 +63,8 @@ def finished() -> Iterator[Finished]:
     with a_place() as place, a_place(DISK) as disk:
         stithy = Stithy(place / "state")
         (place / "b").mkdir()
-        candidates = {"a": disk / "a", "b": place / "b"}
+        own = f"{{path: {place / 'b'}, memory: 256 MiB, settings: {{shared_buffers: 64MB}}}}"
+        candidates: dict[str, Path | str] = {"a": disk / "a", "b": own}
         study = write_study(place / "study.yaml", candidates, load=LOAD)
         try:
             yield _finished(stithy, study, disk / "a", place / "out")
@@ -160,6 +161,19 @@ def test_a_study_is_calibrated_before_its_first_window(finished: Finished) -> No
     known = "that the driver sustained in its calibration" in page or "used at most" in page
     assert known or "headroom is not proven" in page
     assert not known or facts["rate_per_s_max"] is not None
+
+
+def test_each_candidate_has_a_server_with_its_own_memory_and_settings(finished: Finished) -> None:
+    """As the server itself and the kernel have them in every window."""
+    found = manifest(finished.out)
+    in_force = [each["effective_settings"]["shared_buffers"] for each in found["candidates"]]
+    assert in_force == ["32MB", "64MB"]
+    for window_id in found["plan"]["windows"]:
+        row = window_row(finished.out, window_id)
+        is_own = row["candidate"] == "b"
+        assert row["shared_buffers_bytes"] == (64 if is_own else 32) * 2**20
+        if row["memory_limit_enforced"] and row["memory_limit_note"] is None:
+            assert row["memory_limit_bytes"] == (256 if is_own else 192) * 2**20
 
 
 def test_a_run_tells_where_it_stands_until_it_ends(finished: Finished) -> None:

@@ -99,8 +99,10 @@ class FakeInstance:
         return engine.CheckpointRule(300.0, 2**28)
 
     def facts(self) -> engine.ServerFacts:
-        """Two settings."""
-        return engine.ServerFacts("0.fake", {"fsync": "on", "shared_buffers": "1MB"})
+        """Three settings, as the candidate has them."""
+        settings = {"fsync": "on", "shared_buffers": "1MB", "wal_level": "replica"}
+        own = self._start.own.settings if self._start.own else {}
+        return engine.ServerFacts("0.fake", {k: own.get(k, v) for k, v in settings.items()})
 
     def stop(self, *, at_once: bool = False) -> None:
         """Nothing runs."""

@@ -141,6 +141,15 @@ class Files:
         """Their names, in the order of the study."""
         return [each["name"] for each in self.manifest["candidates"]]
 
+    def memory_limit(self, candidate: str) -> int:
+        """The memory limit of a candidate's server, bytes."""
+        (own,) = (
+            each["memory_limit_bytes"]
+            for each in self.manifest["candidates"]
+            if each["name"] == candidate
+        )
+        return int(own or self.manifest["memory"]["limit_bytes"])
+
     @cached_property
     def told_level(self) -> int:
         """The level at which the report tells of candidates side by side, which is a choice."""

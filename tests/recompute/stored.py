@@ -83,7 +83,9 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "driver_others_share": files.manifest["calibration"].get("others_share"),
         "think_mean_s": files.manifest["load"].get("think_s"),
         "driver_users_max": files.manifest["calibration"]["users_max"],
-        "memory_limit_bytes": files.manifest["memory"]["limit_bytes"],
+        "memory_limit_bytes": files.memory_limit(
+            files.one("SELECT candidate FROM win WHERE window_id = ?", name)
+        ),
     }  # fmt: skip
     minutes = (summary["measure_to_s"] - summary["measure_from_s"]) / 60
     orders = sum(each["committed"] for each in totals if each["name"] == "new-order")

@@ -139,6 +139,7 @@ def _candidate(files: Files, name: str, users: int) -> Expected:
     served = asked.bracket(files, name)
     return {
         "users": users, "windows": windows, "nopm": nopm,
+        "memory_limit_bytes": files.memory_limit(name),
         **{f"{p}_s": printed(files, name, users, p) for p in ("p95", "p99")},
         "within_users": served.low, "within_not_at": served.high,
         **device(files, name, users, emulated=bool(facts["drives"])),

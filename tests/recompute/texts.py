@@ -313,7 +313,9 @@ RULES: Rules = [
     (r"· # to # blocks per level", once(
         "SELECT min(n), max(n) FROM (SELECT count(DISTINCT block) AS n FROM win GROUP BY users)")),
     (r"· # blocks?\b", once("SELECT count(DISTINCT block) FROM win")),
-    (r"memory limit #", fact("memory.limit_bytes")),
+    (r"memory limit # to #",
+     lambda f, r, m: [end(map(f.memory_limit, f.candidates)) for end in (min, max)]),
+    (r"memory limit #", lambda f, r, m: [[*map(f.memory_limit, f.candidates)]]),
     (r"server on # of # CPUs", lambda f, r, m: [
         len(f.manifest["database"]["cpus"]), f.manifest["environment"]["cpus"]["value"]]),
 ]  # fmt: skip

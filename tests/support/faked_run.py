@@ -45,7 +45,10 @@ def two_more(so_far: SoFar) -> Additional | None:
 
 @dataclass
 class FakedRun:
-    """A study with candidates `a` and `b` below `root`, and what its run tells."""
+    """A study with candidates `a` and `b` below `root`, and what its run tells.
+
+    `keys`: what a candidate has beside its path, as the study says it.
+    """
 
     root: Path
     engine: FakeEngine = field(default_factory=FakeEngine)
@@ -55,7 +58,7 @@ class FakedRun:
     users: tuple[int, ...] | None = (1, 2)
     load: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
-    costs: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
     thresholds: tuple[str, ...] = ()
     primary: str = ""
     judge: Judge | None = None
@@ -71,8 +74,8 @@ class FakedRun:
 
     def start(self, *, null: bool = False) -> Context:
         """Everything checked, nothing done."""
-        costs = {name: f", cost: {text}" for name, text in self.costs.items()}
-        places = {name: f"{{path: {self.root / name}{costs.get(name, '')}}}" for name in "ab"}
+        keys = {name: f", {text}" for name, text in self.keys.items()}
+        places = {name: f"{{path: {self.root / name}{keys.get(name, '')}}}" for name in "ab"}
         study = write_study(
             self.root / "study.yaml", places, users=self.users, load=self.load,
             settings=self.settings,

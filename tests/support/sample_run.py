@@ -117,6 +117,7 @@ class Shape:
     baselines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     load: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     waiting: int = 0
     seed: int = 1
     end: End = "finished"
@@ -288,7 +289,8 @@ def _candidate(shape: Shape, index: int) -> CandidateFacts:
         mount_options="rw,relatime", devices=() if fast else ("vda",), memory_backed=fast,
         master=index == 0, cost=shape.costs.get(shape.candidates[index]),
         drives=(sample_drive(),) if shape.candidates[index] in shape.drives else (),
-    )  # fmt: skip
+        effective_settings={},
+    ).model_copy(update=dict(shape.own.get(shape.candidates[index], {})))  # fmt: skip
 
 
 def _environment() -> dict[str, Fact]:
@@ -400,7 +402,9 @@ class _Load:
             "server_commits": whole + 14 + 2 * self.connections, "server_rollbacks": 7,
             "checkpoints_inside": 1, "autovacuum_runs": 0,
             "memory_limit_enforced": shape.memory_limit_enforced,
-            "memory_limit_bytes": 2**30, "memory_limit_note": shape.memory_limit_note,
+            "memory_limit_bytes": shape.own.get(place.candidate, {}).get(
+                "memory_limit_bytes", 2**30),
+            "memory_limit_note": shape.memory_limit_note,
             "memory_peak_bytes": 900 * 2**20, "checkpoint_before": "forced",
             "restore_s": 14.0 + place.order, "warm_up_s": 2.5,
         }  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from stithy.database.engine import Request, Start
+from stithy.database.engine import Configuration, Request, Start
 from stithy.database.engines.postgresql.engine import PostgreSQL
 from stithy.database.engines.postgresql.server import Server
 from stithy.hosts.runner import LocalRunner, server_user
@@ -28,12 +28,20 @@ def server_place() -> Iterator[Path]:
         remove_tree(place)
 
 
-def engine(settings: Mapping[str, str] | None = None, users: int = 8) -> PostgreSQL:
-    """The engine with these settings, 256 MiB of memory, and a password that must be quoted."""
+def engine(
+    settings: Mapping[str, str] | None = None,
+    users: int = 8,
+    own: Mapping[str, Configuration] | None = None,
+) -> PostgreSQL:
+    """The engine with these settings, 256 MiB of memory, and a password that must be quoted.
+
+    `own`: by candidate what is its own.
+    """
     return PostgreSQL(
         Request(
-            runner=LocalRunner(), settings=settings or {}, memory_bytes=256 * 2**20,
+            runner=LocalRunner(), configuration=Configuration(settings or {}, 256 * 2**20),
             connections_max=users, user=server_user(), password=Secret("it's a 'secret'/?"),
+            own=own or {},
         )
     )  # fmt: skip
 

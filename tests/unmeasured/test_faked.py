@@ -10,6 +10,7 @@ import pytest
 from fakes.hammer import FakeHammer
 from stithy.cli.app import run
 from stithy.cli.running.conclude import conclude
+from stithy.database.engine import Configuration
 from stithy.errors import InfrastructureError
 from stithy.report.context import context_of
 from stithy.report.drawing import draw
@@ -56,6 +57,50 @@ def test_a_run_ends_with_99_where_a_threshold_was_not_met(
     assert tuple(suite.get(name) for name in ("tests", "failures", "errors")) == counted
     assert ("of before" in old.read_text()) is ("faults" in how or "broken" in how)
     assert not outcome.directory.report_as("pdf").exists()
+
+
+OWN = {"a": "memory: 256 MiB, settings: {shared_buffers: 64MB, fsync: off}"}
+
+
+def test_a_candidate_has_a_server_with_its_own_memory_and_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not while its database becomes the master copy. Results, page and comparison say so."""
+    plain = FakedRun(tmp_path / "plain", hammer=FakeHammer(sound=True))
+    faked = FakedRun(tmp_path / "own", hammer=FakeHammer(sound=True), keys=OWN)
+    for each in (plain, faked):
+        each.root.mkdir()
+        each.run()
+    given = Configuration({"max_wal_size": "64MB", "shared_buffers": "64MB", "fsync": "off"}, 2**28)
+    starts = {
+        name: [s.own for s in faked.engine.starts if s.data.is_relative_to(faked.root / name)]
+        for name in "ab"
+    }
+    # Loading and its check, then two windows and the last check.
+    assert starts == {"a": [None, None, given, given, given], "b": [None] * 3}
+    context = context_of(read_run(faked.out))
+    assert context.manifest is not None
+    assert context.manifest.database.effective_settings == {"wal_level": "replica"}
+    assert [each.effective_settings for each in context.manifest.candidates] == [
+        {"fsync": "off", "shared_buffers": "64MB"}, {"fsync": "on", "shared_buffers": "1MB"},
+    ]  # fmt: skip
+    page = build(context)
+    assert page.tables["candidates"].frame.select("memory_limit_bytes", "settings").rows() == [
+        (256 * 2**20, "shared_buffers = 64MB, fsync = off"),
+        (192 * 2**20, "shared_buffers = 32MB, fsync = on"),
+    ]
+    assert (
+        "database settings of candidates",
+        "a: shared_buffers = 64MB, fsync = off; b: shared_buffers = 32MB, fsync = on",
+    ) in page.tables["compared"].frame.rows()
+    assert page.answer.flawed[0].startswith("Durability is given up with fsync off on a: ")
+    assert context.label == "NOT DURABLE: fsync off on a"
+    assert context.names_drawn == {"a": "a (fsync off)", "b": "b"}
+    assert run(["compare", str(plain.out), str(faked.out)]) == 2
+    shown = capsys.readouterr().err
+    for fact in ("settings.fsync: on and off", "settings.shared_buffers: 1MB and 64MB",
+                 "memory_limit_bytes: 201326592 and 268435456"):  # fmt: skip
+        assert f"a: {fact}" in shown
 
 
 OFF = {"fsync": "off", "full_page_writes": "off"}

@@ -9,7 +9,7 @@ are while no server runs on them. What an `Instance` counts is in words that hol
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -119,21 +119,29 @@ class Instance(Protocol):
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """What a server is given; `memory_bytes` is all that it and its page cache may use."""
+
+    settings: Mapping[str, str]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
 class Request:
     """What a study asks of its engine; `connections_max` is the most
     that the users of any level have.
 
-    `memory_bytes` is all that the server and its page cache may use, `cpus` are the CPUs to which
-    it is bound except while it loads, None for any.
+    `own` is by candidate the configuration of its servers, where it is not `configuration`. `cpus`
+    are the CPUs to which a server is bound except while it loads, None for any.
     """
 
     runner: Runner
-    settings: Mapping[str, str]
-    memory_bytes: int
+    configuration: Configuration
     connections_max: int
     user: ServerUser | None
     password: Secret
     cpus: tuple[int, ...] | None = None
+    own: Mapping[str, Configuration] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -151,6 +159,7 @@ class Start:
     `sockets` is a directory for its socket, `log` the file that gets what it writes. `loading`: it
     only loads, so nothing need survive a crash. `memory_cgroup` as in `hosts.runner.Command`.
     `temp`: a directory of the server's user for temporary files, None for a place in `data`.
+    `own`: the candidate's configuration, None where it is the study's.
     """
 
     data: Path
@@ -159,6 +168,7 @@ class Start:
     memory_cgroup: Path | None = None
     loading: bool = False
     temp: Path | None = None
+    own: Configuration | None = None
 
 
 class Engine(Protocol):
@@ -178,7 +188,7 @@ class Engine(Protocol):
         ...
 
     def check(self) -> Installation:
-        """Find the programs and try the study's settings, without a database; changes nothing.
+        """Find the programs and try all settings, without a database; changes nothing.
 
         Raises PreconditionError for what the machine lacks, UserError for refused settings.
         """
@@ -187,6 +197,7 @@ class Engine(Protocol):
     def initialise(self, data: Path, scratch: Path) -> None:
         """Make an empty database in `data`, an empty directory of the server's user.
 
+        It is the same for all candidates: what is a candidate's own is given at each start.
         `scratch` is a directory of that user's alone, for files that are removed at once.
         """
         ...

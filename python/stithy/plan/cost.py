@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from stithy.plan.steps import Cost, Plan, Step
 from stithy.storage.provider import Role
+from stithy.study.database import log_bytes
 from stithy.study.load_keys import DURATION_S, RAMP_UP_S, Load
 from stithy.study.model import Study
-from stithy.study.sections import log_bytes
 from stithy.units import format_duration
 from stithy.workload.workload import Workload
 
@@ -54,7 +54,6 @@ class Sizes:
     database_bytes: int
     growth_bytes: int
     log_bytes: int
-    memory_bytes: int
     warehouses: int
 
 
@@ -63,16 +62,20 @@ def sizes(study: Study, workload: Workload, warehouses: int) -> Sizes:
     data = workload.bytes_fixed + warehouses * workload.bytes_per_warehouse
     window_s = study.load.ramp_up_s + study.load.duration_s
     transactions = window_s * transactions_per_s_max(study.load)
-    log = log_bytes(study.database.engine, study.database.settings)
+    log = _log_bytes(study)
     return Sizes(
         data_bytes=data,
         database_bytes=data + log,
         growth_bytes=round(transactions * workload.bytes_per_transaction),
         # More than the log may hold is recycled while a window runs.
         log_bytes=min(log, round(transactions * workload.log_bytes_per_transaction)),
-        memory_bytes=study.database.memory_bytes,
         warehouses=warehouses,
     )
+
+
+def _log_bytes(study: Study) -> int:
+    """The most that the log holds on any candidate, bytes: all get the same files and room."""
+    return max(log_bytes(each.engine, each.settings) for each in study.databases)
 
 
 def transactions_per_s_max(load: Load) -> float:
@@ -108,7 +111,7 @@ TEMP_BYTES_MIN = 512 * 2**20
 
 def role_bytes(study: Study, size: Sizes) -> dict[Role, int]:
     """What each role of a candidate may come to hold, bytes, where it has a volume of its own."""
-    log = log_bytes(study.database.engine, study.database.settings)
+    log = _log_bytes(study)
     return {
         "data": held_bytes(size),
         "log": log + LOG_SLACK_BYTES,
@@ -199,7 +202,7 @@ def space_by_candidate(plan: Plan) -> dict[str, int]:
 
 
 def memory_bytes(plan: Plan) -> int:
-    """The most memory that a server may use at any time, bytes."""
+    """The most memory that a step may use, for its server and for storage in memory, bytes."""
     return max(step.cost.memory_bytes for step in plan.steps)
 
 

@@ -97,12 +97,14 @@ def _scene(study: Study) -> tuple[Scene, dict[str, int]]:
     every = {name: image_bytes(each, needed) for name, each in study.candidates.items()}
     images = {name: size for name, size in every.items() if size}
     scene = Scene(
-        master_candidate(study),
-        _workload(study),
-        _sizes(study),
-        likely_memory_backed(study),
-        sum(images.values()),
-        question(study, tuple(study.candidates)),
+        master_candidate=master_candidate(study),
+        workload=_workload(study),
+        size=_sizes(study),
+        memory_bytes={name: study.database_of(name).memory_bytes for name in study.candidates},
+        loading_memory_bytes=study.database.memory_bytes,
+        memory_backed=likely_memory_backed(study),
+        images_bytes=sum(images.values()),
+        question=question(study, tuple(study.candidates)),
     )
     return scene, images
 

@@ -5,6 +5,7 @@ A scenario is one module in `scenarios/` with `NAME`, `NEEDS` (what it needs of 
 decides; it neither asks the machine nor changes it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stithy.plan.cost import Sizes, held_bytes
@@ -16,6 +17,8 @@ from stithy.workload.workload import Workload
 class Scene:
     """What all scenarios are given besides the study: where the database is loaded, sizes.
 
+    `memory_bytes`: by candidate what its server may use; `loading_memory_bytes` is that of the
+    server that loads the database.
     `memory_backed`: the candidates whose volumes are likely memory. `images_bytes`: the memory that
     the emulated drives of all candidates take. `question`: as in the plan.
     """
@@ -23,13 +26,20 @@ class Scene:
     master_candidate: str
     workload: Workload
     size: Sizes
+    memory_bytes: Mapping[str, int]
+    loading_memory_bytes: int
     memory_backed: frozenset[str]
     images_bytes: int = 0
     question: Question | None = None
 
     def memory(self, candidate: str) -> int:
         """The memory that a server on this candidate may use, and all storage in memory with it."""
-        return self.size.memory_bytes + self.pages(candidate)
+        return self.memory_bytes[candidate] + self.pages(candidate)
+
+    @property
+    def loading_memory(self) -> int:
+        """The same of the server that loads the database."""
+        return self.loading_memory_bytes + self.pages(self.master_candidate)
 
     def pages(self, candidate: str) -> int:
         """The memory that the candidate's volume and all emulated drives are likely to take."""

@@ -21,7 +21,7 @@ from stithy.report import bottlenecks
 from stithy.report.drawing.palette import Style, styles
 from stithy.report.latencies import drive_measure, merged_levels
 from stithy.report.words import loads
-from stithy.report.words.wording import duration, plural
+from stithy.report.words.wording import duration, listing, plural
 from stithy.results.manifest import (
     LimitFacts,
     LoadFacts,
@@ -112,18 +112,26 @@ class Context:
     @cached_property
     def given_up(self) -> tuple[GivenUp, ...]:
         """The settings in force that let the database lose what it acknowledged."""
-        if self.manifest is None:
+        manifest = self.manifest
+        if manifest is None:
             return ()
-        database = self.manifest.database
-        return durability.given_up(
-            database.engine, {**database.settings, **(database.effective_settings or {})}
-        )
+        settings = {
+            each.name: {
+                **manifest.settings_of(each),
+                **(manifest.effective_settings_of(each) or {}),
+            }
+            for each in manifest.candidates
+        }
+        return durability.given_up(manifest.database.engine, settings)
 
     @cached_property
     def names_drawn(self) -> dict[str, str]:
         """What each candidate is called in figures: by its name, and what it gave up."""
-        end = durability.suffix(self.given_up)
-        return {name: f"{name}{end}" for name in self.evidence.candidates}
+        return {name: f"{name}{self.suffix(name)}" for name in self.evidence.candidates}
+
+    def suffix(self, candidate: str) -> str:
+        """What a candidate's name in a figure ends with."""
+        return durability.suffix(durability.of_candidate(self.given_up, candidate))
 
     @property
     def is_null(self) -> bool:
@@ -217,8 +225,15 @@ class Context:
         rows = self._measured_rows
         # What holds for all comes first, what holds for a single candidate after it.
         rows.sort(key=lambda row: row["memory_limit_note"] is not None)
-        texts = dict.fromkeys(_memory(row) for row in rows)
-        return "; ".join(texts) if texts else "memory limit not recorded"
+        texts: dict[str, dict[str, None]] = {}
+        for row in rows:
+            texts.setdefault(_memory(row), {})[row["candidate"]] = None
+        candidates = self.manifest.candidates if self.manifest else ()
+        if not texts:
+            return "memory limit not recorded"
+        if any(each.memory_limit_bytes for each in candidates):
+            return "; ".join(f"{text} ({listing(list(names))})" for text, names in texts.items())
+        return "; ".join(texts)
 
     @cached_property
     def memory_brief(self) -> str:

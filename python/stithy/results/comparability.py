@@ -6,7 +6,7 @@ person says that this is what the comparison is about. The others are only repor
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,9 +67,11 @@ MEANINGS: Mapping[str, Meaning] = {
     **_group("database", {
         "engine": "database product",
         "server_version": "its version",
-        "settings.*": "effective settings, or those of the study if these are unknown",
+        "settings.*": "effective settings, or those of the study if these are unknown; of each "
+        "candidate where candidates differ in them",
         "server_cpus": "number of CPUs that the server may use",
-        "memory_limit_bytes": "memory of server and page cache",
+        "memory_limit_bytes": "memory of server and page cache; of each candidate where candidates "
+        "differ in it",
         "memory_limit_enforced": "whether that limit was enforced",
     }),
     **_group("stithy", {
@@ -177,11 +179,14 @@ def comparability(
     database: DatabaseFacts,
     memory: MemoryFacts,
     stithy_version: str,
+    candidates: Sequence[CandidateFacts] = (),
 ) -> dict[str, Scalar | tuple[Scalar, ...] | dict[str, Scalar]]:
     """What must be equal for the numbers of two runs to be comparable, storage apart.
 
+    `own`, what candidates have of their own, is there only if any of them has it.
     Source: docs/explanation/method.md.
     """
+    own = dict(_own_of(candidates))
     return {
         "workload": workload.name,
         **_needed(workload),
@@ -194,7 +199,16 @@ def comparability(
         "memory_limit_bytes": memory.limit_bytes,
         "memory_limit_enforced": memory.enforced,
         "driver": _driver_generation(stithy_version),
+        **({"own": own} if own else {}),
     }
+
+
+def _own_of(candidates: Iterable[CandidateFacts]) -> Iterator[tuple[str, Scalar]]:
+    for each in candidates:
+        if each.memory_limit_bytes is not None:
+            yield f"{each.name}.memory_limit_bytes", each.memory_limit_bytes
+        for name, value in each.settings.items():
+            yield f"{each.name}.settings.{name.lower()}", value
 
 
 def _needed(facts: BaseModel) -> dict[str, Any]:
@@ -222,9 +236,10 @@ def differences(
     base: Manifest, other: Manifest, candidates: Sequence[str]
 ) -> tuple[Difference, ...]:
     """Every fact that is not the same, in the order of `MEANINGS`; of these candidates only."""
-    effective = base.database.effective_settings and other.database.effective_settings
-    ours = _facts(base, candidates, effective=bool(effective))
-    theirs = _facts(other, candidates, effective=bool(effective))
+    effective = None not in (base.database.effective_settings, other.database.effective_settings)
+    own = _own(base, effective=effective) | _own(other, effective=effective)
+    ours = _facts(base, candidates, own, effective=effective)
+    theirs = _facts(other, candidates, own, effective=effective)
     found = [
         Difference(name, subject, _told(a), _told(b))
         for subject, name in dict.fromkeys([*ours, *theirs])
@@ -257,29 +272,54 @@ def _matches(name: str, word: str) -> bool:
 
 def _all_facts(manifest: Manifest) -> dict[tuple[str, str], Any]:
     names = [each.name for each in manifest.candidates]
-    return _facts(manifest, names, effective=manifest.database.effective_settings is not None)
+    effective = manifest.database.effective_settings is not None
+    own = _own(manifest, effective=effective)
+    return _facts(manifest, names, own, effective=effective)
+
+
+def _own(manifest: Manifest, *, effective: bool) -> frozenset[str]:
+    """The facts of the database in which candidates differ."""
+    found = {"memory_limit_bytes" for each in manifest.candidates if each.memory_limit_bytes}
+    for each in manifest.candidates:
+        known = (each.effective_settings or {}) if effective else map(str.lower, each.settings)
+        found |= {f"settings.{name}" for name in known}
+    return frozenset(found)
 
 
 def _facts(
-    manifest: Manifest, candidates: Sequence[str], *, effective: bool
+    manifest: Manifest, candidates: Sequence[str], own: frozenset[str], *, effective: bool
 ) -> dict[tuple[str, str], Any]:
-    """All facts of a run by subject and name."""
+    """All facts of a run by subject and name; those of `own` are of each candidate."""
     plain = {**dict(_of_key(manifest, effective=effective)), **dict(_of_machine(manifest))}
+    plain = {name: value for name, value in plain.items() if name not in own}
     found = {("", name): value for name, value in {**plain, **_told_only(manifest)}.items()}
     for candidate in manifest.candidates:
         if candidate.name in candidates:
+            database = dict(_of_database(manifest, candidate, effective=effective))
+            found |= {(candidate.name, name): database.get(name) for name in sorted(own)}
             for name, value in _of_candidate(candidate):
                 found[candidate.name, name] = value
     return found
+
+
+def _of_database(
+    manifest: Manifest, candidate: CandidateFacts, *, effective: bool
+) -> Iterator[tuple[str, Any]]:
+    """What a candidate's server was given; nothing that is not known."""
+    yield "memory_limit_bytes", manifest.memory_limit_of(candidate)
+    asked, known = manifest.settings_of(candidate), manifest.effective_settings_of(candidate)
+    for name, value in ((known or {}) if effective else asked).items():
+        yield f"settings.{name}", value
 
 
 def _of_key(manifest: Manifest, *, effective: bool) -> Iterator[tuple[str, Any]]:
     """The parts of the comparability key."""
     names = {"cpus": "server_cpus", "driver": "driver_generation"}
     for name, value in manifest.comparability.items():
-        if name != "settings":
+        if name not in ("settings", "own"):  # which are compared one by one
             yield names.get(name, name), value
-    known = manifest.database.effective_settings if effective else manifest.database.settings
+    asked = {name.lower(): value for name, value in manifest.database.settings.items()}
+    known = manifest.database.effective_settings if effective else asked
     for name, value in (known or {}).items():
         yield f"settings.{name}", value
 

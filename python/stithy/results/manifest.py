@@ -81,7 +81,12 @@ class CostFacts(_Facts):
 
 
 class CandidateFacts(_Facts):
-    """One candidate and its volume, as it was; `drives` are the emulated ones under it."""
+    """One candidate and its volume, as it was; `drives` are the emulated ones under it.
+
+    `memory_limit_bytes` and `settings` are what the study gives its server alone, None and empty
+    for nothing. `effective_settings` are those in force in its server that are not in force in
+    every candidate's; None before its first window.
+    """
 
     name: str
     provider: str
@@ -94,12 +99,16 @@ class CandidateFacts(_Facts):
     memory_backed: bool | None = None
     master: bool = False
     drives: tuple[DriveFacts, ...] = ()
+    memory_limit_bytes: int | None = None
+    settings: dict[str, Scalar] = Field(default_factory=dict)
+    effective_settings: dict[str, str] | None = None
     environment: dict[str, Fact] = Field(default_factory=dict)
 
 
 class DatabaseFacts(_Facts):
     """The database product; `settings` as the study asks, `effective_settings` as in force.
 
+    Both are those of all candidates: `CandidateFacts` has what is a candidate's own.
     Settings that name a place or hold a secret are not in it. `cpus` are the numbers of the CPUs to
     which the server was bound, None where it could use any.
     """
@@ -113,7 +122,10 @@ class DatabaseFacts(_Facts):
 
 
 class MemoryFacts(_Facts):
-    """The memory limit: what was asked, and whether the machine enforced it."""
+    """The memory limit: what was asked, and whether the machine enforced it.
+
+    `limit_bytes` is that of candidates without a limit of their own; `enforced` is of all.
+    """
 
     limit_bytes: int
     enforced: bool | None
@@ -313,6 +325,26 @@ class Manifest(_Facts):
     ended_at_s: float | None = None
     end: End = "running"
     end_because: str | None = None
+
+    @property
+    def servers_differ(self) -> bool:
+        """Whether the study gives candidates different memory or settings."""
+        every = [(self.memory_limit_of(each), self.settings_of(each)) for each in self.candidates]
+        return any(each != every[0] for each in every)
+
+    def memory_limit_of(self, candidate: CandidateFacts) -> int:
+        """The memory limit that the study gives a candidate's server, bytes."""
+        return candidate.memory_limit_bytes or self.memory.limit_bytes
+
+    def settings_of(self, candidate: CandidateFacts) -> dict[str, Scalar]:
+        """The settings that the study gives a candidate's server, by name in lower case."""
+        every = (*self.database.settings.items(), *candidate.settings.items())
+        return {name.lower(): value for name, value in every}
+
+    def effective_settings_of(self, candidate: CandidateFacts) -> dict[str, str] | None:
+        """The settings in force in a candidate's server; None if they are not known."""
+        shared, own = self.database.effective_settings, candidate.effective_settings
+        return None if shared is None or own is None else {**shared, **own}
 
 
 def sha256_of(text: str) -> str:

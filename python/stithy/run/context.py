@@ -46,11 +46,11 @@ class Tables:
 class Discovered:
     """What was found out, for the manifest; None or empty before.
 
-    `calibration`: what the driver keeps up with. `limits`: by candidate, whether its memory limit
-    held, and the note.
+    `server_facts`: by candidate, of its first window. `calibration`: what the driver keeps up with.
+    `limits`: by candidate, whether its memory limit held, and the note.
     """
 
-    server_facts: ServerFacts | None = None
+    server_facts: dict[str, ServerFacts] = field(default_factory=dict)
     hammer_version: str | None = None
     calibration: CalibrationFacts | None = None
     limits: dict[str, tuple[bool, str | None]] = field(default_factory=dict)

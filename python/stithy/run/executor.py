@@ -32,7 +32,7 @@ from stithy.run.windows.window import window_step
 from stithy.secrets import Secret
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Volume
-from stithy.study.durability import given_up, label, sentences
+from stithy.study.durability import label, of_candidate, sentences
 from stithy.study.model import Study
 from stithy.study.sections import is_emulated
 from stithy.workload.words import EMULATED, HAMMERDB, NULL
@@ -99,8 +99,7 @@ def _write_end(
 
 def _say_not_durable(context: Context) -> None:
     """That the study asks for a database which may lose what it acknowledged."""
-    database = context.file.study.database
-    for text in sentences(given_up(database.engine, database.settings)):
+    for text in sentences(context.file.study.given_up):
         context.session.tell(Note(text))
 
 
@@ -272,10 +271,9 @@ def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:
     """By candidate, without those of which nothing must be said."""
     whole = [HAMMERDB] if study.load.profile == "hammerdb" else []
     whole += [NULL] if plan.null else []
-    not_durable = label(given_up(study.database.engine, study.database.settings))
-    whole += [not_durable] if not_durable else []
-    found = {
-        name: "; ".join([*whole, *([EMULATED] if is_emulated(candidate) else [])])
-        for name, candidate in study.candidates.items()
-    }
+    found = {}
+    for name, candidate in study.candidates.items():
+        not_durable = label(of_candidate(study.given_up, name))
+        own = [not_durable, EMULATED if is_emulated(candidate) else None]
+        found[name] = "; ".join([*whole, *filter(None, own)])
     return {name: note for name, note in found.items() if note}

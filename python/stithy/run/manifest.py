@@ -60,7 +60,8 @@ class ManifestFile:
         workload = self._workload()
         load, database, memory = self._load(), self._database(), self._memory()
         sessions = self._sessions(end, because, ended_at_s)
-        parts = comparability(workload, load, database, memory, stithy.__version__)
+        candidates = tuple(map(self._candidate, study.candidates))
+        parts = comparability(workload, load, database, memory, stithy.__version__, candidates)
         return Manifest(
             stithy_version=stithy.__version__,
             hammer_version=context.state.known.hammer_version,
@@ -74,7 +75,7 @@ class ManifestFile:
             load=load,
             plan=self._plan(),
             thresholds=study.thresholds,
-            candidates=tuple(map(self._candidate, study.candidates)),
+            candidates=candidates,
             database=database,
             memory=memory,
             calibration=self._calibration(),
@@ -158,18 +159,36 @@ class ManifestFile:
 
     def _database(self) -> DatabaseFacts:
         database = self._context.file.study.database
-        facts = self._context.state.known.server_facts
+        facts = list(self._context.state.known.server_facts.values())
+        version = facts[0].version if facts else self._context.servers.installation.version
         return DatabaseFacts(
             engine=database.engine,
             settings=dict(database.settings),
-            server_version=facts.version if facts else self._context.servers.installation.version,
-            effective_settings=facts.settings if facts else None,
+            server_version=version,
+            effective_settings=self._shared_settings() if facts else None,
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus,
         )
 
+    def _shared_settings(self) -> dict[str, str]:
+        """The settings in force in the servers of all candidates that have had a window."""
+        first, *others = self._context.state.known.server_facts.values()
+        return {
+            name: value
+            for name, value in first.settings.items()
+            if all(each.settings.get(name) == value for each in others)
+        }
+
+    def _own_settings(self, candidate: str) -> dict[str, str] | None:
+        """The other settings in force in a candidate's server; None before its first window."""
+        known = self._context.state.known.server_facts.get(candidate)
+        if known is None:
+            return None
+        shared = self._shared_settings()
+        return {name: value for name, value in known.settings.items() if name not in shared}
+
     def _memory(self) -> MemoryFacts:
-        """The study's limit; enforced only if it was for every candidate so far."""
+        """The study's limit; enforced only if that of every candidate so far was."""
         limits = self._context.state.known.limits
         notes = [f"{name}: {note}" for name, (_, note) in limits.items() if note]
         return MemoryFacts(
@@ -185,6 +204,11 @@ class ManifestFile:
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
     def _candidate(self, name: str) -> CandidateFacts:
+        """What is known of it now; in what its server differs changes with what others have."""
+        known = self._made_candidate(name)
+        return known.model_copy(update={"effective_settings": self._own_settings(name)})
+
+    def _made_candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]
         volume = self._context.volumes.made.get(name)
         if volume is None and (known := self._known_before(name)) is not None:
@@ -195,6 +219,8 @@ class ManifestFile:
             path=str(self._context.volumes.providers[name].place()),
             cost=None if candidate.cost is None else CostFacts(**asdict(candidate.cost)),
             master=name == self._context.plan.master_candidate,
+            memory_limit_bytes=candidate.memory_bytes,
+            settings=dict(candidate.settings),
             environment=self._storage.get(name, {}),
         )
         if volume is None:

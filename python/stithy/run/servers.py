@@ -1,19 +1,25 @@
-"""The servers of a run: one at a time, on a candidate's database, within the study's memory."""
+"""The servers of a run: one at a time, on a candidate's database, within its memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stithy.database.engine import Engine, Installation, Instance, Start
+from stithy.database.engine import Configuration, Engine, Installation, Instance, Start
 from stithy.hosts.resources import MemoryLimit, make_group
 from stithy.hosts.runner import Runner
 from stithy.plan.steps import Plan
 from stithy.run.cleanup.register import Resource
 from stithy.run.session import Session
 from stithy.run.volumes import Volumes, own, parts_of
+from stithy.study.database import Database
 from stithy.study.model import Study
 from stithy.units import format_size
+
+
+def configuration_of(database: Database) -> Configuration:
+    """What a server of this database is given."""
+    return Configuration(database.settings, database.memory_bytes)
 
 
 @dataclass
@@ -79,7 +85,7 @@ class Servers:
 
     @contextmanager
     def limited(self, candidate: str) -> Iterator[MemoryLimit]:
-        """The study's memory limit for a server on this candidate, as far as it can be had."""
+        """The memory limit of a server on this candidate, as far as it can be had."""
         self.limited_starts += 1
         books, made = self.session.books, list[Resource]()
 
@@ -102,7 +108,7 @@ class Servers:
         the server's files may come to: else the server would be killed for its own files. The
         master copy is not among them, the server never writes it.
         """
-        memory_bytes = self.study.database.memory_bytes
+        memory_bytes = self.study.database_of(candidate).memory_bytes
         volume = self.volumes.of(candidate)
         if not volume.memory_backed:
             return memory_bytes, None
@@ -117,12 +123,17 @@ class Servers:
     ) -> Start:
         """The start of a server on the candidate's database, where its parts lie by now."""
         parts = parts_of(self.volumes.of(candidate))
-        # The database that becomes the master copy lies in one place, whatever the roles.
-        temp = parts.temp if self.volumes.master is not None else None
         sockets = self.sockets(candidate)
-        return Start(
-            parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading, temp=temp
-        )
+        start = Start(parts.data, sockets, log, memory_cgroup=memory_cgroup, loading=loading)
+        if self.volumes.master is None:
+            # What becomes the master copy is nobody's own, and lies in one place.
+            return start
+        return replace(start, temp=parts.temp, own=self._own(candidate))
+
+    def _own(self, candidate: str) -> Configuration | None:
+        """The candidate's configuration, None where it is the study's."""
+        own = configuration_of(self.study.database_of(candidate))
+        return None if own == configuration_of(self.study.database) else own
 
     def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:
         """By what a server is found that outlived its run."""

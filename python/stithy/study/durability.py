@@ -5,31 +5,52 @@ alike. That is a question one may ask, but its answer must never be taken for th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stithy.registry import plugins
 
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A setting, its value, and what may be lost by it."""
+    """A setting, its value, and what may be lost by it.
+
+    `candidates` are those that have it, where not all do.
+    """
 
     setting: str
     value: str
     because: str
+    candidates: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """`fsync off`."""
-        return f"{self.setting} {self.value}"
+        """`fsync off`, `fsync off on sata`."""
+        where = f" on {' and '.join(self.candidates)}" if self.candidates else ""
+        return f"{self.setting} {self.value}{where}"
 
 
-def given_up(engine: str, settings: Mapping[str, object]) -> tuple[GivenUp, ...]:
-    """What these settings of an engine give up; nothing of an engine that is not known."""
+def given_up(engine: str, settings: Mapping[str, Mapping[str, object]]) -> tuple[GivenUp, ...]:
+    """What the settings of an engine give up, by candidate; nothing of an unknown engine."""
     asked = getattr(plugins("engine").get(engine), "durability_given_up", None)
     if asked is None:
         return ()
-    values = {name.lower(): str(value) for name, value in settings.items()}
-    return tuple(GivenUp(name, values[name], because) for name, because in asked(values).items())
+    having: dict[GivenUp, list[str]] = {}
+    for candidate, given in settings.items():
+        values = {name.lower(): str(value) for name, value in given.items()}
+        for name, because in asked(values).items():
+            having.setdefault(GivenUp(name, values[name], because), []).append(candidate)
+    return tuple(
+        each if len(names) == len(settings) else replace(each, candidates=tuple(names))
+        for each, names in having.items()
+    )
+
+
+def of_candidate(found: Sequence[GivenUp], candidate: str) -> tuple[GivenUp, ...]:
+    """What this candidate gives up."""
+    return tuple(
+        replace(each, candidates=())
+        for each in found
+        if not each.candidates or candidate in each.candidates
+    )
 
 
 def label(found: Sequence[GivenUp]) -> str | None:
@@ -38,7 +59,10 @@ def label(found: Sequence[GivenUp]) -> str | None:
 
 
 def suffix(found: Sequence[GivenUp]) -> str:
-    """What a candidate's name in a figure ends with: ` (fsync off)`; empty without any."""
+    """What a candidate's name in a figure ends with: ` (fsync off)`; empty without any.
+
+    `found` is of this candidate.
+    """
     return f" ({_listed(found)})" if found else ""
 
 

@@ -110,7 +110,10 @@ def study_schema() -> dict[str, Any]:
     properties = schema["properties"]
     providers = {name: candidate_model(name) for name in plugins("provider")}
     workloads = {name: module.Spec for name, module in plugins("workload").items()}
-    _names(properties["candidates"], {"anyOf": _specs(providers)})
+    candidates = _specs(providers)
+    for each in candidates:
+        _names(each["properties"]["settings"], SCALAR)
+    _names(properties["candidates"], {"anyOf": candidates})
     properties["workload"]["anyOf"] = _specs(workloads)
     database = schema["$defs"]["Database"]["properties"]
     database["engine"]["enum"] = list(plugins("engine"))

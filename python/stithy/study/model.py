@@ -4,40 +4,37 @@ Everything else is derived from here: the messages about a wrong file (`locate`)
 for editors and the reference page (`keys`). Validation never looks at the machine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainValidator,
     StringConstraints,
-    ValidationInfo,
     WithJsonSchema,
-    field_validator,
     model_validator,
 )
 
 from stithy.metrics import UnknownQuantity, check, parse_quantity
+from stithy.study.database import Database, refused_settings
+from stithy.study.durability import GivenUp, given_up
 from stithy.study.load_keys import Load
 from stithy.study.load_values import USERS_MAX, LoadOptions, conflicts
 from stithy.study.problems import Violation, refuse, rule_error, within
 from stithy.study.sections import (
     Candidate,
     WorkloadSpec,
-    owned_settings,
     read_candidate,
     read_candidates,
-    read_engine,
     read_workload,
     transactions_of,
 )
 from stithy.study.thresholds import EXAMPLE, read_thresholds
 from stithy.thresholds import Threshold
-from stithy.units import Bytes, FinePercent, format_size
+from stithy.units import FinePercent
 
 BLOCKS_LEAST = 4
 """Fewer give no verdict. Source: docs/explanation/verdicts.md, the first look."""
@@ -185,9 +182,6 @@ class Primary(BaseModel):
                 yield Violation("a candidate compared with itself", "name another", name, where)
 
 
-MIB = 2**20
-
-
 def _question(text: str) -> str:
     if not text.strip():
         raise rule_error(
@@ -196,81 +190,7 @@ def _question(text: str) -> str:
     return " ".join(text.split())
 
 
-def _setting(value: Any) -> str:
-    """A setting's value as the server reads it: `on` and `off` for booleans, numbers as text."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if not isinstance(value, str | int | float):
-        raise rule_error("not a setting's value", "a text, a number, true or false")
-    if any(ord(each) < 32 for each in str(value)):
-        raise rule_error("a setting's value with control characters", "one line of plain text")
-    return str(value)
-
-
 CandidateName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]
-SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
-
-
-class Database(BaseModel):
-    """The database that each candidate carries; it is the same for all candidates."""
-
-    model_config = _STRICT
-
-    engine: Annotated[str, AfterValidator(read_engine)] = Field(
-        description="The database product.", examples=["postgresql"]
-    )
-    memory_bytes: Annotated[Bytes, within(64 * MIB, 2**50, format_size)] = Field(
-        alias="memory",
-        description=(
-            "Memory limit of the server, including the page cache of its files; at least 64 "
-            "MiB. Without the limit a small database stays in memory, and never reads its "
-            "storage."
-        ),
-        examples=["1 GiB"],
-    )
-    cpus: Annotated[int | None, Field(ge=1, le=4096)] = Field(
-        default=None,
-        json_schema_extra={
-            "default": "all; with emulated drives three quarters, or all but one of fewer than 8"
-        },
-        description=(
-            "Number of CPUs that the server may use. The load driver and the emulated drives "
-            "get only the other CPUs. If the server used all CPUs, their delay would look like "
-            "a delay of the storage."
-        ),
-        examples=[4],
-    )
-    settings: Mapping[SettingName, Annotated[str, BeforeValidator(_setting)]] = Field(
-        default={},
-        description=(
-            "Settings of the database server, passed to it unchanged. Stithy itself sets those "
-            "that name files and sockets."
-        ),
-        examples=[{"shared_buffers": "384MB"}],
-    )
-
-    @field_validator("settings")
-    @classmethod
-    def _settings_are_the_studys(
-        cls, settings: Mapping[str, str], info: ValidationInfo
-    ) -> Mapping[str, str]:
-        owned = owned_settings(info.data.get("engine", ""))
-        refuse(
-            Violation("a setting given twice", "keep one; case makes no difference", name, (name,))
-            for i, name in enumerate(settings)
-            if name.lower() in [each.lower() for each in list(settings)[:i]]
-        )
-        refuse(
-            Violation(
-                "a setting that Stithy chooses itself",
-                f"leave it out: {owned[name.lower()]}",
-                name,
-                (name,),
-            )
-            for name in settings
-            if name.lower() in owned
-        )
-        return settings
 
 
 class Study(BaseModel):
@@ -328,6 +248,32 @@ class Study(BaseModel):
         ),
         examples=[[EXAMPLE, "nvme.p95_at_13 <= 5 ms"]],
     )
+
+    def database_of(self, candidate: str) -> Database:
+        """The database as a candidate carries it: with its own memory and settings, if any."""
+        own = self.candidates[candidate]
+        return self.database.overridden(own.memory_bytes, own.settings)
+
+    @property
+    def databases(self) -> tuple[Database, ...]:
+        """The database as it is loaded, and as each candidate carries it."""
+        return (self.database, *map(self.database_of, self.candidates))
+
+    @property
+    def given_up(self) -> tuple[GivenUp, ...]:
+        """The settings that let a database lose what it acknowledged."""
+        settings = {name: self.database_of(name).settings for name in self.candidates}
+        return given_up(self.database.engine, settings)
+
+    @model_validator(mode="after")
+    def _settings_may_be_given(self) -> Self:
+        engine = self.database.engine
+        refuse(
+            each._replace(loc=("candidates", name, "settings", *each.loc))
+            for name, candidate in self.candidates.items()
+            for each in refused_settings(engine, candidate.settings)
+        )
+        return self
 
     @model_validator(mode="after")
     def _load_fits_the_workload(self) -> Self:

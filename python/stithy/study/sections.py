@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from stithy.registry import plugins
+from stithy.study.database import Memory, Settings
 from stithy.study.problems import Violation, refuse, rule_error
 from stithy.suggest import closest, instead
 from stithy.units import MONEY_EXAMPLE, Money, parse_money
@@ -52,6 +53,26 @@ class CandidateKeys(BaseModel):
             "purchase, or one year of it. The report divides it by NOPM."
         ),
         examples=[MONEY_EXAMPLE],
+    )
+    memory_bytes: Memory | None = Field(
+        alias="memory",
+        default=None,
+        json_schema_extra={"default": "that of the database"},
+        description=(
+            "Memory limit of the server on this candidate, including the page cache of its files. "
+            "With it, one study can compare more memory with faster storage: see "
+            "docs/how-to/memory-or-storage.md."
+        ),
+        examples=["2 GiB"],
+    )
+    settings: Settings = Field(
+        default={},
+        json_schema_extra={"default": "those of the database"},
+        description=(
+            "Settings of the database server on this candidate. They replace those of the same "
+            "name in `database.settings`; the other settings stay."
+        ),
+        examples=[{"shared_buffers": "768MB"}],
     )
 
 
@@ -109,6 +130,16 @@ class Candidate:
     def cost(self) -> Money | None:
         """What it costs, None where the study does not say."""
         return getattr(self.spec, "cost", None)
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """The memory limit of its server, None where it has none of its own."""
+        return getattr(self.spec, "memory_bytes", None)
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings of its server beside or instead of the study's."""
+        return getattr(self.spec, "settings", {})
 
 
 def read_candidate(value: Any) -> Candidate:
@@ -178,15 +209,10 @@ def _overlap(one: Candidate, other: Candidate) -> bool:
     asked = getattr(module, "overlap", None)
     if asked:
         return bool(asked(one.spec, other.spec))
-    # What it costs does not make it another place.
-    first, second = (each.spec.model_dump(exclude={"cost"}) for each in (one, other))
+    # Neither its cost nor its server makes it another place.
+    beside = set(CandidateKeys.model_fields)
+    first, second = (each.spec.model_dump(exclude=beside) for each in (one, other))
     return first == second
-
-
-def read_engine(name: str) -> str:
-    """The name of a database engine that is there."""
-    _known("engine", name, "a database engine")
-    return name
 
 
 def read_workload(value: Any) -> WorkloadSpec:
@@ -210,13 +236,6 @@ def transactions_of(workload: WorkloadSpec) -> list[str]:
     return [each.name for each in known.transactions]
 
 
-def owned_settings(engine: str) -> Mapping[str, str]:
-    """Settings of an engine that Stithy must choose itself, with the reason; {} if unknown."""
-    module = plugins("engine").get(engine)
-    owned: Mapping[str, str] = getattr(module, "OWNED_SETTINGS", {})
-    return owned
-
-
 def is_emulated(candidate: Candidate) -> bool:
     """Whether this machine's own CPUs stand in for the candidate's drives."""
     return bool(getattr(plugins("provider")[candidate.provider], "EMULATED", False))
@@ -236,15 +255,3 @@ def image_bytes(candidate: Candidate, needed_bytes: Mapping[Any, int]) -> int:
     module = plugins("provider")[candidate.provider]
     asked = getattr(module, "image_bytes", None)
     return int(asked(candidate.spec, needed_bytes)) if asked else 0
-
-
-def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
-    """The most that the engine's write-ahead log holds with these settings, bytes; 0 if unknown."""
-    asked = getattr(plugins("engine")[engine], "log_bytes", None)
-    return int(asked(settings)) if asked else 0
-
-
-def _known(family: str, name: str, what: str) -> None:
-    known = list(plugins(family))
-    if name not in known:
-        raise rule_error(f"not {what}", instead(name, known))

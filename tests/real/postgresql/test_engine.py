@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from stithy.database.engine import Configuration
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.server import Server, is_gone, remove_segment
-from stithy.errors import InfrastructureError, UserError
+from stithy.errors import InfrastructureError, Refused, UserError
 from stithy.hosts.activity import births, made_between
 from stithy.hosts.processes import pids_inside
 from stithy.secrets import Secret
@@ -163,6 +164,21 @@ def test_settings_that_cannot_be_are_told_before_anything_starts(
         engine(settings, users).check()
     assert [each for each in shown if each not in str(caught.value)] == []
     assert "work_mem" not in str(caught.value)
+
+
+def test_what_candidates_have_of_their_own_is_tried_and_refused_at_their_keys() -> None:
+    """Each with the study's memory and settings beside it, which are not reported again."""
+    shared = {"shared_buffers": "128MB"}
+    own = {
+        "a": Configuration({**shared, "work_mem": "8MB"}, 256 * MIB),
+        "b": Configuration({**shared, "nonsense": "1", "max_connections": "9"}, 256 * MIB),
+        "c": Configuration(shared, 128 * MIB),
+        "d": Configuration({"shared_buffers": "300MB"}, 256 * MIB),
+    }
+    with pytest.raises(Refused) as caught:
+        engine(shared, own=own).check()
+    keys = ("b.settings", "b.settings.max_connections", "c.memory", "d.settings.shared_buffers")
+    assert [each.where for each in caught.value.parts()] == [f"candidates.{key}" for key in keys]
 
 
 def test_a_start_that_fails_quotes_the_server(place: Path) -> None:

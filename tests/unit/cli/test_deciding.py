@@ -46,9 +46,9 @@ def _measured(faked: FakedRun) -> list[str]:
 
 
 def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) -> None:
-    """Equivalent after four of twenty blocks, on two volumes that are alike and cost the same."""
+    """Equivalent after four of twenty blocks, with like volumes, the same cost and memory."""
     faked = FakedRun(tmp_path, hammer=FakeHammer(sound=True), users=(1,), load=UNTIL_DECIDED,
-                     costs={"a": "7 EUR"})  # fmt: skip
+                     keys={"a": "cost: 7 EUR, memory: 256 MiB"})  # fmt: skip
     assert execute(faked.start(null=True), Deciders(deciding.status)).end == "finished"
     [look] = [event for event in faked.events if isinstance(event, InterimAnalysis)]
     assert (look.blocks, look.decided, "equivalent within 2 %" in look.text) == (4, True, True)
@@ -59,9 +59,9 @@ def test_a_null_study_of_equals_ends_at_the_look_that_decides(tmp_path: Path) ->
     assert (read.evidence.candidates, deciding.answered(read)) == (names, True)
     assert "NULL STUDY" in (read.label or "")
     assert read.manifest is not None
-    shown = [(each.path, each.cost) for each in read.manifest.candidates]
+    shown = [(each.path, each.cost, each.memory_limit_bytes) for each in read.manifest.candidates]
     cost = CostFacts(amount=7, currency="EUR")
-    assert shown == [(str(tmp_path / name), cost) for name in names]
+    assert shown == [(str(tmp_path / name), cost, 2**28) for name in names]
 
 
 def test_what_a_measurement_was_made_for_needs_a_valid_block_or_window(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from stithy.database.engine import Configuration
 from stithy.database.engines.postgresql import (
     OWNED_SETTINGS,
     durability_given_up,
@@ -107,12 +108,12 @@ def test_views_are_asked_where_they_are() -> None:
 
 def test_a_studys_settings_win_over_defaults_and_not_over_what_is_fixed() -> None:
     """In whatever case; buffers fit the memory and connections the users; quotes are doubled."""
-    found = complete({"Shared_Buffers": "64MB", "work_mem": "5MB"}, 1024 * MIB, 8)
+    found = complete(Configuration({"Shared_Buffers": "64MB", "work_mem": "5MB"}, 1024 * MIB), 8)
     assert (found["shared_buffers"], found["work_mem"]) == ("64MB", "5MB")
     for memory, users, expected in (
         (1024 * MIB, 8, (f"{128 * 1024}kB", "100")), (64 * MIB, 500, (f"{16 * 1024}kB", "520")),
     ):  # fmt: skip
-        found = complete({}, memory, users)
+        found = complete(Configuration({}, memory), users)
         assert (found["shared_buffers"], found["max_connections"]) == expected
     assert set(FIXED) <= set(OWNED_SETTINGS)
     assert configuration({"a": "it's \\ so", "b": ""}) == "a = 'it''s \\\\ so'\nb = ''\n"

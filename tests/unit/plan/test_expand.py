@@ -80,6 +80,9 @@ def test_all_candidates_have_the_same_room_which_is_that_of_the_database() -> No
     assert [each.cost.space_bytes for each in provisions] == [working] * 2
     assert memory_bytes(plan) == 2**30 + working
     assert memory_bytes(plan_of(("/dev/shm/stithy", "/srv/stithy"))) == 2**30
+    more = plan_of(("/dev/shm/stithy", "/srv/stithy, memory: 3 GiB"))
+    used = {step.candidate: step.cost.memory_bytes for step in more.steps if step.kind == "window"}
+    assert used == {"disk": 2**30, "memory": 3 * 2**30}
     to_drives = ("path: /var/tmp/stithy", "drive: a"), ("path: /dev/shm/stithy", "drive: b")
     images = plan_of(*to_drives).image_bytes
     assert images["disk"] == images["memory"] > 0
@@ -98,6 +101,8 @@ def test_estimates_grow_with_what_they_estimate() -> None:
     assert growth(*keyed) > growth("rate: 10/s")
     log = plan_of(("1 GiB", "1 GiB\n  settings: {max_wal_size: 4GB}")).database_bytes
     assert log - small.database_bytes == pytest.approx(3 * 2**30 * 1.2)
+    own = plan_of(("/dev/shm/stithy", "/dev/shm/stithy, settings: {max_wal_size: 4GB}"))
+    assert own.database_bytes == log, "the master copy has files for the largest log"
     time_s = total_s(small.steps)[0]
     windows = sum(step.kind == "window" for step in small.steps)
     kept = plan_of(load("ledger: true"))

@@ -261,6 +261,12 @@ def test_the_set_up_has_each_server_volume_and_what_is_under_it() -> None:
     server = found.lanes[0].server.lines
     assert server == ("postgresql 15.13", "memory 1 GiB NOT ENFORCED", "CPUs 2, 3")
     assert found.hammer.lines[-1] == "on the other CPUs"
+    own = memory.model_copy(update={"memory_limit_bytes": 2**31, "settings": {"Work_Mem": "8MB"}})
+    lanes = set_up(made.model_copy(update={"candidates": (disk, own)})).lanes
+    assert [lane.server.lines[1:] for lane in lanes] == [
+        ("memory 1 GiB NOT ENFORCED, any CPU", "work_mem=server default"),
+        ("memory 2 GiB NOT ENFORCED, any CPU", "work_mem=8MB"),
+    ]
     [one], [plain], emulated = (lane.parts for lane in found.lanes)
     headings = one.volume.heading, one.storage.heading
     assert headings == ("data, log, temp, backup", "/var/tmp/stithy-0")

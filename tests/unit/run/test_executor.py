@@ -48,7 +48,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STITHY_STATE", str(root / "state"))
         faked = FakedRun(root, engine=engine, hammer=FakeHammer(before_run=strike), users=(1, 3),
-                         load=load, costs={"b": "1200.50 EUR"})  # fmt: skip
+                         load=load, keys={"b": "cost: 1200.50 EUR"})  # fmt: skip
         context = faked.start()
         outcome = execute(context)
         assert (outcome.end, outcome.error, outcome.left) == ("finished", None, ())

@@ -13,7 +13,7 @@ from fakes.machine import FACTS, TEXTS, FakeMachine, place
 from stithy.database.engine import Installation
 from stithy.drives.measure import FIO
 from stithy.drives.profiles import catalogue
-from stithy.errors import PreconditionError, UserError
+from stithy.errors import PreconditionError, Refused, UserError
 from stithy.hosts.activity import Activity, BusyProcess
 from stithy.hosts.runner import LocalRunner
 from stithy.needs import Judgement
@@ -146,6 +146,14 @@ def test_every_check_is_made_whatever_the_others_find(tmp_path: Path) -> None:
     large.write_text(large.read_text().replace("192 MiB", "900 MiB"))
     [reported] = preflight.cautions(read_study(large).study, FakeMachine())
     assert "memory of 900 MiB holds the whole database" in reported
+    more = {"a": f"{{path: {tmp_path / 'a'}}}", "b": f"{{path: {tmp_path / 'b'}, memory: 900 MiB}}"}
+    own = read_study(write_study(tmp_path / "own.yaml", more)).study
+    [reported] = preflight.cautions(own, FakeMachine())
+    assert "memory of 900 MiB on b holds the whole database" in reported
+    with pytest.raises(Refused) as refused:
+        preflight.check_memory(own, FakeMachine(texts=SMALL))
+    wheres = [each.where for each in refused.value.parts()]
+    assert wheres == ["database.memory", "candidates.b.memory"]
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable: 4 kB\n")
     assert preflight.memory_available_bytes(tmp_path) == 4096, "caches can be dropped"
 

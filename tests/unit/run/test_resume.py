@@ -46,7 +46,8 @@ def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
 
     tests/unmeasured kills and resumes at every kind of line of the journal.
     """
-    faked = interrupted(tmp_path, 3, load={"calibrate": "true"})
+    own = {"b": "memory: 256 MiB, settings: {shared_buffers: 48MB}"}
+    faked = interrupted(tmp_path, 3, load={"calibrate": "true"}, keys=own)
     first = manifest(faked.out)
     lost = RunDirectory(faked.out).window(first["plan"]["windows"][1]).root
     (lost / "window.parquet").unlink()
@@ -61,6 +62,10 @@ def test_it_ends_with_the_windows_of_the_plan(tmp_path: Path) -> None:
     assert [each["end"] for each in now["sessions"]] == ["interrupted", "finished"]
     for same in ("started_at_s", "comparability_key", "database", "memory", "seed", "calibration"):
         assert now[same] == first[same], same
+    in_force = [
+        [each["effective_settings"] for each in known["candidates"]] for known in (first, now)
+    ]
+    assert in_force == 2 * [[{"shared_buffers": "1MB"}, {"shared_buffers": "48MB"}]]
     with pytest.raises(PreconditionError, match="ended well"):
         faked.resume()
 

@@ -166,7 +166,7 @@ def _around(
 
 def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path: Path) -> None:
     """`a` on a file of disk sda, `b` in memory. What others did elsewhere they did not do here."""
-    context = FakedRun(tmp_path).start()
+    context = FakedRun(tmp_path, keys={"b": "memory: 256 MiB"}).start()
     volumes, volume = context.volumes.made, replace(describe(tmp_path), memory_backed=False)
     drive = cast(EmulatedDrive, object())  # only that there is one matters here
     volumes["a"] = replace(volume, devices=("loop1", "sda1", "sda"), drive=drive)
@@ -189,6 +189,7 @@ def test_what_was_around_a_window_is_told_apart_by_disks_and_candidates(tmp_path
     assert (found["idle_bytes"], found["idle_names"]) == (None, None)
     # The limit of memory grows by the server's files only where they are memory.
     assert context.servers.limit_of("a") == (192 * MIB, None)
+    assert context.servers.limit_of("b") == (256 * MIB, None)
     volumes["a"] = replace(volumes["a"], memory_backed=True, filesystem="tmpfs")
     limit, note = context.servers.limit_of("a")
     assert limit == 192 * MIB + context.plan.database_bytes + context.plan.growth_bytes

@@ -24,7 +24,7 @@ from stithy.run.preparation.forecast import Forecast
 from stithy.run.preparation.preflight import Preflight
 from stithy.search import Search
 from stithy.study.document import as_yaml
-from stithy.study.durability import GivenUp, given_up, sentences
+from stithy.study.durability import sentences
 from stithy.study.model import BLOCKS_LEAST, Study
 from stithy.units import format_duration, format_percent, format_size
 from stithy.workload import words
@@ -58,7 +58,7 @@ def as_json(
         "search_most": _search_most(plan, tried),
         "sensitivity": _corner_times(corner) if corner else None,
         "short_windows": list(_short(study)),
-        "durability_given_up": [asdict(each) for each in _given_up(study)],
+        "durability_given_up": [asdict(each) for each in study.given_up],
         "prospects": outlook_values(expected) if expected else None,
     }
 
@@ -105,7 +105,7 @@ def as_text(
     parts = [
         study.study,
         f"{_users(study)}\n{_question(study, plan)}",
-        *(["\n".join(lost)] if (lost := sentences(_given_up(study))) else []),
+        *(["\n".join(lost)] if (lost := sentences(study.given_up)) else []),
         _totals(plan),
         *([outlook_text(expected)] if expected else []),
         _candidates(study, plan),
@@ -135,11 +135,6 @@ def _corner(corner: Plan) -> str:
         f"each. Each time adds about {format_duration(round(least_s))}, at most "
         f"{format_duration(round(most_s))}."
     )
-
-
-def _given_up(study: Study) -> tuple[GivenUp, ...]:
-    """The settings that let the database lose what it acknowledged."""
-    return given_up(study.database.engine, study.database.settings)
 
 
 def _short(study: Study) -> tuple[str, ...]:

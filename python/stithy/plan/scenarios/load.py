@@ -42,7 +42,7 @@ def _tear_down(name: str, scene: Scene) -> Step:
 
 def _database(study: Study, scene: Scene) -> Iterator[Step]:
     master, size = scene.master_candidate, scene.size
-    memory = scene.memory(master)
+    memory = scene.loading_memory
     yield Step("prepare", "prepare", master, cost.prepare(size, scene.workload, memory))
     # Before the master copy is made of it: afterwards both would need a copy of their own.
     yield Step("check-load", "check", master, cost.check(size, size.database_bytes, memory))

@@ -125,12 +125,17 @@ def _title(context: Context, answered: Compared) -> str:
 def _names(context: Context, each: Compared) -> str:
     """Who is compared, in few letters: among several, of those compared with the first one name."""
     first, *others = context.evidence.candidates
-    end = shortened(suffix(context.given_up), NAME_LETTERS)
-    end = f" {end}" if end else ""
     if each.a == first and len(others) > 1:
-        return shortened(each.b, NAME_LETTERS) + end
+        return shortened(each.b, NAME_LETTERS) + _given_up(context, each.b)
     both = (shortened(name, NAME_LETTERS // 2) for name in (each.b, each.a))
-    return " ÷ ".join(both) + end
+    return " ÷ ".join(both) + _given_up(context, each.b, each.a)
+
+
+def _given_up(context: Context, *names: str) -> str:
+    """What the named candidates gave up; with whose it is, where it is not that of all of them."""
+    ends = {context.suffix(name) for name in names}
+    end = ends.pop() if len(ends) == 1 else suffix(context.given_up)
+    return f" {shortened(end, NAME_LETTERS)}" if end else ""
 
 
 def _to(chosen: _Chosen) -> str:

@@ -13,6 +13,7 @@ from stithy.metrics import ALL, PERCENTILES, Quantity, Unit, enough, values_need
 from stithy.report.context import Context
 from stithy.report.latencies import DriveTimes, drive_times
 from stithy.report.tables import PageTable, Show
+from stithy.report.words import servers
 from stithy.report.words.wording import count, duration, listing
 from stithy.units import Money
 
@@ -24,7 +25,8 @@ RATES = {"read": "reads", "write": "writes", "flush": "flushes"}
 MEASURED = {"nopm": "nopm", "p95_s": "response_p95_s", "p99_s": "response_p99_s"}
 
 _SCHEMA: dict[str, Any] = {
-    "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64, "nopm": pl.Float64,
+    "candidate": pl.String, "users": pl.Int64, "windows": pl.Int64,
+    "memory_limit_bytes": pl.Int64, "settings": pl.String, "nopm": pl.Float64,
     "p95_s": pl.Float64, "p99_s": pl.Float64, "asked": pl.Float64, "asked_metric": pl.String,
     "within_users": pl.Int64, "within_at_least": pl.Boolean, "within_not_at": pl.Int64,
     "within_shown": pl.String,
@@ -135,9 +137,13 @@ def _limit_note(context: Context) -> str:
 
 def _shows(context: Context, frame: pl.DataFrame) -> tuple[Show, ...]:
     """The columns, without those that the study gives no ground for."""
-    asked = _asked(context)
+    asked, manifest = _asked(context), context.manifest
+    own = manifest.candidates if manifest else ()
     shows = [
         Show("candidate", "Candidate"),
+        *([Show("memory_limit_bytes", "Memory", "size")]
+          if any(each.memory_limit_bytes for each in own) else []),
+        *([Show("settings", "Settings")] if any(each.settings for each in own) else []),
         *([Show("asked", asked.label, KINDS[asked.known.unit])] if asked else []),
         Show("nopm", "NOPM", "count"), Show("p95_s", "p95", "duration"),
         Show("p99_s", "p99", "duration"),
@@ -185,12 +191,23 @@ def _row(
         "within_shown": _within(served) if served else None,
         **_device_cells(device),
         "device_source": device.source,
+        **_server(context, name),
         "cost_amount": cost.amount if cost else None,
         "cost_currency": cost.currency if cost else None,
         "cost_shown": cost.shown if cost else None,
         "cost_per_nopm": cost.amount / nopm if cost and nopm else None,
         "missing_because": f"{listing(missing)}." if missing else None,
     }  # fmt: skip
+
+
+def _server(context: Context, name: str) -> Row:
+    """What the study gives its server; settings only where candidates have their own."""
+    manifest = context.manifest
+    for each in manifest.candidates if manifest else ():
+        if manifest is not None and each.name == name:
+            limit_bytes = manifest.memory_limit_of(each)
+            return {"memory_limit_bytes": limit_bytes, "settings": servers.settings(manifest, each)}
+    return {"memory_limit_bytes": None, "settings": None}
 
 
 def _device_cells(device: _Device) -> Row:

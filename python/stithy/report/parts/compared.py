@@ -13,7 +13,7 @@ from stithy.report.context import Context
 from stithy.report.drawing.chart import has_levels, window_rows
 from stithy.report.drawing.compose import spans
 from stithy.report.tables import PageTable, Show
-from stithy.report.words import loads
+from stithy.report.words import loads, servers
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, duration, listing, plural
 from stithy.results.manifest import CandidateFacts, Fact, Manifest, SessionFacts
@@ -36,6 +36,8 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
     yield "candidates", listing(context.evidence.candidates)
     yield "database", f"{database.engine} {database.server_version or '(version not known)'}"
     yield "database settings in the study", _settings(manifest)
+    if own := _own_settings(manifest):
+        yield "database settings of candidates", own
     yield "database memory", context.memory_note
     yield "database CPUs", context.cpus_note or "any of the machine"
     size = plural(workload.warehouses, "warehouse")
@@ -51,6 +53,11 @@ def _facts(context: Context, manifest: Manifest) -> Iterator[tuple[str, str]]:
 def _settings(manifest: Manifest) -> str:
     given = [f"{name} = {value}" for name, value in manifest.database.settings.items()]
     return ", ".join(given) or "none"
+
+
+def _own_settings(manifest: Manifest) -> str:
+    given = [(each.name, servers.settings(manifest, each)) for each in manifest.candidates]
+    return "; ".join(f"{name}: {text}" for name, text in given if text)
 
 
 def _reach(manifest: Manifest) -> str:
@@ -117,7 +124,7 @@ def _table(name: str, caption: str, pairs: list[Pair]) -> PageTable:
 
 def _candidates(manifest: Manifest) -> PageTable:
     """The candidates side by side: one row a fact, one column a candidate."""
-    by_name = {each.name: _candidate(each) for each in manifest.candidates}
+    by_name = {each.name: _candidate(manifest, each) for each in manifest.candidates}
     facts = list(dict.fromkeys(fact for known in by_name.values() for fact in known))
     columns: dict[str, list[str | None]] = {
         f"value:{name}": [known.get(fact) for fact in facts] for name, known in by_name.items()
@@ -179,9 +186,21 @@ def _ended(session: SessionFacts) -> str:
     return "; ".join([f"{session.end}{at}", *because, *changed])
 
 
-def _candidate(candidate: CandidateFacts) -> dict[str, str]:
+_SHOWN_APART = {
+    "name", "environment", "drives", "cost", "memory_limit_bytes", "settings", "effective_settings",
+}  # fmt: skip
+
+
+def _candidate(manifest: Manifest, candidate: CandidateFacts) -> dict[str, str]:
     """What is known of a candidate and its volume; what the machine tells does not say it twice."""
-    own = dict(_pairs("", _fields(candidate, leave={"name", "environment", "drives", "cost"})))
+    own = dict(_pairs("", _fields(candidate, leave=_SHOWN_APART)))
+    server = {
+        "memory limit": servers.memory(manifest, candidate),
+        "database settings": servers.settings(manifest, candidate),
+    }
+    own |= {name: text for name, text in server.items() if text is not None}
+    effective = candidate.effective_settings or {}
+    own |= _pairs("effective settings", effective, verbatim=True)
     if candidate.cost is not None:
         own["cost"] = Money(candidate.cost.amount, candidate.cost.currency).shown
     for drive in candidate.drives:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from stithy.report.words import servers
 from stithy.report.words.loads import named
 from stithy.report.words.wording import DASH, listing, plural
 from stithy.results.manifest import CandidateFacts, DriveFacts, Fact, LoadFacts, Manifest
@@ -54,9 +55,9 @@ class SetUp:
 
 def set_up(manifest: Manifest) -> SetUp:
     """The set-up of a run."""
-    server = _server(manifest)
     lanes = (
-        Lane(each.name, Box(each.name, server), tuple(_parts(each))) for each in manifest.candidates
+        Lane(each.name, Box(each.name, _server(manifest, each)), tuple(_parts(each)))
+        for each in manifest.candidates
     )
     return SetUp(_machine(manifest), _hammer(manifest), tuple(lanes))
 
@@ -105,15 +106,16 @@ def _loop(load: LoadFacts) -> str:
     return {"none": "back to back", "keyed": "keying, thinking"}.get(load.pace, load.pace)
 
 
-def _server(manifest: Manifest) -> tuple[str, ...]:
+def _server(manifest: Manifest, candidate: CandidateFacts) -> tuple[str, ...]:
+    """Three lines, whatever the candidate has of its own: more have no room in a drawing."""
     database, memory = manifest.database, manifest.memory
     version = (database.server_version or "").split(" ")[0]
     held = {True: "", False: " NOT ENFORCED", None: ""}[memory.enforced]
-    return (
-        f"{database.engine} {version}".strip(),
-        f"memory {format_size(memory.limit_bytes)}{held}",
-        _cpus(database.cpus),
-    )
+    limit = f"memory {format_size(manifest.memory_limit_of(candidate))}{held}"
+    lines = [f"{database.engine} {version}".strip(), limit, _cpus(database.cpus)]
+    if (own := servers.settings(manifest, candidate)) is not None:
+        lines[1:] = [", ".join(lines[1:]), own.replace(" = ", "=")]
+    return tuple(lines)
 
 
 def _cpus(cpus: tuple[int, ...] | None) -> str:

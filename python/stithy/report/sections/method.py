@@ -56,6 +56,11 @@ def _order(context: Context) -> Iterator[str]:
         f"reverses the order of the block before it.{each} Therefore neither the position in a "
         "block nor a drift of the machine favours a candidate."
     )
+    if context.manifest is not None and context.manifest.servers_differ:
+        yield (
+            "Candidates differ in the memory or settings of their servers, and not in the storage "
+            "alone: What was compared lists both."
+        )
 
 
 def _limits(context: Context, *, is_emulated: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stithy.database.engine import Request
+from stithy.database.engine import Configuration, Request
 from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.runner import LocalRunner, server_user
@@ -103,8 +103,7 @@ def engine_here(name: str) -> Judgement:
     try:
         request = Request(
             runner=LocalRunner(),
-            settings={},
-            memory_bytes=PROBED_MEMORY_BYTES,
+            configuration=Configuration({}, PROBED_MEMORY_BYTES),
             connections_max=1,
             user=server_user(),
             password=generate_password(),

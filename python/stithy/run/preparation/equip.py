@@ -31,7 +31,7 @@ from stithy.run.cleanup.handlers import clean_run, find_run
 from stithy.run.cleanup.register import kept_password, make_scratch
 from stithy.run.context import Context, State
 from stithy.run.events import Observer, logging
-from stithy.run.servers import Servers
+from stithy.run.servers import Servers, configuration_of
 from stithy.run.session import Session
 from stithy.run.stop import Stop
 from stithy.run.volumes import KEEPER, Volumes
@@ -202,15 +202,17 @@ def _request(
     cpus: tuple[int, ...] | None,
     password: Secret,
 ) -> Request:
-    database = file.study.database
+    study = file.study
+    every = {name: configuration_of(study.database_of(name)) for name in study.candidates}
+    shared = configuration_of(study.database)
     return Request(
         runner=runner,
-        settings=database.settings,
-        memory_bytes=database.memory_bytes,
-        connections_max=file.study.load.connections_max,
+        configuration=shared,
+        connections_max=study.load.connections_max,
         user=user,
         password=password,
         cpus=cpus,
+        own={name: each for name, each in every.items() if each != shared},
     )
 
 

@@ -198,20 +198,42 @@ def _refuse_unlike(providers: Mapping[str, Provider]) -> None:
 
 def check_memory(study: Study, machine: Machine) -> None:
     """Raise for a server that is given more memory than the machine has."""
-    asked, total = study.database.memory_bytes, memory_of(machine, "MemTotal")
-    if total is not None and asked > total:
-        raise PreconditionError(
-            f"the study gives the server {format_size(asked)} of memory, and this machine has "
-            f"{format_size(total)}",
-            where="database.memory",
-            remedy="lower `database.memory`",
-        )
+    total, problems = memory_of(machine, "MemTotal"), Problems()
+    own = {f"candidates.{name}": each.memory_bytes for name, each in study.candidates.items()}
+    for section, asked in {"database": study.database.memory_bytes, **own}.items():
+        if total is not None and asked is not None and asked > total:
+            problems.found.append(
+                PreconditionError(
+                    f"the study gives the server {format_size(asked)} of memory, and this machine "
+                    f"has {format_size(total)}",
+                    where=f"{section}.memory",
+                    remedy=f"lower `{section}.memory`",
+                )
+            )
+    problems.refuse("memory")
 
 
 def cautions(study: Study, machine: Machine) -> Iterator[str]:
     """What prevents no run, but changes what it shows: one sentence each."""
-    asked, available = study.database.memory_bytes, memory_of(machine, "MemAvailable")
-    limit = f"the server's memory of {format_size(asked)}"
+    for limit, asked in _limits(study):
+        yield from _memory_cautions(limit, asked, data_bytes(study), machine)
+    for each in load.judge(machine):
+        if each.state == "disturbing":
+            yield f"the machine is not quiet: {each.found}: {each.remedy}"
+
+
+def _limits(study: Study) -> Iterator[tuple[str, int]]:
+    """Each memory limit in words, with whose it is where it is not everyone's; bytes."""
+    names: dict[int, list[str]] = {}
+    for name in study.candidates:
+        names.setdefault(study.database_of(name).memory_bytes, []).append(name)
+    for asked, having in names.items():
+        whose = f" on {' and '.join(having)}" if len(names) > 1 else ""
+        yield f"the server's memory of {format_size(asked)}{whose}", asked
+
+
+def _memory_cautions(limit: str, asked: int, data: int, machine: Machine) -> Iterator[str]:
+    available = memory_of(machine, "MemAvailable")
     if available is not None and available < asked <= (memory_of(machine, "MemTotal") or asked):
         yield f"{limit} is more than the {format_size(available)} that are free now"
     if problem := machine.memory_limit_problem():
@@ -219,15 +241,11 @@ def cautions(study: Study, machine: Machine) -> Iterator[str]:
             f"{limit} cannot be enforced here ({problem}): the page cache may then be larger, and "
             "the storage is read less"
         )
-    data = data_bytes(study)
     if asked >= data:
         yield (
             f"{limit} holds the whole database of about {format_size(data)}, so storage is hardly "
             "read: use less memory or more warehouses"
         )
-    for each in load.judge(machine):
-        if each.state == "disturbing":
-            yield f"the machine is not quiet: {each.found}: {each.remedy}"
 
 
 def check_directory(directory: Path, providers: Mapping[str, Provider]) -> None:
@@ -300,7 +318,7 @@ def check_room(
         if free is not None and needed > free:
             raise _too_small(here, needed, free, f"on {here[0].room.mount_point}")
     in_memory = [each for each in shares if each.room.memory_backed]
-    needed = _sum(in_memory) + study.database.memory_bytes
+    needed = _sum(in_memory) + max(each.memory_bytes for each in study.databases)
     if in_memory and needed > available:
         raise _too_small(in_memory, needed, available, "of memory, the server's included")
 

@@ -157,11 +157,14 @@ def _state(
     return state
 
 
-def _server_facts(manifest: Manifest) -> ServerFacts | None:
-    database = manifest.database
-    if database.effective_settings is None or database.server_version is None:
-        return None
-    return ServerFacts(database.server_version, dict(database.effective_settings))
+def _server_facts(manifest: Manifest) -> dict[str, ServerFacts]:
+    version = manifest.database.server_version
+    known = {each.name: manifest.effective_settings_of(each) for each in manifest.candidates}
+    return {
+        name: ServerFacts(version, settings)
+        for name, settings in known.items()
+        if settings is not None and version is not None
+    }
 
 
 def _rows(path: Path, table: tables.Table, column: str, wanted: set[str]) -> list[Row]:

@@ -111,8 +111,9 @@ def _use(
 ) -> None:
     """Everything between the server's start and its stop."""
     hammer = context.hammer(instance.url)
-    if context.state.known.server_facts is None:
-        context.state.known.server_facts = instance.facts()
+    known = context.state.known.server_facts
+    if measured.window.candidate not in known:
+        known[measured.window.candidate] = instance.facts()
     _warm_up(context, measured, hammer)
     try:
         _drive_sampled(context, measured, hammer, instance, group)

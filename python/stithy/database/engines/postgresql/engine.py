@@ -11,10 +11,11 @@ import site
 import sysconfig
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from glob import glob
 from pathlib import Path
 
-from stithy.database.engine import Installation, Request, Start
+from stithy.database.engine import Configuration, Installation, Request, Start
 from stithy.database.engines.postgresql import log_bytes
 from stithy.database.engines.postgresql.server import (
     PROGRAM,
@@ -28,11 +29,12 @@ from stithy.database.engines.postgresql.settings import (
     Questions,
     complete,
     configuration,
+    differing,
     message,
     words,
 )
 from stithy.environment import search_path
-from stithy.errors import InfrastructureError, PreconditionError
+from stithy.errors import InfrastructureError, PreconditionError, Problems
 from stithy.hosts.runner import Command, Runner, ServerUser
 from stithy.needs import Package
 
@@ -160,10 +162,15 @@ class PostgreSQL:
         self._found: Installation | None = None
 
     def check(self) -> Installation:
-        """Find the programs and try the study's settings."""
-        asked = self._request
+        """Find the programs and try all settings."""
+        asked, problems = self._request, Problems()
         self._found = find_installation(asked.runner, asked.user)
-        self._questions().check(asked.settings, asked.memory_bytes, asked.connections_max)
+        questions, shared = self._questions(), asked.configuration
+        most = asked.connections_max
+        problems.attempt(lambda: questions.check(shared, most))
+        for name, own in asked.own.items():
+            problems.attempt(partial(questions.check, own, most, candidate=name, shared=shared))
+        problems.refuse("the database's settings")
         return self._found
 
     def initialise(self, data: Path, scratch: Path) -> None:
@@ -177,7 +184,9 @@ class PostgreSQL:
             password.unlink(missing_ok=True)
         if finished.code != 0:
             raise _initdb_failed(data, message(finished.stderr))
-        (data / "postgresql.conf").write_text(configuration(self._settings()))
+        (data / "postgresql.conf").write_text(
+            configuration(self._complete(self._request.configuration))
+        )
 
     def start(self, start: Start) -> Server:
         """Start a server and wait until it answers."""
@@ -190,6 +199,7 @@ class PostgreSQL:
             )
         asked = [self._program("postgres"), "-D", str(start.data), "-k", str(start.sockets)]
         extra = words(self._loading()) if start.loading else []
+        extra += words(self._own(start))
         if start.temp is not None:
             extra += words({"temp_tablespaces": TEMP_TABLESPACE})
         cpus = None if start.loading else self._request.cpus
@@ -219,13 +229,20 @@ class PostgreSQL:
             cpus=cpus,
         )
 
-    def _settings(self) -> dict[str, str]:
-        asked = self._request
-        return complete(asked.settings, asked.memory_bytes, asked.connections_max)
+    def _complete(self, configuration: Configuration) -> dict[str, str]:
+        return complete(configuration, self._request.connections_max)
+
+    def _own(self, start: Start) -> dict[str, str]:
+        """What its configuration file, which is a copy of the master's, does not say."""
+        if start.own is None:
+            return {}
+        shared = self._complete(self._request.configuration)
+        return differing(self._complete(start.own), shared)
 
     def _loading(self) -> dict[str, str]:
         """Settings of the loading server; it keeps the log segments that a plan has room for."""
-        size = f"{log_bytes(self._request.settings) // 2**20}MB"
+        every = (self._request.configuration, *self._request.own.values())
+        size = f"{max(log_bytes(each.settings) for each in every) // 2**20}MB"
         version = int(self._installation().version.split(".")[0])
         # Since 17 summaries of the log need more than the minimal one.
         later = {"summarize_wal": "off"} if version >= 17 else {}

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from stithy.database.engine import Configuration
 from stithy.errors import Problems, UserError
 from stithy.hosts.runner import Command, Runner
 from stithy.units import format_size
@@ -45,22 +46,28 @@ LOADING = {
 }
 
 
-def complete(
-    settings: Mapping[str, str], memory_bytes: int, connections_max: int
-) -> dict[str, str]:
+def complete(given: Configuration, connections_max: int) -> dict[str, str]:
     """All that the configuration file says: Stithy's own first, the study's over them.
 
     Without a word from the study `shared_buffers` is PostgreSQL's default, but at most a quarter of
     the memory, and there are connections enough for the users of any level.
     """
-    buffers = min(SHARED_BUFFERS_BYTES, memory_bytes // 4)
+    buffers = min(SHARED_BUFFERS_BYTES, given.memory_bytes // 4)
     own = {
         "shared_buffers": f"{buffers // 1024}kB",
         "max_connections": str(max(100, connections_max + SPARE_CONNECTIONS)),
         "max_wal_size": "1GB",
     }
-    asked = {name.lower(): value for name, value in settings.items()}
-    return {**FIXED, **own, **asked}
+    return {**FIXED, **own, **_lower(given.settings)}
+
+
+def differing(settings: Mapping[str, str], shared: Mapping[str, str]) -> dict[str, str]:
+    """Those of the settings that have another value among the shared ones, or none."""
+    return {name: value for name, value in settings.items() if shared.get(name) != value}
+
+
+def _lower(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in settings.items()}
 
 
 def configuration(settings: Mapping[str, str]) -> str:
@@ -86,40 +93,42 @@ class Questions:
         self._runner = runner
         self._postgres = postgres
 
-    def check(self, settings: Mapping[str, str], memory_bytes: int, connections_max: int) -> None:
-        """Raise UserError, with all that is wrong, for settings that the server would refuse."""
+    def check(
+        self,
+        given: Configuration,
+        connections_max: int,
+        *,
+        candidate: str | None = None,
+        shared: Configuration | None = None,
+    ) -> None:
+        """Raise UserError, with all that is wrong, for settings that the server would refuse.
+
+        `candidate`: whose own they are. What it has in common with the `shared` configuration is
+        not tried again.
+        """
+        where = f"candidates.{candidate}" if candidate else "database"
+        asked = differing(_lower(given.settings), _lower(shared.settings) if shared else {})
         problems = Problems()
-        found = {name.lower(): self._value(name, value) for name, value in settings.items()}
-        refused = {name: text for name, (code, text) in found.items() if code != 0}
-        if refused:
-            problems.found.append(_refused(refused))
-        every = complete(settings, memory_bytes, connections_max)
-        if (buffers := "shared_buffers") not in refused:
-            problems.attempt(lambda: self._check_memory(every[buffers], memory_bytes))
-        if (connections := "max_connections") not in refused:
-            problems.attempt(lambda: self._check_connections(every[connections], connections_max))
-        problems.refuse("database.settings")
+        found = {name: self._value(name, value) for name, value in asked.items()}
+        if refused := {name: text for name, (code, text) in found.items() if code != 0}:
+            problems.found.append(_refused(refused, f"{where}.settings"))
+        if "shared_buffers" in asked or shared is None or given.memory_bytes != shared.memory_bytes:
+            key = "settings.shared_buffers" if "shared_buffers" in asked else "memory"
+            problems.attempt(lambda: self._check_memory(given, f"{where}.{key}"))
+        if (connections := "max_connections") in asked and connections not in refused:
+            key_of_it, most = f"{where}.settings.{connections}", asked[connections]
+            problems.attempt(lambda: _check_connections(most, connections_max, key_of_it))
+        problems.refuse(where)
 
-    def in_units(self, name: str, value: str) -> int:
-        """A numeric setting's value in the server's own unit (blocks of 8 KiB, MB, …)."""
-        return int(self._value(name, value)[1])
-
-    def _check_memory(self, value: str, memory_bytes: int) -> None:
-        buffers = self.in_units("shared_buffers", value) * BLOCK_BYTES
-        if buffers > memory_bytes * 3 // 4:
+    def _check_memory(self, given: Configuration, where: str) -> None:
+        value = complete(given, 0)["shared_buffers"]
+        code, blocks = self._value("shared_buffers", value)
+        if code == 0 and int(blocks) * BLOCK_BYTES > given.memory_bytes * 3 // 4:
             raise UserError(
                 f"shared_buffers of {value} leave too little of the memory of "
-                f"{format_size(memory_bytes)}",
-                where="database.settings.shared_buffers",
+                f"{format_size(given.memory_bytes)}",
+                where=where,
                 remedy="at most three quarters of `memory`: lower it, or raise `memory`",
-            )
-
-    def _check_connections(self, value: str, connections_max: int) -> None:
-        if int(value) < connections_max + SPARE_CONNECTIONS:
-            raise UserError(
-                f"max_connections of {value} are too few: users have {connections_max}",
-                where="database.settings.max_connections",
-                remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
             )
 
     def _value(self, name: str, value: str) -> tuple[int, str]:
@@ -150,10 +159,19 @@ def message(stderr: str) -> str:
     return ", ".join(parts) or " | ".join(stderr.strip().splitlines()) or "no message"
 
 
-def _refused(refused: Mapping[str, str]) -> UserError:
+def _check_connections(value: str, connections_max: int, where: str) -> None:
+    if int(value) < connections_max + SPARE_CONNECTIONS:
+        raise UserError(
+            f"max_connections of {value} are too few: users have {connections_max}",
+            where=where,
+            remedy=f"at least {connections_max + SPARE_CONNECTIONS}, or leave it out",
+        )
+
+
+def _refused(refused: Mapping[str, str], where: str) -> UserError:
     shown = "; ".join(f"{name}: {text}" for name, text in refused.items())
     return UserError(
         f"PostgreSQL refuses {shown}",
-        where="database.settings",
+        where=where,
         remedy="correct or leave out what it refuses; its manual lists all settings",
     )

@@ -1,0 +1,23 @@
+"""What the study gives the server of each candidate, where candidates differ in it."""
+
+from stithy.results.manifest import CandidateFacts, Manifest
+from stithy.units import format_size
+
+
+def memory(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+    """The memory limit of a candidate; None if no candidate has a limit of its own."""
+    if all(each.memory_limit_bytes is None for each in manifest.candidates):
+        return None
+    return format_size(manifest.memory_limit_of(candidate))
+
+
+def settings(manifest: Manifest, candidate: CandidateFacts) -> str | None:
+    """`shared_buffers = 512MB`: the settings that any candidate has of its own, as this one has
+    them; None if no candidate has any.
+    """
+    names = dict.fromkeys(name.lower() for each in manifest.candidates for name in each.settings)
+    effective = manifest.effective_settings_of(candidate) or {}
+    known = {name.lower(): value for name, value in effective.items()}
+    values = {**known, **manifest.settings_of(candidate)}
+    given = [f"{name} = {values.get(name, 'server default')}" for name in names]
+    return ", ".join(given) or None

@@ -1,0 +1,147 @@
+"""The database of a study, and what of it a candidate may have of its own."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
+
+from stithy.registry import plugins
+from stithy.study.problems import Violation, refuse, rule_error, within
+from stithy.suggest import instead
+from stithy.units import Bytes, format_size
+
+MIB = 2**20
+
+
+def _setting(value: Any) -> str:
+    """A setting's value as the server reads it: `on` and `off` for booleans, numbers as text."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if not isinstance(value, str | int | float):
+        raise rule_error("not a setting's value", "a text, a number, true or false")
+    if any(ord(each) < 32 for each in str(value)):
+        raise rule_error("a setting's value with control characters", "one line of plain text")
+    return str(value)
+
+
+SettingName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$", max_length=63)]
+
+Memory = Annotated[
+    Bytes, within(64 * MIB, 2**50, format_size), PlainSerializer(format_size, when_used="json")
+]
+"""A memory limit of a server."""
+
+
+def _each_once(settings: Mapping[str, str]) -> Mapping[str, str]:
+    refuse(
+        Violation("a setting given twice", "keep one; case makes no difference", name, (name,))
+        for i, name in enumerate(settings)
+        if name.lower() in [each.lower() for each in list(settings)[:i]]
+    )
+    return settings
+
+
+Settings = Annotated[
+    Mapping[SettingName, Annotated[str, BeforeValidator(_setting)]], AfterValidator(_each_once)
+]
+"""Settings of a server by name."""
+
+
+def read_engine(name: str) -> str:
+    """The name of a database engine that is there."""
+    known = list(plugins("engine"))
+    if name not in known:
+        raise rule_error("not a database engine", instead(name, known))
+    return name
+
+
+def owned_settings(engine: str) -> Mapping[str, str]:
+    """Settings of an engine that Stithy must choose itself, with the reason; {} if unknown."""
+    module = plugins("engine").get(engine)
+    owned: Mapping[str, str] = getattr(module, "OWNED_SETTINGS", {})
+    return owned
+
+
+def refused_settings(engine: str, settings: Mapping[str, str]) -> Iterator[Violation]:
+    """The settings that a study may not give, because Stithy itself must choose them."""
+    owned = owned_settings(engine)
+    for name in settings:
+        if because := owned.get(name.lower()):
+            right = f"leave it out: {because}"
+            yield Violation("a setting that Stithy chooses itself", right, name, (name,))
+
+
+class Database(BaseModel):
+    """The database that each candidate carries.
+
+    It is the same for all candidates, unless a candidate has `memory` or `settings` of its own.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    engine: Annotated[str, AfterValidator(read_engine)] = Field(
+        description="The database product.", examples=["postgresql"]
+    )
+    memory_bytes: Memory = Field(
+        alias="memory",
+        description=(
+            "Memory limit of the server, including the page cache of its files; at least 64 "
+            "MiB. Without the limit a small database stays in memory, and never reads its "
+            "storage."
+        ),
+        examples=["1 GiB"],
+    )
+    cpus: Annotated[int | None, Field(ge=1, le=4096)] = Field(
+        default=None,
+        json_schema_extra={
+            "default": "all; with emulated drives three quarters, or all but one of fewer than 8"
+        },
+        description=(
+            "Number of CPUs that the server may use. The load driver and the emulated drives "
+            "get only the other CPUs. If the server used all CPUs, their delay would look like "
+            "a delay of the storage."
+        ),
+        examples=[4],
+    )
+    settings: Settings = Field(
+        default={},
+        description=(
+            "Settings of the database server, passed to it unchanged. Stithy itself sets those "
+            "that name files and sockets."
+        ),
+        examples=[{"shared_buffers": "384MB"}],
+    )
+
+    @field_validator("settings")
+    @classmethod
+    def _settings_are_the_studys(
+        cls, settings: Mapping[str, str], info: ValidationInfo
+    ) -> Mapping[str, str]:
+        refuse(refused_settings(info.data.get("engine", ""), settings))
+        return settings
+
+    def overridden(self, memory_bytes: int | None, settings: Mapping[str, str]) -> Self:
+        """The same with another memory limit, if not None, and with these settings over its own.
+
+        Case makes no difference in the name of a setting.
+        """
+        given = {name.lower() for name in settings}
+        kept = {name: self.settings[name] for name in self.settings if name.lower() not in given}
+        own = {"memory_bytes": memory_bytes or self.memory_bytes, "settings": {**kept, **settings}}
+        return self.model_copy(update=own)
+
+
+def log_bytes(engine: str, settings: Mapping[str, str]) -> int:
+    """The most that the engine's write-ahead log holds with these settings, bytes; 0 if unknown."""
+    asked = getattr(plugins("engine")[engine], "log_bytes", None)
+    return int(asked(settings)) if asked else 0
