@@ -76,7 +76,7 @@ fn a_wrong_job_is_refused() {
         ),
         (&good.replace("\"seed\"", "\"sead\""), "job-invalid", "sead"),
         (
-            &good.replace("\"wire\":3", "\"wire\":99"),
+            &good.replace(&format!("\"wire\":{WIRE_VERSION}"), "\"wire\":99"),
             "wire-version",
             "99",
         ),
