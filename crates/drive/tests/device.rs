@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::Duration;
 
 mod support;
 
@@ -90,7 +92,7 @@ fn what_the_kernel_cached_goes_with_the_power() {
     device.down().expect("nobody uses it");
 }
 
-/// A drive that somebody has open is described, and ends when that lets go.
+/// A drive that somebody has open is described, and ends when that lets go; a moment is waited for.
 #[test]
 fn a_device_in_use_is_told_of() {
     if !support::drives_are_possible() {
@@ -99,6 +101,13 @@ fn a_device_in_use_is_told_of() {
     let device = Device::up(&spec("held", 16 * MIB)).expect("root, FUSE and a loop device");
     let attached = support::Attachment::of(&device.ready().device);
     assert!(!device.is_held());
+    let passing = support::open_exclusively(&device.ready().device);
+    let letting_go = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        drop(passing);
+    });
+    assert!(!device.is_held(), "it is held for a moment only");
+    letting_go.join().unwrap();
     let file = support::open_exclusively(&device.ready().device);
     assert!(device.is_held());
     let error = device.down().expect_err("it is in use");

@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::error::DriveError;
 
@@ -14,6 +16,9 @@ const GET_STATUS: libc::c_ulong = 0x4C05; // LOOP_GET_STATUS64
 const FLUSH_BUFFERS: libc::c_ulong = 0x1261; // BLKFLSBUF of linux/fs.h
 const AUTOCLEAR: u32 = 4;
 const DIRECT_IO: u32 = 16;
+/// How long something may hold a device and let go by itself: a probe of a new device, or a new mount namespace,
+/// which has a copy of every mount until it drops them.
+const PASSING: Duration = Duration::from_secs(1);
 
 /// Of `struct loop_info64` of linux/loop.h, 232 bytes, the flags alone are of interest.
 #[repr(C)]
@@ -89,8 +94,19 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Whether a file system on it is mounted, or something else holds it for itself.
+    /// Whether a file system on it is mounted, or something else holds it for itself for longer than a moment.
     pub fn is_held(&self) -> bool {
+        let until = Instant::now() + PASSING;
+        while self.is_held_now() {
+            if Instant::now() >= until {
+                return true;
+            }
+            sleep(Duration::from_millis(20));
+        }
+        false
+    }
+
+    fn is_held_now(&self) -> bool {
         let opened = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_EXCL | libc::O_CLOEXEC)
