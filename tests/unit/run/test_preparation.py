@@ -162,7 +162,9 @@ def test_a_busy_machine_is_told_before(tmp_path: Path, monkeypatch: pytest.Monke
     """So are times that no drive keeps here: by the least under load, until a run knows better."""
     monkeypatch.setattr("fakes.machine.FakeMachine.activity", lambda self: BUSY)
     run = FakedRun(tmp_path)
-    run.start().session.books.register.close(remove=True)
+    context = run.start()
+    context.session.books.register.close(remove=True)
+    context.servers.scratch.rmdir()
     assert [each for each in run.events if isinstance(each, Note) and "cargo (7)" in each.text]
     asked = {("nvme", "read"): 92e-6, ("nvme", "write"): 21e-6, ("nvme", "flush"): 15e-6}
     [reported] = preflight.not_delivered(asked)
