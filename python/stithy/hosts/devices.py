@@ -92,7 +92,7 @@ def _upper_layers(mount: Mount, proc: Path) -> list[Path]:
     There the name is of nothing, or leads back into the overlay.
     """
     layers = [Path(each) for each in re.findall(r"upperdir=([^,]*)", mount.options)]
-    return [each for each in layers if each.exists() and mount_of(each, proc) != mount]
+    return [each for each in layers if os.path.exists(each) and mount_of(each, proc) != mount]
 
 
 def _of_mount(mount: Mount, sys: Path) -> list[str]:
@@ -127,9 +127,17 @@ def _under_device(name: str, proc: Path, sys: Path) -> Iterator[str]:
         yield from _under_device(place.parent.name, proc, sys)
     for member in _children(place / "slaves"):
         yield from _under_device(member, proc, sys)
-    backing = place / "loop" / "backing_file"
-    if backing.exists() and (file := Path(backing.read_text().strip())).exists():
+    if (file := _backing(place / "loop" / "backing_file")) is not None:
         yield from _under_path(file, proc, sys)
+
+
+def _backing(where: Path) -> Path | None:
+    """The file of a loop device; None without one, and where this user may not see it."""
+    try:
+        file = Path(where.read_text().strip())
+    except OSError:  # also of a device that has just lost its file
+        return None
+    return file if os.path.exists(file) else None
 
 
 def _children(directory: Path) -> list[str]:

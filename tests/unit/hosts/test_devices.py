@@ -57,7 +57,10 @@ def test_what_lies_under_a_directory_is_told_from_top_to_bottom(machine: _Machin
     loop.mkdir()
     (loop / "backing_file").write_text(f"{machine.root / 'disk/image'}\n")
     (machine.root / "disk/image").touch()
-    assert machine.under(machine.mount("on-loop", "7:0", "ext4", "/dev/loop0")) == ("loop0", "vda")
+    on_loop = machine.mount("on-loop", "7:0", "ext4", "/dev/loop0")
+    assert machine.under(on_loop) == ("loop0", "vda")
+    (loop / "backing_file").write_text(f"/{'x' * 300}\n")  # no system call takes such a name
+    assert machine.under(on_loop) == ("loop0",), "a file that cannot be looked at is not known"
     slaves = machine.device("md0", "9:0") / "slaves"
     slaves.mkdir()
     for number in (1, 2):
