@@ -184,7 +184,7 @@ impl Device {
     /// Errors: `device-in-use` while a file system is mounted, which could still write late.
     pub fn fault(&self, fault: DriveFault) -> Result<FaultOutcome, DriveError> {
         if fault == DriveFault::PowerOn {
-            if self.is_held() {
+            if self.stays_held() {
                 let problem = "the drive is mounted or held by another program";
                 let remedy = "unmount it before the power comes back";
                 let place = &self.ready.device;
@@ -264,6 +264,11 @@ impl Device {
     /// Whether its device is mounted, or held by something else for itself.
     pub fn is_held(&self) -> bool {
         self.loop_device.is_held()
+    }
+
+    /// The same for longer than a moment, which is waited for.
+    pub fn stays_held(&self) -> bool {
+        self.loop_device.stays_held()
     }
 
     /// Takes the drive down and gives its last counters.

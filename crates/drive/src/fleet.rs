@@ -195,7 +195,7 @@ impl Fleet {
         // All or none: a drive with a file system on it stays, and so do the others.
         if let Some(held) = names
             .iter()
-            .find_map(|name| devices.get(name).filter(|d| d.is_held()))
+            .find_map(|name| devices.get(name).filter(|d| d.stays_held()))
         {
             let problem = "the drive is mounted or held by another program";
             let remedy = "unmount it first";

@@ -102,14 +102,16 @@ fn a_device_in_use_is_told_of() {
     let attached = support::Attachment::of(&device.ready().device);
     assert!(!device.is_held());
     let passing = support::open_exclusively(&device.ready().device);
+    assert!(device.is_held());
     let letting_go = thread::spawn(move || {
         thread::sleep(Duration::from_millis(200));
         drop(passing);
     });
-    assert!(!device.is_held(), "it is held for a moment only");
+    assert!(!device.stays_held(), "it is held for a moment only");
     letting_go.join().unwrap();
     let file = support::open_exclusively(&device.ready().device);
     assert!(device.is_held());
+    assert!(device.stays_held());
     let error = device.down().expect_err("it is in use");
     assert_eq!("device-in-use", error.code);
     drop(file);

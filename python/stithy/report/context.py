@@ -23,6 +23,7 @@ from stithy.report.latencies import drive_measure, merged_levels
 from stithy.report.words import loads
 from stithy.report.words.wording import duration, listing, plural
 from stithy.results.manifest import (
+    CandidateFacts,
     LimitFacts,
     LoadFacts,
     Manifest,
@@ -123,6 +124,11 @@ class Context:
             for each in manifest.candidates
         }
         return durability.given_up(manifest.database.engine, settings)
+
+    def facts_of(self, candidate: str) -> CandidateFacts | None:
+        """What the manifest knows of a candidate; None without one."""
+        known = self.manifest.candidates if self.manifest else ()
+        return next((each for each in known if each.name == candidate), None)
 
     @cached_property
     def names_drawn(self) -> dict[str, str]:

@@ -52,9 +52,8 @@ def workload_name(context: Context) -> str:
 
 def note_of(context: Context, candidate: str) -> str:
     """What must stand beside every number of a candidate; empty where nothing must."""
-    known = context.manifest.candidates if context.manifest else ()
-    emulated = any(each.name == candidate and each.drives for each in known)
-    parts = (context.label, EMULATED if emulated else None)
+    facts = context.facts_of(candidate)
+    parts = (context.label, EMULATED if facts and facts.drives else None)
     return "; ".join(part for part in parts if part)
 
 

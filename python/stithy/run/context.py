@@ -1,6 +1,6 @@
 """What the steps of a run may use, and what one step leaves for the next."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from stithy.database.engine import ServerFacts
@@ -8,7 +8,8 @@ from stithy.plan.additional import Additional, steps_of
 from stithy.plan.steps import Plan, Step
 from stithy.registry import plugins
 from stithy.results.manifest import CalibrationFacts, Manifest, SessionFacts
-from stithy.results.tables import Row
+from stithy.results.tables import Row, Table
+from stithy.results.write import write_table
 from stithy.run.servers import Servers
 from stithy.run.session import Session
 from stithy.run.volumes import Volumes
@@ -31,15 +32,6 @@ class Before:
     manifest: Manifest | None
     changed: tuple[str, ...]
     master_kept: bool = False
-
-
-@dataclass
-class Tables:
-    """Rows of the tables of the whole run, which are written again with each one more."""
-
-    restores: list[Row] = field(default_factory=list)
-    baselines: list[Row] = field(default_factory=list)
-    conditions: list[Row] = field(default_factory=list)
 
 
 @dataclass
@@ -73,9 +65,12 @@ class Progress:
 
 @dataclass
 class State:
-    """What steps leave for later ones; filled in as the run goes on."""
+    """What steps leave for later ones; filled in as the run goes on.
 
-    tables: Tables = field(default_factory=Tables)
+    `rows`: of the tables of the whole run, by table.
+    """
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
     known: Discovered = field(default_factory=Discovered)
     progress: Progress = field(default_factory=Progress)
 
@@ -100,6 +95,12 @@ class Context:
         """
         steps = steps_of(self.file.study, self.plan, self.state.progress.additional)
         return tuple(step for step in steps if step.id not in self.state.progress.done)
+
+    def add_rows(self, table: Table, rows: Iterable[Row]) -> None:
+        """Write a table of the whole run again, with these rows more."""
+        kept = self.state.rows.setdefault(table.name, [])
+        kept += rows
+        write_table(self.session.directory.table(table.name), table, kept)
 
     @property
     def workload(self) -> Workload:

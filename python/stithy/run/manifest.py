@@ -57,10 +57,11 @@ class ManifestFile:
     def _manifest(self, end: End, because: str | None, ended_at_s: float | None) -> Manifest:
         context = self._context
         study = context.file.study
+        shared = self._shared_settings()
         workload = self._workload()
-        load, database, memory = self._load(), self._database(), self._memory()
+        load, database, memory = self._load(), self._database(shared), self._memory()
         sessions = self._sessions(end, because, ended_at_s)
-        candidates = tuple(map(self._candidate, study.candidates))
+        candidates = tuple(self._candidate(name, shared) for name in study.candidates)
         parts = comparability(workload, load, database, memory, stithy.__version__, candidates)
         return Manifest(
             stithy_version=stithy.__version__,
@@ -157,7 +158,7 @@ class ManifestFile:
         }
         return LoadFacts(**same | other)
 
-    def _database(self) -> DatabaseFacts:
+    def _database(self, shared: dict[str, str] | None) -> DatabaseFacts:
         database = self._context.file.study.database
         facts = list(self._context.state.known.server_facts.values())
         version = facts[0].version if facts else self._context.servers.installation.version
@@ -165,26 +166,30 @@ class ManifestFile:
             engine=database.engine,
             settings=dict(database.settings),
             server_version=version,
-            effective_settings=self._shared_settings() if facts else None,
+            effective_settings=shared,
             missing_because=None if facts else "no window was started",
             cpus=self._context.servers.cpus,
         )
 
-    def _shared_settings(self) -> dict[str, str]:
-        """The settings in force in the servers of all candidates that have had a window."""
-        first, *others = self._context.state.known.server_facts.values()
+    def _shared_settings(self) -> dict[str, str] | None:
+        """The settings in force in the servers of all candidates that have had a window; None
+        before the first one.
+        """
+        known = self._context.state.known.server_facts.values()
+        if not known:
+            return None
+        first, *others = known
         return {
             name: value
             for name, value in first.settings.items()
             if all(each.settings.get(name) == value for each in others)
         }
 
-    def _own_settings(self, candidate: str) -> dict[str, str] | None:
+    def _own_settings(self, candidate: str, shared: dict[str, str] | None) -> dict[str, str] | None:
         """The other settings in force in a candidate's server; None before its first window."""
         known = self._context.state.known.server_facts.get(candidate)
-        if known is None:
+        if known is None or shared is None:
             return None
-        shared = self._shared_settings()
         return {name: value for name, value in known.settings.items() if name not in shared}
 
     def _memory(self) -> MemoryFacts:
@@ -203,10 +208,10 @@ class ManifestFile:
         known = self._context.state.known.calibration
         return known or CalibrationFacts(missing_because="the run did not come to it")
 
-    def _candidate(self, name: str) -> CandidateFacts:
+    def _candidate(self, name: str, shared: dict[str, str] | None) -> CandidateFacts:
         """What is known of it now; in what its server differs changes with what others have."""
         known = self._made_candidate(name)
-        return known.model_copy(update={"effective_settings": self._own_settings(name)})
+        return known.model_copy(update={"effective_settings": self._own_settings(name, shared)})
 
     def _made_candidate(self, name: str) -> CandidateFacts:
         candidate = self._context.file.study.candidates[name]

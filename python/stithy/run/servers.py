@@ -137,9 +137,8 @@ class Servers:
 
     def _server_facts(self, candidate: str, start: Start) -> dict[str, str]:
         """By what a server is found that outlived its run."""
-        return {
-            "data": str(start.data), "program": self.engine.program, "candidate": candidate,
-        }  # fmt: skip
+        program = self.engine.program
+        return {"data": str(start.data), "program": program, "candidate": candidate}
 
     def _memory_facts(self, candidate: str, instance: Instance) -> dict[str, str]:
         """What a killed server would leave in memory, and which engine can remove it."""

@@ -94,10 +94,10 @@ impl LoopDevice {
         &self.path
     }
 
-    /// Whether a file system on it is mounted, or something else holds it for itself for longer than a moment.
-    pub fn is_held(&self) -> bool {
+    /// Whether it is held for longer than a moment, which is waited for.
+    pub fn stays_held(&self) -> bool {
         let until = Instant::now() + PASSING;
-        while self.is_held_now() {
+        while self.is_held() {
             if Instant::now() >= until {
                 return true;
             }
@@ -106,7 +106,8 @@ impl LoopDevice {
         false
     }
 
-    fn is_held_now(&self) -> bool {
+    /// Whether a file system on it is mounted, or something else holds it for itself.
+    pub fn is_held(&self) -> bool {
         let opened = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_EXCL | libc::O_CLOEXEC)

@@ -161,7 +161,12 @@ async fn seconds_are_told_while_the_database_stands_still() {
         .find(|second| second.transactions[0].committed == 0);
     let still = still.expect("a second passed without a new order");
     assert_eq!(None, still.transactions[0].response_p99_s);
-    let slowest_s = summary.transactions[0].response.max_s.unwrap();
+    // Whichever transactions stood before the lock: one in fifteen times none is a new order.
+    let slowest_s = summary
+        .transactions
+        .iter()
+        .filter_map(|each| each.response.max_s)
+        .fold(0.0, f64::max);
     assert!(
         slowest_s > 1.0,
         "the wait is in the response time: {slowest_s}"

@@ -202,12 +202,11 @@ def _row(
 
 def _server(context: Context, name: str) -> Row:
     """What the study gives its server; settings only where candidates have their own."""
-    manifest = context.manifest
-    for each in manifest.candidates if manifest else ():
-        if manifest is not None and each.name == name:
-            limit_bytes = manifest.memory_limit_of(each)
-            return {"memory_limit_bytes": limit_bytes, "settings": servers.settings(manifest, each)}
-    return {"memory_limit_bytes": None, "settings": None}
+    manifest, facts = context.manifest, context.facts_of(name)
+    if manifest is None or facts is None:
+        return {"memory_limit_bytes": None, "settings": None}
+    limit_bytes = manifest.memory_limit_of(facts)
+    return {"memory_limit_bytes": limit_bytes, "settings": servers.settings(manifest, facts)}
 
 
 def _device_cells(device: _Device) -> Row:
@@ -344,14 +343,14 @@ def _emulated(times: Mapping[str, DriveTimes], per_s: Mapping[str, float | None]
 
 
 def _is_emulated(context: Context, name: str) -> bool:
-    known = context.manifest.candidates if context.manifest else ()
-    return any(each.drives for each in known if each.name == name)
+    facts = context.facts_of(name)
+    return bool(facts and facts.drives)
 
 
 def _cost(context: Context, name: str) -> Money | None:
-    known = context.manifest.candidates if context.manifest else ()
-    costs = [each.cost for each in known if each.name == name and each.cost]
-    return Money(costs[0].amount, costs[0].currency) if costs else None
+    facts = context.facts_of(name)
+    cost = facts.cost if facts else None
+    return Money(cost.amount, cost.currency) if cost else None
 
 
 def _has_costs(context: Context) -> bool:

@@ -7,7 +7,6 @@ from stithy.errors import InfrastructureError, InvalidMeasurement
 from stithy.plan.steps import Step, derive_seed
 from stithy.results import tables
 from stithy.results.convert import condition_rows
-from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.run.copies import drives
 from stithy.run.copies.restore import compare, restore
@@ -89,9 +88,8 @@ def check(context: Context, step: Step) -> str:
             after_load=moment == "load",
             watch=_watch(context, output),
         )
-    rows, table = context.state.tables.conditions, context.session.directory.table("conditions")
-    rows += condition_rows(candidate, moment, checked.conditions)
-    write_table(table, tables.CONDITIONS, rows)
+    rows = condition_rows(candidate, moment, checked.conditions)
+    context.add_rows(tables.CONDITIONS, rows)
     if checked.broken and moment == "load":
         raise InvalidMeasurement(
             f"conditions {', '.join(map(str, checked.broken))} do not hold after loading",

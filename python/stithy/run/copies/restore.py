@@ -10,7 +10,6 @@ from typing import Any
 from stithy.errors import InfrastructureError
 from stithy.plan.steps import Step
 from stithy.results import tables
-from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.run.copies import drives
 from stithy.run.volumes import LOG, TEMP, Parts, Volumes, parts_of
@@ -71,9 +70,7 @@ def restore(context: Context, candidate: str, *, window_id: str | None) -> dict[
         "resident_note": note,
     }
     if window_id is not None:
-        rows, table = context.state.tables.restores, context.session.directory.table("restores")
-        rows.append(row)
-        write_table(table, tables.RESTORES, rows)
+        context.add_rows(tables.RESTORES, [row])
     return row
 
 

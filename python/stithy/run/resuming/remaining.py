@@ -24,7 +24,7 @@ from stithy.results.manifest import CalibrationFacts, Manifest
 from stithy.results.read import read_rows
 from stithy.results.tables import Row
 from stithy.run.cleanup.register import Resource
-from stithy.run.context import Discovered, State, Tables
+from stithy.run.context import Discovered, State
 from stithy.run.resuming.history import History
 from stithy.run.volumes import KEEPER
 from stithy.storage.consent import DATA, MASTER
@@ -141,16 +141,20 @@ def _state(
 ) -> State:
     """What earlier sessions found out; of what is done again, only what is found anew counts."""
     moments = {"end"} if reloaded else {"load", "end"}
-    kept = Tables(
-        _rows(directory.table("restores"), tables.RESTORES, "window_id", {*measured}),
-        _rows(directory.table("baseline"), tables.BASELINE, "window_id", {*measured}),
-        _rows(directory.table("conditions"), tables.CONDITIONS, "moment", moments),
+    wanted = (
+        (tables.RESTORES, "window_id", {*measured}),
+        (tables.BASELINE, "window_id", {*measured}),
+        (tables.CONDITIONS, "moment", moments),
     )
+    kept = {
+        table.name: _rows(directory.table(table.name), table, column, values)
+        for table, column, values in wanted
+    }
     limits = {
         row["candidate"]: (row["memory_limit_enforced"], row["memory_limit_note"])
         for row in measured.values()
     }
-    state = State(tables=kept, known=Discovered(limits=limits))
+    state = State(rows=kept, known=Discovered(limits=limits))
     if manifest is not None:
         state.known.hammer_version = manifest.hammer_version
         state.known.server_facts = _server_facts(manifest)

@@ -8,7 +8,6 @@ from stithy.errors import Interrupted, StithyError
 from stithy.plan.steps import Step
 from stithy.results import tables
 from stithy.results.tables import Row
-from stithy.results.write import write_table
 from stithy.run.context import Context
 from stithy.units import format_duration
 from stithy.wire.messages import BaselineSummary
@@ -41,7 +40,7 @@ def check_baseline(context: Context, step: Step) -> str:
         raise
     except StithyError as error:
         row["missing_because"] = f"{error.where}: {error.problem}"
-    _keep(context, row)
+    context.add_rows(tables.BASELINE, [row])
     return _in_words(row)
 
 
@@ -64,12 +63,6 @@ def _numbers(summary: BaselineSummary) -> Row:
         for name in ("mean_s", "p50_s", "p99_s", "max_s"):
             row[f"read_{name}"] = getattr(summary.reads, name)
     return row
-
-
-def _keep(context: Context, row: Row) -> None:
-    rows, table = context.state.tables.baselines, context.session.directory.table("baseline")
-    rows.append(row)
-    write_table(table, tables.BASELINE, rows)
 
 
 def _in_words(row: Row) -> str:
