@@ -24,6 +24,7 @@ settings.load_profile("stithy")
 ROOT = Path(__file__).resolve().parent.parent
 MARK = "needs_"
 UNMEASURED = ROOT / "tests/unmeasured"
+PLUGINS = ROOT / "tests/fakes/plugins"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,6 +99,13 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The state directory of this test alone: runs and drives register there."""
     monkeypatch.setenv("STITHY_STATE", str(tmp_path / "state"))
     return tmp_path / "state"
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The plug-ins of tests/fakes/plugins are there in this test, and in what it starts."""
+    monkeypatch.setenv("STITHY_PLUGINS", str(PLUGINS))
+    return PLUGINS
 
 
 @pytest.fixture

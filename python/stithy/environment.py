@@ -31,7 +31,16 @@ def cache_home() -> Path:
 
 def search_path() -> list[Path]:
     """Directories of PATH, in order, empty entries left out."""
-    return [Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry]
+    return _paths("PATH")
+
+
+def plugin_folders() -> tuple[Path, ...]:
+    """Directories with plug-ins of one's own (STITHY_PLUGINS), separated as in PATH."""
+    return tuple(_paths("STITHY_PLUGINS"))
+
+
+def _paths(name: str) -> list[Path]:
+    return [Path(entry) for entry in os.environ.get(name, "").split(os.pathsep) if entry]
 
 
 def no_colour() -> bool:

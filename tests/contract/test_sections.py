@@ -1,0 +1,25 @@
+"""A section of one file is in the report, whatever the format; nobody else knows of it."""
+
+from pathlib import Path
+
+from support.html_page import read_page
+from support.pdf_text import text_of
+from support.reported import write_report
+from support.sample_run import Shape, build_run
+
+SHAPE = Shape(users=(1,), duration_s=3, series=False)
+SAID = ("Whose turn it was", "The candidates took turns.", "Every window, by its turn")
+
+
+def test_a_section_of_a_directory_of_ones_own_is_in_every_format(
+    fakes: Path, tmp_path: Path
+) -> None:
+    """Its heading, words and table, its place in the contents, and the files of its table."""
+    assert (fakes / "section/turns.py").is_file()
+    build_run(tmp_path, SHAPE)
+    html, pdf = write_report(tmp_path, ("html", "pdf"))
+    page = read_page(html.read_text("utf-8"))
+    assert "#turns" in [a.get("href") for tag, a in page.elements if tag == "a"]
+    for text in (html.read_text("utf-8"), " ".join(text_of(pdf.read_bytes()).split())):
+        assert [each for each in SAID if each not in text.replace("\N{NO-BREAK SPACE}", " ")] == []
+    assert (tmp_path / "report/tables/turns.csv").read_text().startswith("turn,candidate\n1,")
