@@ -82,3 +82,8 @@ def _require_families(place: Path) -> None:
         if name not in FAMILIES and not name.startswith(("_", ".")):
             remedy = f"folders are named after families: {instead(name, [*FAMILIES])}"
             raise UserError(f"{name} is no family of plug-ins", where=where, remedy=remedy)
+
+
+def part(family: str, name: str, module: str) -> ModuleType:
+    """A module of a plug-in that is a package, loaded when it is asked for."""
+    return importlib.import_module(f"{plugins(family)[name].__name__}.{module}")

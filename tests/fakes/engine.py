@@ -66,6 +66,22 @@ class FakeInstance:
         with (start.data / "log").open("a") as log:
             log.write("started\n")
 
+    @property
+    def place(self) -> str:
+        """Nowhere."""
+        return "/nowhere"
+
+    def loaded_warehouses(self) -> int | None:
+        """Nobody asks it."""
+        return None
+
+    def kept_url(self) -> str:
+        """In the form of any engine that can read passwords from a file."""
+        file = self._start.sockets / "password"
+        file.touch(mode=0o600)
+        file.write_text("*:*:*:*:secret\n")
+        return f"fake://nobody@/none?passfile={file}"
+
     def shared_memory(self) -> Mapping[str, str]:
         """None."""
         return {}

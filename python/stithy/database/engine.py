@@ -61,13 +61,42 @@ class ServerFacts:
     settings: dict[str, str]
 
 
-class Instance(Protocol):
-    """A seam: one running server."""
+class Endpoint(Protocol):
+    """A seam: a database by URL, whoever runs its server."""
 
     @property
     def url(self) -> Secret:
-        """How to reach its database, password included."""
+        """How to reach it, password included."""
         ...
+
+    @property
+    def place(self) -> str:
+        """For messages: where it is, without the password."""
+        ...
+
+    def commits(self, clock: Clock) -> CommitCounters:
+        """Commits and rollbacks of the database under test, once they stand still."""
+        ...
+
+    def maintenance(self) -> MaintenanceCounters:
+        """What the server did besides the users' work."""
+        ...
+
+    def checkpoint_rule(self) -> CheckpointRule:
+        """When it begins a checkpoint by itself."""
+        ...
+
+    def facts(self) -> ServerFacts:
+        """Version and settings in force."""
+        ...
+
+    def loaded_warehouses(self) -> int | None:
+        """Warehouses of the loaded workload; None where nothing was loaded."""
+        ...
+
+
+class Instance(Endpoint, Protocol):
+    """A seam: one running server that Stithy started, with its process and files."""
 
     @property
     def pid(self) -> int:
@@ -97,20 +126,8 @@ class Instance(Protocol):
         """
         ...
 
-    def commits(self, clock: Clock) -> CommitCounters:
-        """Commits and rollbacks of the database under test, once they stand still."""
-        ...
-
-    def maintenance(self) -> MaintenanceCounters:
-        """What the server did besides the users' work."""
-        ...
-
-    def checkpoint_rule(self) -> CheckpointRule:
-        """When it begins a checkpoint by itself."""
-        ...
-
-    def facts(self) -> ServerFacts:
-        """Version and settings in force."""
+    def kept_url(self) -> str:
+        """Its URL for a person, with a file that its owner alone may read for the password."""
         ...
 
     def stop(self, *, at_once: bool = False) -> None:

@@ -16,9 +16,7 @@ from typing import IO, Protocol
 
 from stithy.environment import for_processes
 from stithy.errors import InfrastructureError, PreconditionError
-
-UNPRIVILEGED = ("postgres", "nobody")
-"""Users that a server may run as, best first: `postgres` comes with the distribution's packages."""
+from stithy.registry import plugins
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,23 @@ def server_user() -> ServerUser | None:
     """As whom servers run: None means as the caller, who is not root."""
     if os.geteuid() != 0:
         return None
-    for name in UNPRIVILEGED:
+    users = unprivileged()
+    for name in users:
         try:
             return find_user(name)
         except PreconditionError:
             continue
     raise PreconditionError(
         "a database server must not run as root, and there is no unprivileged user",
-        where=f"users {' and '.join(UNPRIVILEGED)}",
-        remedy="run Stithy as an ordinary user, or create one: useradd --system postgres",
+        where=f"users {' and '.join(users)}",
+        remedy=f"run Stithy as an ordinary user, or create one: useradd --system {users[0]}",
     )
+
+
+def unprivileged() -> list[str]:
+    """Users that a server may run as, best first: those that come with packages of engines."""
+    own = (name for package in plugins("engine").values() for name in package.USERS)
+    return [*dict.fromkeys(own), "nobody"]
 
 
 @dataclass(frozen=True)

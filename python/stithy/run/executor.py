@@ -7,8 +7,6 @@ says how it ended, and the results so far are whole.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from stithy.errors import InfrastructureError, Interrupted, StithyError, failures_of_the_machine
 from stithy.plan.steps import Plan, Step, StepKind
@@ -29,7 +27,6 @@ from stithy.run.windows.baseline_check import check_baseline
 from stithy.run.windows.headroom import calibrate
 from stithy.run.windows.ledger import warn_of_sharing
 from stithy.run.windows.window import window_step
-from stithy.secrets import Secret
 from stithy.storage.consent import DATA
 from stithy.storage.provider import Volume
 from stithy.study.durability import label, of_candidate, sentences
@@ -235,8 +232,8 @@ def _end_of(error: StithyError | None) -> End:
 def keep_running(context: Context) -> dict[str, str]:
     """Start a server on each candidate's database; returns URLs without passwords.
 
-    The password is in a file beside the sockets that only the owner may read, in libpq's form, and
-    the URL names that file.
+    The password is in a file beside the sockets that only the owner may read, and the URL names
+    that file.
     """
     urls = {}
     for candidate, volume in context.volumes.made.items():
@@ -244,27 +241,12 @@ def keep_running(context: Context) -> dict[str, str]:
             continue
         log = context.session.directory.root / "kept" / f"{candidate}.server.log"
         instance = context.servers.start_to_keep(candidate, log)
-        urls[candidate] = _url(instance.url, context.servers.sockets(candidate))
+        urls[candidate] = instance.kept_url()
         context.volumes.providers[candidate].keep()
     context.volumes.keeper.keep()
     context.session.books.register.keep()
     context.session.books.register.close(remove=False)
     return urls
-
-
-def _url(url: Secret, sockets: Path) -> str:
-    """The URL with a file in place of the password."""
-    parts = urlsplit(url.reveal())
-    file = _password_file(sockets, unquote(parts.password or ""))
-    return f"postgresql://{parts.username}@{parts.path}?host={sockets}&passfile={file}"
-
-
-def _password_file(sockets: Path, password: str) -> Path:
-    file = sockets / "pgpass"
-    file.touch(mode=0o600)
-    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
-    file.write_text(f"*:*:*:*:{escaped}\n")
-    return file
 
 
 def notes_of(study: Study, plan: Plan) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from stithy.cli.talk.render import say
 from stithy.errors import PreconditionError, UserError
 
 if TYPE_CHECKING:
+    from stithy.database.engine import Endpoint
     from stithy.wire.jobs import WorkloadSize
     from stithy.workload.hammer import Hammer
 
@@ -17,13 +18,19 @@ Warehouses = Annotated[int | None, Parameter(help="Warehouses; default: as loade
 
 def hammer(url: str) -> "Hammer":
     """The hammer against a database; a password may come from the password file."""
-    from stithy.database.engines.postgresql.connection import with_absolute_root
-    from stithy.database.engines.postgresql.passfile import with_password
     from stithy.hosts.runner import LocalRunner
-    from stithy.secrets import Secret
     from stithy.workload.hammer import Hammer
 
-    return Hammer(LocalRunner(), with_absolute_root(with_password(Secret(url))))
+    return Hammer(LocalRunner(), endpoint(url).url)
+
+
+def endpoint(url: str) -> "Endpoint":
+    """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
+    from stithy.engines import endpoint_module
+    from stithy.secrets import Secret
+
+    made: Endpoint = endpoint_module(Secret(url)).endpoint(Secret(url))
+    return made
 
 
 def size(warehouses: int) -> "WorkloadSize":
@@ -36,16 +43,12 @@ def size(warehouses: int) -> "WorkloadSize":
 
 def loaded(url: str) -> int:
     """How many warehouses the database holds. Raises PreconditionError where it holds none."""
-    from stithy.database.engines.postgresql.connection import parse_url
-    from stithy.database.engines.postgresql.counters import loaded_warehouses
-    from stithy.database.engines.postgresql.passfile import with_password
-    from stithy.secrets import Secret
-
     say("looking for what was loaded")
-    if (found := loaded_warehouses(with_password(Secret(url)))) is None:
+    database = endpoint(url)
+    if (found := database.loaded_warehouses()) is None:
         raise PreconditionError(
             "nothing was loaded into this database",
-            where=parse_url(Secret(url)).place,
+            where=database.place,
             remedy="load it with `stithy hammer prepare URL --warehouses N`",
         )
     return found

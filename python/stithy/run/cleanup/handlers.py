@@ -4,7 +4,6 @@ Every cleanup handler is idempotent, and removes only what the register names an
 the run's mark. Processes go first, then the rest in the reverse order of its creation.
 """
 
-import importlib
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from stithy.drives.program import find, remove, repair, serving
 from stithy.errors import StithyError
 from stithy.hosts.processes import end, pids_inside, pids_of_run
 from stithy.hosts.resources import remove_group
-from stithy.registry import plugins
+from stithy.registry import part
 from stithy.results.layout import RunDirectory
 from stithy.run.cleanup.register import (
     PREFIX,
@@ -114,8 +113,7 @@ def _remove_server(facts: Facts) -> None:
 
 
 def _remove_shared_memory(facts: Facts) -> None:
-    package = plugins("engine")[facts["engine"]].__name__
-    importlib.import_module(f"{package}.engine").forget(facts)
+    part("engine", facts["engine"], "engine").forget(facts)
 
 
 def _remove_tree(facts: Facts) -> None:

@@ -5,7 +5,6 @@ without a word here. The judgements themselves are in `stithy.needs` and `stithy
 those of engines are their own `check`. Nothing is changed.
 """
 
-import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from stithy.errors import StithyError
 from stithy.hosts.checks.load import memory_of
 from stithy.hosts.runner import LocalRunner, server_user
 from stithy.needs import Judgement, Machine, Need
-from stithy.registry import plugins
+from stithy.registry import part, plugins
 from stithy.secrets import generate_password
 from stithy.storage.volume import existing_part
 from stithy.units import format_size
@@ -108,8 +107,7 @@ def engine_here(name: str) -> Judgement:
             user=server_user(),
             password=generate_password(),
         )
-        package = plugins("engine")[name].__name__
-        found = importlib.import_module(f"{package}.engine").create(request).check()
+        found = part("engine", name, "engine").create(request).check()
     except StithyError as error:
         return Judgement(name, "missing", f"{error.where}: {error.problem}", error.remedy)
     return Judgement(name, "there", f"{found.version} in {found.programs}")

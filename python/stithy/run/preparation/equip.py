@@ -5,7 +5,6 @@ and the programs must be the same for a run to go on where it was cut off: less 
 that the manifest records, only what numbers rest on and no restart changes.
 """
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from stithy.hosts.runner import Command, LocalRunner, Runner, ServerUser, server
 from stithy.needs import Machine
 from stithy.plan.expand import expand, needed_bytes
 from stithy.plan.steps import Plan, derive_seed
-from stithy.registry import plugins
+from stithy.registry import part, plugins
 from stithy.results.comparability import is_same_memory
 from stithy.results.layout import RunDirectory
 from stithy.results.manifest import Fact, Scalar
@@ -72,8 +71,7 @@ def native_version(runner: Runner) -> str:
 
 def engine_of(file: StudyFile, request: Request) -> Engine:
     """The engine that the study names."""
-    package = plugins("engine")[file.study.database.engine].__name__
-    engine: Engine = importlib.import_module(f"{package}.engine").create(request)
+    engine: Engine = part("engine", file.study.database.engine, "engine").create(request)
     return engine
 
 

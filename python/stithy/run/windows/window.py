@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from stithy.collect.collector import Scope, TimedSample
 from stithy.collect.sampler import Sampler
 from stithy.database.engine import CheckpointRule, CommitCounters, Instance, MaintenanceCounters
+from stithy.engines import declaration
 from stithy.errors import InfrastructureError, StithyError, failures_of_the_machine
 from stithy.hosts.resources import MemoryGroup, MemoryLimit
 from stithy.metrics import values_needed
@@ -28,8 +29,6 @@ from stithy.workload.program import Checked, Driven, LedgerVerified, Program, Wa
 
 WARM_UP_PER_WAREHOUSE = 500
 WARM_UP_MAX = 20_000
-NO_SPACE = "No space left on device"
-SHARED_MEMORY = "shared memory segment"
 
 
 @dataclass
@@ -229,8 +228,10 @@ def _reason(measured: MeasuredWindow, error: StithyError) -> str:
 def _stop_when_full(context: Context, directory: WindowDirectory, measured: MeasuredWindow) -> None:
     """Raise if the volume is full: by the server's log, or by the hammer's errors."""
     errors = measured.driven.summary.errors if measured.driven else ()
-    shown = any(each.sqlstate == "53100" and SHARED_MEMORY not in each.text for each in errors)
-    if not shown and not _log_tells_of_a_full_disk(directory):
+    error_class = declaration(context.file.study.database.engine).error_class
+    classes = [error_class(each.sqlstate, each.text) for each in errors if each.sqlstate]
+    classes += [error_class(None, line) for line in _log_lines(directory)]
+    if "full" not in classes:
         return
     volume = context.volumes.of(measured.window.candidate)
     raise InfrastructureError(
@@ -240,13 +241,12 @@ def _stop_when_full(context: Context, directory: WindowDirectory, measured: Meas
     )
 
 
-def _log_tells_of_a_full_disk(directory: WindowDirectory) -> bool:
-    """Whether the server met a full file system; memory that it shares lies on another one."""
+def _log_lines(directory: WindowDirectory) -> list[str]:
+    """What the server wrote; nothing where it left no log."""
     try:
-        lines = directory.server_log.read_text(errors="replace").splitlines()
+        return directory.server_log.read_text(errors="replace").splitlines()
     except OSError:
-        return False
-    return any(NO_SPACE in line and SHARED_MEMORY not in line for line in lines)
+        return []
 
 
 def _keep_limit(context: Context, candidate: str, limit: MemoryLimit) -> None:

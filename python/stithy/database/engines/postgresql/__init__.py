@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping
 
 NAME = "postgresql"
+URL_SCHEMES = ("postgresql", "postgres")
+USERS = ("postgres",)
+"""Users as whom its servers run, which come with the distributions' packages."""
 
 _PLACE = "Stithy puts the files of each instance on its candidate's volume"
 _REACH = "an instance is reached through a private socket only"

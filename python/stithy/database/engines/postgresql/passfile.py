@@ -8,7 +8,7 @@ Source: PostgreSQL's manual, "The Password File".
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from stithy.database.engines.postgresql.connection import Target, parse_url
 from stithy.errors import UserError
@@ -37,6 +37,17 @@ def with_password(url: Secret) -> Secret:
     where = f"{quote(target.user, safe='')}:{password}@{place}"
     # Written by hand: with an empty host, as for a socket, urlunsplit would leave out the slashes.
     return Secret(f"{parts.scheme}://{where}{parts.path}?{rest}")
+
+
+def without_password(url: Secret, folder: Path) -> str:
+    """The URL with a file of `folder` in place of the password; its owner alone may read it."""
+    parts = urlsplit(url.reveal())
+    file = folder / "pgpass"
+    file.touch(mode=0o600)
+    password = unquote(parts.password or "").replace("\\", "\\\\").replace(":", "\\:")
+    file.write_text(f"*:*:*:*:{password}\n")
+    name = f"{parts.username}@" if parts.username else ""
+    return f"{parts.scheme}://{name}{parts.path}?{parts.query}&{OPTION}={file}"
 
 
 def _password(path: Path, target: Target) -> str:

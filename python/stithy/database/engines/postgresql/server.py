@@ -9,26 +9,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from stithy.clock import Clock
-from stithy.database.engine import (
-    CheckpointRule,
-    CommitCounters,
-    MaintenanceCounters,
-    ServerFacts,
-    Start,
-)
+from stithy.database.engine import Start
 from stithy.database.engines.postgresql.connection import (
     MAINTENANCE_DATABASE,
     Connection,
     connect,
     parse_url,
 )
-from stithy.database.engines.postgresql.counters import (
-    read_checkpoint_rule,
-    read_commit_counters,
-    read_maintenance_counters,
-    read_server_facts,
-)
+from stithy.database.engines.postgresql.endpoint import Endpoint
+from stithy.database.engines.postgresql.passfile import without_password
 from stithy.errors import InfrastructureError, StithyError
 from stithy.hosts.processes import end, pids_inside
 from stithy.hosts.runner import Running
@@ -150,7 +139,7 @@ LAST_LINES = 3
 STARTING = "the database system is starting up"
 
 
-class Server:
+class Server(Endpoint):
     """A server process and the way to talk to it."""
 
     def __init__(self, running: Running, start: Start, password: Secret) -> None:
@@ -164,10 +153,14 @@ class Server:
 
     @property
     def url(self) -> Secret:
-        """A connection URL that libpq, tokio-postgres and pg8000 understand."""
+        """Its URL through the socket, with the password of now."""
         word = quote(self.password.reveal(), safe="")
         host = quote(str(self.sockets), safe="/")
         return Secret(f"postgresql://{ROLE}:{word}@/{DATABASE}?host={host}")
+
+    def kept_url(self) -> str:
+        """Its URL with a file beside the sockets in place of the password."""
+        return without_password(self.url, self.sockets)
 
     @property
     def pid(self) -> int:
@@ -247,22 +240,6 @@ class Server:
                 session.run("SELECT pg_logical_emit_message(false, 'stithy', 'fill')")
                 session.run("SELECT pg_switch_wal()")
             session.run("CHECKPOINT")
-
-    def commits(self, clock: Clock) -> CommitCounters:
-        """Commits and rollbacks, once they stand still."""
-        return read_commit_counters(self.url, clock)
-
-    def maintenance(self) -> MaintenanceCounters:
-        """Checkpoints, autovacuum and the log's position."""
-        return read_maintenance_counters(self.url)
-
-    def checkpoint_rule(self) -> CheckpointRule:
-        """By its settings."""
-        return read_checkpoint_rule(self.url)
-
-    def facts(self) -> ServerFacts:
-        """Version and settings in force."""
-        return read_server_facts(self.url)
 
     def _segments(self, session: Connection, log_bytes: int) -> int:
         """Enough for so much log, at most what `min_wal_size` keeps."""
