@@ -8,7 +8,7 @@ use std::time::Duration;
 use stithy_measure::{percentiles, Moment, Outcome, Rng};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
-use crate::client::postgresql::{Session, SessionError, Statement, Target};
+use crate::client::{postgresql, Session, SessionError, SessionSettings, Statement, Target};
 use crate::connections::{self, Opening, Statements};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
@@ -82,7 +82,7 @@ pub async fn calibrate<'a>(
     job: &'a CalibrateJob,
     context: Context<'a>,
 ) -> Result<CalibrateSummary, HammerError> {
-    let target = Target::parse(&job.url)?;
+    let target = postgresql::Target::parse(&job.url)?;
     let client = target.connect().await?;
     connections::require(&target, &client, job.connections).await?;
     drop(client);
@@ -104,14 +104,14 @@ pub async fn calibrate<'a>(
     })
 }
 
-struct Bench<'a> {
+struct Bench<'a, T> {
     job: &'a CalibrateJob,
-    target: Target,
+    target: T,
     context: Context<'a>,
     trials: Vec<Calibration>,
 }
 
-impl Bench<'_> {
+impl<T: Target> Bench<'_, T> {
     /// Where the driver was never on time by rate, it is not asked for users.
     async fn search_users(&mut self, rate_per_s: Option<f64>) -> Result<Option<f64>, HammerError> {
         let (Some(rate_per_s), Some(think_s)) = (rate_per_s, self.job.think_s) else {
@@ -190,10 +190,13 @@ impl Bench<'_> {
         drive(users, plan, inner).await
     }
 
-    async fn virtual_users(&self, asked: Asked) -> Result<VirtualUsers<Nothing>, HammerError> {
+    async fn virtual_users(
+        &self,
+        asked: Asked,
+    ) -> Result<VirtualUsers<Nothing, T::Session>, HammerError> {
         let opening = Opening {
             target: self.target.clone(),
-            isolation: Isolation::ReadCommitted,
+            settings: SessionSettings::Load(Isolation::ReadCommitted),
             prepare: PrepareNothing,
         };
         let connections = self.job.connections;
@@ -269,7 +272,7 @@ struct PrepareNothing;
 impl Statements for PrepareNothing {
     type Prepared = Nothing;
 
-    async fn prepare(&self, session: &mut Session) -> Result<Nothing, SessionError> {
+    async fn prepare<C: Session>(&self, session: &mut C) -> Result<Nothing, SessionError> {
         Ok(Nothing(session.prepare(&["SELECT 1"]).await?[0]))
     }
 }
@@ -279,7 +282,7 @@ impl TransactionScript for Nothing {
         0
     }
 
-    async fn attempt(&mut self, session: &mut Session) -> Result<Outcome, SessionError> {
+    async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
         session.queue(self.0, |_| {});
         session.exchange().await?;
         Ok(Outcome::Committed)

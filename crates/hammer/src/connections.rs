@@ -3,22 +3,21 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use stithy_wire::Isolation;
 use tokio_postgres::Client;
 
-use crate::client::postgresql::{Session, SessionError, Setting, Target};
+use crate::client::{postgresql, Session, SessionError, SessionSettings, Target};
 use crate::error::HammerError;
 use crate::pool::Opener;
 use crate::record::OPENING_AT_ONCE;
 
-/// Settings of every session: plans are made once, as those of an application's prepared statements,
-/// and no transaction is long enough for compiling.
-const SETTINGS: [Setting; 2] = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
-
 /// Told before anything starts: the server does not allow so many connections.
 ///
 /// Errors: `too-many-connections` (precondition), which names `max_connections`.
-pub async fn require(target: &Target, client: &Client, count: u32) -> Result<(), HammerError> {
+pub async fn require(
+    target: &postgresql::Target,
+    client: &Client,
+    count: u32,
+) -> Result<(), HammerError> {
     // One more asks what there is before, and what came of it after.
     let needed = i64::from(count) + 1;
     let sql = "SELECT current_setting('max_connections')::bigint, \
@@ -55,40 +54,39 @@ pub trait Statements: Clone + Send + Sync + 'static {
 
     /// Prepares them in one session. They are numbered in the order in which they are prepared, so that
     /// all sessions agree.
-    fn prepare(
+    fn prepare<C: Session>(
         &self,
-        session: &mut Session,
+        session: &mut C,
     ) -> impl Future<Output = Result<Self::Prepared, SessionError>> + Send;
 }
 
 /// How the sessions of a run are opened, at its start and after a loss.
 #[derive(Clone)]
-pub struct Opening<S> {
+pub struct Opening<T, P> {
     /// Where to.
-    pub target: Target,
-    /// Their transaction isolation.
-    pub isolation: Isolation,
+    pub target: T,
+    /// What they are for.
+    pub settings: SessionSettings,
     /// What is prepared in each.
-    pub prepare: S,
+    pub prepare: P,
 }
 
-impl<S: Statements> Opening<S> {
+impl<T: Target, P: Statements> Opening<T, P> {
     /// Opens a number of sessions, at least one.
     ///
-    /// Errors: as [`Target::connect`]; `connect-failed` (infrastructure).
-    pub async fn all(&self, count: u32) -> Result<(Vec<Session>, S::Prepared), HammerError> {
-        let mut sessions = open_with(&self.target, count, &settings(self.isolation)).await?;
+    /// Errors: as [`Target::open`]; `connect-failed` (infrastructure).
+    pub async fn all(&self, count: u32) -> Result<(Vec<T::Session>, P::Prepared), HammerError> {
+        let mut sessions = open_all(&self.target, count, self.settings).await?;
         let mut prepared = None;
         for session in &mut sessions {
-            let each = self.prepare.prepare(session).await;
-            prepared = Some(each.map_err(|e| failed(&self.target, "preparing statements", e))?);
+            prepared = Some(self.prepared(session).await?);
         }
         let prepared = prepared.ok_or_else(|| HammerError::bug("no connections", "run"))?;
         Ok((sessions, prepared))
     }
 
     /// Opens one more session like those, whenever it is asked.
-    pub fn opener(&self) -> Opener {
+    pub fn opener(&self) -> Opener<T::Session> {
         let opening = self.clone();
         Arc::new(move || {
             let opening = opening.clone();
@@ -96,40 +94,33 @@ impl<S: Statements> Opening<S> {
         })
     }
 
-    async fn one(&self) -> Result<Session, SessionError> {
-        let mut session = Session::open(&self.target, &settings(self.isolation)).await?;
-        self.prepare.prepare(&mut session).await?;
+    async fn one(&self) -> Result<T::Session, HammerError> {
+        let mut session = self.target.open(self.settings).await?;
+        self.prepared(&mut session).await?;
         Ok(session)
+    }
+
+    async fn prepared(&self, session: &mut T::Session) -> Result<P::Prepared, HammerError> {
+        let prepared = self.prepare.prepare(session).await;
+        prepared.map_err(|e| failed(&self.target, "preparing statements", e))
     }
 }
 
-/// The settings of a user's session.
-fn settings(isolation: Isolation) -> Vec<Setting> {
-    let level = match isolation {
-        Isolation::ReadCommitted => "read committed",
-        Isolation::RepeatableRead => "repeatable read",
-        Isolation::Serializable => "serializable",
-    };
-    let mut settings = SETTINGS.to_vec();
-    settings.push(("default_transaction_isolation", level));
-    settings
-}
-
-/// Opens sessions with given settings.
+/// Opens a number of sessions with nothing prepared.
 ///
-/// Errors: as [`Target::connect`].
-pub async fn open_with(
-    target: &Target,
+/// Errors: as [`Target::open`].
+pub async fn open_all<T: Target>(
+    target: &T,
     count: u32,
-    settings: &[Setting],
-) -> Result<Vec<Session>, HammerError> {
+    settings: SessionSettings,
+) -> Result<Vec<T::Session>, HammerError> {
     let mut sessions = Vec::with_capacity(count as usize);
     while sessions.len() < count as usize {
         let missing = count as usize - sessions.len();
         let mut opening = tokio::task::JoinSet::new();
         for _ in 0..missing.min(OPENING_AT_ONCE) {
-            let (target, settings) = (target.clone(), settings.to_vec());
-            opening.spawn(async move { target.session(&settings).await });
+            let target = target.clone();
+            opening.spawn(async move { target.open(settings).await });
         }
         for opened in opening.join_all().await {
             sessions.push(opened?);
@@ -139,7 +130,7 @@ pub async fn open_with(
 }
 
 /// The error of a session before the run.
-pub fn failed(target: &Target, doing: &str, e: SessionError) -> HammerError {
+pub fn failed(target: &impl Target, doing: &str, e: SessionError) -> HammerError {
     HammerError::infrastructure(
         "connect-failed",
         e.to_string(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::client::Session;
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::record::Record;
@@ -25,16 +26,16 @@ pub(crate) struct DeferredWork<S> {
 }
 
 /// One who does them, one after the other.
-pub(crate) struct Worker<S> {
+pub(crate) struct Worker<S, C> {
     /// What to do.
     pub(crate) queue: Arc<DeferredWork<S>>,
     /// Over which connections.
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool<C>>,
     /// Where it is recorded.
     pub(crate) record: Arc<Record>,
 }
 
-impl<S: TransactionScript> Worker<S> {
+impl<S: TransactionScript, C: Session> Worker<S, C> {
     /// Works until the run finishes.
     pub(crate) async fn live(self) {
         while !self.record.finishing().requested() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stithy_measure::Moment;
 
+use crate::client::Session;
 use crate::pace::Pace;
 use crate::pool::Pool;
 use crate::queue::Queue;
@@ -50,18 +51,18 @@ pub(crate) async fn arrive(mut pace: Box<dyn Pace>, arrived: Arrived, record: Ar
 }
 
 /// A virtual user who does what has arrived, one after the other.
-pub(crate) struct Attendant<S> {
+pub(crate) struct Attendant<S, C> {
     /// What it does.
     pub(crate) script: S,
     /// What there is to do.
     pub(crate) arrived: Arrived,
     /// Its connection, or those it shares.
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool<C>>,
     /// Where it is recorded.
     pub(crate) record: Arc<Record>,
 }
 
-impl<S: TransactionScript> Attendant<S> {
+impl<S: TransactionScript, C: Session> Attendant<S, C> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
         let mut free_since = Moment::START;

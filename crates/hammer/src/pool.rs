@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use stithy_measure::Moment;
 
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::Session;
+use crate::error::HammerError;
 use crate::queue::Queue;
 use crate::record::Record;
 
@@ -24,32 +25,32 @@ const RETRY_USELESS: Duration = Duration::from_millis(500);
 const OPENING_LIMIT: Duration = Duration::from_secs(60);
 
 /// A connection being opened again.
-pub type Reopening = Pin<Box<dyn Future<Output = Result<Session, SessionError>> + Send>>;
+pub type Reopening<S> = Pin<Box<dyn Future<Output = Result<S, HammerError>> + Send>>;
 
 /// Opens connections like those at the start, with the same statements prepared.
-pub type Opener = Arc<dyn Fn() -> Reopening + Send + Sync>;
+pub type Opener<S> = Arc<dyn Fn() -> Reopening<S> + Send + Sync>;
 
 /// Connections that users share.
-pub struct Pool {
+pub struct Pool<S> {
     /// In boxes: a connection's buffers and state are hundreds of bytes and move twice a transaction.
-    free: Queue<Box<Held>>,
+    free: Queue<Box<Held<S>>>,
     size: u32,
-    opener: Opener,
+    opener: Opener<S>,
 }
 
 /// A connection taken from a pool.
-pub(crate) struct Held {
+pub(crate) struct Held<S> {
     /// The connection.
-    pub(crate) session: Session,
+    pub(crate) session: S,
     /// Since when it was free.
     pub(crate) free_since: Moment,
     /// Whether it was opened after a loss and has done nothing yet.
     pub(crate) fresh: bool,
 }
 
-impl Pool {
+impl<S: Session> Pool<S> {
     /// A pool of open connections.
-    pub fn new(sessions: impl IntoIterator<Item = Session>, opener: Opener) -> Self {
+    pub fn new(sessions: impl IntoIterator<Item = S>, opener: Opener<S>) -> Self {
         let (free, mut size) = (Queue::default(), 0);
         for session in sessions {
             size += 1;
@@ -68,7 +69,7 @@ impl Pool {
     }
 
     /// Takes the connection that was used last, waiting in line for one; None when the run finishes.
-    pub(crate) async fn take(&self, record: &Record) -> Option<Box<Held>> {
+    pub(crate) async fn take(&self, record: &Record) -> Option<Box<Held<S>>> {
         match self.free.try_take() {
             Some(held) => Some(held),
             None => record.unless_finishing(self.free.take()).await,
@@ -76,7 +77,7 @@ impl Pool {
     }
 
     /// Gives a connection back.
-    pub(crate) fn give_back(&self, held: Box<Held>) {
+    pub(crate) fn give_back(&self, held: Box<Held<S>>) {
         self.free.put_first(held);
     }
 
@@ -95,7 +96,7 @@ impl Pool {
 
     /// Tries until it succeeds. Few try at once: a server that recovers has other things to do than
     /// to refuse thousands.
-    async fn opened(&self, record: &Record, useless: bool) -> Session {
+    async fn opened(&self, record: &Record, useless: bool) -> S {
         if useless {
             tokio::time::sleep(RETRY_USELESS).await;
         }
@@ -111,7 +112,7 @@ impl Pool {
         }
     }
 
-    fn add_reopened(&self, session: Session, record: &Record) {
+    fn add_reopened(&self, session: S, record: &Record) {
         record.losses().reopened += 1;
         self.give_back(Box::new(Held {
             session,

@@ -9,7 +9,7 @@ use stithy_wire::ErrorCount;
 use tokio::sync::Semaphore;
 
 use crate::alarm::Alarm;
-use crate::client::postgresql::SessionError;
+use crate::client::SessionError;
 use crate::losses::Losses;
 use crate::stop::{stop_pair, Stop, Stopper};
 
@@ -166,7 +166,7 @@ fn entered<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Errors by SQLSTATE, or by text where they have none.
+/// Errors by the engine's code, or by text where they have none.
 #[derive(Debug, Default)]
 struct Errors {
     counts: Vec<ErrorCount>,
@@ -176,19 +176,15 @@ struct Errors {
 
 impl Errors {
     fn add(&mut self, error: &SessionError) {
-        self.refused += u64::from(!matches!(error, SessionError::Lost(_)));
-        let (sqlstate, text) = match error {
-            SessionError::Server(server) => (Some(server.sqlstate.clone()), server.text.clone()),
-            other => (None, other.to_string()),
-        };
+        self.refused += u64::from(!error.is_lost());
         let same = |known: &&mut ErrorCount| {
-            known.sqlstate == sqlstate && (sqlstate.is_some() || known.text == text)
+            known.sqlstate == error.code && (error.code.is_some() || known.text == error.text)
         };
         match self.counts.iter_mut().find(same) {
             Some(known) => known.count += 1,
             None => self.counts.push(ErrorCount {
-                sqlstate,
-                text,
+                sqlstate: error.code.clone(),
+                text: error.text.clone(),
                 count: 1,
             }),
         }
@@ -198,24 +194,24 @@ impl Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::postgresql::ServerError;
+    use crate::client::SessionErrorKind;
 
-    fn server(sqlstate: &str, text: &str) -> SessionError {
-        SessionError::Server(ServerError {
-            sqlstate: sqlstate.into(),
+    fn server(code: &str, text: &str) -> SessionError {
+        SessionError {
+            kind: SessionErrorKind::Other,
+            code: Some(code.into()),
             text: text.into(),
-            ends_session: false,
-        })
+        }
     }
 
-    /// Texts of one SQLSTATE differ by keys and names; the first stands for all.
+    /// Texts of one code differ by keys and names; the first stands for all.
     #[test]
-    fn errors_of_one_sqlstate_are_counted_together() {
+    fn errors_of_one_code_are_counted_together() {
         let mut errors = Errors::default();
         errors.add(&server("23505", "key (1) exists"));
         errors.add(&server("23505", "key (2) exists"));
-        errors.add(&SessionError::Lost("reset".into()));
-        errors.add(&SessionError::Lost("closed".into()));
+        errors.add(&SessionError::lost("reset"));
+        errors.add(&SessionError::lost("closed"));
         let told: Vec<_> = errors
             .counts
             .iter()

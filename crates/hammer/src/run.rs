@@ -7,6 +7,7 @@ use stithy_measure::{
     suppressed_arrivals, Clock, IntervalLogs, Moment, Phases, Recorder, SystemClock,
 };
 
+use crate::client::Session;
 use crate::error::HammerError;
 use crate::record::Record;
 use crate::run_controller::RunController;
@@ -18,8 +19,8 @@ use crate::workload::Context;
 /// Drives virtual users for one window.
 ///
 /// Errors: `hlog-failed` (precondition) before anything starts.
-pub async fn drive<S: TransactionScript>(
-    users: VirtualUsers<S>,
+pub async fn drive<S: TransactionScript, C: Session>(
+    users: VirtualUsers<S, C>,
     plan: Plan,
     context: Context<'_>,
 ) -> Result<Window, HammerError> {
@@ -51,7 +52,9 @@ pub async fn drive<S: TransactionScript>(
 }
 
 /// What counting suppressed arrivals needs to know; None in an open loop, which misses none.
-fn closed_loop<S: TransactionScript>(users: &VirtualUsers<S>) -> Option<(Duration, Option<usize>)> {
+fn closed_loop<S: TransactionScript, C: Session>(
+    users: &VirtualUsers<S, C>,
+) -> Option<(Duration, Option<usize>)> {
     match users.timing {
         Timing::Closed { wait_mean_s, .. } => {
             Some((Duration::from_secs_f64(wait_mean_s), users.deferred()))

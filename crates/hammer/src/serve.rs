@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stithy_measure::{Moment, Outcome, Sample, Times};
 
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Session, SessionErrorKind};
 use crate::pool::{Held, Pool};
 use crate::record::Record;
 use crate::transaction_script::TransactionScript;
@@ -63,10 +63,10 @@ struct Ended {
 /// Does the drawn transaction over a connection of the pool and records it; tells when it was done.
 ///
 /// None when the run finishes before there is a connection.
-pub(crate) async fn serve<S: TransactionScript>(
+pub(crate) async fn serve<S: TransactionScript, C: Session>(
     script: &mut S,
     begun: Begun,
-    pool: &Arc<Pool>,
+    pool: &Arc<Pool<C>>,
     record: &Arc<Record>,
 ) -> Option<Moment> {
     let mut under_way = UnderWay {
@@ -98,7 +98,12 @@ pub(crate) async fn serve<S: TransactionScript>(
     Some(ended.done)
 }
 
-fn return_connection(mut held: Box<Held>, ended: &Ended, pool: &Arc<Pool>, record: &Arc<Record>) {
+fn return_connection<S: Session>(
+    mut held: Box<Held<S>>,
+    ended: &Ended,
+    pool: &Arc<Pool<S>>,
+    record: &Arc<Record>,
+) {
     if ended.lost {
         record.losses().add_loss(ended.done);
         return pool.open_again(record, held.fresh);
@@ -112,9 +117,9 @@ fn return_connection(mut held: Box<Held>, ended: &Ended, pool: &Arc<Pool>, recor
 }
 
 /// Tries the drawn transaction until it ends in another way than by a conflict, or in too many of them.
-async fn act<S: TransactionScript>(
-    script: &mut S,
-    session: &mut Session,
+async fn act(
+    script: &mut impl TransactionScript,
+    session: &mut impl Session,
     record: &Record,
     connected: Moment,
 ) -> Ended {
@@ -134,12 +139,11 @@ async fn act<S: TransactionScript>(
             Ok(outcome) => return ended(outcome, false),
             Err(error) => error,
         };
-        let retryable = is_retryable(&error) && retries < RETRIES_MAX;
+        let retryable = error.kind == SessionErrorKind::Retryable && retries < RETRIES_MAX;
         if !retryable {
             record.add_error(&error);
         }
-        let lost =
-            matches!(error, SessionError::Lost(_)) || !leave_transaction(session, record).await;
+        let lost = error.is_lost() || !leave_transaction(session, record).await;
         if lost || !retryable {
             return ended(Outcome::Failed, lost);
         }
@@ -152,7 +156,7 @@ async fn act<S: TransactionScript>(
 }
 
 /// Rolls back what a failed attempt left open; false when the connection was lost over it.
-async fn leave_transaction(session: &mut Session, record: &Record) -> bool {
+async fn leave_transaction(session: &mut impl Session, record: &Record) -> bool {
     if !session.in_transaction() {
         return true;
     }
@@ -163,8 +167,4 @@ async fn leave_transaction(session: &mut Session, record: &Record) -> bool {
             false
         }
     }
-}
-
-fn is_retryable(error: &SessionError) -> bool {
-    matches!(error, SessionError::Server(server) if server.is_retryable())
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use stithy_measure::Outcome;
 
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Session, SessionError};
 
 /// The seam between the running of load and what the load is.
 ///
@@ -14,8 +14,8 @@ pub trait TransactionScript: Clone + Send + 'static {
     fn draw(&mut self) -> usize;
 
     /// Tries the drawn transaction once; called again, it tries the same one again.
-    fn attempt(
+    fn attempt<C: Session>(
         &mut self,
-        session: &mut Session,
+        session: &mut C,
     ) -> impl Future<Output = Result<Outcome, SessionError>> + Send;
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stithy_measure::Moment;
 
+use crate::client::Session;
 use crate::deferred::{Deferred, DeferredWork};
 use crate::pace::{begin, Pace};
 use crate::pool::Pool;
@@ -12,20 +13,20 @@ use crate::serve::{serve, Begun};
 use crate::transaction_script::TransactionScript;
 
 /// One simulated person.
-pub(crate) struct VirtualUser<S> {
+pub(crate) struct VirtualUser<S, C> {
     /// What it does.
     pub(crate) script: S,
     /// When.
     pub(crate) pace: Box<dyn Pace>,
     /// Its connection, or those it shares.
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool<C>>,
     /// What it leaves to others to be done.
     pub(crate) queue: Option<Arc<DeferredWork<S>>>,
     /// Where it is recorded.
     pub(crate) record: Arc<Record>,
 }
 
-impl<S: TransactionScript> VirtualUser<S> {
+impl<S: TransactionScript, C: Session> VirtualUser<S, C> {
     /// Acts until the run finishes.
     pub(crate) async fn live(mut self) {
         let (mut kind, first) = begin(self.pace.as_mut(), || self.script.draw());

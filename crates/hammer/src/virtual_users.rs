@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use crate::client::Session;
 use crate::deferred::{DeferredWork, Worker};
 use crate::open_loop::{arrive, Arrived, Attendant};
 use crate::pace::Pace;
@@ -27,34 +28,34 @@ pub enum Timing {
 }
 
 /// The connections of the users.
-pub enum Pools {
+pub enum Pools<C> {
     /// Each user has its own.
-    Own(Vec<Arc<Pool>>),
+    Own(Vec<Arc<Pool<C>>>),
     /// All share one pool.
-    Shared(Arc<Pool>),
+    Shared(Arc<Pool<C>>),
 }
 
 /// A transaction type that is left to be done behind the users' backs.
-pub struct Deferral {
+pub struct Deferral<C> {
     /// The type.
     pub kind: usize,
     /// Connections for it, of which each does one at a time.
-    pub pool: Arc<Pool>,
+    pub pool: Arc<Pool<C>>,
 }
 
 /// Everybody who acts in a window.
-pub struct VirtualUsers<S> {
+pub struct VirtualUsers<S, C> {
     /// What each user does.
     pub scripts: Vec<S>,
     /// When.
     pub timing: Timing,
     /// Over what.
-    pub pools: Pools,
+    pub pools: Pools<C>,
     /// What is left to others; only in a closed loop.
-    pub deferral: Option<Deferral>,
+    pub deferral: Option<Deferral<C>>,
 }
 
-impl<S: TransactionScript> VirtualUsers<S> {
+impl<S: TransactionScript, C: Session> VirtualUsers<S, C> {
     /// Connections of all.
     pub(crate) fn connections(&self) -> u64 {
         let pools = self.all_pools();
@@ -74,7 +75,7 @@ impl<S: TransactionScript> VirtualUsers<S> {
     }
 
     /// Every pool, each once.
-    pub(crate) fn all_pools(&self) -> Vec<Arc<Pool>> {
+    pub(crate) fn all_pools(&self) -> Vec<Arc<Pool<C>>> {
         let mut all = match &self.pools {
             Pools::Own(pools) => pools.clone(),
             Pools::Shared(pool) => vec![pool.clone()],
@@ -94,7 +95,7 @@ impl<S: TransactionScript> VirtualUsers<S> {
                 waiting: Queue::default(),
             });
             for _ in 0..deferral.pool.size() {
-                let worker = Worker::<S> {
+                let worker = Worker::<S, C> {
                     queue: queue.clone(),
                     pool: deferral.pool.clone(),
                     record: record.clone(),
@@ -136,7 +137,7 @@ impl<S: TransactionScript> VirtualUsers<S> {
 }
 
 /// The pool of one user after the other.
-fn pool_of_each(pools: Pools) -> Box<dyn Iterator<Item = Arc<Pool>>> {
+fn pool_of_each<C: Session>(pools: Pools<C>) -> Box<dyn Iterator<Item = Arc<Pool<C>>>> {
     match pools {
         Pools::Own(pools) => Box::new(pools.into_iter()),
         Pools::Shared(pool) => Box::new(std::iter::repeat(pool)),

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::{self, jobs};
-use stithy_hammer::client::postgresql::Target;
+use stithy_hammer::client::postgresql;
+use stithy_hammer::client::Target;
 use stithy_hammer::workload::order_entry::conditions::CONDITIONS;
 use stithy_wire::Message;
 use tokio_postgres::Client;
@@ -100,7 +101,11 @@ async fn broken_now(client: &Client) -> BTreeSet<u32> {
 async fn every_condition_can_fail() {
     let instance = support::shared();
     let url = instance.loaded_database();
-    let client = Target::parse(&url).unwrap().connect().await.unwrap();
+    let client = postgresql::Target::parse(&url)
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
     client
         .batch_execute("SET jit = off; SET work_mem = '64MB'; SET enable_nestloop = off")
         .await

@@ -1,16 +1,17 @@
 //! Each way in which a connection can fail has a message of its own.
 
 use crate::support;
-use stithy_hammer::client::postgresql::Target;
+use stithy_hammer::client::postgresql;
+use stithy_hammer::client::Target;
 use stithy_hammer::error::HammerError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 /// The error, which is the same for control connections and for users.
 async fn failure(url: &str) -> HammerError {
-    let target = Target::parse(url).expect("the URL is well formed");
+    let target = postgresql::Target::parse(url).expect("the URL is well formed");
     let of_client = target.connect().await.expect_err("the connection fails");
-    let of_session = target.session(&[]).await.err();
+    let of_session = target.open(support::LOAD).await.err();
     let of_session = of_session.expect("the connection fails");
     if of_client.code != "connect-timeout" {
         // How long each of them waits is in its message.
@@ -24,7 +25,7 @@ async fn failure(url: &str) -> HammerError {
 #[tokio::test]
 async fn a_socket_url_connects_and_names_the_hammer() {
     let instance = support::shared();
-    let client = Target::parse(&instance.url("postgres"))
+    let client = postgresql::Target::parse(&instance.url("postgres"))
         .unwrap()
         .connect()
         .await
@@ -148,7 +149,7 @@ fn a_malformed_url_is_a_usage_error() {
         "postgresql://h:x/db",
         "postgresql://u@:5433/db?host=/run/postgresql",
     ] {
-        let error = Target::parse(url).expect_err(url);
+        let error = postgresql::Target::parse(url).expect_err(url);
         assert_eq!(("url-invalid", 2), (error.code, error.exit()), "{url}");
     }
 }
@@ -156,7 +157,7 @@ fn a_malformed_url_is_a_usage_error() {
 /// Neither place nor debug output holds the password.
 #[test]
 fn the_password_is_never_shown() {
-    let target = Target::parse("postgresql://u:sesame@h:5433/db").unwrap();
+    let target = postgresql::Target::parse("postgresql://u:sesame@h:5433/db").unwrap();
     assert_eq!("h port 5433, database db", target.place());
     assert!(!format!("{target:?}").contains("sesame"));
 }

@@ -1,7 +1,8 @@
 //! Procedures and plain SQL do the same: the same transactions leave the same rows in every table.
 
 use crate::support::{self, jobs};
-use stithy_hammer::client::postgresql::{Session, Target};
+use stithy_hammer::client::postgresql;
+use stithy_hammer::client::{Answer, Row, Session, Target};
 use stithy_hammer::workload::order_entry::execution_mode::ExecutionMode;
 use stithy_hammer::workload::order_entry::input::{Customer, District, Draws, Input, Line};
 use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
@@ -59,8 +60,8 @@ type Screen = (Shown, Vec<Vec<u8>>);
 
 /// Does all inputs one after the other; gives what is shown of each.
 async fn act(url: &str, procedures: bool) -> Vec<Screen> {
-    let target = Target::parse(url).unwrap();
-    let mut session = Session::open(&target, &[]).await.unwrap();
+    let target = postgresql::Target::parse(url).unwrap();
+    let mut session = target.open(support::LOAD).await.unwrap();
     let mode = ExecutionMode::prepare(&mut session, procedures)
         .await
         .unwrap();
@@ -79,7 +80,7 @@ async fn act(url: &str, procedures: bool) -> Vec<Screen> {
 }
 
 /// Those of customer, district and warehouse, five parts each, from the answers to a payment.
-fn addresses(session: &Session, procedures: bool) -> Vec<Vec<u8>> {
+fn addresses(session: &impl Session, procedures: bool) -> Vec<Vec<u8>> {
     // A procedure gives one row, plain SQL one of each table; number and balance come first.
     let places: Vec<(u16, usize)> = match procedures {
         true => (2..17).map(|column| (0, column)).collect(),
@@ -126,8 +127,8 @@ async fn an_item_ordered_three_times_is_taken_three_times() {
     let instance = support::shared();
     let url = instance.loaded_database();
     instance.sql_at(&url, "UPDATE stock SET s_quantity = 15 WHERE s_i_id = 77");
-    let target = Target::parse(&url).unwrap();
-    let mut session = Session::open(&target, &[]).await.unwrap();
+    let target = postgresql::Target::parse(&url).unwrap();
+    let mut session = target.open(support::LOAD).await.unwrap();
     let mode = ExecutionMode::prepare(&mut session, true).await.unwrap();
     let line = |quantity| Line {
         supply_w_id: 1,
@@ -181,8 +182,8 @@ async fn an_order_says_which_lines_are_of_a_brand() {
         unused_item: false,
     });
     for procedures in [true, false] {
-        let target = Target::parse(&url).unwrap();
-        let mut session = Session::open(&target, &[]).await.unwrap();
+        let target = postgresql::Target::parse(&url).unwrap();
+        let mut session = target.open(support::LOAD).await.unwrap();
         let mode = ExecutionMode::prepare(&mut session, procedures)
             .await
             .unwrap();

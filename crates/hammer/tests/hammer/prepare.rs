@@ -1,7 +1,8 @@
 //! Loading a real PostgreSQL: what it holds afterwards, and what loading refuses.
 
 use crate::support::{self, jobs};
-use stithy_hammer::client::postgresql::Target;
+use stithy_hammer::client::postgresql;
+use stithy_hammer::client::Target;
 use stithy_hammer::stop::stop_pair;
 use stithy_wire::{DataShape, Job, Message, PrepareJob, PrepareSummary};
 
@@ -201,7 +202,11 @@ async fn a_server_that_dies_ends_the_load() {
 async fn values_reach_the_server_as_meant() {
     let instance = support::shared();
     let url = instance.loaded_database();
-    let client = Target::parse(&url).unwrap().connect().await.unwrap();
+    let client = postgresql::Target::parse(&url)
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
     let one = |sql: &'static str| {
         let client = &client;
         async move { client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) }

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
 use crate::support::{self, jobs, Instance};
-use stithy_hammer::client::postgresql::{Session, Target};
+use stithy_hammer::client::postgresql;
+use stithy_hammer::client::{Answer, Row, Session, Target};
 use stithy_hammer::error::HammerError;
 use stithy_wire::{Job, Message};
 
@@ -134,10 +135,10 @@ fn give_to_server(path: &Path) {
 /// Whether connections of both kinds are encrypted.
 async fn encrypted(url: &str) -> [bool; 2] {
     const SQL: &str = "SELECT ssl::int FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-    let target = Target::parse(url).expect("the URL is well formed");
+    let target = postgresql::Target::parse(url).expect("the URL is well formed");
     let client = target.connect().await.expect(url);
     let row = client.query_one(SQL, &[]).await.expect("anyone may ask");
-    let mut session = target.session(&[]).await.expect(url);
+    let mut session = target.open(support::LOAD).await.expect(url);
     let statement = session.prepare(&[SQL]).await.expect("anyone may ask")[0];
     session.queue(statement, |_| ());
     let answer = session.exchange().await.expect("anyone may ask");
@@ -147,8 +148,8 @@ async fn encrypted(url: &str) -> [bool; 2] {
 
 /// The error, which is the same for control connections and for users.
 async fn failure(url: &str) -> HammerError {
-    let target = Target::parse(url).expect("the URL is well formed");
-    let of_session = target.session(&[]).await.err().expect(url);
+    let target = postgresql::Target::parse(url).expect("the URL is well formed");
+    let of_session = target.open(support::LOAD).await.err().expect(url);
     let of_client = target.connect().await.expect_err(url);
     assert_eq!(of_session.to_failure(), of_client.to_failure());
     assert!(
@@ -314,7 +315,7 @@ async fn a_second_way_is_tried_where_the_server_admits_only_that() {
             .replace(support::USER, "only_plain")
     };
     // The server reads its rules a moment after it was asked to.
-    while Target::parse(&url("sslmode=require"))
+    while postgresql::Target::parse(&url("sslmode=require"))
         .unwrap()
         .connect()
         .await
@@ -354,7 +355,7 @@ fn what_is_wrong_in_the_url_is_told_first() {
             "PEM",
         ),
     ] {
-        let error = Target::parse(&format!("postgresql://u:sesame@h/d?{options}"));
+        let error = postgresql::Target::parse(&format!("postgresql://u:sesame@h/d?{options}"));
         let error = error.expect_err(&options);
         assert_eq!((code, 2), (error.code, error.exit()), "{options}: {error}");
         assert!(error.to_string().contains(word), "{error}");
@@ -366,8 +367,8 @@ fn what_is_wrong_in_the_url_is_told_first() {
 #[tokio::test]
 async fn a_session_over_tls_learns_that_the_server_is_gone() {
     let server = Server::start(&Made::Signed);
-    let target = Target::parse(&server.url("postgres", "sslmode=require")).unwrap();
-    let mut session = Session::open(&target, &[]).await.expect("the server runs");
+    let target = postgresql::Target::parse(&server.url("postgres", "sslmode=require")).unwrap();
+    let mut session = target.open(support::LOAD).await.expect("the server runs");
     server.instance.crash();
     let lost = session
         .prepare(&["SELECT 1"])

@@ -1,9 +1,12 @@
 //! The answers to one batch: rows by statement, read where they lie.
 
+use std::io;
+
 use bytes::Buf;
 
-use super::message::{server_error, whole_message, ServerError, SessionError, HEAD_BYTES};
+use super::message::{server_error, whole_message, ServerError, HEAD_BYTES};
 use super::stream::Input;
+use crate::client;
 
 /// The answers to a batch, and the bytes under them.
 #[derive(Debug, Default)]
@@ -52,7 +55,7 @@ impl Answer {
     }
 
     /// Reads every message that is whole; true when the server is ready for the next batch.
-    pub(super) fn read_messages(&mut self) -> Result<bool, SessionError> {
+    pub(super) fn read_messages(&mut self) -> io::Result<bool> {
         while let Some((tag, end)) = whole_message(self.input.bytes(), self.read)? {
             let body = self.read + HEAD_BYTES;
             self.read = end;
@@ -87,24 +90,6 @@ impl Answer {
         Ok(false)
     }
 
-    /// The rows of a statement of the batch, counted from 0.
-    pub fn rows(&self, step: u16) -> impl Iterator<Item = Row<'_>> {
-        self.rows
-            .iter()
-            .filter(move |row| row.step == step)
-            .map(|row| self.row_at(*row))
-    }
-
-    /// The first row of a statement of the batch.
-    pub fn first(&self, step: u16) -> Option<Row<'_>> {
-        self.rows(step).next()
-    }
-
-    /// Rows that a statement of the batch gave or changed.
-    pub fn affected(&self, step: u16) -> u64 {
-        self.affected.get(usize::from(step)).copied().unwrap_or(0)
-    }
-
     fn row_at(&self, row: RowAt) -> Row<'_> {
         // Two bytes tell the number of columns.
         Row {
@@ -113,11 +98,23 @@ impl Answer {
     }
 }
 
-impl<'a> Row<'a> {
-    /// The bytes of a column, counted from 0; None where it is null.
-    ///
-    /// `index` must be one of the statement's columns.
-    pub fn bytes(&self, index: usize) -> Option<&'a [u8]> {
+impl client::Answer for Answer {
+    type Row<'a> = Row<'a>;
+
+    fn rows(&self, step: u16) -> impl Iterator<Item = Row<'_>> {
+        self.rows
+            .iter()
+            .filter(move |row| row.step == step)
+            .map(|row| self.row_at(*row))
+    }
+
+    fn affected(&self, step: u16) -> u64 {
+        self.affected.get(usize::from(step)).copied().unwrap_or(0)
+    }
+}
+
+impl<'a> client::Row<'a> for Row<'a> {
+    fn bytes(&self, index: usize) -> Option<&'a [u8]> {
         let mut rest = self.columns;
         for _ in 0..index {
             let length = rest.get_i32();
@@ -127,8 +124,7 @@ impl<'a> Row<'a> {
         Some(&rest[..length])
     }
 
-    /// A `smallint`, `integer` or `bigint`; None where it is null.
-    pub fn integer(&self, index: usize) -> Option<i64> {
+    fn integer(&self, index: usize) -> Option<i64> {
         match *self.bytes(index)? {
             [a, b] => Some(i16::from_be_bytes([a, b]).into()),
             [a, b, c, d] => Some(i32::from_be_bytes([a, b, c, d]).into()),
@@ -136,11 +132,9 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A `numeric` in hundredths, further decimals cut; None where it is null or not a number.
-    ///
     /// Source: `numeric_send`: count of digits, weight of the first, sign, scale, then the digits in
     /// base 10000.
-    pub fn cents(&self, index: usize) -> Option<i64> {
+    fn cents(&self, index: usize) -> Option<i64> {
         let mut bytes = self.bytes(index)?;
         let (count, weight, sign) = (bytes.get_u16(), bytes.get_i16(), bytes.get_u16());
         bytes.advance(2);
@@ -181,6 +175,7 @@ fn affected_rows(tag: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::{Answer as _, Row as _};
 
     fn answer(input: &[u8]) -> Answer {
         let mut answer = Answer::default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 
-use super::message::{ServerError, SessionError};
+use super::message::ServerError;
 use super::trust::Mistrust;
 use super::Target;
 use crate::error::{ErrorClass, HammerError};
@@ -101,25 +101,6 @@ impl From<io::Error> for NotOpened {
     }
 }
 
-impl From<SessionError> for NotOpened {
-    fn from(e: SessionError) -> Self {
-        match e {
-            SessionError::Server(e) => NotOpened::Refused(e),
-            SessionError::Lost(text) => NotOpened::Ended(text),
-            SessionError::Unexpected(text) => NotOpened::Ended(text.into()),
-        }
-    }
-}
-
-impl From<NotOpened> for SessionError {
-    fn from(e: NotOpened) -> Self {
-        match e {
-            NotOpened::Refused(e) => SessionError::Server(e),
-            other => SessionError::Lost(other.to_string()),
-        }
-    }
-}
-
 impl Target {
     /// The error of a session that could not be opened.
     pub(super) fn not_opened(&self, e: NotOpened) -> HammerError {
@@ -179,7 +160,7 @@ impl Target {
             ),
             NotOpened::Refused(e) => refused(e),
         };
-        HammerError::new(class, code, problem, self.place(), remedy).caused_by(e)
+        HammerError::new(class, code, problem, &self.place, remedy).caused_by(e)
     }
 
     /// The meaning of an error that came while `doing` something on an open connection.
@@ -187,7 +168,7 @@ impl Target {
     /// Errors: `connection-lost`, `disk-full`, `server-error` (infrastructure), `not-permitted`
     /// (precondition).
     pub fn error(&self, doing: &str, e: tokio_postgres::Error) -> HammerError {
-        let place = format!("{}, while {doing}", self.place());
+        let place = format!("{}, while {doing}", self.place);
         let (class, code, remedy) = classify(&e);
         let problem = match e.as_db_error() {
             Some(db) => format!("{} (SQLSTATE {})", db.message(), db.code().code()),

@@ -1,8 +1,10 @@
-//! Messages of the server: how they are framed, what an error says, and why a batch has no answer.
+//! Messages of the server: how they are framed, what an error says, and what it means.
 //!
 //! Source: PostgreSQL documentation, "Message Formats".
 
 use std::io;
+
+use crate::client::{SessionError, SessionErrorKind};
 
 /// Bytes before a message's body: its tag, and its length with the length's own four bytes.
 pub(super) const HEAD_BYTES: usize = 5;
@@ -23,52 +25,53 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Whether the same transaction may succeed when tried again: a serialization failure or a
-    /// deadlock.
-    pub fn is_retryable(&self) -> bool {
-        self.sqlstate == "40001" || self.sqlstate == "40P01"
+    /// A serialization failure and a deadlock are conflicts; "disk full" is one code.
+    fn kind(&self) -> SessionErrorKind {
+        match self.sqlstate.as_str() {
+            "40001" | "40P01" => SessionErrorKind::Retryable,
+            "53100" => SessionErrorKind::Full,
+            _ => SessionErrorKind::Other,
+        }
     }
 }
 
-/// Why a batch has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The server refused a statement; the session goes on unless the error ends it.
-    #[error("{} (SQLSTATE {})", .0.text, .0.sqlstate)]
-    Server(ServerError),
-    /// The connection is gone, and with it the answer.
-    #[error("the connection was lost: {0}")]
-    Lost(String),
-    /// The server did what it should not have done; the session goes on.
-    #[error("{0}")]
-    Unexpected(&'static str),
+impl From<ServerError> for SessionError {
+    fn from(error: ServerError) -> Self {
+        if error.ends_session {
+            return SessionError::lost(error.text);
+        }
+        SessionError {
+            kind: error.kind(),
+            code: Some(error.sqlstate),
+            text: error.text,
+        }
+    }
 }
 
-impl SessionError {
-    /// What came is no message of the protocol; nothing after it can be trusted.
-    pub(super) fn protocol() -> Self {
-        SessionError::Lost("the server's answer could not be understood".into())
-    }
+/// What came is no message of the protocol; nothing after it can be trusted.
+pub(super) fn not_understood() -> io::Error {
+    let text = "the server's answer could not be understood";
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 impl From<io::Error> for SessionError {
     fn from(e: io::Error) -> Self {
         match e.kind() {
-            io::ErrorKind::UnexpectedEof => SessionError::Lost("the server closed it".into()),
-            _ => SessionError::Lost(e.to_string()),
+            io::ErrorKind::UnexpectedEof => SessionError::lost("the server closed it"),
+            _ => SessionError::lost(e),
         }
     }
 }
 
 /// Tag and end of the message that begins at `at`, or None while it is not whole.
 #[inline]
-pub(super) fn whole_message(input: &[u8], at: usize) -> Result<Option<(u8, usize)>, SessionError> {
+pub(super) fn whole_message(input: &[u8], at: usize) -> io::Result<Option<(u8, usize)>> {
     let Some(head) = input.get(at..at + HEAD_BYTES) else {
         return Ok(None);
     };
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
     if length < 4 {
-        return Err(SessionError::protocol());
+        return Err(not_understood());
     }
     let end = at + 1 + length;
     Ok((end <= input.len()).then_some((head[0], end)))
@@ -122,20 +125,26 @@ mod tests {
         assert!(whole_message(b"Z\0\0\0\x03I", 0).is_err());
     }
 
-    fn error(sqlstate: &str) -> ServerError {
-        ServerError {
-            sqlstate: sqlstate.into(),
-            text: String::new(),
-            ends_session: false,
-        }
-    }
-
-    /// Serialization failures and deadlocks are worth a retry, nothing else is.
+    /// Serialization failures and deadlocks are worth a retry, nothing else is; what ends the session
+    /// loses the answer.
     #[test]
-    fn only_conflicts_are_retried() {
-        assert!(error("40001").is_retryable() && error("40P01").is_retryable());
-        for sqlstate in ["23505", "40002", "57014", "53100", ""] {
-            assert!(!error(sqlstate).is_retryable(), "{sqlstate}");
+    fn errors_are_classified() {
+        use SessionErrorKind::{Full, Lost, Other, Retryable};
+        let kind = |sqlstate: &str, ends_session| {
+            let error = ServerError {
+                sqlstate: sqlstate.into(),
+                text: String::new(),
+                ends_session,
+            };
+            SessionError::from(error).kind
+        };
+        assert_eq!(
+            (Retryable, Retryable),
+            (kind("40001", false), kind("40P01", false))
+        );
+        assert_eq!((Full, Lost), (kind("53100", false), kind("53100", true)));
+        for sqlstate in ["23505", "40002", "57014", ""] {
+            assert_eq!(Other, kind(sqlstate, false), "{sqlstate}");
         }
     }
 }

@@ -4,6 +4,8 @@
 
 use bytes::BufMut;
 
+use crate::client;
+
 /// Object identifiers of the element types of arrays (`pg_type.dat`).
 const INT2_OID: u32 = 21;
 const INT4_OID: u32 = 23;
@@ -31,73 +33,6 @@ impl<'a> Params<'a> {
         self.out.put_u32(length as u32);
     }
 
-    /// Missing.
-    pub fn null(&mut self) {
-        self.count += 1;
-        self.out.put_i32(-1);
-    }
-
-    /// A `boolean`.
-    pub fn boolean(&mut self, value: bool) {
-        self.begin(1);
-        self.out.put_u8(value.into());
-    }
-
-    /// A `smallint`.
-    pub fn int2(&mut self, value: i16) {
-        self.begin(2);
-        self.out.put_i16(value);
-    }
-
-    /// An `integer`.
-    pub fn int4(&mut self, value: i32) {
-        self.begin(4);
-        self.out.put_i32(value);
-    }
-
-    /// A `bigint`, or a `timestamptz` in microseconds since 2000-01-01 UTC.
-    pub fn int8(&mut self, value: i64) {
-        self.begin(8);
-        self.out.put_i64(value);
-    }
-
-    /// A `text` or `varchar`, in the session's encoding, UTF-8.
-    pub fn text(&mut self, value: &[u8]) {
-        self.begin(value.len());
-        self.out.put_slice(value);
-    }
-
-    /// A `numeric` with two decimals, from 0.00 to 9999.99, in hundredths.
-    pub fn cents(&mut self, value: u32) {
-        debug_assert!(value < 1_000_000);
-        // Two digits in base 10000: before the point (weight 0) and after it. Zeros need not be cut.
-        self.begin(12);
-        let (digits, weight, positive, scale) = (2, 0, 0, 2);
-        for part in [digits, weight, positive, scale] {
-            self.out.put_u16(part);
-        }
-        self.out.put_u16((value / 100) as u16);
-        self.out.put_u16((value % 100) as u16 * 100);
-    }
-
-    /// A `smallint[]`.
-    pub fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
-        let elements = values.map(|value| {
-            let [high, low] = value.to_be_bytes();
-            [0, 0, 0, 2, high, low]
-        });
-        self.array(INT2_OID, elements);
-    }
-
-    /// An `integer[]`.
-    pub fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
-        let elements = values.map(|value| {
-            let [a, b, c, d] = value.to_be_bytes();
-            [0, 0, 0, 4, a, b, c, d]
-        });
-        self.array(INT4_OID, elements);
-    }
-
     /// One dimension, no nulls, first index 1; each element comes with its length before it.
     fn array<const BYTES: usize>(
         &mut self,
@@ -115,5 +50,65 @@ impl<'a> Params<'a> {
         for (place, element) in self.out[at..].chunks_exact_mut(BYTES).zip(elements) {
             place.copy_from_slice(&element);
         }
+    }
+}
+
+impl client::Params for Params<'_> {
+    fn null(&mut self) {
+        self.count += 1;
+        self.out.put_i32(-1);
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.begin(1);
+        self.out.put_u8(value.into());
+    }
+
+    fn int2(&mut self, value: i16) {
+        self.begin(2);
+        self.out.put_i16(value);
+    }
+
+    fn int4(&mut self, value: i32) {
+        self.begin(4);
+        self.out.put_i32(value);
+    }
+
+    fn timestamp(&mut self, value_us: i64) {
+        self.begin(8);
+        self.out.put_i64(value_us);
+    }
+
+    fn text(&mut self, value: &[u8]) {
+        self.begin(value.len());
+        self.out.put_slice(value);
+    }
+
+    /// A `numeric`: two digits in base 10000, before the point (weight 0) and after it. Zeros need not be cut.
+    fn cents(&mut self, value: u32) {
+        debug_assert!(value < 1_000_000);
+        self.begin(12);
+        let (digits, weight, positive, scale) = (2, 0, 0, 2);
+        for part in [digits, weight, positive, scale] {
+            self.out.put_u16(part);
+        }
+        self.out.put_u16((value / 100) as u16);
+        self.out.put_u16((value % 100) as u16 * 100);
+    }
+
+    fn int2_array(&mut self, values: impl ExactSizeIterator<Item = i16>) {
+        let elements = values.map(|value| {
+            let [high, low] = value.to_be_bytes();
+            [0, 0, 0, 2, high, low]
+        });
+        self.array(INT2_OID, elements);
+    }
+
+    fn int4_array(&mut self, values: impl ExactSizeIterator<Item = i32>) {
+        let elements = values.map(|value| {
+            let [a, b, c, d] = value.to_be_bytes();
+            [0, 0, 0, 4, a, b, c, d]
+        });
+        self.array(INT4_OID, elements);
     }
 }

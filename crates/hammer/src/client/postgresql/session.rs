@@ -10,19 +10,15 @@ use bytes::BufMut;
 
 use super::answer::Answer;
 use super::failure::NotOpened;
-use super::message::SessionError;
 use super::open::open_and;
 use super::params::Params;
 use super::startup::{self, Setting};
 use super::stream::Stream;
 use super::Target;
+use crate::client::{self, SessionError, Statement};
 
 /// Execute the unnamed portal without a limit on rows.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
-
-/// A statement prepared in one session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Statement(u16);
 
 /// One connection with its prepared statements and its buffers.
 pub struct Session {
@@ -35,16 +31,7 @@ pub struct Session {
 
 impl Session {
     /// Connects, authenticates and applies `settings`.
-    pub async fn open(target: &Target, settings: &[Setting]) -> Result<Self, SessionError> {
-        let opened = Session::open_in_some_way(target, settings).await;
-        opened.map_err(SessionError::from)
-    }
-
-    /// As [`Session::open`], with all that can go wrong on the way.
-    pub(super) async fn open_in_some_way(
-        target: &Target,
-        settings: &[Setting],
-    ) -> Result<Self, NotOpened> {
+    pub(super) async fn open(target: &Target, settings: &[Setting]) -> Result<Self, NotOpened> {
         open_and(target, |opened| async move {
             let starting = startup::start(opened, target.config(), settings);
             let started = tokio::time::timeout(target.patience, starting).await;
@@ -59,8 +46,21 @@ impl Session {
         .await
     }
 
-    /// Prepares statements, all in one wait.
-    pub async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
+    fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
+        self.out.put_u8(tag);
+        let at = self.out.len();
+        self.out.put_u32(0);
+        body(&mut self.out);
+        let length = (self.out.len() - at) as u32;
+        self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+    }
+}
+
+impl client::Session for Session {
+    type Params<'a> = Params<'a>;
+    type Answer = Answer;
+
+    async fn prepare(&mut self, texts: &[&str]) -> Result<Vec<Statement>, SessionError> {
         let mut prepared = Vec::with_capacity(texts.len());
         for sql in texts {
             let statement = Statement(self.statements);
@@ -77,8 +77,7 @@ impl Session {
         Ok(prepared)
     }
 
-    /// Leaves an open transaction block, failed or not.
-    pub async fn roll_back(&mut self) -> Result<(), SessionError> {
+    async fn roll_back(&mut self) -> Result<(), SessionError> {
         // Parse, bind and execute of the unnamed statement, as this is rare.
         self.message(b'P', |out| out.put_slice(b"\0ROLLBACK\0\0\0"));
         self.message(b'B', |out| out.put_slice(&[0; 8]));
@@ -86,10 +85,8 @@ impl Session {
         self.exchange().await.map(|_| ())
     }
 
-    /// Adds a statement to the batch; nothing is sent yet.
-    ///
     /// Parameters and results are in binary format.
-    pub fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Params<'_>)) {
+    fn queue(&mut self, statement: Statement, write: impl FnOnce(&mut Params<'_>)) {
         self.message(b'B', |out| {
             out.put_u8(0);
             put_name(out, statement);
@@ -102,12 +99,7 @@ impl Session {
         self.queued += 1;
     }
 
-    /// Sends the batch and waits for all its answers.
-    ///
-    /// Without a transaction block the batch is one transaction. Errors: the first error of the
-    /// server, which skipped the rest of the batch, or a lost connection. The answers stay until
-    /// the next batch.
-    pub async fn exchange(&mut self) -> Result<&Answer, SessionError> {
+    async fn exchange(&mut self) -> Result<&Answer, SessionError> {
         self.out.put_slice(b"S\0\0\0\x04");
         let sent = self.stream.send(&self.out).await;
         self.out.clear();
@@ -117,36 +109,23 @@ impl Session {
             self.stream.receive(self.answer.input()).await?;
         }
         match self.answer.take_error() {
-            Some(error) if error.ends_session => Err(SessionError::Lost(error.text)),
-            Some(error) => Err(SessionError::Server(error)),
+            Some(error) => Err(error.into()),
             None => Ok(&self.answer),
         }
     }
 
-    /// The answers to the last batch.
-    pub fn answer(&self) -> &Answer {
+    fn answer(&self) -> &Answer {
         &self.answer
     }
 
-    /// Whether a transaction block is open, failed or not.
-    pub fn in_transaction(&self) -> bool {
+    fn in_transaction(&self) -> bool {
         self.answer.in_transaction()
     }
 
-    /// Tells the server that the session ends, and closes it.
-    pub async fn close(mut self) {
+    async fn close(mut self) {
         // A connection that is gone needs no goodbye.
         let _ = self.stream.send(b"X\0\0\0\x04").await;
         self.stream.close().await;
-    }
-
-    fn message(&mut self, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
-        self.out.put_u8(tag);
-        let at = self.out.len();
-        self.out.put_u32(0);
-        body(&mut self.out);
-        let length = (self.out.len() - at) as u32;
-        self.out[at..at + 4].copy_from_slice(&length.to_be_bytes());
     }
 }
 

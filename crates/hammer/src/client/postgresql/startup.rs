@@ -10,12 +10,12 @@ use tokio_postgres::config::ChannelBinding as Binding;
 use tokio_postgres::Config;
 
 use super::failure::NotOpened;
-use super::message::{server_error, whole_message, SessionError, ANSWERS_TO_START, HEAD_BYTES};
+use super::message::{not_understood, server_error, whole_message, ANSWERS_TO_START, HEAD_BYTES};
 use super::open::Opened;
 use super::stream::{Input, Stream};
 
 /// A setting of the session, sent with the start.
-pub type Setting = (&'static str, &'static str);
+pub(super) type Setting = (&'static str, &'static str);
 
 /// Sends the start, proves the password, and waits until the server is ready.
 pub(super) async fn start(
@@ -107,9 +107,7 @@ impl<'a> Proof<'a> {
     ///
     /// Source: PostgreSQL documentation, "Message Formats", Authentication….
     fn answer(&mut self, body: &[u8], out: &mut BytesMut) -> Result<(), NotOpened> {
-        let (kind, data) = body
-            .split_at_checked(4)
-            .ok_or_else(SessionError::protocol)?;
+        let (kind, data) = body.split_at_checked(4).ok_or_else(not_understood)?;
         match kind {
             [0, 0, 0, 0] => self.refuse_unbound(),
             [0, 0, 0, 3] => {
@@ -122,12 +120,12 @@ impl<'a> Proof<'a> {
             }
             [0, 0, 0, 10] => self.begin_scram(data, out),
             [0, 0, 0, 11] => {
-                let begun = self.scram.as_mut().ok_or_else(SessionError::protocol)?;
+                let begun = self.scram.as_mut().ok_or_else(not_understood)?;
                 begun.update(data)?;
                 Ok(frontend::sasl_response(begun.message(), out)?)
             }
             [0, 0, 0, 12] => {
-                let begun = self.scram.as_mut().ok_or_else(SessionError::protocol)?;
+                let begun = self.scram.as_mut().ok_or_else(not_understood)?;
                 Ok(begun.finish(data)?)
             }
             _ => Err(NotOpened::Ended("an unknown way of authentication".into())),
@@ -147,7 +145,7 @@ impl<'a> Proof<'a> {
     }
 
     fn answer_md5(&self, data: &[u8], out: &mut BytesMut) -> Result<(), NotOpened> {
-        let salt = data.try_into().map_err(|_| SessionError::protocol())?;
+        let salt = data.try_into().map_err(|_| not_understood())?;
         let hash = md5_hash(self.user.as_bytes(), self.password()?, salt);
         Ok(frontend::password_message(hash.as_bytes(), out)?)
     }

@@ -8,6 +8,7 @@ use tokio_postgres::Client;
 use super::conditions::{chosen, ConditionQuery};
 use super::loaded::Loaded;
 use crate::client::postgresql::Target;
+use crate::client::Target as _;
 use crate::error::HammerError;
 use crate::stop::Stop;
 use crate::workload::Context;

@@ -4,7 +4,7 @@ use super::input::Input;
 use super::output::Shown;
 use super::plain::Plain;
 use super::procedures::Procedures;
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Answer, Row, Session, SessionError};
 
 /// The prepared statements of one session, in one of two ways that leave the same rows.
 #[derive(Debug, Clone)]
@@ -17,7 +17,10 @@ pub enum ExecutionMode {
 
 impl ExecutionMode {
     /// Prepares the statements of one way.
-    pub async fn prepare(session: &mut Session, procedures: bool) -> Result<Self, SessionError> {
+    pub async fn prepare(
+        session: &mut impl Session,
+        procedures: bool,
+    ) -> Result<Self, SessionError> {
         Ok(if procedures {
             ExecutionMode::Procedures(Procedures::prepare(session).await?)
         } else {
@@ -30,7 +33,7 @@ impl ExecutionMode {
     /// An error of the server may leave a failed transaction block open.
     pub async fn act(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         input: &Input,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
@@ -42,7 +45,7 @@ impl ExecutionMode {
 
     /// The number that the database gave the new order which was just committed: in both ways the
     /// first value of the last batch.
-    pub fn order_number(&self, session: &Session) -> Option<u32> {
+    pub fn order_number(&self, session: &impl Session) -> Option<u32> {
         let row = session.answer().first(0)?;
         u32::try_from(row.integer(0)?).ok()
     }

@@ -17,6 +17,7 @@ use super::schedule::{Next, Schedule, Work};
 use super::schema;
 use super::tables::{Population, Table};
 use crate::client::postgresql::Target;
+use crate::client::Target as _;
 use crate::error::HammerError;
 use crate::stop::Stop;
 

@@ -5,6 +5,7 @@ use tokio_postgres::Client;
 
 use super::schema::{self, META_TABLE, SCHEMA_VERSION};
 use crate::client::postgresql::Target;
+use crate::client::Target as _;
 use crate::error::HammerError;
 
 const LOAD_AGAIN: &str = "load an empty database with `stithy hammer prepare`";

@@ -16,6 +16,7 @@ use super::schema::{self, META, META_TABLE, SCHEMA_VERSION};
 use super::tables::{Population, TABLES};
 use super::tally::Tally;
 use crate::client::postgresql::Target;
+use crate::client::Target as _;
 use crate::connections;
 use crate::error::{ErrorClass, HammerError};
 use crate::stop::{stop_pair, Stop};

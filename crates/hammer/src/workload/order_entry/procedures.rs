@@ -4,7 +4,7 @@ use stithy_measure::Outcome;
 
 use super::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
 use super::output::Shown;
-use crate::client::postgresql::{Params, Session, SessionError, Statement};
+use crate::client::{Answer, Params, Row, Session, SessionError, Statement};
 
 /// Each procedure's SQL, created after loading.
 pub const PROCEDURES: &[&str] = &[
@@ -38,7 +38,7 @@ pub struct Procedures {
 
 impl Procedures {
     /// Prepares the calls.
-    pub async fn prepare(session: &mut Session) -> Result<Self, SessionError> {
+    pub async fn prepare(session: &mut impl Session) -> Result<Self, SessionError> {
         let prepared = session.prepare(CALLS).await?;
         let [new_order, payment, order_status, delivery, stock_level, begin] = prepared[..] else {
             unreachable!("each call is prepared once");
@@ -56,7 +56,7 @@ impl Procedures {
     /// Does one transaction; `date_us` is its date, microseconds since the start of 2000.
     pub async fn act(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         input: &Input,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
@@ -75,7 +75,8 @@ impl Procedures {
         if let Input::NewOrder(_) = input {
             let brands = answer.first(0).and_then(|row| row.integer(2));
             let brands = brands.and_then(|brands| u16::try_from(brands).ok());
-            shown.brand_lines = brands.ok_or(SessionError::Unexpected("an order has no lines"))?;
+            shown.brand_lines =
+                brands.ok_or_else(|| SessionError::unexpected("an order has no lines"))?;
         }
         Ok(shown)
     }
@@ -83,7 +84,7 @@ impl Procedures {
     /// The order is entered in full; the server's answer that an item is unused leads to the rollback.
     async fn new_order_to_roll_back(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         order: &NewOrder,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
@@ -94,19 +95,19 @@ impl Procedures {
         session.roll_back().await?;
         match order_id {
             None => Ok(Outcome::RolledBack.into()),
-            Some(_) => Err(SessionError::Unexpected(
+            Some(_) => Err(SessionError::unexpected(
                 "an item that must be unused is in use",
             )),
         }
     }
 
-    fn queue_new_order(&self, session: &mut Session, order: &NewOrder, date_us: i64) {
+    fn queue_new_order(&self, session: &mut impl Session, order: &NewOrder, date_us: i64) {
         let (passes, last_pass) = order.passes();
         session.queue(self.new_order, |params| {
             params.int4(order.district.w_id);
             params.int2(order.district.d_id);
             params.int4(order.c_id);
-            params.int8(date_us);
+            params.timestamp(date_us);
             params.int2(order.all_local().into());
             params.int4_array(order.lines.iter().map(|line| line.i_id));
             params.int4_array(order.lines.iter().map(|line| line.supply_w_id));
@@ -117,7 +118,7 @@ impl Procedures {
         });
     }
 
-    fn queue_payment(&self, session: &mut Session, payment: &Payment, date_us: i64) {
+    fn queue_payment(&self, session: &mut impl Session, payment: &Payment, date_us: i64) {
         session.queue(self.payment, |params| {
             params.int4(payment.district.w_id);
             params.int2(payment.district.d_id);
@@ -125,11 +126,11 @@ impl Procedures {
             params.int2(payment.customer_district.d_id);
             put_customer(params, &payment.customer);
             params.cents(payment.amount_cents);
-            params.int8(date_us);
+            params.timestamp(date_us);
         });
     }
 
-    fn queue_order_status(&self, session: &mut Session, question: &OrderStatus) {
+    fn queue_order_status(&self, session: &mut impl Session, question: &OrderStatus) {
         session.queue(self.order_status, |params| {
             params.int4(question.district.w_id);
             params.int2(question.district.d_id);
@@ -137,15 +138,15 @@ impl Procedures {
         });
     }
 
-    fn queue_delivery(&self, session: &mut Session, delivery: Delivery, date_us: i64) {
+    fn queue_delivery(&self, session: &mut impl Session, delivery: Delivery, date_us: i64) {
         session.queue(self.delivery, |params| {
             params.int4(delivery.w_id);
             params.int2(delivery.carrier_id);
-            params.int8(date_us);
+            params.timestamp(date_us);
         });
     }
 
-    fn queue_stock_level(&self, session: &mut Session, question: StockLevel) {
+    fn queue_stock_level(&self, session: &mut impl Session, question: StockLevel) {
         session.queue(self.stock_level, |params| {
             params.int4(question.district.w_id);
             params.int2(question.district.d_id);
@@ -155,7 +156,7 @@ impl Procedures {
 }
 
 /// Number and last name, one of them null.
-fn put_customer(params: &mut Params<'_>, customer: &Customer) {
+fn put_customer(params: &mut impl Params, customer: &Customer) {
     match customer {
         Customer::Id(c_id) => {
             params.int4(*c_id);

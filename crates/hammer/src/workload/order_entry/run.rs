@@ -16,7 +16,8 @@ use super::order_book::{OrderBook, OrderKey};
 use super::random::NurandConstants;
 use super::terminal::{Books, Terminal};
 use super::virtual_users::{virtual_users, Places};
-use crate::client::postgresql::Target;
+use crate::client::postgresql::{self, Target};
+use crate::client::Target as _;
 use crate::connections;
 use crate::error::HammerError;
 use crate::run::drive;
@@ -32,7 +33,7 @@ struct Ready {
     target: Target,
     profile: InputProfile,
     books: Books,
-    users: VirtualUsers<Terminal>,
+    users: VirtualUsers<Terminal, postgresql::Session>,
     touched: Touched,
     order_numbers_before: u64,
 }

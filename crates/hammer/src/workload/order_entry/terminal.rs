@@ -10,7 +10,7 @@ use super::input::{Draws, Input};
 use super::ledger::format::{Deal, Entry, Stage};
 use super::ledger::write::Ledger;
 use super::order_book::{OrderBook, OrderKey};
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Session, SessionError};
 use crate::transaction_script::TransactionScript;
 
 /// Where all users of a run account for what they do.
@@ -81,19 +81,24 @@ impl Terminal {
         };
         let entry = Entry::sent(input, date_us);
         if entry.is_some_and(|entry| !ledger.note(entry)) {
-            return Err(SessionError::Unexpected("the ledger could not be written"));
+            return Err(SessionError::unexpected("the ledger could not be written"));
         }
         Ok(entry)
     }
 
     /// Leaves in the ledger what became of it; a lost answer leaves it in doubt.
-    fn note_outcome(&self, sent: Entry, result: &Result<Outcome, SessionError>, session: &Session) {
+    fn note_outcome(
+        &self,
+        sent: Entry,
+        result: &Result<Outcome, SessionError>,
+        session: &impl Session,
+    ) {
         let Some(ledger) = &self.books.ledger else {
             return;
         };
         let (stage, number) = match result {
             Ok(Outcome::Committed) => (Stage::Acknowledged, self.mode.order_number(session)),
-            Err(SessionError::Lost(_)) => return,
+            Err(error) if error.is_lost() => return,
             _ => (Stage::Refused, None),
         };
         // A ledger that has failed refuses the next transaction, and the summary says so.
@@ -114,10 +119,10 @@ impl TransactionScript for Terminal {
         kind
     }
 
-    async fn attempt(&mut self, session: &mut Session) -> Result<Outcome, SessionError> {
+    async fn attempt<C: Session>(&mut self, session: &mut C) -> Result<Outcome, SessionError> {
         let date_us = self.date_us();
         let Some(input) = &self.input else {
-            return Err(SessionError::Unexpected("nothing was drawn"));
+            return Err(SessionError::unexpected("nothing was drawn"));
         };
         if let Input::NewOrder(order) = input {
             let key = OrderKey {
@@ -135,7 +140,7 @@ impl TransactionScript for Terminal {
                     .books
                     .orders
                     .answer(self.user, *outcome == Outcome::Committed),
-                Err(SessionError::Lost(_)) => self.books.orders.lose(self.user),
+                Err(error) if error.is_lost() => self.books.orders.lose(self.user),
                 Err(_) => self.books.orders.answer(self.user, false),
             }
         }

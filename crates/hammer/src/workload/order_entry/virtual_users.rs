@@ -11,7 +11,7 @@ use super::input::{Draws, DELIVERY};
 use super::input_profile::{keyed, thinking, Deck, InputProfile};
 use super::random::{Domain, Rng};
 use super::terminal::{Books, Terminal};
-use crate::client::postgresql::{Session, SessionError, Target};
+use crate::client::{Session, SessionError, SessionSettings, Target};
 use crate::connections::{Opening, Statements};
 use crate::error::HammerError;
 use crate::pace::{self, BackToBack, Poisson, Steady, Waiting, Waits};
@@ -57,16 +57,16 @@ impl Places {
 /// Opens the connections and seats everybody.
 ///
 /// Errors: `connect-failed` (infrastructure).
-pub async fn virtual_users(
+pub async fn virtual_users<T: Target>(
     job: &RunJob,
-    target: &Target,
+    target: &T,
     places: Places,
     profile: InputProfile,
     books: &Books,
-) -> Result<VirtualUsers<Terminal>, HammerError> {
+) -> Result<VirtualUsers<Terminal, T::Session>, HammerError> {
     let opening = Opening {
         target: target.clone(),
-        isolation: job.isolation,
+        settings: SessionSettings::Load(job.isolation),
         prepare: Prepare {
             procedures: job.procedures,
         },
@@ -96,7 +96,7 @@ pub async fn virtual_users(
     })
 }
 
-fn pools(places: Places, sessions: Vec<Session>, opener: &Opener) -> Pools {
+fn pools<S: Session>(places: Places, sessions: Vec<S>, opener: &Opener<S>) -> Pools<S> {
     if places.shared {
         return Pools::Shared(Arc::new(Pool::new(sessions, opener.clone())));
     }
@@ -106,7 +106,7 @@ fn pools(places: Places, sessions: Vec<Session>, opener: &Opener) -> Pools {
 }
 
 /// Deliveries are done over the users' pool where they share one, else over connections of their `own`.
-fn deferral(pools: &Pools, own: Arc<Pool>) -> Deferral {
+fn deferral<S: Session>(pools: &Pools<S>, own: Arc<Pool<S>>) -> Deferral<S> {
     let pool = match pools {
         Pools::Shared(pool) => pool.clone(),
         Pools::Own(_) => own,
@@ -151,9 +151,9 @@ struct Prepare {
 impl Statements for Prepare {
     type Prepared = ExecutionMode;
 
-    fn prepare(
+    fn prepare<C: Session>(
         &self,
-        session: &mut Session,
+        session: &mut C,
     ) -> impl Future<Output = Result<ExecutionMode, SessionError>> + Send {
         ExecutionMode::prepare(session, self.procedures)
     }

@@ -12,7 +12,9 @@ use super::input::{Customer, Draws, Input};
 use super::input_profile::{touched, InputProfile, TouchedWarehouses};
 use super::loaded::Loaded;
 use super::random::NurandConstants;
-use crate::client::postgresql::{Session, SessionError, Setting, Statement, Target};
+use crate::client::{
+    postgresql, Params, Session, SessionError, SessionSettings, Statement, Target,
+};
 use crate::connections;
 use crate::error::HammerError;
 use crate::workload::Context;
@@ -23,12 +25,6 @@ const SESSIONS: u32 = 4;
 /// Progress is reported after so many transactions of each session.
 const PROGRESS_STEP: u64 = 1_000;
 
-const SETTINGS: [Setting; 3] = [
-    ("default_transaction_read_only", "on"),
-    ("plan_cache_mode", "force_generic_plan"),
-    ("jit", "off"),
-];
-
 /// Reads the rows of `transactions` transactions.
 ///
 /// Errors: those of [`Loaded::read`] and of connecting; `connection-lost` (infrastructure);
@@ -36,7 +32,7 @@ const SETTINGS: [Setting; 3] = [
 pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSummary, HammerError> {
     let start = Instant::now();
     let warehouses = touched(job.warehouses_touched, job.workload.warehouses)?;
-    let target = Target::parse(&job.url)?;
+    let target = postgresql::Target::parse(&job.url)?;
     let client = target.connect().await?;
     let loaded = Loaded::read(&target, &client, &job.workload).await?;
     connections::require(&target, &client, SESSIONS).await?;
@@ -46,7 +42,7 @@ pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSumm
         kind: Profile::Specification,
         touched: TouchedWarehouses::spread(warehouses),
     };
-    let sessions = connections::open_with(&target, SESSIONS, &SETTINGS).await?;
+    let sessions = connections::open_all(&target, SESSIONS, SessionSettings::ReadOnly).await?;
     let (sender, mut steps) = tokio::sync::mpsc::unbounded_channel();
     let mut readers = JoinSet::new();
     for (number, session) in (0..).zip(sessions) {
@@ -89,12 +85,12 @@ fn progress(done: u64, total: u64) -> Message {
 }
 
 /// One session of the pass.
-struct Reader {
+struct Reader<S> {
     draws: Draws,
-    session: Session,
+    session: S,
 }
 
-impl Reader {
+impl<S: Session> Reader<S> {
     async fn read(
         mut self,
         count: u64,
@@ -150,7 +146,7 @@ struct Reads {
 }
 
 impl Reads {
-    async fn prepare(session: &mut Session) -> Result<Self, SessionError> {
+    async fn prepare(session: &mut impl Session) -> Result<Self, SessionError> {
         let prepared = session.prepare(READS).await?;
         let [district, customer_by_id, customer_by_name, lines, last_order, oldest, stock_level] =
             prepared[..]
@@ -168,7 +164,7 @@ impl Reads {
         })
     }
 
-    fn queue(&self, session: &mut Session, input: &Input) {
+    fn queue(&self, session: &mut impl Session, input: &Input) {
         match input {
             Input::NewOrder(order) => {
                 let (w_id, d_id) = (order.district.w_id, order.district.d_id);
@@ -210,14 +206,20 @@ impl Reads {
         }
     }
 
-    fn queue_district(&self, session: &mut Session, w_id: i32, d_id: i16) {
+    fn queue_district(&self, session: &mut impl Session, w_id: i32, d_id: i16) {
         session.queue(self.district, |params| {
             params.int4(w_id);
             params.int2(d_id);
         });
     }
 
-    fn queue_customer(&self, session: &mut Session, w_id: i32, d_id: i16, customer: &Customer) {
+    fn queue_customer(
+        &self,
+        session: &mut impl Session,
+        w_id: i32,
+        d_id: i16,
+        customer: &Customer,
+    ) {
         let statement = match customer {
             Customer::Id(_) => self.customer_by_id,
             Customer::LastName(_) => self.customer_by_name,

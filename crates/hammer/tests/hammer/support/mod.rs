@@ -17,8 +17,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use stithy_wire::{Message, PrepareSummary};
+use stithy_hammer::client::SessionSettings;
+use stithy_wire::{Isolation, Message, PrepareSummary};
 
+/// What the sessions of tests are for.
+pub const LOAD: SessionSettings = SessionSettings::Load(Isolation::ReadCommitted);
 /// The user of every test.
 pub const USER: &str = "stithy";
 /// Its password.

@@ -15,6 +15,7 @@ use super::compare::{holds, Comparison};
 use super::format::{Deal, Entry, Head, Stage};
 use super::read::{outcomes, read};
 use crate::client::postgresql::Target;
+use crate::client::Target as _;
 use crate::error::HammerError;
 use crate::stop::Stop;
 use crate::workload::Context;

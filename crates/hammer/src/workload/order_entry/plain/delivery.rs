@@ -6,7 +6,7 @@ use stithy_measure::Outcome;
 use super::super::input::{Delivery, District};
 use super::step::Step;
 use super::{put_district, Plain};
-use crate::client::postgresql::{Answer, Session, SessionError};
+use crate::client::{Answer, Params, Row, Session, SessionError};
 
 /// An order that was taken for delivery.
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ struct Order {
 impl Plain {
     pub(super) async fn delivery(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         delivery: Delivery,
         date_us: i64,
     ) -> Result<Outcome, SessionError> {
@@ -46,7 +46,7 @@ impl Plain {
     /// with some of the orders, and two such deliveries with each other's: a deadlock.
     async fn take_oldest(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         w_id: i32,
     ) -> Result<Vec<Order>, SessionError> {
         let mut left: Vec<i16> = (1..=10).collect();
@@ -71,7 +71,7 @@ impl Plain {
     /// Gives the customers of the orders.
     async fn carry(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         orders: &[Order],
         carrier_id: i16,
         date_us: i64,
@@ -85,7 +85,7 @@ impl Plain {
             self.queue(session, Step::DateLines, |params| {
                 put_district(params, order.district);
                 params.int4(order.o_id);
-                params.int8(date_us);
+                params.timestamp(date_us);
             });
         }
         let answer = session.exchange().await?;
@@ -94,11 +94,11 @@ impl Plain {
             c_id.and_then(|c_id| i32::try_from(c_id).ok())
         });
         let customers: Option<Vec<i32>> = customers.collect();
-        customers.ok_or(SessionError::Unexpected("an order that waits is missing"))
+        customers.ok_or_else(|| SessionError::unexpected("an order that waits is missing"))
     }
 }
 
-fn read_orders(answer: &Answer, at: u16, w_id: i32) -> Result<Vec<Order>, SessionError> {
+fn read_orders(answer: &impl Answer, at: u16, w_id: i32) -> Result<Vec<Order>, SessionError> {
     let orders = answer.rows(at).map(|row| {
         let d_id = i16::try_from(row.integer(0)?).ok()?;
         let o_id = i32::try_from(row.integer(1)?).ok()?;
@@ -106,7 +106,5 @@ fn read_orders(answer: &Answer, at: u16, w_id: i32) -> Result<Vec<Order>, Sessio
         Some(Order { district, o_id })
     });
     let orders: Option<Vec<Order>> = orders.collect();
-    orders.ok_or(SessionError::Unexpected(
-        "an order that waits has no number",
-    ))
+    orders.ok_or_else(|| SessionError::unexpected("an order that waits has no number"))
 }

@@ -14,7 +14,7 @@ use stithy_measure::Outcome;
 
 use super::input::{Customer, District, Input, StockLevel};
 use super::output::Shown;
-use crate::client::postgresql::{Params, Session, SessionError, Statement};
+use crate::client::{Answer, Params, Row, Session, SessionError, Statement};
 use step::{Step, STEPS};
 
 /// The prepared statements of one session.
@@ -25,7 +25,7 @@ pub struct Plain {
 
 impl Plain {
     /// Prepares all statements.
-    pub async fn prepare(session: &mut Session) -> Result<Self, SessionError> {
+    pub async fn prepare(session: &mut impl Session) -> Result<Self, SessionError> {
         let texts: Vec<&str> = STEPS.iter().map(|(_, sql)| *sql).collect();
         let statements = session.prepare(&texts).await?;
         Ok(Plain { statements })
@@ -34,7 +34,7 @@ impl Plain {
     /// Does one transaction; `date_us` is its date, microseconds since the start of 2000.
     pub async fn act(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         input: &Input,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
@@ -48,18 +48,23 @@ impl Plain {
         outcome.map(Shown::from)
     }
 
-    fn queue(&self, session: &mut Session, step: Step, write: impl FnOnce(&mut Params<'_>)) {
+    fn queue<C: Session>(
+        &self,
+        session: &mut C,
+        step: Step,
+        write: impl FnOnce(&mut C::Params<'_>),
+    ) {
         session.queue(self.statements[step as usize], write);
     }
 
-    fn queue_bare(&self, session: &mut Session, step: Step) {
+    fn queue_bare(&self, session: &mut impl Session, step: Step) {
         self.queue(session, step, |_| {});
     }
 
     /// Clause 2.8: one statement, which is a transaction of its own.
     async fn stock_level(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         question: StockLevel,
     ) -> Result<Outcome, SessionError> {
         self.queue(session, Step::CountLowStock, |params| {
@@ -71,7 +76,7 @@ impl Plain {
     }
 
     /// Adds the look-up of a customer's number where only the last name is known.
-    fn queue_find(&self, session: &mut Session, at: District, customer: &Customer) {
+    fn queue_find(&self, session: &mut impl Session, at: District, customer: &Customer) {
         if let Customer::LastName(name) = customer {
             self.queue(session, Step::FindByName, |params| {
                 put_district(params, at);
@@ -82,13 +87,17 @@ impl Plain {
 }
 
 /// Warehouse and district.
-fn put_district(params: &mut Params<'_>, district: District) {
+fn put_district(params: &mut impl Params, district: District) {
     params.int4(district.w_id);
     params.int2(district.d_id);
 }
 
 /// The customer's number, from the input or from the answer to [`Plain::queue_find`] at `step`.
-fn customer_id(session: &Session, customer: &Customer, step: u16) -> Result<i32, SessionError> {
+fn customer_id(
+    session: &impl Session,
+    customer: &Customer,
+    step: u16,
+) -> Result<i32, SessionError> {
     match customer {
         Customer::Id(c_id) => Ok(*c_id),
         Customer::LastName(_) => {
@@ -100,7 +109,7 @@ fn customer_id(session: &Session, customer: &Customer, step: u16) -> Result<i32,
             // The middle one, rounded up: the rows come in the order of the first names.
             let middle = found.get(found.len().div_ceil(2).wrapping_sub(1));
             let middle = middle.and_then(|c_id| i32::try_from(*c_id).ok());
-            middle.ok_or(SessionError::Unexpected("no customer has this last name"))
+            middle.ok_or_else(|| SessionError::unexpected("no customer has this last name"))
         }
     }
 }

@@ -6,7 +6,7 @@ use super::super::input::NewOrder;
 use super::super::output::Shown;
 use super::step::Step;
 use super::{put_district, Plain};
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Answer, Params, Row, Session, SessionError};
 
 /// What the first batch learned.
 struct Taken {
@@ -32,7 +32,7 @@ const LINES_AT: u16 = 3;
 impl Plain {
     pub(super) async fn new_order(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         order: &NewOrder,
         date_us: i64,
     ) -> Result<Shown, SessionError> {
@@ -54,7 +54,7 @@ impl Plain {
         Ok(shown)
     }
 
-    fn queue_taking(&self, session: &mut Session, order: &NewOrder) {
+    fn queue_taking(&self, session: &mut impl Session, order: &NewOrder) {
         self.queue_bare(session, Step::Begin);
         self.queue(session, Step::TakeNumber, |params| {
             put_district(params, order.district);
@@ -75,12 +75,12 @@ impl Plain {
         }
     }
 
-    fn queue_order(&self, session: &mut Session, order: &NewOrder, o_id: i32, date_us: i64) {
+    fn queue_order(&self, session: &mut impl Session, order: &NewOrder, o_id: i32, date_us: i64) {
         self.queue(session, Step::WriteOrder, |params| {
             put_district(params, order.district);
             params.int4(o_id);
             params.int4(order.c_id);
-            params.int8(date_us);
+            params.timestamp(date_us);
             params.int2(order.lines.len() as i16);
             params.int2(order.all_local().into());
         });
@@ -92,7 +92,7 @@ impl Plain {
 
     fn queue_line(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         order: &NewOrder,
         o_id: i32,
         number: usize,
@@ -116,7 +116,7 @@ fn says_original(text: &[u8]) -> bool {
     text.windows(ORIGINAL.len()).any(|part| part == ORIGINAL)
 }
 
-fn read_taken(session: &Session, order: &NewOrder) -> Result<Taken, SessionError> {
+fn read_taken(session: &impl Session, order: &NewOrder) -> Result<Taken, SessionError> {
     let answer = session.answer();
     let number = answer.first(NUMBER_AT).and_then(|row| row.integer(0));
     let o_id = number.and_then(|o_id| i32::try_from(o_id).ok());
@@ -133,7 +133,7 @@ fn read_taken(session: &Session, order: &NewOrder) -> Result<Taken, SessionError
             })
         });
     Ok(Taken {
-        o_id: o_id.ok_or(SessionError::Unexpected("a district is missing"))?,
+        o_id: o_id.ok_or_else(|| SessionError::unexpected("a district is missing"))?,
         lines: lines.collect(),
     })
 }

@@ -5,12 +5,12 @@ use stithy_measure::Outcome;
 use super::super::input::OrderStatus;
 use super::step::Step;
 use super::{customer_id, put_district, Plain};
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Answer, Params, Row, Session, SessionError};
 
 impl Plain {
     pub(super) async fn order_status(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         question: &OrderStatus,
     ) -> Result<Outcome, SessionError> {
         self.queue_bare(session, Step::Begin);

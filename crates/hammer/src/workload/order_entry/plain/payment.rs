@@ -6,7 +6,7 @@ use stithy_measure::Outcome;
 use super::super::input::Payment;
 use super::step::Step;
 use super::{customer_id, put_district, Plain};
-use crate::client::postgresql::{Session, SessionError};
+use crate::client::{Answer, Params, Row, Session, SessionError};
 
 /// Between the names of warehouse and district in H_DATA.
 const GAP: &[u8] = b"    ";
@@ -14,7 +14,7 @@ const GAP: &[u8] = b"    ";
 impl Plain {
     pub(super) async fn payment(
         &self,
-        session: &mut Session,
+        session: &mut impl Session,
         payment: &Payment,
         date_us: i64,
     ) -> Result<Outcome, SessionError> {
@@ -31,7 +31,7 @@ impl Plain {
             put_district(params, payment.customer_district);
             params.int4(c_id);
             put_district(params, payment.district);
-            params.int8(date_us);
+            params.timestamp(date_us);
             params.cents(payment.amount_cents);
             params.text(&label);
         });
@@ -39,11 +39,11 @@ impl Plain {
         let answer = session.exchange().await?;
         match answer.affected(0) {
             1 => Ok(Outcome::Committed),
-            _ => Err(SessionError::Unexpected("a customer is missing")),
+            _ => Err(SessionError::unexpected("a customer is missing")),
         }
     }
 
-    fn queue_paying(&self, session: &mut Session, payment: &Payment, c_id: i32) {
+    fn queue_paying(&self, session: &mut impl Session, payment: &Payment, c_id: i32) {
         self.queue(session, Step::Pay, |params| {
             put_district(params, payment.customer_district);
             params.int4(c_id);
@@ -63,8 +63,8 @@ impl Plain {
 }
 
 /// H_DATA: the names of warehouse and district.
-fn read_label(session: &Session) -> Result<Vec<u8>, SessionError> {
+fn read_label(session: &impl Session) -> Result<Vec<u8>, SessionError> {
     let row = session.answer().first(1);
     let names = row.and_then(|row| Some([row.bytes(0)?, GAP, row.bytes(1)?].concat()));
-    names.ok_or(SessionError::Unexpected("a district is missing"))
+    names.ok_or_else(|| SessionError::unexpected("a district is missing"))
 }

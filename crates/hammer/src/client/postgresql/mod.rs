@@ -17,19 +17,24 @@ mod trust;
 mod url;
 
 pub use answer::{Answer, Row};
-pub use message::{ServerError, SessionError};
 pub use params::Params;
-pub use session::{Session, Statement};
-pub use startup::Setting;
+pub use session::Session;
 
 use std::time::Duration;
 
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config};
 
+use crate::client::{self, SessionSettings};
 use crate::error::HammerError;
+use startup::Setting;
+use stithy_wire::Isolation;
 use tls::{Tls, Way};
 use url::Url;
+
+/// Settings of every session: plans are made once, as those of an application's prepared statements,
+/// and no transaction is long enough for compiling.
+const SETTINGS: [Setting; 2] = [("plan_cache_mode", "force_generic_plan"), ("jit", "off")];
 
 /// Where a connection URL leads. `Debug` and [`Target::place`] never show the password.
 #[derive(Debug, Clone)]
@@ -40,12 +45,14 @@ pub struct Target {
     place: String,
 }
 
-impl Target {
+impl client::Target for Target {
+    type Session = Session;
+
     /// Reads `postgresql://user:password@host:port/database?sslmode=verify-full&sslrootcert=file`, or
     /// `postgresql://user:password@/database?host=/socket/directory`.
     ///
     /// Errors: `url-invalid`, `root-certificate-invalid` (usage).
-    pub fn parse(url: &str) -> Result<Self, HammerError> {
+    fn parse(url: &str) -> Result<Self, HammerError> {
         let Url {
             config,
             tls,
@@ -61,17 +68,42 @@ impl Target {
         Ok(target)
     }
 
-    /// Host, port and database in words; never user or password.
-    pub fn place(&self) -> &str {
+    /// Host, port and database.
+    fn place(&self) -> &str {
         &self.place
     }
 
-    /// Opens one connection.
-    ///
     /// Errors: `host-unknown`, `connect-refused`, `connect-timeout`, `connect-failed`,
     /// `not-postgresql`, `tls-failed`, `not-ready` (infrastructure), `wrong-password`,
     /// `not-admitted`, `not-permitted`, `not-bound`, `no-such-database`, `too-many-connections`,
     /// `tls-not-offered`, `certificate-not-trusted`, `certificate-other-host` (precondition).
+    async fn open(&self, settings: SessionSettings) -> Result<Session, HammerError> {
+        let kept = kept(settings);
+        let all: Vec<Setting> = SETTINGS.iter().copied().chain([kept]).collect();
+        let opened = Session::open(self, &all).await;
+        opened.map_err(|e| self.not_opened(e))
+    }
+}
+
+/// The setting that a session of this kind has besides [`SETTINGS`].
+fn kept(settings: SessionSettings) -> Setting {
+    match settings {
+        SessionSettings::ReadOnly => ("default_transaction_read_only", "on"),
+        SessionSettings::Load(isolation) => {
+            let level = match isolation {
+                Isolation::ReadCommitted => "read committed",
+                Isolation::RepeatableRead => "repeatable read",
+                Isolation::Serializable => "serializable",
+            };
+            ("default_transaction_isolation", level)
+        }
+    }
+}
+
+impl Target {
+    /// Opens one connection for whatever is asked once.
+    ///
+    /// Errors: as those of a session.
     pub async fn connect(&self) -> Result<Client, HammerError> {
         let opened = open::open_and(self, |opened| control::start(self, opened)).await;
         let (client, driving) = opened.map_err(|e| self.not_opened(e))?;
@@ -80,14 +112,6 @@ impl Target {
             let _ = driving.await;
         });
         Ok(client)
-    }
-
-    /// Opens a session of a virtual user, with the errors of a connection before anything runs.
-    ///
-    /// Errors: as [`Target::connect`].
-    pub async fn session(&self, settings: &[Setting]) -> Result<Session, HammerError> {
-        let opened = Session::open_in_some_way(self, settings).await;
-        opened.map_err(|e| self.not_opened(e))
     }
 
     /// Asks the server to cancel what a client of this target does. Where the request does not arrive,

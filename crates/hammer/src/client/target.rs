@@ -1,0 +1,39 @@
+//! Where a connection URL leads, and how connections are opened there.
+
+use std::future::Future;
+
+use stithy_wire::Isolation;
+
+use super::session::Session;
+use crate::error::HammerError;
+
+/// What a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionSettings {
+    /// Short transactions of a virtual user.
+    Load(Isolation),
+    /// Reads that change no file of the database.
+    ReadOnly,
+}
+
+/// A server of one engine, as a URL names it. Never shows the password.
+pub trait Target: Clone + Send + Sync + 'static {
+    /// A session of a virtual user.
+    type Session: Session;
+
+    /// Reads a URL.
+    ///
+    /// Errors: those of the engine's URLs (usage).
+    fn parse(url: &str) -> Result<Self, HammerError>;
+
+    /// The place in words; never user or password.
+    fn place(&self) -> &str;
+
+    /// Opens a session, with nothing prepared in it yet.
+    ///
+    /// Errors: those of the engine's connections (infrastructure, precondition).
+    fn open(
+        &self,
+        settings: SessionSettings,
+    ) -> impl Future<Output = Result<Self::Session, HammerError>> + Send;
+}
