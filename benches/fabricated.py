@@ -119,9 +119,9 @@ def _each_metric() -> Iterator[tuple[str, str, str, str, float, float]]:
 
 
 def _subjects(collector: str, metric: Any) -> tuple[str, ...]:
-    if metric.name == "waiting_backends":
+    if metric.name == "waiting_sessions":
         return WAITS
-    if metric.name == "waiting_backends_by_event":
+    if metric.name == "waiting_sessions_by_event":
         return ("IO:DataFileRead", "IO:WALSync")
     if collector == "drive":
         whole, *operations = SUBJECTS["drive"]

@@ -12,6 +12,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from stithy.errors import UserError
+from stithy.metrics import CollectedMetric
 from stithy.registry import part, plugins
 from stithy.secrets import Secret
 
@@ -30,9 +31,11 @@ class Declaration:
     """What holds for every server of an engine; the defaults are those of an unknown one.
 
     `error_class`: of an error by the server's own code and text; a line of its log has no code.
+    `metrics`: those of the collector `database` that only this engine has.
     """
 
     error_class: Callable[[str | None, str], ErrorClass] = _other
+    metrics: tuple[CollectedMetric, ...] = ()
 
 
 @cache

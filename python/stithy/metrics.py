@@ -239,7 +239,7 @@ def _unit(metric: CollectedMetric) -> Unit:
     return "share" if metric.name.endswith("_share") else metric.unit
 
 
-_SHORT = {"wal": "WAL", "cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait": "I/O wait"}
+_SHORT = {"cpu": "CPU", "io": "I/O", "irq": "interrupt", "iowait": "I/O wait"}
 """What is no word by itself."""
 
 

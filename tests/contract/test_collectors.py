@@ -29,7 +29,7 @@ def scope() -> Iterator[Scope]:
             files = ("memory/memory.usage_in_bytes", "memory.current")
             paths = [Path("/sys/fs/cgroup", file) for file in files]
             group = next((path.parent for path in paths if path.exists()), None)
-            yield Scope((Path("/"),), server.url, memory_cgroup=group, drives=drives)
+            yield Scope((Path("/"),), server, memory_cgroup=group, drives=drives)
 
 
 def second_sample(module: ModuleType, scope: Scope) -> list[Sample]:
@@ -53,7 +53,7 @@ def test_a_collector_delivers_what_it_declares_with_a_value_or_a_reason(
 ) -> None:
     """Every metric it declares and no other; never neither, never both; and each series once."""
     module = COLLECTORS[name]
-    optional = {"waiting_backends_by_event"}  # it has a subject only while someone waits
+    optional = {"waiting_sessions_by_event"}  # it has a subject only while someone waits
     samples = second_sample(module, scope)
     declared = {metric.name for metric in module.METRICS}
     delivered = {sample.metric for sample in samples}

@@ -57,7 +57,7 @@ def test_a_full_run_gives_figures_with_all_their_texts(family: ModuleType, full:
 MS = 1000.0
 DRAWN: Mapping[str, float] = {
     "nopm-by-users": 1.0, "response-by-users": MS,
-    "wal-by-users": 1.0, "wal-syncs-by-users": 1.0, "blocks-read-by-users": 1.0,
+    "log-by-users": 1.0, "log-syncs-by-users": 1.0, "blocks-read-by-users": 1.0,
     "device-latency": MS, "device-rate": 1.0,
 }  # fmt: skip
 """Figures whose points are their table's values, each with the scale from table to drawing."""
@@ -122,7 +122,7 @@ def test_the_metrics_that_figures_draw_are_those_that_collectors_deliver() -> No
     assert {metrics.PRESSURE_SOME} <= declared[metrics.PRESSURE]
     assert {metrics.CGROUP_USED, metrics.CGROUP_CACHE} <= declared[metrics.CGROUP]
     database = {
-        metrics.WAL_BYTES, metrics.WAL_SYNCS, metrics.BLOCKS_READ, metrics.WAITING,
+        metrics.LOG_BYTES, metrics.LOG_SYNCS, metrics.BLOCKS_READ, metrics.WAITING,
         metrics.LAST_CHECKPOINT,
     }  # fmt: skip
     assert database <= declared[metrics.DATABASE]

@@ -61,7 +61,7 @@ NAMES = Names(("gp3", "io2"), (1000, 1500), tuple(TRANSACTIONS))
 THRESHOLDS = (
     "gp3.nopm_at_1500 >= 5000", "io2.new-order.p95_at_1000 <= 1.5 s",
     "1.2 * gp3.tpm_at_1000 <= io2.tpm_at_1500", "gp3.block.flush_latency_s_at_1500 < 5 ms",
-    "io2.database.waiting_backends_at_1000 >= 3",
+    "io2.database.waiting_sessions_at_1000 >= 3",
 )  # fmt: skip
 POOLED = Shape(
     candidates=("gp3", "io2"), users=(1000, 1500), duration_s=15, repeat=4, logs=True,
@@ -102,7 +102,7 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def _without_waits(path: Path) -> None:
     """In one of a level's windows nobody waits for a lock: the mean of all counts it as 0."""
-    calm = (pl.col("metric") == "waiting_backends") & (pl.col("subject") == "LWLock")
+    calm = (pl.col("metric") == "waiting_sessions") & (pl.col("subject") == "LWLock")
     value = pl.when(calm).then(0.0).otherwise(pl.col("value"))
     write_table(path, tables.SERIES, pl.read_parquet(path).with_columns(value=value).to_dicts())
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stithy.clock import Clock
+from stithy.collect.collector import Collector
 from stithy.database import engine
 from stithy.database.engine import Installation, Start
 from stithy.errors import InfrastructureError
@@ -70,6 +71,10 @@ class FakeInstance:
     def place(self) -> str:
         """Nowhere."""
         return "/nowhere"
+
+    def activity(self, clock: Clock) -> Collector:
+        """It has no statistics to ask for."""
+        raise InfrastructureError("it does not answer", where="fake server", remedy="none")
 
     def loaded_warehouses(self) -> int | None:
         """Nobody asks it."""

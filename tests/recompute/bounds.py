@@ -15,7 +15,7 @@ from recompute.files import Files, Row
 Seen = dict[str, Any]
 
 WAITS = ", ".join(
-    "coalesce(sum(total) FILTER (metric = 'waiting_backends_by_event' AND wait_group(subject) = "
+    "coalesce(sum(total) FILTER (metric = 'waiting_sessions_by_event' AND wait_group(subject) = "
     f"'{group}'), 0) AS {group}"
     for group in ("cpu", "data", "log", "locks")
 )
@@ -32,8 +32,8 @@ LEFT JOIN (SELECT r.window_id, max(r.value * coalesce(l.value, 0)) AS reads FROM
   WHERE r.collector = 'block' AND r.metric = 'reads_per_s' GROUP BY ALL) r
   ON r.window_id = w.window_id
 LEFT JOIN (SELECT window_id AS seen_id, {WAITS},
-  max(looks) FILTER (metric = 'active_backends') AS looks,
-  max(value) FILTER (metric = 'active_backends') AS active,
+  max(looks) FILTER (metric = 'active_sessions') AS looks,
+  max(value) FILTER (metric = 'active_sessions') AS active,
   sum(value) FILTER (collector = 'block' AND metric = 'utilisation_share') AS in_use,
   if(in_use > 1, 1, in_use) AS used,
   max(value) FILTER (collector = 'block' AND metric = 'utilisation_share') AS busiest,

@@ -53,7 +53,7 @@ def _cpu(files: Files, row: Row) -> Expected:
 def _waits(files: Files, row: Row) -> Expected:
     value = files.one(
         "SELECT sum(value) / (SELECT count(*) FROM win WHERE valid AND users = $1 AND candidate = "
-        "$2) FROM means WHERE valid AND metric = 'waiting_backends' AND subject = $3 AND "
+        "$2) FROM means WHERE valid AND metric = 'waiting_sessions' AND subject = $3 AND "
         "users = $1 AND candidate = $2", row["users"], row["candidate"], row["part"],
     )  # fmt: skip
     return {"users": row["users"], "value": value}
@@ -213,8 +213,8 @@ FIGURES: dict[str, Source] = {
         "WHERE transaction <> 'all') "
         "ON p50, p95, p99 INTO NAME percentile VALUE value",
     ),
-    "wal-by-users": _of_metric("wal_bytes_per_s", 1e-6),
-    "wal-syncs-by-users": _of_metric("wal_syncs_per_s"),
+    "log-by-users": _of_metric("log_bytes_per_s", 1e-6),
+    "log-syncs-by-users": _of_metric("log_syncs_per_s"),
     "blocks-read-by-users": _of_metric("blocks_read_per_s"),
     "device-rate": _device(
         "replace(metric, '_per_s', '')",

@@ -57,7 +57,7 @@ def _cause(files: Files, win: Row, second: Row, seconds: int) -> str:
     at, signs = second["at"], set[str]()
     events = files.rows(
         "SELECT wait_group(subject) AS g, subject, value FROM series WHERE window_id = ? AND "
-        "metric = 'waiting_backends_by_event' AND CAST(floor(at_s) AS BIGINT) = ? AND value > 0",
+        "metric = 'waiting_sessions_by_event' AND CAST(floor(at_s) AS BIGINT) = ? AND value > 0",
         (win["window_id"], at),
     )
     active = sum(each["value"] for each in events)

@@ -19,7 +19,7 @@ def _work(files: Files) -> dict[tuple[str, int], Row]:
         "SELECT candidate, users, count(*) AS windows, median(log_bytes) AS log_bytes, "
         "median(device_reads) AS device_reads, median(server_cpu_s) AS server_cpu_s, "
         "median(hit_share) AS hit_share FROM (SELECT w.window_id, w.candidate, w.users, max(value) "
-        "FILTER (metric = 'wal_bytes_per_s') / any_value(rate) AS log_bytes, max(value) FILTER "
+        "FILTER (metric = 'log_bytes_per_s') / any_value(rate) AS log_bytes, max(value) FILTER "
         "(collector = 'block' AND metric = 'reads_per_s') / any_value(rate) AS device_reads, "
         "sum(value) FILTER (collector = 'cpu' AND subject = 'server' AND metric IN ('user_share', "
         "'nice_share', 'system_share', 'irq_share')) * nullif(?, 0) / any_value(rate) AS "

@@ -493,9 +493,9 @@ class _Load:
             ("cgroup", "", "used_bytes", "B", 2**30 * 0.9 * wobble),
             ("cgroup", "", "page_cache_bytes", "B", 2**30 * 0.4 * wobble),
             ("database", "", "last_checkpoint_at_s", "s", begun_s if late else begun_s - 60),
-            ("database", "", "wal_syncs_per_s", "1/s", self.rate * 0.8 * wobble),
+            ("database", "", "log_syncs_per_s", "1/s", self.rate * 0.8 * wobble),
             *self._session_samples(),
-            ("database", "", "wal_bytes_per_s", "B/s", self.rate * 4000 * wobble),
+            ("database", "", "log_bytes_per_s", "B/s", self.rate * 4000 * wobble),
             ("database", "", "blocks_read_per_s", "1/s", self.rate * 3 * wobble),
         ]
         return samples + _without_curve(wobble)
@@ -506,9 +506,9 @@ class _Load:
         types = {"CPU": 0.3, "IO": 0.5, "LWLock": 0.2}
         events = {"CPU": 0.3, "IO:DataFileRead": 0.3, "IO:WALSync": 0.2, "LWLock:WALWrite": 0.2}
         return [
-            ("database", "", "active_backends", "", active),
-            *(("database", n, "waiting_backends", "", active * p) for n, p in types.items()),
-            *(("database", n, "waiting_backends_by_event", "", active * p)
+            ("database", "", "active_sessions", "", active),
+            *(("database", n, "waiting_sessions", "", active * p) for n, p in types.items()),
+            *(("database", n, "waiting_sessions_by_event", "", active * p)
               for n, p in events.items()),
         ]  # fmt: skip
 

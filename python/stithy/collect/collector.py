@@ -14,10 +14,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from stithy.clock import Clock, SystemClock
-from stithy.secrets import Secret
+
+if TYPE_CHECKING:
+    from stithy.database.engine import Endpoint
 
 
 class Unavailable(Exception):
@@ -52,14 +54,14 @@ class Scope:
     """What a window's collectors look at.
 
     `volumes`: directories of the candidate's volumes. `drives`: the control sockets of its emulated
-    drives, by the drives' names. `database_url`: the running instance, None where there is none.
+    drives, by the drives' names. `database`: the running instance, None where there is none.
     `memory_cgroup`: directory of the server's memory cgroup, None where it has none of its own.
     `server_cpus`: the CPUs that the server is bound to, None for any. `proc`, `sys`: roots of those
     file systems (a seam for tests).
     """
 
     volumes: tuple[Path, ...]
-    database_url: Secret | None
+    database: "Endpoint | None"
     memory_cgroup: Path | None = None
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")

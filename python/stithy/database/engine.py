@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stithy.clock import Clock
+from stithy.collect.collector import Collector
 from stithy.hosts.runner import Runner, ServerUser
 from stithy.secrets import Secret
 
@@ -88,6 +89,10 @@ class Endpoint(Protocol):
 
     def facts(self) -> ServerFacts:
         """Version and settings in force."""
+        ...
+
+    def activity(self, clock: Clock) -> Collector:
+        """A collector of the metrics of `collect.collectors.database`, and of the engine's own."""
         ...
 
     def loaded_warehouses(self) -> int | None:

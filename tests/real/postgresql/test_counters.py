@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from stithy.database.engines.postgresql.activity import ActivityReader
 from stithy.database.engines.postgresql.connection import connect, parse_url
 from stithy.database.engines.postgresql.counters import (
-    ActivityReader,
     loaded_warehouses,
     read_commit_counters,
     read_maintenance_counters,

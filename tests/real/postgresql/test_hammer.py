@@ -43,7 +43,7 @@ def request(stem: Path | None = None, users: int = 2, duration_s: float = 2.0) -
 
 def test_a_run_fills_every_table_and_its_parts_agree(server: Server, tmp_path: Path) -> None:
     """Messages, latency logs and series join; what the types add up to is what `all` says."""
-    sampler = Sampler(Scope((Path("/"),), server.url))
+    sampler = Sampler(Scope((Path("/"),), server))
     sampler.start()
     driven = Hammer(LocalRunner(), server.url).run(SIZE, request(tmp_path / "hammer"))
     readings = sampler.stop()

@@ -224,7 +224,7 @@ def test_checkpoints_cost_stalls(samples: list[Any], done: list[int], lost: floa
 
 
 def _waits(event: str, value: float = 4.0) -> tuple[str, str, str, float, float]:
-    return "database", event, "waiting_backends_by_event", 105.4, value
+    return "database", event, "waiting_sessions_by_event", 105.4, value
 
 
 FLUSHES = tuple(

@@ -1,4 +1,4 @@
-"""Rates, shares and levels from two readings of the kernel, of drives and of a server.
+"""Rates, shares and levels from two readings of the kernel and of drives.
 
 That each collector delivers what it declares, on this machine, is in tests/contract.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from fakes.clock import FakeClock
 from stithy.collect.collector import Collector, Scope
-from stithy.collect.collectors import block, cgroup, cpu, database, drive, memory, network, pressure
+from stithy.collect.collectors import block, cgroup, cpu, drive, memory, network, pressure
 from stithy.hosts.devices import parse_diskstats
 from support.captured import captured
 from support.drive_counters import counters
@@ -190,45 +190,3 @@ def test_emulated_drives_have_rates_and_means_of_what_was_added() -> None:
     both = drive.Drives(lambda: {name: counters(name) for name in ("data", "log")}, clock)
     found = _sampled(both, lambda: clock.sleep_s(1.0))
     assert {subject for subject, _ in found} >= {"data", "log", "data:read", "log:flush"}
-
-
-def _answer(commits: int = 0, **more: Any) -> dict[str, Any]:
-    """An answer as PostgreSQL 15 gives it."""
-    names = ("rollbacks", "blocks_read", "blocks_hit", "temp_bytes", "deadlocks")
-    return {
-        "database": {"commits": commits, **dict.fromkeys(names, 0)}, "wal_bytes": 0,
-        "wal": {"records": 0, "full_pages": 0, "buffers_full": 0, "writes": 0, "syncs": 0},
-        "checkpoints": {"timed": 0, "requested": 0, "buffers": 0},
-        "writers": {"cleaner": 0, "backend": 0}, "last_checkpoint_at_s": 1000.0,
-        "backends": {"autovacuum": None, "waits": None}, **more,
-    }  # fmt: skip
-
-
-def _database(before: dict[str, Any], after: dict[str, Any]) -> Found:
-    """The second sample, 2 s after the first."""
-    clock, reader = FakeClock(), _Answers(before, after)
-    collector = database.Database(Scope((), None, clock=clock), reader)  # type: ignore[arg-type]  # a stand-in
-    return _sampled(collector, lambda: clock.sleep_s(2))
-
-
-def test_a_servers_counters_become_rates_and_its_waits_are_counted() -> None:
-    """No wait event means at work on the CPU; types without a backend are a real 0."""
-    waits = [[None, None, 2], ["IO", "WALSync", 3], ["IO", "DataFileRead", 1], ["New", "Kind", 1]]
-    first = {"checkpointer": {"reads": None, "writes": 0, "extends": None, "fsyncs": 0}}
-    then = {"checkpointer": {"reads": None, "writes": 10, "extends": None, "fsyncs": 2}}
-    after = _answer(600, wal_bytes=1 << 20, backends={"autovacuum": 1, "waits": waits}, io=then)
-    found = _database(_answer(100, io=first), after)
-    expected = {
-        ("", "commits_per_s"): 250, ("", "wal_bytes_per_s"): 1 << 19, ("", "active_backends"): 7,
-        ("CPU", "waiting_backends"): 2, ("IO", "waiting_backends"): 4,
-        ("Lock", "waiting_backends"): 0, ("New", "waiting_backends"): 1,
-        ("IO:WALSync", "waiting_backends_by_event"): 3, ("", "autovacuum_workers"): 1,
-        ("checkpointer", "io_writes_per_s"): 5,
-    }  # fmt: skip
-    assert {key: found[key] for key in expected} == expected
-    assert ("checkpointer", "io_reads_per_s") not in found, "it never reads"
-    old = _answer(writers={"cleaner": 0})
-    del old["wal"]
-    found = _database(old, old)
-    for name in ("wal_syncs_per_s", "backend_buffers_per_s", "io_reads_per_s"):
-        assert found["", name] is None

@@ -14,7 +14,7 @@ from stithy.database.engines.postgresql import (
     log_bytes,
     server,
 )
-from stithy.database.engines.postgresql.counters import activity_query
+from stithy.database.engines.postgresql.activity import activity_query
 from stithy.database.engines.postgresql.engine import find_installation
 from stithy.database.engines.postgresql.server import last_words, remove_segment
 from stithy.database.engines.postgresql.settings import FIXED, complete, configuration, message

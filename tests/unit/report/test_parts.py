@@ -106,7 +106,7 @@ NULL = {"repeat": 4, "null": True, "primary": QUESTION}
     ("state", {"repeat": 4, "primary": QUESTION.model_copy(
         update={"metric": "p99 of payment"})}, ["yet: p99 of payment needs 10,000 values in each"]),
     ("state", {"repeat": 4, "series": True, "duration_s": 3, "primary": QUESTION.model_copy(
-        update={"metric": "database.wal_bytes_per_s"})}, ["memory has more than disk: its"]),
+        update={"metric": "database.log_bytes_per_s"})}, ["memory has more than disk: its"]),
     ("asked", {"repeat": 2, "primary": LOOSE}, [
         "(derived: the study names no metric)", "the two candidates farthest apart",
         "number of blocks at this level; 2 blocks were measured."]),

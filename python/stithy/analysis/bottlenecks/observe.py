@@ -76,7 +76,7 @@ def _numbers(caps: dict[str, Any]) -> dict[str, float]:
 
 
 COLLECTORS = ("cpu", "block", "database", "drive")
-EVENTS = "waiting_backends_by_event"
+EVENTS = "waiting_sessions_by_event"
 
 Abilities = Mapping[tuple[str, str], Ability]
 """What an emulated drive allows, by candidate and by the drive's role, its name in the series."""
@@ -228,14 +228,14 @@ def _values(means: pl.DataFrame) -> dict[str, Values]:
 def _looks(means: pl.DataFrame) -> dict[str, int]:
     """How often sessions were looked at, by window."""
     chosen = means.filter(
-        (pl.col("collector") == "database") & (pl.col("metric") == "active_backends")
+        (pl.col("collector") == "database") & (pl.col("metric") == "active_sessions")
     )
     return dict(chosen.select("window_id", "samples").iter_rows())
 
 
 def _sessions(values: Values, looks: int) -> Sessions | None:
     """Sessions by what they waited for; None where nobody looked."""
-    active = values.get(("database", "", "active_backends"))
+    active = values.get(("database", "", "active_sessions"))
     if active is None or not looks:
         return None
     events = {

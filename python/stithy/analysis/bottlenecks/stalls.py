@@ -139,7 +139,7 @@ def stalls(
 
 
 SIGNS = {
-    "database": ("waiting_backends_by_event",),
+    "database": ("waiting_sessions_by_event",),
     "block": ("flushes_per_s", "flush_latency_s"),
 }
 """What of each collector shows causes."""

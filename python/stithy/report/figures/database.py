@@ -37,13 +37,13 @@ class _Curve:
 
 CURVES = (
     _Curve(
-        "wal-by-users", metrics.WAL_BYTES, 1e6, "write-ahead log volume",
+        "log-by-users", metrics.LOG_BYTES, 1e6, "write-ahead log volume",
         "Write-ahead log (MB per second)", " MB/s",
         "Write-ahead log inserted by the server, in megabytes (10⁶ bytes) per second. The first "
         "change of a page after a checkpoint logs the whole page.",
     ),
     _Curve(
-        "wal-syncs-by-users", metrics.WAL_SYNCS, 1.0, "syncs of the write-ahead log",
+        "log-syncs-by-users", metrics.LOG_SYNCS, 1.0, "syncs of the write-ahead log",
         "Log syncs per second", "/s",
         "Syncs of the write-ahead log per second. One sync may serve several commits.",
     ),

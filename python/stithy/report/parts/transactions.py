@@ -217,7 +217,7 @@ def _seen(context: Context) -> dict[str, Seen]:
 
 def _log_bytes(seen: Seen, rate_per_s: float, cpus: int) -> float | None:
     del cpus
-    log = seen.get(("database", "", "wal_bytes_per_s"))
+    log = seen.get(("database", "", "log_bytes_per_s"))
     return None if log is None else log / rate_per_s
 
 

@@ -196,7 +196,7 @@ def _sampled(
         Scope(
             volumes=tuple(part.path for part in volume.parts),
             drives={drive.name: drive.control for drive in volume.drives},
-            database_url=instance.url,
+            database=instance,
             memory_cgroup=group.path if group else None,
             clock=context.session.clock,
             server_cpus=context.servers.cpus,

@@ -2,5 +2,36 @@
 
 from stithy.database.engines.postgresql.errors import error_class
 from stithy.engines import Declaration
+from stithy.metrics import CollectedMetric
 
-ENGINE = Declaration(error_class=error_class)
+METRICS = (
+    CollectedMetric("log_records_per_s", "1/s", "records of the write-ahead log"),
+    CollectedMetric("log_full_pages_per_s", "1/s", "full page images in the write-ahead log"),
+    CollectedMetric(
+        "log_buffers_full_per_s", "1/s", "log written early because its buffers were full"
+    ),
+    CollectedMetric("checkpoints_timed_per_s", "1/s", "checkpoints caused by checkpoint_timeout"),
+    CollectedMetric(
+        "checkpoints_requested_per_s", "1/s", "checkpoints caused by log volume or by command"
+    ),
+    CollectedMetric("cleaner_buffers_per_s", "1/s", "buffers written by the background writer"),
+    CollectedMetric("backend_buffers_per_s", "1/s", "buffers written by backends"),
+    CollectedMetric(
+        "io_reads_per_s", "1/s", "reads of data files by kind of process", of_several="sum"
+    ),
+    CollectedMetric(
+        "io_writes_per_s", "1/s", "writes of data files by kind of process", of_several="sum"
+    ),
+    CollectedMetric(
+        "io_extends_per_s", "1/s", "extensions of data files by kind of process", of_several="sum"
+    ),
+    CollectedMetric(
+        "io_fsyncs_per_s", "1/s", "syncs of data files by kind of process", of_several="sum"
+    ),
+)
+"""Beside those that every engine has."""
+
+WAIT_TYPES = ("CPU", "IO", "LWLock", "Lock", "BufferPin", "IPC", "Client", "Timeout", "Extension")
+"""Reported in every sample, also when nothing waits for it; others when they occur."""
+
+ENGINE = Declaration(error_class=error_class, metrics=METRICS)

@@ -1,12 +1,14 @@
 """A PostgreSQL database by its URL, whoever runs its server."""
 
 from stithy.clock import Clock
+from stithy.collect.collector import Collector
 from stithy.database.engine import (
     CheckpointRule,
     CommitCounters,
     MaintenanceCounters,
     ServerFacts,
 )
+from stithy.database.engines.postgresql.activity import Activity, ActivityReader
 from stithy.database.engines.postgresql.connection import parse_url, with_absolute_root
 from stithy.database.engines.postgresql.counters import (
     loaded_warehouses,
@@ -59,6 +61,10 @@ class Endpoint:
     def facts(self) -> ServerFacts:
         """Version and settings in force."""
         return read_server_facts(self.url)
+
+    def activity(self, clock: Clock) -> Collector:
+        """Its metrics of the collector `database`; connected at once."""
+        return Activity(ActivityReader(self.url), clock)
 
     def loaded_warehouses(self) -> int | None:
         """Warehouses of the loaded workload; None where nothing was loaded."""
