@@ -4,10 +4,9 @@ An engine's module `declaration` defines `ENGINE`, a `Declaration`. Whoever meet
 differs between engines asks here; nobody asks which engine it is.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
-from types import ModuleType
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -21,9 +20,38 @@ ErrorClass = Literal["retryable", "full", "lost", "other"]
 connection or its server is gone. The hammer has the same classes."""
 
 
-def _other(code: str | None, text: str) -> ErrorClass:
+WaitGroup = Literal["cpu", "device", "log", "locks", "client", "other"]
+"""What a session does or waits for: work on a CPU, data files, the log, other sessions, the
+client."""
+
+
+def _other_error(code: str | None, text: str) -> ErrorClass:
     del code, text
     return "other"
+
+
+def _other_wait(event: str) -> WaitGroup:
+    return "cpu" if event == "CPU" else "other"
+
+
+def _never(event: str) -> bool:
+    del event
+    return False
+
+
+@dataclass(frozen=True)
+class CommitAllowance:
+    """By how much the server may count more or fewer commits than the driver.
+
+    The server commits by itself: `more`, and so many for each connection, for each second, and for
+    each run of its own maintenance.
+    """
+
+    fewer: int = 5
+    more: int = 30
+    per_connection: int = 3
+    per_s: float = 0.1
+    per_maintenance_run: int = 0
 
 
 @dataclass(frozen=True)
@@ -31,28 +59,45 @@ class Declaration:
     """What holds for every server of an engine; the defaults are those of an unknown one.
 
     `error_class`: of an error by the server's own code and text; a line of its log has no code.
-    `metrics`: those of the collector `database` that only this engine has.
+    `metrics`: those of the collector `database` that only this engine has. `wait_types`: the types
+    of its waits in the order in which figures stack them, with what they are, where their names do
+    not say it. `wait_group`, `is_log_creation`: of a wait event, what it is about, and whether its
+    session creates a log file. `block_bytes`: how much is read into its buffers at once.
+    `buffers`, `maintenance`: what it calls its buffer pool and the maintenance that it does by
+    itself. `log_note`: what a reader must know about the volume of its log, as a sentence.
     """
 
-    error_class: Callable[[str | None, str], ErrorClass] = _other
+    error_class: Callable[[str | None, str], ErrorClass] = _other_error
     metrics: tuple[CollectedMetric, ...] = ()
+    wait_types: Mapping[str, str] = field(default_factory=lambda: {"CPU": ""})
+    wait_group: Callable[[str], WaitGroup] = _other_wait
+    is_log_creation: Callable[[str], bool] = _never
+    commits: CommitAllowance = CommitAllowance()
+    block_bytes: int | None = None
+    buffers: str = "buffer pool"
+    maintenance: str = "maintenance"
+    log_note: str = ""
+
+
+UNKNOWN = Declaration()
+"""Of an engine that is not here, as results may name one."""
 
 
 @cache
 def declaration(engine: str | None) -> Declaration:
-    """What an engine declares; the defaults for one that is not here, as results may name it."""
+    """What an engine declares."""
     if engine not in plugins("engine"):
-        return Declaration()
+        return UNKNOWN
     declared: Declaration = part("engine", engine, "declaration").ENGINE
     return declared
 
 
-def endpoint_module(url: Secret) -> ModuleType:
-    """The module `endpoint` of the engine whose URLs begin so. Raises UserError for no such one."""
+def engine_of(url: Secret) -> str:
+    """The engine whose URLs begin as this one. Raises UserError where there is none."""
     given = urlsplit(url.reveal()).scheme
     for name, package in plugins("engine").items():
         if given in package.URL_SCHEMES:
-            return part("engine", name, "endpoint")
+            return name
     raise UserError(
         f"no database engine has URLs that begin with {given or 'no scheme'!r}",
         where="database URL",

@@ -171,7 +171,7 @@ def test_each_candidate_has_a_server_with_its_own_memory_and_settings(finished: 
     for window_id in found["plan"]["windows"]:
         row = window_row(finished.out, window_id)
         is_own = row["candidate"] == "b"
-        assert row["shared_buffers_bytes"] == (64 if is_own else 32) * 2**20
+        assert row["buffer_pool_bytes"] == (64 if is_own else 32) * 2**20
         if row["memory_limit_enforced"] and row["memory_limit_note"] is None:
             assert row["memory_limit_bytes"] == (256 if is_own else 192) * 2**20
 

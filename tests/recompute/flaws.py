@@ -21,7 +21,7 @@ def _drive(operation: str, *columns: str) -> Expected:
 
 
 COMMITS = ("client_commits + 30 + 3 * (connections_opened + coalesce(connections_reopened, 0)) + "
-           "round_even(0.1 * (measure_to_s - started_at_s), 0) + 5 * autovacuum_runs")  # fmt: skip
+           "round_even(0.1 * (measure_to_s - started_at_s), 0) + 5 * maintenance_runs")  # fmt: skip
 DUE = "backlog + transactions + errors"
 BROKEN = "SELECT window_id, number AS v FROM window_conditions WHERE NOT holds"
 
@@ -78,7 +78,7 @@ RULES: Rules = [
     (r"reads took # (?:longer|shorter)", of_windows(BASELINE.format("read_p50_s"))),
     (r"99th percentile #, allowed #",
      of("win", "lateness_p99_s", "greatest(0.001, 0.05 * service_p50_s)")),
-    (r"Autovacuum ran # times", of("win", "autovacuum_runs")),
+    (r"Autovacuum ran # times", of("win", "maintenance_runs")),
     (r"on that of|# were read or written", of("surroundings", "idle_bytes")),
     (r"contradicts itself: (?P<law>.*), but # is not # within #", _laws),
     (r"# of # transactions that were due, #, had not",

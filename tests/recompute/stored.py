@@ -100,7 +100,7 @@ def _window(files: Files, name: str, summary: Row) -> Row:
         "first_success_s": summary["connections"]["first_success_s"],
         "warehouses_touched": touched.get("warehouses"),
         **{k: touched.get(k) for k in ("warehouses_total", "database_bytes",
-                                       "shared_buffers_bytes")},
+                                       "buffer_pool_bytes")},
         "driver_nice": driver["nice"], "driver_cpu_s": driver["cpu_s"],
         "driver_run_queue_s": driver["run_queue_delay_s"],
         "order_numbers_before": numbers["before"], "order_numbers_after": numbers["after"],

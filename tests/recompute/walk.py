@@ -77,7 +77,7 @@ _ONCE = "was read from the system once, while the run went on; this table is its
 
 NOT_RECOMPUTED = {
     **{f"windows/window:{name}": f"a counter of the server or of a limit {_ONCE}" for name in (
-        "server_commits", "server_rollbacks", "checkpoints_inside", "autovacuum_runs",
+        "server_commits", "server_rollbacks", "checkpoints_inside", "maintenance_runs",
         "memory_peak_bytes",
     )},
     **{f"windows/window:{name}": f"a time that {_ONCE}" for name in ("restore_s", "warm_up_s")},

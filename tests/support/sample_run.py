@@ -382,7 +382,7 @@ class _Load:
             "suppressed_arrivals": 0, "backlog": 0, "connections_opened": self.connections,
             "connections_lost": 0, "connections_reopened": 0, "first_success_s": None,
             "warehouses_touched": 10, "warehouses_total": 10, "database_bytes": 11 * 10**8,
-            "shared_buffers_bytes": 384 * 2**20, "driver_nice": -10,
+            "buffer_pool_bytes": 384 * 2**20, "driver_nice": -10,
             "longest_response_s": self.response_s * 22,
             "started_at_s": self.started_at_s, "measure_from_s": begin,
             "measure_to_s": begin + shape.duration_s, "complete": True, "missing_because": None,
@@ -400,7 +400,7 @@ class _Load:
             "new_orders_acknowledged": orders, "new_orders_in_doubt": 0,
             "new_orders_in_doubt_found": 0, "client_commits": whole, "client_rollbacks": 7,
             "server_commits": whole + 14 + 2 * self.connections, "server_rollbacks": 7,
-            "checkpoints_inside": 1, "autovacuum_runs": 0,
+            "checkpoints_inside": 1, "maintenance_runs": 0,
             "memory_limit_enforced": shape.memory_limit_enforced,
             "memory_limit_bytes": shape.own.get(place.candidate, {}).get(
                 "memory_limit_bytes", 2**30),

@@ -13,6 +13,7 @@ from stithy.analysis.validity.judge import WindowRecord, judge
 from stithy.analysis.validity.surroundings import Watched, taken_share, watched, watched_of
 from stithy.analysis.validity.work import check
 from stithy.analysis.values.series import Sampled
+from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL
 from stithy.workload.workload import Workload
 
@@ -30,6 +31,7 @@ def gather(
     workload: Workload | None = None,
     samples: Sampled | None = None,
     damaged: Damaged = MappingProxyType({}),
+    engine: Declaration = UNKNOWN,
 ) -> Evidence:
     """All windows with their transactions, conditions, restores and gaps, judged.
 
@@ -37,10 +39,11 @@ def gather(
     `candidates`, `levels`: the planned ones, in order; those only found in windows come after.
     `workload`: what the users did, as far as it is known. `samples`: what was kept of the samples,
     where the table `series` is not among the frames. `damaged`: by the id of a window, what of its
-    tables cannot be read, without which nobody knows whether it is valid.
+    tables cannot be read, without which nobody knows whether it is valid. `engine`: what the
+    servers' engine declares.
     Own: a join on `window_id`.
     """
-    tables = _Tables(frames, samples)
+    tables = _Tables(frames, samples, engine)
     rows = sorted(tables.windows, key=lambda row: tuple(row[name] for name in _TURN))
     windows = tuple(_judged(row, tables, workload, damaged) for row in rows)
     names = dict.fromkeys([*candidates, *(window.candidate for window in windows)])
@@ -51,7 +54,8 @@ def gather(
 class _Tables:
     """The tables of a run, read so that what belongs to a window is found by its id."""
 
-    def __init__(self, frames: Frames, samples: Sampled | None) -> None:
+    def __init__(self, frames: Frames, samples: Sampled | None, engine: Declaration) -> None:
+        self.engine = engine
         self.windows = unless_refuted(_rows(frames, "window"))
         self.transactions = _by_window(frames, "transactions")
         self.conditions = _by_window(frames, "conditions")
@@ -87,6 +91,7 @@ def _judged(row: Row, tables: _Tables, workload: Workload | None, damaged: Damag
         around=around,
         measured_again=not row["attempt"] and (row["users"], row["block"]) in tables.again,
         damaged=damaged.get(name, ()),
+        engine=tables.engine,
     )
     return Window(row, by_type, judge(record), laws, steady, taken_share(around, watched))
 

@@ -42,7 +42,7 @@ class MaintenanceCounters:
     checkpoints_timed: int
     checkpoints_requested: int
     last_checkpoint_at_s: float
-    autovacuum_runs: int
+    maintenance_runs: int
     wal_position_bytes: int
 
 

@@ -4,6 +4,7 @@ from stithy.analysis.bottlenecks.judge import Limited, judge
 from stithy.analysis.bottlenecks.observe import Abilities, Tables, ability, observations
 from stithy.analysis.evidence import Evidence
 from stithy.analysis.values.series import Sampled
+from stithy.engines import declaration
 from stithy.results.manifest import Manifest
 from stithy.results.read import Run
 
@@ -18,7 +19,7 @@ def limited(run: Run, evidence: Evidence, sampled: Sampled) -> dict[str, Limited
         sampled, run.seconds, run.surroundings, _cpus(manifest),
         None if bound is None else len(bound),
         frozenset(each.name for each in (manifest.candidates if manifest else ()) if each.drives),
-        _abilities(manifest),
+        _abilities(manifest), declaration(manifest.database.engine if manifest else None),
     )  # fmt: skip
     return {each.window_id: judge(each) for each in observations(evidence, tables)}
 

@@ -15,6 +15,7 @@ from stithy.analysis.gathering import gather
 from stithy.analysis.values.measures import Measure, of_series
 from stithy.analysis.values.series import Sampled, sampled
 from stithy.analysis.verdict.decide import PrimaryComparison
+from stithy.engines import Declaration, declaration
 from stithy.metrics import Quantity, parse_quantity, weights
 from stithy.registry import plugins
 from stithy.report import bottlenecks
@@ -150,6 +151,11 @@ class Context:
         return " --null" if self.is_null else ""
 
     @property
+    def engine(self) -> Declaration:
+        """What the engine of its servers declares."""
+        return declaration(self.manifest.database.engine if self.manifest else None)
+
+    @property
     def not_run(self) -> list[str]:
         """The windows that are missing; those that were not needed are not among them."""
         if self.manifest is None:
@@ -210,12 +216,14 @@ class Context:
             for each in self.evidence.windows
             if not self.is_open and (each.row["connections_opened"] or each.users) < each.users
         }
-        return stalls(run.seconds, self.sampled.checkpoints, pl.concat(samples), pooled)
+        checkpoints = self.sampled.checkpoints
+        return stalls(run.seconds, checkpoints, pl.concat(samples), pooled, self.engine)
 
     @cached_property
     def reach(self) -> str | None:
         """What users reached of the data, and what could keep it in memory."""
-        return loads.reached([each.row for each in self.evidence.windows if each.measured])
+        rows = [each.row for each in self.evidence.windows if each.measured]
+        return loads.reached(rows, self.engine.buffers)
 
     @property
     def repeated(self) -> bool:
@@ -298,7 +306,8 @@ def evidence_of(run: Run, samples: Sampled | None = None) -> Evidence:
     users = list(manifest.load.users) if manifest else []
     known = plugins("workload").get(manifest.workload.name) if manifest else None
     workload = known.WORKLOAD if known else None
-    return gather(_tables(run), names, users, workload, samples, run.damaged)
+    engine = declaration(manifest.database.engine if manifest else None)
+    return gather(_tables(run), names, users, workload, samples, run.damaged, engine)
 
 
 def _search(facts: SearchFacts | None) -> Search | None:

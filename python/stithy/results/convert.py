@@ -235,7 +235,7 @@ def _touched(touched: Touched | None) -> Row:
         "warehouses_touched": touched.warehouses if touched else None,
         "warehouses_total": touched.warehouses_total if touched else None,
         "database_bytes": touched.database_bytes if touched else None,
-        "shared_buffers_bytes": touched.shared_buffers_bytes if touched else None,
+        "buffer_pool_bytes": touched.shared_buffers_bytes if touched else None,
     }
 
 

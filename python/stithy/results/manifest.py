@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from stithy.metrics import PERCENTILES, find, parse_quantity
 from stithy.thresholds import MeasuredValue, Threshold
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version of `manifest.json` and of the tables, kept in each of them; every other is refused."""
 
 Scalar = str | int | float | bool | None

@@ -17,7 +17,7 @@ class Reach:
     warehouses: int
     warehouses_total: int
     database_bytes: int | None
-    shared_buffers_bytes: int | None
+    buffer_pool_bytes: int | None
     memory_limit_bytes: int | None = None
 
 
@@ -63,8 +63,11 @@ def profile(name: str) -> str:
     return HAMMERDB if name == "hammerdb" else "specified mix and keys"
 
 
-def reach(of: Reach) -> str:
-    """Touched data against memory: `users reach about 338 MiB of 1.1 GiB; the server has …`."""
+def reach(of: Reach, buffers: str) -> str:
+    """Touched data against memory: `users reach about 338 MiB of 1.1 GiB; the server has …`.
+
+    `buffers`: what the engine calls its buffer pool.
+    """
     if of.database_bytes is None:
         data = f"{of.warehouses:,} of {of.warehouses_total:,} warehouses"
     elif of.warehouses == of.warehouses_total:
@@ -73,16 +76,10 @@ def reach(of: Reach) -> str:
         touched = of.database_bytes * of.warehouses / of.warehouses_total
         data = f"about {format_size(touched)} of {format_size(of.database_bytes)}"
         data += f" ({of.warehouses:,} of {of.warehouses_total:,} warehouses)"
-    sizes = {
-        "shared buffers": of.shared_buffers_bytes,
-        "memory limit": of.memory_limit_bytes,
-    }
-    known = [
-        f"{format_size(size)} of {what}"
-        if what == "shared buffers"
-        else f"a {what} of {format_size(size)}"
-        for what, size in sizes.items()
-        if size is not None
-    ]
+    known = []
+    if of.buffer_pool_bytes is not None:
+        known.append(f"{format_size(of.buffer_pool_bytes)} of {buffers}")
+    if of.memory_limit_bytes is not None:
+        known.append(f"a memory limit of {format_size(of.memory_limit_bytes)}")
     server = f"; the server has {' and '.join(known)}" if known else ""
     return f"users touch {data}{server}"

@@ -54,7 +54,7 @@ def test_a_checkpoint_and_the_log_are_seen(server: Server) -> None:
     assert after.checkpoints_requested > before.checkpoints_requested
     assert after.wal_position_bytes > before.wal_position_bytes
     assert after.last_checkpoint_at_s >= before.last_checkpoint_at_s
-    assert after.autovacuum_runs == before.autovacuum_runs == 0
+    assert after.maintenance_runs == before.maintenance_runs == 0
 
 
 def test_the_facts_name_version_and_settings_but_no_places(server: Server) -> None:

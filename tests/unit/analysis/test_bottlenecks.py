@@ -13,6 +13,7 @@ from stithy.analysis.bottlenecks.observe import Ability, ability
 from stithy.analysis.bottlenecks.rules import RULES
 from stithy.analysis.bottlenecks.stalls import Stall, stalled_shares, stalled_windows, stalls
 from stithy.analysis.validity.instruments import Headroom
+from stithy.engines import declaration
 from support.sample_observation import disk, observed, sessions
 
 Row = dict[str, Any]
@@ -254,7 +255,7 @@ def test_a_stall_has_the_cause_that_samples_of_its_second_show(
     rows = _rows("collector subject metric at_s value", samples)
     ended = [(checkpoint_s[0], OVER[1], checkpoint_s[1])] if checkpoint_s else []
     seconds = _seconds(*USUAL, 10, *[100] * 4)
-    found = stalls(seconds, _checkpoints(OVER, *ended), rows, pooled)
+    found = stalls(seconds, _checkpoints(OVER, *ended), rows, pooled, declaration("postgresql"))
     assert found == (Stall("w", 105, 0.9, cause),)
 
 

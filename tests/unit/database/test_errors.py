@@ -2,7 +2,7 @@
 
 import pytest
 
-from stithy.engines import ErrorClass, declaration, endpoint_module
+from stithy.engines import ErrorClass, declaration, engine_of
 from stithy.errors import UserError
 from stithy.secrets import Secret
 
@@ -36,5 +36,5 @@ def test_results_of_an_engine_that_is_not_here_can_be_read_all_the_same() -> Non
 def test_a_url_of_no_engine_is_refused_with_what_one_begins_with() -> None:
     """Without the rest of it, which may hold a password."""
     with pytest.raises(UserError, match=r"begin with 'ftp'.*postgresql://") as caught:
-        endpoint_module(Secret("ftp://me:secret@host/db"))
+        engine_of(Secret("ftp://me:secret@host/db"))
     assert "secret" not in str(caught.value)

@@ -128,10 +128,11 @@ def _luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_marks_stand_out_from_the_paper_and_candidates_from_each_other(scheme: int) -> None:
     """3 to 1 for all but idleness; by lightness alone, which every eye and a grey printer keep."""
-    parts = {**palette.STATE_COLOURS, **palette.WAIT_COLOURS, "other wait": palette.OTHER_WAIT}
+    parts = dict(palette.STATE_COLOURS)
     del parts["idle"]
+    pairs = [*parts.values(), *palette.WAIT_COLOURS, palette.OTHER_WAIT]
     colours = [pair[scheme] for pair in palette.CANDIDATE_COLOURS]
-    marks = [palette.MARK[scheme], *(pair[scheme] for pair in parts.values()), *colours]
+    marks = [palette.MARK[scheme], *(pair[scheme] for pair in pairs), *colours]
     for mark in marks:
         low, high = sorted(_luminance(each) for each in (mark, palette.PAPER[scheme]))
         assert (high + 0.05) / (low + 0.05) >= 3, mark

@@ -184,7 +184,7 @@ def test_seconds_show_the_median_block_and_flagged_windows(tmp_path: Path) -> No
     """Each attempt has a line of its own; a note that all have brings none; the rest is counted."""
     both = ("disk", "memory")
     changes: dict[str, Row] = {
-        window_id(name, 4, block): {"nopm": value, "autovacuum_runs": 1}
+        window_id(name, 4, block): {"nopm": value, "maintenance_runs": 1}
         for block, value in enumerate((100.0, 400.0, 200.0, 300.0)) for name in both
     }  # fmt: skip
     changes[window_id("memory", 4, 1)]["checkpoints_inside"] = 0

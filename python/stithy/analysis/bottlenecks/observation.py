@@ -6,8 +6,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, sqrt
+from typing import get_args
 
 from stithy.analysis.validity.instruments import Headroom
+from stithy.engines import WaitGroup
 
 HALF = 0.5
 """Own: from half on, all else together could at most double the throughput, and nothing else can
@@ -68,37 +70,8 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-CPU, DEVICE, LOG, LOCKS, CLIENT, OTHER = "cpu", "device", "log", "locks", "client", "other"
-GROUPS = (CPU, DEVICE, LOG, LOCKS, CLIENT, OTHER)
-
-_BUFFER_IO = frozenset({"bufferio", "buffer_io"})
-"""Waits for another session's read or write of the same block; of type IPC since version 14."""
-
-
-def is_log_creation(event: str) -> bool:
-    """Whether a session fills or syncs a new file of the commit log.
-
-    Source: the wait events WALInitWrite and WALInitSync of PostgreSQL.
-    """
-    return event.upper().startswith("IO:WALINIT")
-
-
-def group_of(event: str) -> str:
-    """The group of a wait event, such as `IO:DataFileRead`; of no event, `CPU`, it is `cpu`.
-
-    Source: the list of wait events named above.
-    """
-    kind, _, name = event.partition(":")
-    if kind == "CPU":
-        return CPU
-    if kind in ("IO", "LWLock") and name.upper().startswith("WAL"):
-        return LOG
-    if kind == "IO" or name.lower() in _BUFFER_IO:
-        return DEVICE
-    if kind in ("Lock", "LWLock", "BufferPin"):
-        return LOCKS
-    return CLIENT if kind == "Client" else OTHER
-
+DEVICE, LOG, LOCKS = "device", "log", "locks"
+GROUPS = get_args(WaitGroup)
 
 STORAGE = (DEVICE, LOG)
 """The groups of waits that are for storage."""

@@ -20,13 +20,13 @@ from stithy.analysis.bottlenecks.observation import (
     Observation,
     Reached,
     Sessions,
-    group_of,
 )
 from stithy.analysis.bottlenecks.stalls import stalled_shares
 from stithy.analysis.evidence import Evidence, Window
 from stithy.analysis.validity.instruments import headroom
 from stithy.analysis.validity.reasons import Flag
 from stithy.analysis.values.series import Sampled
+from stithy.engines import UNKNOWN, Declaration
 from stithy.metrics import ALL
 
 RATES = {
@@ -91,7 +91,7 @@ class Tables:
 
     `cpus`: how many the host has, `server_cpus` how
     many the server is bound to; None: not known, not bound. `emulated`: the candidates whose drives
-    are. `surroundings`: the table of that name.
+    are. `surroundings`: the table of that name. `engine`: what the servers' engine declares.
     """
 
     sampled: Sampled
@@ -101,6 +101,7 @@ class Tables:
     server_cpus: int | None
     emulated: frozenset[str]
     abilities: Abilities
+    engine: Declaration = UNKNOWN
 
 
 def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
@@ -119,7 +120,7 @@ def observations(evidence: Evidence, tables: Tables) -> tuple[Observation, ...]:
             paced=window.row["pace"] in ("keyed", "think"), under_way=_under_way(window),
             headroom=headroom(window.row), pool_waiting=_pool_waiting(window),
             backlog_share=_backlog_share(window),
-            sessions=_sessions(mine, looks.get(window.id, 0)),
+            sessions=_sessions(mine, looks.get(window.id, 0), tables.engine),
             host=_cpus(mine, "", tables.cpus), server=_cpus(mine, "server", tables.server_cpus),
             devices=_devices(mine, reads.get(window.id, {})),
             drives=tuple(_reached(window, mine, tables.abilities)),
@@ -233,7 +234,7 @@ def _looks(means: pl.DataFrame) -> dict[str, int]:
     return dict(chosen.select("window_id", "samples").iter_rows())
 
 
-def _sessions(values: Values, looks: int) -> Sessions | None:
+def _sessions(values: Values, looks: int, engine: Declaration) -> Sessions | None:
     """Sessions by what they waited for; None where nobody looked."""
     active = values.get(("database", "", "active_sessions"))
     if active is None or not looks:
@@ -243,7 +244,7 @@ def _sessions(values: Values, looks: int) -> Sessions | None:
     }
     groups = dict.fromkeys(GROUPS, 0.0)
     for event, mean in events.items():
-        groups[group_of(event)] += mean
+        groups[engine.wait_group(event)] += mean
     return Sessions(looks, active, groups, events)
 
 

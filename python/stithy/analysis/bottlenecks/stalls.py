@@ -6,8 +6,9 @@ from statistics import median
 
 import polars as pl
 
-from stithy.analysis.bottlenecks.observation import DEVICE, LOCKS, LOG, group_of, is_log_creation
+from stithy.analysis.bottlenecks.observation import DEVICE, LOCKS, LOG
 from stithy.analysis.values.series import CHECKPOINT_WROTE
+from stithy.engines import Declaration
 from stithy.metrics import ALL
 
 STALLED_SHARE = 0.5
@@ -110,12 +111,13 @@ def stalls(
     checkpoints: pl.DataFrame,
     samples: pl.DataFrame,
     pooled: Mapping[str, int],
+    engine: Declaration,
 ) -> tuple[Stall, ...]:
     """Each stalled second with its cause, as far as samples of it show one.
 
     `seconds`: the table of that name; `checkpoints`: as `series.Sampled` has them; `samples`: rows
     of `series` of the stalled windows, of what `SIGNS` names. `pooled`: of windows whose users
-    share connections, how many users these are.
+    share connections, how many users these are. `engine`: what the servers' engine declares.
     Edge case: where no sample shows a cause it is `unknown`.
     Own: the first of `CAUSES` of which there is a sign; what only coincides is none.
     """
@@ -127,7 +129,7 @@ def stalls(
         if len(inside) >= COMMON_SHARE * lengths[name]:
             inside = set()
         for at, share in sorted(lost.items()):
-            signs = _wait_signs(waits.get((name, at), {}))
+            signs = _wait_signs(waits.get((name, at), {}), engine)
             signs |= {"checkpoint"} if at in inside else set()
             # A request is counted when it ends, which is after the second that it stalled.
             signs |= {"flush"} if {at, at + 1} & flushes.get(name, set()) else set()
@@ -179,14 +181,15 @@ def _waits(samples: pl.DataFrame) -> dict[tuple[str, int], dict[str, float]]:
     return found
 
 
-def _wait_signs(events: Mapping[str, float]) -> set[str]:
+def _wait_signs(events: Mapping[str, float], engine: Declaration) -> set[str]:
     """What half of the active sessions or more wait for; a log file is created by one of them."""
     groups: dict[str, float] = {}
     for event, value in events.items():
-        groups[group_of(event)] = groups.get(group_of(event), 0.0) + value
+        group = engine.wait_group(event)
+        groups[group] = groups.get(group, 0.0) + value
     active = sum(groups.values())
     signs = {WAITS[name] for name, value in groups.items() if name in WAITS and 2 * value >= active}
-    made = any(is_log_creation(event) and value for event, value in events.items())
+    made = any(engine.is_log_creation(event) and value for event, value in events.items())
     return signs | ({"log-file"} if made else set())
 
 

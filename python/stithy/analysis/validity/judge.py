@@ -14,6 +14,7 @@ from stithy.analysis.validity.baseline import Baseline
 from stithy.analysis.validity.reasons import Flag, Reason, clause
 from stithy.analysis.validity.surroundings import Watched
 from stithy.analysis.validity.work import Identity
+from stithy.engines import UNKNOWN, Declaration
 
 Row = Mapping[str, Any]
 
@@ -26,7 +27,8 @@ class WindowRecord:
     tables of those names, `around` that of `surroundings`; `watched` is what the collectors gave;
     `laws` are the invariants that were checked; `steady` is None where nobody looked; `baseline` is
     the baseline check before the window's block; `measured_again`: whether the block was measured
-    once more; `damaged` are its files that cannot be read.
+    once more; `damaged` are its files that cannot be read; `engine` is what the server's
+    engine declares.
     """
 
     window: Row
@@ -42,6 +44,7 @@ class WindowRecord:
     around: Row | None = None
     measured_again: bool = False
     damaged: Sequence[str] = ()
+    engine: Declaration = UNKNOWN
 
 
 def judge(of: WindowRecord) -> tuple[Reason, ...]:
@@ -74,7 +77,7 @@ def judge(of: WindowRecord) -> tuple[Reason, ...]:
         not_steady(of.steady),
         instruments.little_headroom(window),
         work.order_numbers(window),
-        work.commits(window),
+        work.commits(window, of.engine),
         work.conditions(of.conditions),
         work.restore(of.restore),
         surroundings.memory_limit(window, of.around),

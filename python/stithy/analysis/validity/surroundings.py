@@ -242,7 +242,7 @@ def autovacuum(window: Row) -> Reason | None:
 
     Own: it is ordinary work, but not the same in every window.
     """
-    runs = window["autovacuum_runs"]
+    runs = window["maintenance_runs"]
     if not runs:
         return None
     return Reason(Flag.AUTOVACUUM, {"runs": "once" if runs == 1 else f"{runs} times"})

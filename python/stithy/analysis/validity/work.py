@@ -6,6 +6,7 @@ from math import sqrt
 from typing import Any
 
 from stithy.analysis.validity.reasons import Flag, Reason, clause
+from stithy.engines import CommitAllowance, Declaration
 from stithy.workload.workload import Workload
 
 Row = Mapping[str, Any]
@@ -178,39 +179,34 @@ def _compare(name: str, facts: Facts, left: float, right: float, tolerance: floa
     return Identity(name, window_id, left, right, off, tolerance, abs(off) <= tolerance)
 
 
-COMMITS_MISSING_COUNT = 5
-"""Own: the counters are read once all backends have handed theirs over, so this is mere caution."""
-
-COMMITS_EXTRA_COUNT = 30
-COMMITS_EXTRA_PER_CONNECTION = 3
-COMMITS_EXTRA_PER_S = 0.1
-COMMITS_EXTRA_PER_AUTOVACUUM = 5
-"""Own: a session's start and its preparation commit, as do the hammer's quiet start and end, visits
-of autovacuum and its work on tables. Measured without autovacuum: 14, and 2 more a connection."""
-
-
 def commit_bounds(
-    client_commits: int, job_s: float, *, connections: int, autovacuum_runs: int
+    allowed: CommitAllowance,
+    client_commits: int,
+    job_s: float,
+    *,
+    connections: int,
+    maintenance_runs: int,
 ) -> tuple[int, int]:
     """Least and greatest growth of the server's commit counter that agrees with the driver's count.
 
     Units: `job_s` seconds from the first reading to the last.
     """
-    extra = COMMITS_EXTRA_COUNT + COMMITS_EXTRA_PER_CONNECTION * connections
-    extra += round(COMMITS_EXTRA_PER_S * job_s) + COMMITS_EXTRA_PER_AUTOVACUUM * autovacuum_runs
-    return client_commits - COMMITS_MISSING_COUNT, client_commits + extra
+    extra = allowed.more + allowed.per_connection * connections
+    extra += round(allowed.per_s * job_s) + allowed.per_maintenance_run * maintenance_runs
+    return client_commits - allowed.fewer, client_commits + extra
 
 
-def commit_rule() -> str:
+def commit_rule(engine: Declaration) -> str:
     """The allowance of `commit_bounds` in words, for the report.
 
-    Own: from the constants, so that it cannot say anything else.
+    Own: from its numbers, so that it cannot say anything else.
     """
-    return (
-        f"{COMMITS_EXTRA_COUNT}, plus {COMMITS_EXTRA_PER_CONNECTION} for each connection, "
-        f"{COMMITS_EXTRA_PER_S:g} for each second and {COMMITS_EXTRA_PER_AUTOVACUUM} for each run "
-        f"of autovacuum. It may be lower by at most {COMMITS_MISSING_COUNT}"
-    )
+    of = engine.commits
+    each = [f"{of.per_connection} for each connection", f"{of.per_s:g} for each second"]
+    if of.per_maintenance_run:
+        each.append(f"{of.per_maintenance_run} for each run of {engine.maintenance}")
+    *firsts, last = each
+    return f"{of.more}, plus {', '.join(firsts)} and {last}. It may be lower by at most {of.fewer}"
 
 
 def order_numbers(window: Row) -> Reason | None:
@@ -228,7 +224,7 @@ def order_numbers(window: Row) -> Reason | None:
     return Reason(Flag.ORDER_NUMBERS, {"grown": f"{after - before:,}", "expected": f"{expected:,}"})
 
 
-def commits(window: Row) -> Reason | None:
+def commits(window: Row, engine: Declaration) -> Reason | None:
     """Server and driver do not count the same commits.
 
     Source: docs/explanation/method.md, "Proof that the work was done".
@@ -238,10 +234,11 @@ def commits(window: Row) -> Reason | None:
         return Reason(Flag.COMMITS_UNKNOWN)
     job_s = (window["measure_to_s"] or 0.0) - (window["started_at_s"] or 0.0)
     least, most = commit_bounds(
+        engine.commits,
         client,
         max(0.0, job_s),
         connections=_connections(window),
-        autovacuum_runs=window["autovacuum_runs"] or 0,
+        maintenance_runs=window["maintenance_runs"] or 0,
     )
     if least <= server <= most:
         return None

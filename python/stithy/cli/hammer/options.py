@@ -26,10 +26,11 @@ def hammer(url: str) -> "Hammer":
 
 def endpoint(url: str) -> "Endpoint":
     """The database of a URL, by the engine whose URLs begin so. Raises UserError for no URL."""
-    from stithy.engines import endpoint_module
+    from stithy.engines import engine_of
+    from stithy.registry import part
     from stithy.secrets import Secret
 
-    made: Endpoint = endpoint_module(Secret(url)).endpoint(Secret(url))
+    made: Endpoint = part("engine", engine_of(Secret(url)), "endpoint").endpoint(Secret(url))
     return made
 
 

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run as it is shown: what was asked and given, the numbers made of it, rows by type."""
+    """A run as it is shown: what was asked and given, the numbers made of it, rows by type.
+
+    `buffers`: what the engine calls its buffer pool.
+    """
 
     driven: "Driven"
     request: "RunRequest"
     numbers: dict[str, Any]
     rows: list[dict[str, Any]]
+    buffers: str
 
 
 def second_line() -> "OnMessage":
@@ -63,14 +67,14 @@ def _done(of: "TransactionSecond") -> int:
     return of.committed + of.rolled_back
 
 
-def outcome(driven: "Driven", request: "RunRequest", hlog_stem: Path) -> Outcome:
+def outcome(driven: "Driven", request: "RunRequest", hlog_stem: Path, buffers: str) -> Outcome:
     """A run with its numbers; the latency logs are at `hlog_stem`."""
     from stithy.results.convert import read_latencies, transaction_rows, window_numbers
 
     rows = transaction_rows("", driven.summary, read_latencies(hlog_stem))
     rows = [{key: value for key, value in row.items() if key != "window_id"} for row in rows]
     numbers = window_numbers(driven.summary, "new-order", rows[-1]["service_p50_s"])
-    return Outcome(driven, request, numbers, rows)
+    return Outcome(driven, request, numbers, rows, buffers)
 
 
 def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
@@ -157,7 +161,7 @@ def _totals(outcome: Outcome) -> Iterable[str]:
     state = "complete" if summary.complete else "CUT SHORT"
     yield f"{_who(outcome.request)}, measured for {measured}, {state}"
     yield f"NOPM {rate_text(numbers['nopm'])}   TPM {rate_text(numbers['tpm'])}"
-    yield from _reached(summary.touched)
+    yield from _reached(summary.touched, outcome.buffers)
     yield from _held_up(summary)
     yield from _losses(summary.connections)
     yield _driver(outcome)
@@ -190,12 +194,12 @@ def _who(asked: "RunRequest") -> str:
     return f"{who}, {', '.join(parts)}"
 
 
-def _reached(touched: "Touched | None") -> Iterable[str]:
+def _reached(touched: "Touched | None", buffers: str) -> Iterable[str]:
     from stithy.workload.words import Reach, reach
 
     if touched is not None:
         sizes = (touched.database_bytes, touched.shared_buffers_bytes)
-        yield reach(Reach(touched.warehouses, touched.warehouses_total, *sizes))
+        yield reach(Reach(touched.warehouses, touched.warehouses_total, *sizes), buffers)
 
 
 def _held_up(summary: "RunSummary") -> Iterable[str]:

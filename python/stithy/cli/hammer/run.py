@@ -236,6 +236,8 @@ def run(
         hammer verify-ledger`. The file must not exist. Put it on another device, or one failure can
         lose both.
     """
+    from stithy.engines import declaration, engine_of
+    from stithy.secrets import Secret
     from stithy.wire.jobs import Isolation
     from stithy.workload.program import RunRequest, Watch
 
@@ -257,7 +259,8 @@ def run(
         request = driven_so(plain, driving, size.warehouses)
         watch = Watch(on_message=outcome.second_line(), stop=stop)
         driven = options.hammer(url).run(size, request, watch=watch)
-        shown = outcome.outcome(driven, request, stem)
+        buffers = declaration(engine_of(Secret(url))).buffers
+        shown = outcome.outcome(driven, request, stem, buffers)
     outcome.show_outcome(shown, as_json=json)
     if stop.is_set():
         return Exit.INTERRUPTED

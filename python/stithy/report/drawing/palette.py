@@ -48,17 +48,18 @@ STATE_COLOURS = {
     "iowait": ("#c8553d", "#e88368"),
     "idle": ("#e8eaee", "#2a2f36"),
 }
-WAIT_COLOURS = {
-    "CPU": ("#8a929c", "#6b7480"),
-    "IO": ("#c8553c", "#e88368"),
-    "LWLock": ("#33658b", "#5b9bc9"),
-    "Lock": ("#7a4f9a", "#b08ad0"),
-    "BufferPin": ("#588b6e", "#7fc49c"),
-    "IPC": ("#a9829b", "#d3a9c4"),
-    "Client": ("#b07c14", "#efc46c"),
-    "Timeout": ("#4b5563", "#aab2c5"),
-    "Extension": ("#4f90b8", "#a9d4ea"),
-}
+# Of types of waits, in the order in which the engine lists them; the first is no wait.
+WAIT_COLOURS = (
+    ("#8a929c", "#6b7480"),
+    ("#c8553c", "#e88368"),
+    ("#33658b", "#5b9bc9"),
+    ("#7a4f9a", "#b08ad0"),
+    ("#588b6e", "#7fc49c"),
+    ("#a9829b", "#d3a9c4"),
+    ("#b07c14", "#efc46c"),
+    ("#4b5563", "#aab2c5"),
+    ("#4f90b8", "#a9d4ea"),
+)
 # Filled cells that carry a letter: pale in the light and deep in the dark, so that INK stands out.
 LIMIT_COLOURS = {
     "users": ("#f3e3a2", "#5c5013"),
@@ -121,7 +122,7 @@ def styles(candidates: tuple[str, ...]) -> dict[str, Style]:
 def roles() -> tuple[tuple[str, str], ...]:
     """Every (light, dark) pair that a figure may use."""
     return (
-        *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS.values(), OTHER_WAIT,
+        *CANDIDATE_COLOURS, *STATE_COLOURS.values(), *WAIT_COLOURS, OTHER_WAIT,
         *LIMIT_COLOURS.values(), OTHER_LIMIT, *HEAT_COLOURS, INK, MUTED, GRID, AXIS, PAPER, MARK,
     )  # fmt: skip
 

@@ -1,9 +1,11 @@
 """Inside the database against users: write-ahead log, blocks read, what sessions wait for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
+from stithy.engines import Declaration
 from stithy.report import metrics
 from stithy.report.context import Context
 from stithy.report.drawing import palette
@@ -13,6 +15,7 @@ from stithy.report.drawing.titles import compare_title
 from stithy.report.figure import Absent, Drawn, Figure
 from stithy.report.tables import PageTable, Show
 from stithy.report.words.wording import rate
+from stithy.units import format_size
 
 NAME = "database"
 ORDER = 50
@@ -39,8 +42,7 @@ CURVES = (
     _Curve(
         "log-by-users", metrics.LOG_BYTES, 1e6, "write-ahead log volume",
         "Write-ahead log (MB per second)", " MB/s",
-        "Write-ahead log inserted by the server, in megabytes (10⁶ bytes) per second. The first "
-        "change of a page after a checkpoint logs the whole page.",
+        "Write-ahead log inserted by the server, in megabytes (10⁶ bytes) per second.{log_note}",
     ),
     _Curve(
         "log-syncs-by-users", metrics.LOG_SYNCS, 1.0, "syncs of the write-ahead log",
@@ -50,17 +52,10 @@ CURVES = (
     _Curve(
         "blocks-read-by-users", metrics.BLOCKS_READ, 1.0, "blocks read into the server's cache",
         "Blocks read per second", "/s",
-        "Blocks of 8 KiB per second that were missing from the server's own cache. The page cache "
+        "Blocks{of_bytes} per second that were missing from the server's own cache. The page cache "
         "may have held them.",
     ),
 )  # fmt: skip
-
-WAIT_WORDS = {
-    "IO": "reads and writes (IO)",
-    "Lock": "locks of other transactions (Lock)",
-    "LWLock": "internal locks of the server (LWLock)",
-}
-"""What the commonest types of wait are, beside the server's own names for them."""
 
 
 def draw(context: Context) -> list[Drawn]:
@@ -96,7 +91,7 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
         name=curve.name,
         title=title.text,
         ratio=title.ratio,
-        caption=curve.caption + bars_told(points),
+        caption=_caption(curve, context.engine) + bars_told(points),
         description=f"{title.text}. Line chart of {curve.noun} against "
         f"{context.level_name.lower()}, one line for each candidate.",
         footer=context.footer,
@@ -112,6 +107,13 @@ def _curve(context: Context, curve: _Curve) -> Drawn:
             pl.DataFrame(points),
         ),
     )  # fmt: skip
+
+
+def _caption(curve: _Curve, engine: Declaration) -> str:
+    """What is drawn, with what is the engine's own."""
+    size = f" of {format_size(engine.block_bytes)}" if engine.block_bytes else ""
+    note = f" {engine.log_note}" if engine.log_note else ""
+    return curve.caption.format(log_note=note, of_bytes=size)
 
 
 def _level_means(points: Rows) -> Rows:
@@ -135,13 +137,15 @@ def _waits(context: Context) -> Drawn:
     )
     if frame.is_empty():
         return Absent("waits-by-users", "what sessions wait for", "no active session was sampled")
-    parts = [part for part in palette.WAIT_COLOURS if part in set(frame["part"])]
+    known = context.engine.wait_types
+    parts = [part for part in known if part in set(frame["part"])]
     parts += sorted(set(frame["part"]) - set(parts))
     rows: Rows = [{**row, "order": parts.index(row["part"])} for row in frame.to_dicts()]
-    title = _wait_title(frame)
+    title = _wait_title(frame, known)
     drawing = Drawing()
     tops = frame.group_by("users", "candidate").agg(pl.col("value").sum()).to_dicts()
-    colours = {part: palette.WAIT_COLOURS.get(part, palette.OTHER_WAIT)[0] for part in parts}
+    pairs = dict(zip(known, palette.WAIT_COLOURS, strict=False))
+    colours = {part: pairs.get(part, palette.OTHER_WAIT)[0] for part in parts}
     stack = Stack(Axis("Active sessions"), domain_of(tops, log=False), colours)
     return Figure(
         name="waits-by-users",
@@ -166,9 +170,9 @@ def _waits(context: Context) -> Drawn:
     )  # fmt: skip
 
 
-def _wait_title(frame: pl.DataFrame) -> str:
+def _wait_title(frame: pl.DataFrame, known: Mapping[str, str]) -> str:
     waits = frame.filter(pl.col("part") != "CPU").group_by("part").agg(pl.col("value").sum())
     if waits.is_empty():
         return "No sampled session waited"
     first = waits.sort(["value", "part"], descending=[True, False])["part"][0]
-    return f"Sessions waited most for {WAIT_WORDS.get(first, first)}"
+    return f"Sessions waited most for {known.get(first) or first}"

@@ -130,12 +130,13 @@ def _drives(page: Page) -> Iterator[Block]:
 
 
 def _acknowledged(page: Page) -> Iterator[Block]:
+    engine = page.context.engine
     yield Heading("Acknowledged work is in the database")
     yield from paragraph(
         "Between the quiet states before and after a window, the order numbers must grow by "
         "exactly the acknowledged orders, plus the orders without an answer that are in the "
         "database. The server's commit counter may exceed the driver's by the commits of session "
-        f"starts, quiet readings and autovacuum: at most {commit_rule()}."
+        f"starts, quiet readings and {engine.maintenance}: at most {commit_rule(engine)}."
     )
     yield from grid(page.tables["proof"], even_empty=True)
 

@@ -78,9 +78,10 @@ def paragraph(load: LoadFacts | None) -> str:
     return OPEN if load is not None and load.rate_per_s is not None else CLOSED
 
 
-def reached(rows: Sequence[Row]) -> str | None:
+def reached(rows: Sequence[Row], buffers: str) -> str | None:
     """Touched data against memory, where users reach most; None where no window knows it.
 
+    `buffers`: what the engine calls its buffer pool.
     A memory limit that differs between windows is not in it: no single one would be true.
     """
     known = [each for each in rows if each["warehouses_touched"] is not None]
@@ -90,8 +91,9 @@ def reached(rows: Sequence[Row]) -> str | None:
     limits = {each["memory_limit_bytes"] for each in known if each["memory_limit_enforced"]}
     all_limited = all(each["memory_limit_enforced"] for each in known)
     limit_bytes = limits.pop() if all_limited and len(limits) == 1 else None
-    sizes = (row["database_bytes"], row["shared_buffers_bytes"], limit_bytes)
-    shown = words.reach(Reach(row["warehouses_touched"], row["warehouses_total"], *sizes))
+    sizes = (row["database_bytes"], row["buffer_pool_bytes"], limit_bytes)
+    reach = Reach(row["warehouses_touched"], row["warehouses_total"], *sizes)
+    shown = words.reach(reach, buffers)
     differing = len({each["warehouses_touched"] for each in known}) > 1
     where = f"At {row['users']:,} users, " if differing else ""
     return f"{where}{shown}." if where else f"{shown[0].upper()}{shown[1:]}."

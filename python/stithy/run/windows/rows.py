@@ -145,7 +145,7 @@ def _numbers(context: Context, measured: "MeasuredWindow", transactions: list[Ro
         row["server_rollbacks"] = after.rollbacks - before.rollbacks
     if measured.maintenance is not None:
         first, last = measured.maintenance
-        row["autovacuum_runs"] = last.autovacuum_runs - first.autovacuum_runs
+        row["maintenance_runs"] = last.maintenance_runs - first.maintenance_runs
     return row
 
 

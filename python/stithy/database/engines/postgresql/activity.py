@@ -20,7 +20,7 @@ from stithy.database.engines.postgresql.counters import (
     checkpoint_view,
     server_version_number,
 )
-from stithy.database.engines.postgresql.declaration import WAIT_TYPES
+from stithy.database.engines.postgresql.waits import TYPES
 from stithy.secrets import Secret
 
 _DATABASE = """'database', (SELECT json_build_object(
@@ -194,7 +194,7 @@ def _levels(now: dict[str, Any]) -> Iterator[Sample]:
     yield Sample("", "maintenance_workers", now["backends"]["autovacuum"] or 0)
     waits = [(kind or "CPU", event, n) for kind, event, n in now["backends"]["waits"] or ()]
     yield Sample("", "active_sessions", sum(n for _, _, n in waits))
-    by_type = dict.fromkeys(WAIT_TYPES, 0)
+    by_type = dict.fromkeys(TYPES, 0)
     for kind, event, n in waits:
         by_type[kind] = by_type.get(kind, 0) + n
         yield Sample(f"{kind}:{event}" if event else kind, "waiting_sessions_by_event", n)
