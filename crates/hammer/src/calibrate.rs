@@ -8,8 +8,8 @@ use std::time::Duration;
 use stithy_measure::{percentiles, Moment, Outcome, Rng};
 use stithy_wire::{CalibrateJob, CalibrateSummary, Calibration, Isolation, Message, Progress};
 
-use crate::client::{postgresql, Session, SessionError, SessionSettings, Statement, Target};
-use crate::connections::{self, Opening, Statements};
+use crate::client::{Control, Session, SessionError, SessionSettings, Statement, Target};
+use crate::connections::{Opening, Statements};
 use crate::error::HammerError;
 use crate::pace::{Pace, Steady, Waiting, Waits};
 use crate::pool::Pool;
@@ -76,16 +76,16 @@ impl Asked {
 
 /// Searches the rate, then the number of users, each by doubling and then by halving.
 ///
-/// Errors: those of connecting and of [`connections::require`]; `interrupted`; `calibration-failed`
+/// Errors: those of connecting and of [`Control::require_connections`]; `interrupted`; `calibration-failed`
 /// (infrastructure) where the server ends a connection, refuses, or does not answer.
-pub async fn calibrate<'a>(
+pub async fn calibrate<'a, T: Target>(
     job: &'a CalibrateJob,
     context: Context<'a>,
 ) -> Result<CalibrateSummary, HammerError> {
-    let target = postgresql::Target::parse(&job.url)?;
-    let client = target.connect().await?;
-    connections::require(&target, &client, job.connections).await?;
-    drop(client);
+    let target = T::parse(&job.url)?;
+    let control = target.connect().await?;
+    control.require_connections(job.connections).await?;
+    drop(control);
     let mut bench = Bench {
         job,
         target,

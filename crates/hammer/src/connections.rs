@@ -3,49 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use tokio_postgres::Client;
-
-use crate::client::{postgresql, Session, SessionError, SessionSettings, Target};
+use crate::client::{Session, SessionError, SessionSettings, Target};
 use crate::error::HammerError;
 use crate::pool::Opener;
 use crate::record::OPENING_AT_ONCE;
-
-/// Told before anything starts: the server does not allow so many connections.
-///
-/// Errors: `too-many-connections` (precondition), which names `max_connections`.
-pub async fn require(
-    target: &postgresql::Target,
-    client: &Client,
-    count: u32,
-) -> Result<(), HammerError> {
-    // One more asks what there is before, and what came of it after.
-    let needed = i64::from(count) + 1;
-    let sql = "SELECT current_setting('max_connections')::bigint, \
-         CASE WHEN usesuper THEN 0 \
-              ELSE current_setting('superuser_reserved_connections')::bigint END, \
-         (SELECT count(*) FROM pg_stat_activity \
-           WHERE backend_type IN ('client backend', 'walsender') AND pid <> pg_backend_pid()) \
-         FROM pg_user WHERE usename = current_user";
-    let row = client.query_one(sql, &[]).await;
-    let row = row.map_err(|e| target.error("reading max_connections", e))?;
-    let (allowed, reserved, used): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-    let free = allowed - reserved - used;
-    if needed <= free {
-        return Ok(());
-    }
-    Err(HammerError::precondition(
-        "too-many-connections",
-        format!(
-            "{needed} connections are needed, one of them for questions; the server has {free} free \
-             (max_connections {allowed}, reserved {reserved}, in use {used})"
-        ),
-        target.place(),
-        format!(
-            "set max_connections to {} or more, or use fewer users, connections or loaders",
-            needed + reserved + used
-        ),
-    ))
-}
 
 /// What is prepared in each session of a run.
 pub trait Statements: Clone + Send + Sync + 'static {

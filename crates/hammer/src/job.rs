@@ -6,6 +6,7 @@ use stithy_wire::{DataShape, Job, Message, Pace, Started, WorkloadSize, WIRE_VER
 
 use crate::baseline::{baseline, READ_BYTES};
 use crate::calibrate::calibrate;
+use crate::client::{postgresql, Target};
 use crate::error::HammerError;
 use crate::workload::{self, Context};
 
@@ -55,9 +56,15 @@ fn refuse_other_wire(job: &serde_json::Value) -> Result<(), HammerError> {
 }
 
 /// Does a job; the sink gets every message but a failure, which is the error.
+///
+/// A URL's scheme names the engine; there is one so far.
 pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
+    execute_on::<postgresql::Target>(job, context).await
+}
+
+async fn execute_on<T: Target>(job: &Job, context: Context<'_>) -> Result<(), HammerError> {
     if let Some(size) = size(job) {
-        workload::find(&size.name)?;
+        workload::find::<T>(&size.name)?;
         within("workload.warehouses", size.warehouses, WAREHOUSES_MAX)?;
     }
     refuse_wrong_numbers(job)?;
@@ -67,13 +74,16 @@ pub async fn execute(job: &Job, context: Context<'_>) -> Result<(), HammerError>
         sink: &mut *sink,
         stop,
     };
-    let summary = summary(job, inner).await?;
+    let summary = summary::<T>(job, inner).await?;
     sink(summary);
     Ok(())
 }
 
-async fn summary<'a>(job: &'a Job, context: Context<'a>) -> Result<Message, HammerError> {
-    let workload = |size: &WorkloadSize| workload::find(&size.name);
+async fn summary<'a, T: Target>(
+    job: &'a Job,
+    context: Context<'a>,
+) -> Result<Message, HammerError> {
+    let workload = |size: &WorkloadSize| workload::find::<T>(&size.name);
     Ok(match job {
         Job::Prepare(job) => {
             Message::PrepareSummary(workload(&job.workload)?.prepare(job, context).await?)
@@ -90,7 +100,7 @@ async fn summary<'a>(job: &'a Job, context: Context<'a>) -> Result<Message, Hamm
         Job::VerifyLedger(job) => {
             Message::LedgerSummary(workload(&job.workload)?.verify_ledger(job, context).await?)
         }
-        Job::Calibrate(job) => Message::CalibrateSummary(calibrate(job, context).await?),
+        Job::Calibrate(job) => Message::CalibrateSummary(calibrate::<T>(job, context).await?),
         Job::Baseline(job) => Message::BaselineSummary(baseline(job)?),
     })
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 
 use stithy_wire::Isolation;
 
+use super::control::Control;
 use super::session::Session;
 use crate::error::HammerError;
 
@@ -18,8 +19,13 @@ pub enum SessionSettings {
 
 /// A server of one engine, as a URL names it. Never shows the password.
 pub trait Target: Clone + Send + Sync + 'static {
+    /// The engine's name, by which workloads find their SQL.
+    const ENGINE: &'static str;
+
     /// A session of a virtual user.
     type Session: Session;
+    /// A connection for what is asked once.
+    type Control: Control;
 
     /// Reads a URL.
     ///
@@ -36,4 +42,7 @@ pub trait Target: Clone + Send + Sync + 'static {
         &self,
         settings: SessionSettings,
     ) -> impl Future<Output = Result<Self::Session, HammerError>> + Send;
+
+    /// Opens a connection for what is asked once. Errors: as [`Target::open`].
+    fn connect(&self) -> impl Future<Output = Result<Self::Control, HammerError>>;
 }

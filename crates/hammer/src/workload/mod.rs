@@ -1,4 +1,4 @@
-//! The workloads; one folder each, found by name in [`WORKLOADS`].
+//! The workloads; one folder each, found by name in a list.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,13 +8,16 @@ use stithy_wire::{
     VerifyLedgerJob, WarmUpJob, WarmUpSummary,
 };
 
+use crate::client::Target;
 use crate::error::HammerError;
 use crate::stop::Stop;
 
 pub mod order_entry;
 
 /// Every workload of the hammer.
-pub const WORKLOADS: &[&dyn Workload] = &[&order_entry::OrderEntry];
+fn all<T: Target>() -> [&'static dyn Workload<T>; 1] {
+    [&order_entry::OrderEntry]
+}
 
 /// What a job is given besides its own text.
 pub struct Context<'a> {
@@ -28,7 +31,7 @@ pub struct Context<'a> {
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, HammerError>> + 'a>>;
 
 /// A kind of work that databases are measured with.
-pub trait Workload: Sync {
+pub trait Workload<T: Target>: Sync {
     /// Its name in jobs.
     fn name(&self) -> &'static str;
 
@@ -60,10 +63,11 @@ pub trait Workload: Sync {
 /// The workload of a name.
 ///
 /// Errors: `unknown-workload` (usage).
-pub fn find(name: &str) -> Result<&'static dyn Workload, HammerError> {
-    let found = WORKLOADS.iter().find(|workload| workload.name() == name);
+pub fn find<T: Target>(name: &str) -> Result<&'static dyn Workload<T>, HammerError> {
+    let all = all::<T>();
+    let found = all.iter().find(|workload| workload.name() == name);
     found.copied().ok_or_else(|| {
-        let known: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name()).collect();
+        let known: Vec<&str> = all.iter().map(|workload| workload.name()).collect();
         HammerError::usage(
             "unknown-workload",
             format!("there is no workload {name:?}"),

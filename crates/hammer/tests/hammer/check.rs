@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::support::{self, jobs};
 use stithy_hammer::client::postgresql;
-use stithy_hammer::client::Target;
-use stithy_hammer::workload::order_entry::conditions::CONDITIONS;
+use stithy_hammer::client::{Control, Target};
+use stithy_hammer::workload::order_entry::sql;
 use stithy_wire::Message;
-use tokio_postgres::Client;
 
 /// A damage, and exactly those conditions that it breaks.
 const DAMAGES: &[(&str, &[u32])] = &[
@@ -75,14 +74,14 @@ const DAMAGES: &[(&str, &[u32])] = &[
     ),
 ];
 
-async fn broken_now(client: &Client) -> BTreeSet<u32> {
+async fn broken_now(control: &impl Control) -> BTreeSet<u32> {
     let mut broken = BTreeSet::new();
-    for condition in &CONDITIONS {
-        let row = client
-            .query_one(&condition.counting_sql(), &[])
-            .await
-            .expect("the query is valid");
-        let (violations, example): (i64, Option<String>) = (row.get(0), row.get(1));
+    let sql = sql::of("postgresql").expect("there is SQL for it");
+    for condition in &sql.conditions {
+        let query = condition.counting_sql();
+        let rows = control.query("counting", &query, &[]).await;
+        let row = &rows.expect("the query is valid")[0];
+        let (violations, example) = (row[0].integer(), row[1].text());
         assert_eq!(
             violations > 0,
             example.is_some(),
@@ -101,28 +100,24 @@ async fn broken_now(client: &Client) -> BTreeSet<u32> {
 async fn every_condition_can_fail() {
     let instance = support::shared();
     let url = instance.loaded_database();
-    let client = postgresql::Target::parse(&url)
+    let control = postgresql::Target::parse(&url)
         .unwrap()
         .connect()
         .await
         .unwrap();
-    client
-        .batch_execute("SET jit = off; SET work_mem = '64MB'; SET enable_nestloop = off")
-        .await
-        .unwrap();
+    let settings = "SET jit = off; SET work_mem = '64MB'; SET enable_nestloop = off";
+    control.execute("setting", settings).await.unwrap();
     for (damage, expected) in DAMAGES {
-        client
-            .batch_execute(&format!("BEGIN; {damage}"))
-            .await
-            .unwrap();
+        let damage = format!("BEGIN; {damage}");
+        control.execute("damaging", &damage).await.unwrap();
         assert_eq!(
             BTreeSet::from_iter(expected.iter().copied()),
-            broken_now(&client).await,
+            broken_now(&control).await,
             "{damage}"
         );
-        client.batch_execute("ROLLBACK").await.unwrap();
+        control.execute("mending", "ROLLBACK").await.unwrap();
     }
-    assert_eq!(BTreeSet::new(), broken_now(&client).await);
+    assert_eq!(BTreeSet::new(), broken_now(&control).await);
     let covered: BTreeSet<u32> = DAMAGES
         .iter()
         .flat_map(|(_, broken)| *broken)

@@ -2,7 +2,7 @@
 
 use crate::support;
 use stithy_hammer::client::postgresql;
-use stithy_hammer::client::Target;
+use stithy_hammer::client::{Control, Target};
 use stithy_hammer::error::HammerError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 /// The error, which is the same for control connections and for users.
 async fn failure(url: &str) -> HammerError {
     let target = postgresql::Target::parse(url).expect("the URL is well formed");
-    let of_client = target.connect().await.expect_err("the connection fails");
+    let of_client = target.connect().await.err().expect("the connection fails");
     let of_session = target.open(support::LOAD).await.err();
     let of_session = of_session.expect("the connection fails");
     if of_client.code != "connect-timeout" {
@@ -30,11 +30,9 @@ async fn a_socket_url_connects_and_names_the_hammer() {
         .connect()
         .await
         .unwrap();
-    let row = client
-        .query_one("SELECT current_setting('application_name')", &[])
-        .await
-        .unwrap();
-    assert_eq!("stithy-hammer", row.get::<_, &str>(0));
+    let sql = "SELECT current_setting('application_name')";
+    let rows = client.query("asking", sql, &[]).await.unwrap();
+    assert_eq!(Some("stithy-hammer"), rows[0][0].text());
 }
 
 /// A wrong password is the user's to fix: exit code 3.

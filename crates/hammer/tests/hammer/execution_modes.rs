@@ -9,6 +9,7 @@ use stithy_hammer::workload::order_entry::input::{NewOrder, Payment};
 use stithy_hammer::workload::order_entry::input_profile::{InputProfile, TouchedWarehouses};
 use stithy_hammer::workload::order_entry::output::Shown;
 use stithy_hammer::workload::order_entry::random::NurandConstants;
+use stithy_hammer::workload::order_entry::sql::{self, Sql};
 use stithy_measure::Outcome;
 use stithy_wire::Profile;
 
@@ -58,11 +59,15 @@ fn inputs() -> Vec<Input> {
 /// What one user is shown: how it ended and which lines are of a brand, and of a payment the addresses.
 type Screen = (Shown, Vec<Vec<u8>>);
 
+fn sql() -> &'static Sql {
+    sql::of("postgresql").expect("there is SQL for it")
+}
+
 /// Does all inputs one after the other; gives what is shown of each.
 async fn act(url: &str, procedures: bool) -> Vec<Screen> {
     let target = postgresql::Target::parse(url).unwrap();
     let mut session = target.open(support::LOAD).await.unwrap();
-    let mode = ExecutionMode::prepare(&mut session, procedures)
+    let mode = ExecutionMode::prepare(&mut session, sql(), procedures)
         .await
         .unwrap();
     let mut screens = Vec::new();
@@ -129,7 +134,9 @@ async fn an_item_ordered_three_times_is_taken_three_times() {
     instance.sql_at(&url, "UPDATE stock SET s_quantity = 15 WHERE s_i_id = 77");
     let target = postgresql::Target::parse(&url).unwrap();
     let mut session = target.open(support::LOAD).await.unwrap();
-    let mode = ExecutionMode::prepare(&mut session, true).await.unwrap();
+    let mode = ExecutionMode::prepare(&mut session, sql(), true)
+        .await
+        .unwrap();
     let line = |quantity| Line {
         supply_w_id: 1,
         i_id: 77,
@@ -184,7 +191,7 @@ async fn an_order_says_which_lines_are_of_a_brand() {
     for procedures in [true, false] {
         let target = postgresql::Target::parse(&url).unwrap();
         let mut session = target.open(support::LOAD).await.unwrap();
-        let mode = ExecutionMode::prepare(&mut session, procedures)
+        let mode = ExecutionMode::prepare(&mut session, sql(), procedures)
             .await
             .unwrap();
         let shown = mode.act(&mut session, &order, 1).await.unwrap();

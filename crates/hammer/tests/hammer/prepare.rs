@@ -2,7 +2,7 @@
 
 use crate::support::{self, jobs};
 use stithy_hammer::client::postgresql;
-use stithy_hammer::client::Target;
+use stithy_hammer::client::{Control, Target};
 use stithy_hammer::stop::stop_pair;
 use stithy_wire::{DataShape, Job, Message, PrepareJob, PrepareSummary};
 
@@ -202,14 +202,14 @@ async fn a_server_that_dies_ends_the_load() {
 async fn values_reach_the_server_as_meant() {
     let instance = support::shared();
     let url = instance.loaded_database();
-    let client = postgresql::Target::parse(&url)
+    let control = postgresql::Target::parse(&url)
         .unwrap()
         .connect()
         .await
         .unwrap();
     let one = |sql: &'static str| {
-        let client = &client;
-        async move { client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) }
+        let control = &control;
+        async move { control.query("asking", sql, &[]).await.unwrap()[0][0].integer() == 1 }
     };
     for sql in [
         "SELECT every(w_ytd = 300000 AND w_tax BETWEEN 0 AND 0.2 AND w_zip ~ '^[0-9]{4}11111$') FROM warehouse",

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use crate::support::{self, jobs, Instance};
 use stithy_hammer::client::postgresql;
-use stithy_hammer::client::{Answer, Row, Session, Target};
+use stithy_hammer::client::{Answer, Control, Row, Session, Target};
 use stithy_hammer::error::HammerError;
 use stithy_wire::{Job, Message};
 
@@ -137,20 +137,21 @@ async fn encrypted(url: &str) -> [bool; 2] {
     const SQL: &str = "SELECT ssl::int FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
     let target = postgresql::Target::parse(url).expect("the URL is well formed");
     let client = target.connect().await.expect(url);
-    let row = client.query_one(SQL, &[]).await.expect("anyone may ask");
+    let rows = client.query("asking", SQL, &[]).await;
     let mut session = target.open(support::LOAD).await.expect(url);
     let statement = session.prepare(&[SQL]).await.expect("anyone may ask")[0];
     session.queue(statement, |_| ());
     let answer = session.exchange().await.expect("anyone may ask");
     let of_session = answer.first(0).and_then(|row| row.integer(0));
-    [row.get::<_, i32>(0) == 1, of_session == Some(1)]
+    let of_client = rows.expect("anyone may ask")[0][0].integer();
+    [of_client == 1, of_session == Some(1)]
 }
 
 /// The error, which is the same for control connections and for users.
 async fn failure(url: &str) -> HammerError {
     let target = postgresql::Target::parse(url).expect("the URL is well formed");
     let of_session = target.open(support::LOAD).await.err().expect(url);
-    let of_client = target.connect().await.expect_err(url);
+    let of_client = target.connect().await.err().expect(url);
     assert_eq!(of_session.to_failure(), of_client.to_failure());
     assert!(
         !of_client.to_string().contains(support::PASSWORD),

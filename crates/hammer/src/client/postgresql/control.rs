@@ -1,132 +1,194 @@
-//! Streams as tokio-postgres takes them, for loading, checking and whatever is asked once.
+//! A connection for what is asked once, through tokio-postgres.
 
-use std::future::{self, Ready};
-use std::io;
-use std::pin::Pin;
-use std::task::{ready, Context, Poll};
+use std::pin::{pin, Pin};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::config::{SslMode, SslNegotiation};
-use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
-use tokio_postgres::{Client, Config, Connection};
+use bytes::Bytes;
+use futures_util::{SinkExt, TryStreamExt};
+use tokio_postgres::{Client, CopyInSink};
 
-use super::failure::NotOpened;
-use super::message::ANSWERS_TO_START;
-use super::open::{self, Duplex, Opened};
-use super::Target;
+use super::rows::{BinaryRows, HEADER, TRAILER};
+use super::value::{cells, parameters};
+use super::{open, tokio_stream, Target};
+use crate::client::{self, RowFormat, Sizes, Value};
+use crate::error::HammerError;
 
-/// The driving half of a connection; it must be polled for the [`Client`] to get answers.
-type Driving = Connection<Box<dyn Duplex>, AsItIs>;
+/// Commits need not wait for the disk: the row that says "loaded to the end" is committed last and waits
+/// for all of them. The memory suffices to sort the keys of a large slice at once and stays small beside
+/// the database's own. A small sample tells the planner enough; a full VACUUM ANALYZE is the caller's.
+const LOADING: &str = "SET synchronous_commit = off; SET maintenance_work_mem = '64MB'; \
+     SET default_statistics_target = 10; SET client_min_messages = warning; \
+     SET statement_timeout = 0; SET lock_timeout = 0";
 
-/// Starts a session on a stream.
-pub(super) async fn start(target: &Target, opened: Opened) -> Result<(Client, Driving), NotOpened> {
-    let (stream, binding) = parts(opened);
-    let config = taking_streams_as_they_are(target.config());
-    let starting = config.connect_raw(stream, Take(binding));
-    // Longer than for the first answer: reading the catalogue may wait for a device that stalls, and
-    // after a run nobody tries again.
-    let patience = 6 * target.patience;
-    let started = tokio::time::timeout(patience, starting).await;
-    let started = started.map_err(|_| NotOpened::Silent(patience))?;
-    started.map_err(|e| NotOpened::of_client(&e))
+/// The memory lets large sums be kept without files. Whole tables are read in their own order, once:
+/// looking up the rows of each key would read a table larger than the memory in small pieces.
+const SNAPSHOT: &str = "SET work_mem = '64MB'; SET enable_nestloop = off; SET jit = off; \
+     SET statement_timeout = 0; BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+
+/// A connection for what is asked once.
+pub struct Control {
+    client: Client,
+    target: Target,
 }
 
-/// Asks the server to cancel what a client does. Where the request does not arrive, nothing happens.
-pub(super) async fn cancel(target: &Target, client: &Client) {
-    let token = client.cancel_token();
-    for way in target.ways() {
-        let Ok(opened) = open::open(target, *way).await else {
-            continue;
+impl Control {
+    /// Opens one.
+    pub(super) async fn open(target: &Target) -> Result<Self, HammerError> {
+        let opened = open::open_and(target, |opened| tokio_stream::start(target, opened)).await;
+        let (client, driving) = opened.map_err(|e| target.not_opened(e))?;
+        // The error of a lost connection also reaches whoever waits on the client.
+        tokio::spawn(async move {
+            let _ = driving.await;
+        });
+        Ok(Control {
+            client,
+            target: target.clone(),
+        })
+    }
+
+    /// One row of sizes; None where they cannot be read.
+    async fn row_of_sizes(&self) -> Option<Vec<Value>> {
+        let sql = "SELECT pg_database_size(current_database()), \
+                          pg_size_bytes(current_setting('shared_buffers'))";
+        let rows = client::Control::query(self, "reading sizes", sql, &[]).await;
+        rows.ok()?.pop()
+    }
+}
+
+impl client::Control for Control {
+    const FORMAT: &'static dyn RowFormat = &BinaryRows;
+    type Copying = Copying;
+
+    async fn execute(&self, doing: &str, sql: &str) -> Result<(), HammerError> {
+        let executed = self.client.batch_execute(sql).await;
+        executed.map_err(|e| self.target.error(doing, e))
+    }
+
+    async fn each_row(
+        &self,
+        doing: &str,
+        sql: &str,
+        values: &[Value],
+        mut take: impl FnMut(Vec<Value>),
+    ) -> Result<(), HammerError> {
+        let failed = |e| self.target.error(doing, e);
+        let rows = self.client.query_raw(sql, parameters(values)).await;
+        let mut rows = pin!(rows.map_err(failed)?);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
+            take(cells(&row).map_err(failed)?);
+        }
+        Ok(())
+    }
+
+    /// What was created in the same transaction is frozen at once: no later vacuum has to write it again.
+    async fn copy(&self, doing: &str, table: &str, created: bool) -> Result<Copying, HammerError> {
+        let options = if created { ", FREEZE" } else { "" };
+        let sql = format!("COPY {table} FROM STDIN (FORMAT binary{options})");
+        let sink = self.client.copy_in::<_, Bytes>(&sql).await;
+        let sink = sink.map_err(|e| self.target.error(doing, e))?;
+        let mut copying = Copying {
+            sink: Box::pin(sink),
+            target: self.target.clone(),
+            doing: doing.into(),
         };
-        let (stream, binding) = parts(opened);
-        if token.cancel_query_raw(stream, Take(binding)).await.is_ok() {
-            return;
+        copying.feed(Bytes::from_static(HEADER)).await?;
+        Ok(copying)
+    }
+
+    async fn cancel(&self) {
+        tokio_stream::cancel(&self.target, &self.client).await;
+    }
+
+    async fn present_tables(&self, names: &[&str]) -> Result<Vec<String>, HammerError> {
+        let sql = "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL";
+        let rows = self.client.query(sql, &[&names]).await;
+        let rows = rows.map_err(|e| self.target.error("looking for tables", e))?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    async fn require_connections(&self, count: u32) -> Result<(), HammerError> {
+        // One more asks what there is before, and what came of it after.
+        let needed = i64::from(count) + 1;
+        let sql = "SELECT current_setting('max_connections')::bigint, \
+             CASE WHEN usesuper THEN 0 \
+                  ELSE current_setting('superuser_reserved_connections')::bigint END, \
+             (SELECT count(*) FROM pg_stat_activity \
+               WHERE backend_type IN ('client backend', 'walsender') AND pid <> pg_backend_pid()) \
+             FROM pg_user WHERE usename = current_user";
+        let row = self.client.query_one(sql, &[]).await;
+        let row = row.map_err(|e| self.target.error("reading max_connections", e))?;
+        let (allowed, reserved, used): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+        let free = allowed - reserved - used;
+        if needed <= free {
+            return Ok(());
+        }
+        Err(HammerError::precondition(
+            "too-many-connections",
+            format!(
+                "{needed} connections are needed, one of them for questions; the server has {free} free \
+                 (max_connections {allowed}, reserved {reserved}, in use {used})"
+            ),
+            &self.target.place,
+            format!(
+                "set max_connections to {} or more, or use fewer users, connections or loaders",
+                needed + reserved + used
+            ),
+        ))
+    }
+
+    async fn sizes(&self) -> Sizes {
+        let row = self.row_of_sizes().await;
+        let size = |at: usize| row.as_ref()?.get(at)?.integer().try_into().ok();
+        Sizes {
+            database_bytes: size(0),
+            cache_bytes: size(1),
         }
     }
-}
 
-fn parts(opened: Opened) -> (Box<dyn Duplex>, Option<Vec<u8>>) {
-    match opened {
-        Opened::Unix(stream) => (Box::new(stream), None),
-        Opened::Plain(stream) => (Box::new(stream), None),
-        Opened::Encrypted(stream, binding) => (stream, binding),
+    async fn begin_loading(&self) -> Result<(), HammerError> {
+        self.execute("preparing a loader", LOADING).await
+    }
+
+    async fn begin_snapshot(&self) -> Result<(), HammerError> {
+        self.execute("starting to read", SNAPSHOT).await
+    }
+
+    /// Autovacuum would only find work that loading is about to do, and hold up the building of indexes.
+    fn create_for_loading(create: &str, table: &str) -> String {
+        format!("{create}; ALTER TABLE {table} SET (autovacuum_enabled = false)")
+    }
+
+    fn end_loading(table: &str) -> String {
+        format!("ALTER TABLE {table} RESET (autovacuum_enabled)")
+    }
+
+    fn analyze(table: &str) -> String {
+        format!("ANALYZE {table}")
     }
 }
 
-/// The library is told that TLS begins at once, so that it asks for nothing and hands the stream to
-/// [`Take`], through which it learns what binds the password.
-fn taking_streams_as_they_are(config: &Config) -> Config {
-    let mut config = config.clone();
-    config.ssl_mode(SslMode::Require);
-    config.ssl_negotiation(SslNegotiation::Direct);
-    config
+/// Rows under way to a table.
+pub struct Copying {
+    sink: Pin<Box<CopyInSink<Bytes>>>,
+    target: Target,
+    doing: String,
 }
 
-/// Takes a stream as it is.
-struct Take(Option<Vec<u8>>);
-
-impl TlsConnect<Box<dyn Duplex>> for Take {
-    type Stream = AsItIs;
-    type Error = io::Error;
-    type Future = Ready<Result<AsItIs, io::Error>>;
-
-    fn connect(self, stream: Box<dyn Duplex>) -> Self::Future {
-        future::ready(Ok(AsItIs {
-            stream,
-            binding: self.0,
-            begun: false,
-        }))
+impl Copying {
+    async fn feed(&mut self, bytes: Bytes) -> Result<(), HammerError> {
+        let fed = self.sink.feed(bytes).await;
+        fed.map_err(|e| self.target.error(&self.doing, e))
     }
 }
 
-/// A stream that needs nothing more, encrypted or not.
-pub(super) struct AsItIs {
-    stream: Box<dyn Duplex>,
-    binding: Option<Vec<u8>>,
-    /// Whether the server has answered with what PostgreSQL may say.
-    begun: bool,
-}
-
-impl TlsStream for AsItIs {
-    fn channel_binding(&self) -> ChannelBinding {
-        match &self.binding {
-            Some(hash) => ChannelBinding::tls_server_end_point(hash.clone()),
-            None => ChannelBinding::none(),
-        }
-    }
-}
-
-impl AsyncRead for AsItIs {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = into.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
-        let first = into.filled().get(before);
-        if first.is_some_and(|tag| !self.begun && !ANSWERS_TO_START.contains(tag)) {
-            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
-        }
-        self.begun |= first.is_some();
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for AsItIs {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+impl client::Copying for Copying {
+    async fn send(&mut self, rows: Vec<u8>) -> Result<(), HammerError> {
+        self.feed(rows.into()).await
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    async fn finish(mut self) -> Result<(), HammerError> {
+        self.feed(Bytes::from_static(TRAILER)).await?;
+        let finished = self.sink.as_mut().finish().await;
+        finished.map_err(|e| self.target.error(&self.doing, e))?;
+        Ok(())
     }
 }

@@ -9,21 +9,25 @@ mod failure;
 mod message;
 mod open;
 mod params;
+mod rows;
 mod session;
 mod startup;
 mod stream;
 mod tls;
+mod tokio_stream;
 mod trust;
 mod url;
+mod value;
 
 pub use answer::{Answer, Row};
+pub use control::Control;
 pub use params::Params;
 pub use session::Session;
 
 use std::time::Duration;
 
 use tokio_postgres::config::Host;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::Config;
 
 use crate::client::{self, SessionSettings};
 use crate::error::HammerError;
@@ -46,7 +50,9 @@ pub struct Target {
 }
 
 impl client::Target for Target {
+    const ENGINE: &'static str = "postgresql";
     type Session = Session;
+    type Control = Control;
 
     /// Reads `postgresql://user:password@host:port/database?sslmode=verify-full&sslrootcert=file`, or
     /// `postgresql://user:password@/database?host=/socket/directory`.
@@ -83,6 +89,10 @@ impl client::Target for Target {
         let opened = Session::open(self, &all).await;
         opened.map_err(|e| self.not_opened(e))
     }
+
+    async fn connect(&self) -> Result<Control, HammerError> {
+        Control::open(self).await
+    }
 }
 
 /// The setting that a session of this kind has besides [`SETTINGS`].
@@ -101,25 +111,6 @@ fn kept(settings: SessionSettings) -> Setting {
 }
 
 impl Target {
-    /// Opens one connection for whatever is asked once.
-    ///
-    /// Errors: as those of a session.
-    pub async fn connect(&self) -> Result<Client, HammerError> {
-        let opened = open::open_and(self, |opened| control::start(self, opened)).await;
-        let (client, driving) = opened.map_err(|e| self.not_opened(e))?;
-        // The error of a lost connection also reaches whoever waits on the client.
-        tokio::spawn(async move {
-            let _ = driving.await;
-        });
-        Ok(client)
-    }
-
-    /// Asks the server to cancel what a client of this target does. Where the request does not arrive,
-    /// closing the connection ends it.
-    pub async fn cancel(&self, client: &Client) {
-        control::cancel(self, client).await;
-    }
-
     /// User, password and options.
     fn config(&self) -> &Config {
         &self.config

@@ -3,39 +3,33 @@
 use std::time::Instant;
 
 use stithy_wire::{CheckJob, CheckSummary, Condition, Message};
-use tokio_postgres::Client;
 
 use super::conditions::{chosen, ConditionQuery};
 use super::loaded::Loaded;
-use crate::client::postgresql::Target;
-use crate::client::Target as _;
+use super::sql;
+use crate::client::{Control, Target, Value};
 use crate::error::HammerError;
 use crate::stop::Stop;
 use crate::workload::Context;
 
-/// All conditions see the same state of the database, and none changes it. The memory lets the sums
-/// of some dozens of warehouses be kept without files. Whole tables are read in their own order, once:
-/// looking up the lines of each order would read a table larger than the memory in small pieces.
-const SESSION: &str = "SET work_mem = '64MB'; SET enable_nestloop = off; SET jit = off; \
-     SET statement_timeout = 0; BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-
 /// Verifies the conditions that the job chooses.
 ///
 /// Errors: those of [`Loaded::read`], of connecting and of the server; `interrupted`.
-pub async fn check(job: &CheckJob, context: Context<'_>) -> Result<CheckSummary, HammerError> {
-    let target = Target::parse(&job.url)?;
-    let client = target.connect().await?;
-    Loaded::read(&target, &client, &job.workload).await?;
-    client
-        .batch_execute(SESSION)
-        .await
-        .map_err(|e| target.error("starting to check", e))?;
+pub async fn check<T: Target>(
+    job: &CheckJob,
+    context: Context<'_>,
+) -> Result<CheckSummary, HammerError> {
+    let sql = sql::of(T::ENGINE)?;
+    let target = T::parse(&job.url)?;
+    let control = target.connect().await?;
+    Loaded::read(target.place(), &control, sql, &job.workload).await?;
+    control.begin_snapshot().await?;
     let mut summary = CheckSummary {
         checked: 0,
         broken: Vec::new(),
     };
-    for query in chosen(job.quick, job.after_load) {
-        let condition = verify(&target, &client, query, &mut context.stop.clone()).await?;
+    for query in chosen(&sql.conditions, job.quick, job.after_load) {
+        let condition = verify(target.place(), &control, query, &mut context.stop.clone()).await?;
         summary.checked += 1;
         if !condition.holds {
             summary.broken.push(condition.number);
@@ -46,29 +40,31 @@ pub async fn check(job: &CheckJob, context: Context<'_>) -> Result<CheckSummary,
 }
 
 async fn verify(
-    target: &Target,
-    client: &Client,
+    place: &str,
+    control: &impl Control,
     query: &ConditionQuery,
     stop: &mut Stop,
 ) -> Result<Condition, HammerError> {
     let start = Instant::now();
-    let sql = query.counting_sql();
-    let row = tokio::select! {
-        row = client.query_one(&sql, &[]) => row,
+    let (doing, sql) = (
+        format!("verifying condition {}", query.number),
+        query.counting_sql(),
+    );
+    let rows = tokio::select! {
+        rows = control.query(&doing, &sql, &[]) => rows?,
         () = stop.wait() => {
-            // Where the request does not arrive, closing the connection ends the query.
-            target.cancel(client).await;
-            return Err(HammerError::interrupted(target.place()));
+            control.cancel().await;
+            return Err(HammerError::interrupted(place));
         }
     };
-    let row = row.map_err(|e| target.error(&format!("verifying condition {}", query.number), e))?;
-    let violations = row.get::<_, i64>(0).unsigned_abs();
+    let cell = |at: usize| rows.first().and_then(|row| row.get(at));
+    let violations = cell(0).map_or(0, |count| count.integer().unsigned_abs());
     Ok(Condition {
         number: query.number,
         text: query.text().to_string(),
         holds: violations == 0,
         violations,
-        example: row.get(1),
+        example: cell(1).and_then(Value::text).map(str::to_string),
         duration_s: start.elapsed().as_secs_f64(),
     })
 }

@@ -4,6 +4,7 @@ use super::input::Input;
 use super::output::Shown;
 use super::plain::Plain;
 use super::procedures::Procedures;
+use super::sql::Sql;
 use crate::client::{Answer, Row, Session, SessionError};
 
 /// The prepared statements of one session, in one of two ways that leave the same rows.
@@ -19,12 +20,13 @@ impl ExecutionMode {
     /// Prepares the statements of one way.
     pub async fn prepare(
         session: &mut impl Session,
+        sql: &Sql,
         procedures: bool,
     ) -> Result<Self, SessionError> {
         Ok(if procedures {
-            ExecutionMode::Procedures(Procedures::prepare(session).await?)
+            ExecutionMode::Procedures(Procedures::prepare(session, sql).await?)
         } else {
-            ExecutionMode::Plain(Plain::prepare(session).await?)
+            ExecutionMode::Plain(Plain::prepare(session, sql).await?)
         })
     }
 

@@ -7,17 +7,14 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
-use futures_util::SinkExt;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio_postgres::{Client, CopyInSink};
 
-use super::binary::{Rows, HEADER, TRAILER};
+use super::rows::Rows;
 use super::schedule::{Next, Schedule, Work};
 use super::schema;
+use super::sql::Sql;
 use super::tables::{Population, Table};
-use crate::client::postgresql::Target;
-use crate::client::Target as _;
+use crate::client::{Control, Copying, Target};
 use crate::error::HammerError;
 use crate::stop::Stop;
 
@@ -43,9 +40,11 @@ pub enum Event {
 }
 
 /// What all loaders share.
-pub struct Shared {
+pub struct Shared<T> {
     /// Where to load.
-    pub target: Target,
+    pub target: T,
+    /// The SQL of its engine.
+    pub sql: &'static Sql,
     /// What to load.
     pub population: Population,
     /// Number of warehouses.
@@ -54,12 +53,19 @@ pub struct Shared {
     changed: Condvar,
 }
 
-impl Shared {
+impl<T: Target> Shared<T> {
     /// The work of a load that has not begun.
-    pub fn new(target: Target, population: Population, warehouses: u32, loaders: u32) -> Self {
-        let schedule = Mutex::new(Schedule::new(warehouses, loaders));
+    pub fn new(
+        target: T,
+        sql: &'static Sql,
+        population: Population,
+        warehouses: u32,
+        loaders: u32,
+    ) -> Self {
+        let schedule = Mutex::new(Schedule::new(sql, warehouses, loaders));
         Shared {
             target,
+            sql,
             population,
             warehouses,
             schedule,
@@ -76,7 +82,7 @@ impl Shared {
     fn next(&self, stop: &Stop) -> Result<Option<Work>, HammerError> {
         let mut schedule = self.lock();
         loop {
-            refuse_when_stopped(self, stop)?;
+            refuse_when_stopped(&self.target, stop)?;
             match schedule.next() {
                 Next::Do(work) => return Ok(Some(work)),
                 Next::End => return Ok(None),
@@ -102,7 +108,7 @@ impl Shared {
 }
 
 /// Runs one loader to its end; the last event tells how it ended.
-pub fn run_loader(shared: &Shared, events: &UnboundedSender<Event>, stop: Stop) {
+pub fn run_loader<T: Target>(shared: &Shared<T>, events: &UnboundedSender<Event>, stop: Stop) {
     // A loader that panicked must still tell its end, or the others would wait for its work.
     let result = catch_unwind(AssertUnwindSafe(|| run_on_runtime(shared, events, stop)));
     let result = result.unwrap_or_else(|_| Err(HammerError::bug("a loader panicked", "loading")));
@@ -110,8 +116,8 @@ pub fn run_loader(shared: &Shared, events: &UnboundedSender<Event>, stop: Stop) 
     let _ = events.send(Event::Ended(result));
 }
 
-fn run_on_runtime(
-    shared: &Shared,
+fn run_on_runtime<T: Target>(
+    shared: &Shared<T>,
     events: &UnboundedSender<Event>,
     stop: Stop,
 ) -> Result<(), HammerError> {
@@ -123,19 +129,19 @@ fn run_on_runtime(
     runtime.block_on(work_until_done(shared, events, stop))
 }
 
-async fn work_until_done(
-    shared: &Shared,
+async fn work_until_done<T: Target>(
+    shared: &Shared<T>,
     events: &UnboundedSender<Event>,
     stop: Stop,
 ) -> Result<(), HammerError> {
-    let client = shared.target.connect().await?;
+    let control = shared.target.connect().await?;
+    control.begin_loading().await?;
     let mut loader = Loader {
         shared,
         events,
         stop,
-        client,
+        control,
     };
-    loader.execute("preparing a loader", SESSION).await?;
     while let Some(work) = shared.next(&loader.stop)? {
         loader.perform(&work).await?;
         shared.done(&work);
@@ -143,26 +149,18 @@ async fn work_until_done(
     Ok(())
 }
 
-/// Settings of a loader's session. Commits need not wait for the disk: the row that says "loaded to
-/// the end" is committed last and waits for all of them. The memory suffices to sort the keys of some
-/// warehouses at once and stays small beside the database's own. A small sample tells the planner
-/// enough; a full VACUUM ANALYZE is the caller's.
-const SESSION: &str = "SET synchronous_commit = off; SET maintenance_work_mem = '64MB'; \
-     SET default_statistics_target = 10; SET client_min_messages = warning; \
-     SET statement_timeout = 0; SET lock_timeout = 0";
-
-struct Loader<'a> {
-    shared: &'a Shared,
+struct Loader<'a, T: Target> {
+    shared: &'a Shared<T>,
     events: &'a UnboundedSender<Event>,
     stop: Stop,
-    client: Client,
+    control: T::Control,
 }
 
-impl Loader<'_> {
+impl<T: Target> Loader<'_, T> {
     async fn perform(&mut self, work: &Work) -> Result<(), HammerError> {
         match work {
             Work::Whole(table) => self.create_and_copy(*table).await,
-            Work::Part(table, slices) => self.copy(*table, slices.clone(), "").await,
+            Work::Part(table, slices) => self.copy(*table, slices.clone(), false).await,
             Work::Index(table, sql) => {
                 self.execute(&format!("indexing {}", table.name()), sql)
                     .await?;
@@ -170,7 +168,7 @@ impl Loader<'_> {
                 Ok(())
             }
             Work::Analyze(table) => {
-                let sql = format!("ANALYZE {}", table.name());
+                let sql = T::Control::analyze(table.name());
                 self.execute(&format!("analysing {}", table.name()), &sql)
                     .await
             }
@@ -180,9 +178,10 @@ impl Loader<'_> {
     async fn create_and_copy(&mut self, table: &'static dyn Table) -> Result<(), HammerError> {
         let slices = 0..table.slices(self.shared.warehouses);
         let creating = format!("creating {}", table.name());
-        let sql = format!("BEGIN; {}", create_without_autovacuum(table));
+        let create = create_for_loading::<T>(self.shared.sql, table);
+        let sql = format!("BEGIN; {create}");
         self.execute(&creating, &sql).await?;
-        self.copy(table, slices, ", FREEZE").await?;
+        self.copy(table, slices, true).await?;
         self.execute(&creating, "COMMIT").await
     }
 
@@ -190,23 +189,17 @@ impl Loader<'_> {
         &mut self,
         table: &'static dyn Table,
         slices: std::ops::Range<u64>,
-        options: &str,
+        created: bool,
     ) -> Result<(), HammerError> {
-        let sql = format!("COPY {} FROM STDIN (FORMAT binary{options})", table.name());
         let doing = format!("copying {}", table.name());
-        let sink = self.client.copy_in::<_, Bytes>(&sql).await;
-        let sink = sink.map_err(|e| self.shared.target.error(&doing, e))?;
-        let mut sink = std::pin::pin!(sink);
-        let mut rows = Rows::new(self.shared.population.shape);
+        let mut copying = self.control.copy(&doing, table.name(), created).await?;
+        let mut rows = Rows::new(T::Control::FORMAT, self.shared.population.shape);
         let (mut told_slices, mut told_rows) = (slices.start, 0);
-        self.send(&mut sink, Bytes::from_static(HEADER), &doing)
-            .await?;
         for slice in slices.clone() {
-            refuse_when_stopped(self.shared, &self.stop)?;
+            refuse_when_stopped(&self.shared.target, &self.stop)?;
             table.write_slice(&self.shared.population, slice, &mut rows);
             if rows.bytes().len() >= SEND_BYTES || slice + 1 == slices.end {
-                self.send(&mut sink, rows.take_bytes().into(), &doing)
-                    .await?;
+                copying.send(rows.take_bytes()).await?;
                 let (slices, copied) = (slice + 1 - told_slices, rows.count() - told_rows);
                 self.tell(Event::Copied {
                     table: table.name(),
@@ -216,34 +209,15 @@ impl Loader<'_> {
                 (told_slices, told_rows) = (slice + 1, rows.count());
             }
         }
-        self.send(&mut sink, Bytes::from_static(TRAILER), &doing)
-            .await?;
-        sink.finish()
-            .await
-            .map_err(|e| self.shared.target.error(&doing, e))?;
-        Ok(())
-    }
-
-    async fn send(
-        &self,
-        sink: &mut std::pin::Pin<&mut CopyInSink<Bytes>>,
-        bytes: Bytes,
-        doing: &str,
-    ) -> Result<(), HammerError> {
-        sink.feed(bytes)
-            .await
-            .map_err(|e| self.shared.target.error(doing, e))
+        copying.finish().await
     }
 
     /// Executes SQL; on a request to stop the server is asked to cancel it.
     async fn execute(&mut self, doing: &str, sql: &str) -> Result<(), HammerError> {
         tokio::select! {
-            result = self.client.batch_execute(sql) => {
-                result.map_err(|e| self.shared.target.error(doing, e))
-            }
+            result = self.control.execute(doing, sql) => result,
             () = self.stop.wait() => {
-                // Where the request does not arrive, closing the connection ends the statement.
-                self.shared.target.cancel(&self.client).await;
+                self.control.cancel().await;
                 Err(HammerError::interrupted(self.shared.target.place()))
             }
         }
@@ -255,19 +229,15 @@ impl Loader<'_> {
     }
 }
 
-/// The SQL that creates a table which autovacuum leaves alone while it is loaded: it would only find
-/// work that loading is about to do, and hold up the building of indexes.
-pub fn create_without_autovacuum(table: &dyn Table) -> String {
-    let create = schema::statements(table).create;
-    format!(
-        "{create}; ALTER TABLE {} SET (autovacuum_enabled = false)",
-        table.name()
-    )
+/// The SQL that creates a table for being loaded.
+pub fn create_for_loading<T: Target>(sql: &Sql, table: &dyn Table) -> String {
+    let create = schema::statements(sql, table).create;
+    T::Control::create_for_loading(&create, table.name())
 }
 
-fn refuse_when_stopped(shared: &Shared, stop: &Stop) -> Result<(), HammerError> {
+fn refuse_when_stopped(target: &impl Target, stop: &Stop) -> Result<(), HammerError> {
     match stop.requested() {
-        true => Err(HammerError::interrupted(shared.target.place())),
+        true => Err(HammerError::interrupted(target.place())),
         false => Ok(()),
     }
 }

@@ -1,11 +1,10 @@
 //! What a database was loaded with, as its `stithy_meta` tells.
 
 use stithy_wire::WorkloadSize;
-use tokio_postgres::Client;
 
-use super::schema::{self, META_TABLE, SCHEMA_VERSION};
-use crate::client::postgresql::Target;
-use crate::client::Target as _;
+use super::schema::{self, SCHEMA_VERSION};
+use super::sql::Sql;
+use crate::client::{Control, Value};
 use crate::error::HammerError;
 
 const LOAD_AGAIN: &str = "load an empty database with `stithy hammer prepare`";
@@ -27,32 +26,30 @@ impl Loaded {
     /// Errors (precondition): `tables-missing`, `load-incomplete`, `schema-version-differs`,
     /// `size-differs`.
     pub async fn read(
-        target: &Target,
-        client: &Client,
+        place: &str,
+        control: &impl Control,
+        sql: &Sql,
         expected: &WorkloadSize,
     ) -> Result<Self, HammerError> {
-        refuse_missing_tables(target, client).await?;
-        let sql = format!(
-            "SELECT schema_version, warehouses, seed::text, c_last_load FROM {META_TABLE} \
-             WHERE workload = $1"
-        );
-        let row = client.query_opt(&sql, &[&expected.name]).await;
-        let row = row.map_err(|e| target.error("reading stithy_meta", e))?;
-        let row = row.ok_or_else(|| incomplete(target))?;
-        refuse_other_version(target, row.get(0))?;
-        let loaded = Loaded {
-            warehouses: row.get::<_, i32>(1) as u32,
-            seed: row
-                .get::<_, &str>(2)
-                .parse()
-                .map_err(|_| incomplete(target))?,
-            c_last_load: row.get::<_, i32>(3) as u32,
+        refuse_missing_tables(place, control).await?;
+        let name = [Value::Text(expected.name.clone())];
+        let rows = control.query("reading stithy_meta", sql.read_meta, &name);
+        let row = rows.await?.pop().ok_or_else(|| incomplete(place))?;
+        let [version, warehouses, seed, c_last_load] = &row[..] else {
+            return Err(incomplete(place));
         };
-        loaded.refuse_other_size(target, expected)?;
+        refuse_other_version(place, version.integer())?;
+        let seed = seed.text().and_then(|seed| seed.parse().ok());
+        let loaded = Loaded {
+            warehouses: warehouses.integer() as u32,
+            seed: seed.ok_or_else(|| incomplete(place))?,
+            c_last_load: c_last_load.integer() as u32,
+        };
+        loaded.refuse_other_size(place, expected)?;
         Ok(loaded)
     }
 
-    fn refuse_other_size(&self, target: &Target, job: &WorkloadSize) -> Result<(), HammerError> {
+    fn refuse_other_size(&self, place: &str, job: &WorkloadSize) -> Result<(), HammerError> {
         if self.warehouses == job.warehouses {
             return Ok(());
         }
@@ -62,15 +59,15 @@ impl Loaded {
                 "the number of warehouses differs: {} loaded, {} in the job",
                 self.warehouses, job.warehouses
             ),
-            target.place(),
+            place,
             format!("set warehouses to {}, or {LOAD_AGAIN}", self.warehouses),
         ))
     }
 }
 
-async fn refuse_missing_tables(target: &Target, client: &Client) -> Result<(), HammerError> {
-    let present = present_tables(target, client).await?;
+async fn refuse_missing_tables(place: &str, control: &impl Control) -> Result<(), HammerError> {
     let names = schema::table_names();
+    let present = control.present_tables(&names).await?;
     let missing: Vec<&str> = names
         .into_iter()
         .filter(|name| !present.iter().any(|p| p == name))
@@ -81,33 +78,25 @@ async fn refuse_missing_tables(target: &Target, client: &Client) -> Result<(), H
     Err(HammerError::precondition(
         "tables-missing",
         format!("tables are missing: {}", missing.join(", ")),
-        target.place(),
+        place,
         LOAD_AGAIN,
     ))
 }
 
-/// Those of the workload's tables that the database holds already.
-pub async fn present_tables(target: &Target, client: &Client) -> Result<Vec<String>, HammerError> {
-    let sql = "SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL";
-    let rows = client.query(sql, &[&schema::table_names()]).await;
-    let rows = rows.map_err(|e| target.error("looking for tables", e))?;
-    Ok(rows.iter().map(|row| row.get(0)).collect())
-}
-
-fn refuse_other_version(target: &Target, found: i32) -> Result<(), HammerError> {
-    if found == SCHEMA_VERSION {
+fn refuse_other_version(place: &str, found: i64) -> Result<(), HammerError> {
+    if found == i64::from(SCHEMA_VERSION) {
         return Ok(());
     }
     let problem = format!("the tables have version {found}, this hammer knows {SCHEMA_VERSION}");
     Err(HammerError::precondition(
         "schema-version-differs",
         problem,
-        target.place(),
+        place,
         LOAD_AGAIN,
     ))
 }
 
-fn incomplete(target: &Target) -> HammerError {
+fn incomplete(place: &str) -> HammerError {
     let problem = "the database was not loaded to the end, or with another workload";
-    HammerError::precondition("load-incomplete", problem, target.place(), LOAD_AGAIN)
+    HammerError::precondition("load-incomplete", problem, place, LOAD_AGAIN)
 }

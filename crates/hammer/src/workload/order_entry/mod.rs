@@ -2,7 +2,6 @@
 //! TPC-C specification (clause numbers in this folder are those of its revision 5.11). It is no TPC
 //! benchmark, and its results cannot be compared with TPC results.
 
-pub mod binary;
 mod check;
 pub mod conditions;
 pub mod execution_mode;
@@ -17,10 +16,12 @@ pub mod plain;
 mod prepare;
 pub mod procedures;
 pub mod random;
+pub mod rows;
 mod run;
 mod sample;
 mod schedule;
 pub mod schema;
+pub mod sql;
 pub mod tables;
 mod tally;
 mod terminal;
@@ -34,11 +35,12 @@ use stithy_wire::{
 };
 
 use super::{Answer, Context, Workload};
+use crate::client::Target;
 
 /// The workload.
 pub struct OrderEntry;
 
-impl Workload for OrderEntry {
+impl<T: Target> Workload<T> for OrderEntry {
     fn name(&self) -> &'static str {
         "order-entry"
     }
@@ -48,7 +50,7 @@ impl Workload for OrderEntry {
         job: &'a PrepareJob,
         context: Context<'a>,
     ) -> Answer<'a, PrepareSummary> {
-        Box::pin(prepare::prepare(job, context))
+        Box::pin(prepare::prepare::<T>(job, context))
     }
 
     fn warm_up<'a>(
@@ -56,15 +58,15 @@ impl Workload for OrderEntry {
         job: &'a WarmUpJob,
         context: Context<'a>,
     ) -> Answer<'a, WarmUpSummary> {
-        Box::pin(warm_up::warm_up(job, context))
+        Box::pin(warm_up::warm_up::<T>(job, context))
     }
 
     fn run<'a>(&'a self, job: &'a RunJob, context: Context<'a>) -> Answer<'a, RunSummary> {
-        Box::pin(run::run(job, context))
+        Box::pin(run::run::<T>(job, context))
     }
 
     fn check<'a>(&'a self, job: &'a CheckJob, context: Context<'a>) -> Answer<'a, CheckSummary> {
-        Box::pin(check::check(job, context))
+        Box::pin(check::check::<T>(job, context))
     }
 
     fn verify_ledger<'a>(
@@ -72,6 +74,6 @@ impl Workload for OrderEntry {
         job: &'a VerifyLedgerJob,
         context: Context<'a>,
     ) -> Answer<'a, LedgerSummary> {
-        Box::pin(ledger::verify::verify(job, context))
+        Box::pin(ledger::verify::verify::<T>(job, context))
     }
 }

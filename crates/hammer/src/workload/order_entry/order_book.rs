@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::input::District;
 
-/// Microseconds from the start of 1970 to that of 2000, where PostgreSQL's time stamps begin.
-const POSTGRES_EPOCH_US: i64 = 946_684_800_000_000;
+/// Microseconds from the start of 1970 to that of 2000, where the dates of rows begin.
+const SINCE_2000_US: i64 = 946_684_800_000_000;
 
 /// What an order can be found by afterwards: nobody else gives orders of this district this date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl OrderBook {
     ///
     /// `unix_us` is now, microseconds since the start of 1970; so is not the result, see [`OrderKey`].
     pub fn unique_date(&self, unix_us: i64) -> i64 {
-        let now_us = unix_us - POSTGRES_EPOCH_US;
+        let now_us = unix_us - SINCE_2000_US;
         let after = |last_us: i64| now_us.max(last_us.saturating_add(1));
         let update = |last_us| Some(after(last_us));
         let relaxed = Ordering::Relaxed;
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn dates_are_unique_whatever_the_clock_does() {
         let book = OrderBook::new(1);
-        let now = POSTGRES_EPOCH_US + 1_000;
+        let now = SINCE_2000_US + 1_000;
         let dates: Vec<i64> = [now, now, now - 500, now + 10]
             .map(|unix_us| book.unique_date(unix_us))
             .to_vec();

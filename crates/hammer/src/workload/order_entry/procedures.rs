@@ -4,26 +4,8 @@ use stithy_measure::Outcome;
 
 use super::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
 use super::output::Shown;
+use super::sql::Sql;
 use crate::client::{Answer, Params, Row, Session, SessionError, Statement};
-
-/// Each procedure's SQL, created after loading.
-pub const PROCEDURES: &[&str] = &[
-    include_str!("sql/postgresql/procedures/new_order.sql"),
-    include_str!("sql/postgresql/procedures/payment.sql"),
-    include_str!("sql/postgresql/procedures/order_status.sql"),
-    include_str!("sql/postgresql/procedures/delivery.sql"),
-    include_str!("sql/postgresql/procedures/stock_level.sql"),
-];
-
-/// The calls, in the order of [`Procedures`]' fields.
-const CALLS: &[&str] = &[
-    "SELECT order_id, total, brand_lines FROM new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-    "SELECT * FROM payment($1, $2, $3, $4, $5, $6, $7, $8)",
-    "SELECT * FROM order_status($1, $2, $3, $4)",
-    "SELECT delivery($1, $2, $3)",
-    "SELECT stock_level($1, $2, $3)",
-    "BEGIN",
-];
 
 /// The prepared calls of one session.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +20,8 @@ pub struct Procedures {
 
 impl Procedures {
     /// Prepares the calls.
-    pub async fn prepare(session: &mut impl Session) -> Result<Self, SessionError> {
-        let prepared = session.prepare(CALLS).await?;
+    pub async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
+        let prepared = session.prepare(&sql.calls).await?;
         let [new_order, payment, order_status, delivery, stock_level, begin] = prepared[..] else {
             unreachable!("each call is prepared once");
         };

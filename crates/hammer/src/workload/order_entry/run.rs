@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use stithy_measure::{percentiles, priority, Clock, SystemClock};
 use stithy_wire::{DriverCost, OrderNumbers, RunJob, RunSummary, Touched, TransactionTotal};
-use tokio_postgres::Client;
 
 use super::input::NAMES;
 use super::input_profile::{InputProfile, TouchedWarehouses};
@@ -14,11 +13,10 @@ use super::ledger::write::Ledger;
 use super::loaded::Loaded;
 use super::order_book::{OrderBook, OrderKey};
 use super::random::NurandConstants;
+use super::sql::{self, Sql};
 use super::terminal::{Books, Terminal};
 use super::virtual_users::{virtual_users, Places};
-use crate::client::postgresql::{self, Target};
-use crate::client::Target as _;
-use crate::connections;
+use crate::client::{Control, Target, Value};
 use crate::error::HammerError;
 use crate::run::drive;
 use crate::virtual_users::VirtualUsers;
@@ -29,28 +27,29 @@ use crate::workload::Context;
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
 /// Everything that stands ready before the first user acts.
-struct Ready {
-    target: Target,
+struct Ready<T: Target> {
+    target: T,
+    sql: &'static Sql,
     profile: InputProfile,
     books: Books,
-    users: VirtualUsers<Terminal, postgresql::Session>,
+    users: VirtualUsers<Terminal, T::Session>,
     touched: Touched,
     order_numbers_before: u64,
 }
 
 /// Drives the database for one window.
 ///
-/// Errors: those of [`TouchedWarehouses::of`], [`Loaded::read`], of connecting and of [`connections::require`],
-/// and `interrupted`; once users act, whatever happens ends in a summary.
-pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
+/// Errors: those of [`TouchedWarehouses::of`], [`sql::of`], [`Loaded::read`], of connecting and
+/// [`Control::require_connections`], and `interrupted`; once users act, whatever happens ends in a summary.
+pub async fn run<T: Target>(job: &RunJob, context: Context<'_>) -> Result<RunSummary, HammerError> {
     let mut stop = context.stop.clone();
     let ready = tokio::select! {
-        ready = make_ready(job) => ready?,
+        ready = make_ready::<T>(job) => ready?,
         () = stop.wait() => return Err(HammerError::interrupted("before the first transaction")),
     };
     let window = drive(ready.users, plan(job), context).await?;
     let before = ready.order_numbers_before;
-    let order_numbers = compared(&ready.target, before, &ready.books.orders).await;
+    let order_numbers = compared(&ready.target, ready.sql, before, &ready.books.orders).await;
     let ledger = ready.books.ledger.map(|ledger| ledger.finish());
     Ok(RunSummary {
         touched: ready.touched,
@@ -59,24 +58,26 @@ pub async fn run(job: &RunJob, context: Context<'_>) -> Result<RunSummary, Hamme
     })
 }
 
-async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
+async fn make_ready<T: Target>(job: &RunJob) -> Result<Ready<T>, HammerError> {
     let touched = TouchedWarehouses::of(job)?;
-    let target = Target::parse(&job.url)?;
-    let client = target.connect().await?;
-    let loaded = Loaded::read(&target, &client, &job.workload).await?;
+    let sql = sql::of(T::ENGINE)?;
+    let target = T::parse(&job.url)?;
+    let control = target.connect().await?;
+    let loaded = Loaded::read(target.place(), &control, sql, &job.workload).await?;
     let places = Places::of(job);
-    connections::require(&target, &client, places.connections()).await?;
+    control.require_connections(places.connections()).await?;
     let profile = InputProfile {
         constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
         kind: job.profile,
         touched,
     };
     let books = open_books(job, &loaded)?;
-    let users = virtual_users(job, &target, places, profile, &books).await?;
-    let order_numbers_before = order_numbers(&target, &client).await?;
-    let touched = how_much_is_touched(&client, touched, job.workload.warehouses).await;
+    let users = virtual_users(job, &target, sql, places, profile, &books).await?;
+    let order_numbers_before = order_numbers(&control, sql).await?;
+    let touched = how_much_is_touched(&control, touched, job.workload.warehouses).await;
     Ok(Ready {
         target,
+        sql,
         profile,
         books,
         users,
@@ -85,21 +86,18 @@ async fn make_ready(job: &RunJob) -> Result<Ready, HammerError> {
     })
 }
 
-/// How much is in reach; sizes that cannot be read are None.
+/// How much is in reach.
 async fn how_much_is_touched(
-    client: &Client,
+    control: &impl Control,
     touched: TouchedWarehouses,
     warehouses_total: u32,
 ) -> Touched {
-    let sql = "SELECT pg_database_size(current_database()), \
-                      pg_size_bytes(current_setting('shared_buffers'))";
-    let row = client.query_one(sql, &[]).await.ok();
-    let size = |at: usize| row.as_ref()?.try_get::<_, i64>(at).ok()?.try_into().ok();
+    let sizes = control.sizes().await;
     Touched {
         warehouses: touched.warehouses,
         warehouses_total,
-        database_bytes: size(0),
-        shared_buffers_bytes: size(1),
+        database_bytes: sizes.database_bytes,
+        shared_buffers_bytes: sizes.cache_bytes,
     }
 }
 
@@ -190,20 +188,17 @@ fn totals(window: &Window) -> Vec<TransactionTotal> {
 }
 
 /// Sum of D_NEXT_O_ID; nothing else may run on the database.
-async fn order_numbers(target: &Target, client: &Client) -> Result<u64, HammerError> {
-    let sql = "SELECT sum(d_next_o_id)::bigint FROM district";
-    let row = client.query_one(sql, &[]).await;
-    let row = row.map_err(|e| target.error("reading order numbers", e))?;
-    Ok(row.get::<_, i64>(0).unsigned_abs())
+async fn order_numbers(control: &impl Control, sql: &Sql) -> Result<u64, HammerError> {
+    first_integer(control, "reading order numbers", sql.order_numbers, &[]).await
 }
 
 /// Reads the sum again and looks for the orders in doubt. What cannot be read is None.
-async fn compared(target: &Target, before: u64, book: &OrderBook) -> OrderNumbers {
+async fn compared(target: &impl Target, sql: &Sql, before: u64, book: &OrderBook) -> OrderNumbers {
     let in_doubt = book.in_doubt();
     let read = async {
-        let client = target.connect().await.ok()?;
-        let found = found_orders(&client, &in_doubt).await;
-        let after = order_numbers(target, &client).await.ok();
+        let control = target.connect().await.ok()?;
+        let found = found_orders(&control, sql, &in_doubt).await.ok();
+        let after = order_numbers(&control, sql).await.ok();
         Some((after, found))
     };
     let read = tokio::time::timeout(ANSWER_LIMIT, read).await;
@@ -218,17 +213,27 @@ async fn compared(target: &Target, before: u64, book: &OrderBook) -> OrderNumber
 }
 
 /// How many of these orders the database holds.
-async fn found_orders(client: &Client, keys: &[OrderKey]) -> Option<u64> {
-    let w_ids: Vec<i32> = keys.iter().map(|key| key.district.w_id).collect();
-    let d_ids: Vec<i16> = keys.iter().map(|key| key.district.d_id).collect();
-    let dates: Vec<i64> = keys.iter().map(|key| key.entry_us).collect();
-    let sql = "SELECT count(*) FROM orders \
-         JOIN unnest($1::integer[], $2::smallint[], $3::bigint[]) AS sent (w_id, d_id, date_us) \
-           ON o_w_id = w_id AND o_d_id = d_id \
-          AND o_entry_d = timestamptz '2000-01-01 00:00:00+00' + date_us * interval '1 microsecond'";
-    let row = client
-        .query_one(sql, &[&w_ids, &d_ids, &dates])
-        .await
-        .ok()?;
-    Some(row.get::<_, i64>(0).unsigned_abs())
+async fn found_orders(
+    control: &impl Control,
+    sql: &Sql,
+    keys: &[OrderKey],
+) -> Result<u64, HammerError> {
+    let list = |value: fn(&OrderKey) -> i64| Value::Integers(keys.iter().map(value).collect());
+    let lists = [
+        list(|key| key.district.w_id.into()),
+        list(|key| key.district.d_id.into()),
+        list(|key| key.entry_us),
+    ];
+    first_integer(control, "looking for orders", sql.orders_found, &lists).await
+}
+
+async fn first_integer(
+    control: &impl Control,
+    doing: &str,
+    sql: &str,
+    values: &[Value],
+) -> Result<u64, HammerError> {
+    let rows = control.query(doing, sql, values).await?;
+    let first = rows.first().and_then(|row| row.first());
+    Ok(first.map_or(0, |value| value.integer().unsigned_abs()))
 }

@@ -2,8 +2,9 @@
 
 use stithy_wire::DataSample;
 
-use super::binary::Rows;
+use super::rows::Rows;
 use super::tables::{Population, TABLES};
+use crate::client::RowFormat;
 use crate::error::HammerError;
 
 /// Of the slices of a table's first warehouse, one in so many is sampled: about 8 MiB of rows.
@@ -16,7 +17,10 @@ const LEVEL: i32 = 3;
 /// Measures a sample of the rows as they are sent, table by table.
 ///
 /// The sample depends on the population alone, not on the number of warehouses.
-pub fn measure(population: &Population) -> Result<DataSample, HammerError> {
+pub fn measure(
+    format: &'static dyn RowFormat,
+    population: &Population,
+) -> Result<DataSample, HammerError> {
     let mut sample = DataSample {
         rows_bytes: 0,
         rows_compressed_bytes: 0,
@@ -25,7 +29,7 @@ pub fn measure(population: &Population) -> Result<DataSample, HammerError> {
         text_repeated_bytes: 0,
     };
     for table in TABLES {
-        let mut rows = Rows::tapped(population.shape);
+        let mut rows = Rows::tapped(format, population.shape);
         for slice in (0..table.slices(1)).step_by(ONE_SLICE_IN) {
             table.write_slice(population, slice, &mut rows);
         }
@@ -56,13 +60,14 @@ mod tests {
     use stithy_wire::DataShape;
 
     use super::*;
+    use crate::client::{postgresql, Control};
 
     fn sample(compressible_percent: Option<u8>, duplicate_percent: u8) -> DataSample {
         let data = DataShape {
             compressible_percent,
             duplicate_percent,
         };
-        measure(&Population::shaped(3, data)).expect("zstd compresses")
+        measure(postgresql::Control::FORMAT, &Population::shaped(3, data)).expect("zstd compresses")
     }
 
     fn saved_percent(sample: &DataSample) -> f64 {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::schema;
+use super::sql::Sql;
 use super::tables::{Table, TABLES};
 
 /// Something one loader does on one connection.
@@ -59,6 +60,7 @@ pub enum Next {
 
 /// The work that is left.
 pub struct Schedule {
+    sql: &'static Sql,
     ready: Vec<Work>,
     /// Unfinished copies of each table.
     copying: HashMap<&'static str, usize>,
@@ -67,8 +69,9 @@ pub struct Schedule {
 
 impl Schedule {
     /// All work of loading a number of warehouses over a number of connections.
-    pub fn new(warehouses: u32, loaders: u32) -> Self {
+    pub fn new(sql: &'static Sql, warehouses: u32, loaders: u32) -> Self {
         let mut schedule = Schedule {
+            sql,
             ready: Vec::new(),
             copying: HashMap::new(),
             running: 0,
@@ -101,7 +104,7 @@ impl Schedule {
             let left = self.copying.entry(table.name()).or_insert(1);
             *left -= 1;
             if *left == 0 {
-                self.ready.extend(after_copying(*table));
+                self.ready.extend(after_copying(self.sql, *table));
                 self.sort();
             }
         }
@@ -132,8 +135,8 @@ fn copies(table: &'static dyn Table, warehouses: u32, loaders: u32) -> Vec<Work>
         .collect()
 }
 
-fn after_copying(table: &'static dyn Table) -> Vec<Work> {
-    let indexes = schema::statements(table).indexes.into_iter();
+fn after_copying(sql: &Sql, table: &'static dyn Table) -> Vec<Work> {
+    let indexes = schema::statements(sql, table).indexes.into_iter();
     indexes
         .map(|sql| Work::Index(table, sql))
         .chain([Work::Analyze(table)])
@@ -142,6 +145,7 @@ fn after_copying(table: &'static dyn Table) -> Vec<Work> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sql;
     use super::*;
 
     fn drain(schedule: &mut Schedule) -> Vec<Work> {
@@ -177,7 +181,7 @@ mod tests {
     fn indexes_wait_for_the_rows_of_their_table() {
         for loaders in [1, 2, 8] {
             let mut copied = HashMap::new();
-            for work in drain(&mut Schedule::new(2, loaders)) {
+            for work in drain(&mut Schedule::new(sql::any(), 2, loaders)) {
                 let table = work.table();
                 match work {
                     Work::Whole(_) | Work::Part(..) => {
@@ -192,10 +196,10 @@ mod tests {
     /// All indexes of the schema are built, and every table is analysed.
     #[test]
     fn nothing_is_left_out() {
-        let all = drain(&mut Schedule::new(1, 4));
+        let all = drain(&mut Schedule::new(sql::any(), 1, 4));
         let indexes: usize = TABLES
             .iter()
-            .map(|t| schema::statements(*t).indexes.len())
+            .map(|t| schema::statements(sql::any(), *t).indexes.len())
             .sum();
         assert_eq!(
             indexes,
@@ -221,7 +225,7 @@ mod tests {
     /// A loader without work waits while another may still make some ready.
     #[test]
     fn a_loader_waits_while_work_may_come() {
-        let mut schedule = Schedule::new(1, 1);
+        let mut schedule = Schedule::new(sql::any(), 1, 1);
         let mut running = Vec::new();
         while let Next::Do(work) = schedule.next() {
             running.push(work);

@@ -5,11 +5,10 @@
 //! the database's triggers instead of its storage. The consistency conditions find what a foreign
 //! key would have refused.
 
+use super::sql::Sql;
 use super::tables::{Table, TABLES};
 
-/// What was loaded, in a table of one row.
-pub const META: &str = include_str!("sql/postgresql/tables/stithy_meta.sql");
-/// The name of that table.
+/// The table of one row that says what was loaded.
 pub const META_TABLE: &str = "stithy_meta";
 /// Version of tables and rules of population; 1: the first; 2: `stithy_meta` tells the shape of the
 /// text; 3: procedures give brands and addresses.
@@ -27,8 +26,9 @@ pub struct Statements {
 }
 
 /// Cuts a table's SQL into its statements.
-pub fn statements(table: &dyn Table) -> Statements {
-    let mut all = split(table.sql()).into_iter();
+pub fn statements(sql: &Sql, table: &dyn Table) -> Statements {
+    let text = sql.tables.iter().find(|(name, _)| *name == table.name());
+    let mut all = split(text.map_or("", |(_, text)| text)).into_iter();
     let create = all.next().unwrap_or_default();
     let (indexes, keys) = all.partition(|statement| !statement.starts_with("ALTER"));
     Statements {
@@ -61,13 +61,18 @@ fn split(sql: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sql;
     use super::*;
+
+    fn statements_of(table: &dyn Table) -> Statements {
+        statements(sql::any(), table)
+    }
 
     /// Every table's file begins with its own CREATE TABLE and goes on with indexes and keys.
     #[test]
     fn every_table_s_sql_has_the_expected_parts() {
         for table in TABLES {
-            let parts = statements(*table);
+            let parts = statements_of(*table);
             let start = format!("CREATE TABLE {} (", table.name());
             assert!(parts.create.starts_with(&start), "{}", parts.create);
             let index =
@@ -91,7 +96,7 @@ mod tests {
     #[test]
     fn the_warehouse_comes_first_in_every_key() {
         for table in TABLES.iter().filter(|table| table.name() != "item") {
-            for index in statements(*table).indexes {
+            for index in statements_of(*table).indexes {
                 let columns = index.split('(').nth(1).unwrap_or_default().to_string();
                 let first = columns
                     .split([',', ')'])

@@ -7,6 +7,7 @@ use stithy_wire::{Progress, TableRows};
 
 use super::load::Event;
 use super::schema;
+use super::sql::Sql;
 use super::tables::TABLES;
 
 /// Progress is reported after so many slices, or it would be most of the output.
@@ -27,7 +28,7 @@ pub struct Tally {
 
 impl Tally {
     /// Nothing done yet of loading a number of warehouses.
-    pub fn new(warehouses: u32, start: Instant) -> Self {
+    pub fn new(sql: &Sql, warehouses: u32, start: Instant) -> Self {
         Tally {
             start,
             slices: 0,
@@ -36,7 +37,7 @@ impl Tally {
             indexes: 0,
             indexes_total: TABLES
                 .iter()
-                .map(|t| schema::statements(*t).indexes.len() as u64)
+                .map(|t| schema::statements(sql, *t).indexes.len() as u64)
                 .sum(),
             copy_s: 0.0,
             rows: BTreeMap::new(),
@@ -95,6 +96,7 @@ fn progress(stage: &str, done: u64, total: u64) -> Progress {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sql;
     use super::*;
 
     fn copied(slices: u64) -> Event {
@@ -108,7 +110,7 @@ mod tests {
     /// Progress grows to its total; the index stage begins when all rows are there.
     #[test]
     fn progress_reaches_its_total() {
-        let mut tally = Tally::new(1, Instant::now());
+        let mut tally = Tally::new(sql::any(), 1, Instant::now());
         let total = tally.slices_total;
         assert_eq!(None, tally.take(copied(1)));
         assert_eq!(
@@ -133,7 +135,7 @@ mod tests {
     /// Progress is reported once in many slices, not for each.
     #[test]
     fn progress_is_told_sparsely() {
-        let mut tally = Tally::new(10, Instant::now());
+        let mut tally = Tally::new(sql::any(), 10, Instant::now());
         let told = (0..tally.slices_total)
             .filter_map(|_| tally.take(copied(1)))
             .count() as u64;

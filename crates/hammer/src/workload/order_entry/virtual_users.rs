@@ -10,6 +10,7 @@ use super::execution_mode::ExecutionMode;
 use super::input::{Draws, DELIVERY};
 use super::input_profile::{keyed, thinking, Deck, InputProfile};
 use super::random::{Domain, Rng};
+use super::sql::Sql;
 use super::terminal::{Books, Terminal};
 use crate::client::{Session, SessionError, SessionSettings, Target};
 use crate::connections::{Opening, Statements};
@@ -60,6 +61,7 @@ impl Places {
 pub async fn virtual_users<T: Target>(
     job: &RunJob,
     target: &T,
+    sql: &'static Sql,
     places: Places,
     profile: InputProfile,
     books: &Books,
@@ -68,6 +70,7 @@ pub async fn virtual_users<T: Target>(
         target: target.clone(),
         settings: SessionSettings::Load(job.isolation),
         prepare: Prepare {
+            sql,
             procedures: job.procedures,
         },
     };
@@ -145,6 +148,7 @@ fn timing(job: &RunJob) -> Timing {
 /// Prepares the statements of a user's session.
 #[derive(Clone, Copy)]
 struct Prepare {
+    sql: &'static Sql,
     procedures: bool,
 }
 
@@ -155,6 +159,6 @@ impl Statements for Prepare {
         &self,
         session: &mut C,
     ) -> impl Future<Output = Result<ExecutionMode, SessionError>> + Send {
-        ExecutionMode::prepare(session, self.procedures)
+        ExecutionMode::prepare(session, self.sql, self.procedures)
     }
 }

@@ -12,9 +12,8 @@ use super::input::{Customer, Draws, Input};
 use super::input_profile::{touched, InputProfile, TouchedWarehouses};
 use super::loaded::Loaded;
 use super::random::NurandConstants;
-use crate::client::{
-    postgresql, Params, Session, SessionError, SessionSettings, Statement, Target,
-};
+use super::sql::{self, Sql};
+use crate::client::{Control, Params, Session, SessionError, SessionSettings, Statement, Target};
 use crate::connections;
 use crate::error::HammerError;
 use crate::workload::Context;
@@ -29,14 +28,18 @@ const PROGRESS_STEP: u64 = 1_000;
 ///
 /// Errors: those of [`Loaded::read`] and of connecting; `connection-lost` (infrastructure);
 /// `interrupted`.
-pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSummary, HammerError> {
+pub async fn warm_up<T: Target>(
+    job: &WarmUpJob,
+    context: Context<'_>,
+) -> Result<WarmUpSummary, HammerError> {
     let start = Instant::now();
     let warehouses = touched(job.warehouses_touched, job.workload.warehouses)?;
-    let target = postgresql::Target::parse(&job.url)?;
-    let client = target.connect().await?;
-    let loaded = Loaded::read(&target, &client, &job.workload).await?;
-    connections::require(&target, &client, SESSIONS).await?;
-    drop(client);
+    let sql = sql::of(T::ENGINE)?;
+    let target = T::parse(&job.url)?;
+    let control = target.connect().await?;
+    let loaded = Loaded::read(target.place(), &control, sql, &job.workload).await?;
+    control.require_connections(SESSIONS).await?;
+    drop(control);
     let profile = InputProfile {
         constants: NurandConstants::for_run(job.seed, loaded.c_last_load),
         kind: Profile::Specification,
@@ -49,7 +52,11 @@ pub async fn warm_up(job: &WarmUpJob, context: Context<'_>) -> Result<WarmUpSumm
         let draws = Draws::new(job.seed, number, profile);
         let count = share(job.transactions, number);
         let (sender, stop) = (sender.clone(), context.stop.clone());
-        let reader = Reader { draws, session };
+        let reader = Reader {
+            draws,
+            session,
+            sql,
+        };
         readers.spawn(reader.read(count, stop, sender));
     }
     drop(sender);
@@ -88,6 +95,7 @@ fn progress(done: u64, total: u64) -> Message {
 struct Reader<S> {
     draws: Draws,
     session: S,
+    sql: &'static Sql,
 }
 
 impl<S: Session> Reader<S> {
@@ -97,7 +105,7 @@ impl<S: Session> Reader<S> {
         stop: crate::stop::Stop,
         steps: tokio::sync::mpsc::UnboundedSender<u64>,
     ) -> Result<(), SessionError> {
-        let reads = Reads::prepare(&mut self.session).await?;
+        let reads = Reads::prepare(&mut self.session, self.sql).await?;
         let mut untold = 0;
         for _ in 0..count {
             if stop.requested() {
@@ -118,23 +126,7 @@ impl<S: Session> Reader<S> {
     }
 }
 
-/// Statements that read what the transactions of a run touch, old row versions apart.
-const READS: &[&str] = &[
-    "SELECT w_ytd, d_next_o_id FROM warehouse JOIN district ON d_w_id = w_id \
-      WHERE w_id = $1 AND d_id = $2",
-    "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
-    "SELECT c_balance FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3",
-    "SELECT i_price, s_quantity FROM unnest($1::integer[], $2::integer[]) AS line (i, w) \
-       JOIN item ON i_id = line.i JOIN stock ON s_w_id = line.w AND s_i_id = line.i",
-    "SELECT ol_amount FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = \
-      (SELECT o_id FROM orders WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id = $3 \
-        ORDER BY o_id DESC LIMIT 1)",
-    "SELECT min(no_o_id) FROM new_order WHERE no_w_id = $1 AND no_d_id = $2",
-    "SELECT count(s_quantity) FROM order_line JOIN stock ON s_w_id = $1 AND s_i_id = ol_i_id \
-      WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id >= \
-      (SELECT d_next_o_id - 20 FROM district WHERE d_w_id = $1 AND d_id = $2)",
-];
-
+/// The prepared statements that read.
 struct Reads {
     district: Statement,
     customer_by_id: Statement,
@@ -146,8 +138,8 @@ struct Reads {
 }
 
 impl Reads {
-    async fn prepare(session: &mut impl Session) -> Result<Self, SessionError> {
-        let prepared = session.prepare(READS).await?;
+    async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
+        let prepared = session.prepare(&sql.reads).await?;
         let [district, customer_by_id, customer_by_name, lines, last_order, oldest, stock_level] =
             prepared[..]
         else {

@@ -14,8 +14,9 @@ use stithy_measure::Outcome;
 
 use super::input::{Customer, District, Input, StockLevel};
 use super::output::Shown;
+use super::sql::Sql;
 use crate::client::{Answer, Params, Row, Session, SessionError, Statement};
-use step::{Step, STEPS};
+pub(crate) use step::Step;
 
 /// The prepared statements of one session.
 #[derive(Debug, Clone)]
@@ -25,8 +26,8 @@ pub struct Plain {
 
 impl Plain {
     /// Prepares all statements.
-    pub async fn prepare(session: &mut impl Session) -> Result<Self, SessionError> {
-        let texts: Vec<&str> = STEPS.iter().map(|(_, sql)| *sql).collect();
+    pub async fn prepare(session: &mut impl Session, sql: &Sql) -> Result<Self, SessionError> {
+        let texts: Vec<&str> = sql.steps.iter().map(|(_, sql)| *sql).collect();
         let statements = session.prepare(&texts).await?;
         Ok(Plain { statements })
     }

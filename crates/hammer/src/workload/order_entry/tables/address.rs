@@ -1,7 +1,7 @@
 //! The address that warehouses, districts and customers have in common (clause 4.3.2.7).
 
-use super::super::binary::Rows;
 use super::super::random::Rng;
+use super::super::rows::Rows;
 use super::super::text;
 
 /// Writes two streets, city, state and zip: five fields.

@@ -1,7 +1,7 @@
 //! `customer`: 3000 rows a district, a tenth of them with bad credit.
 
-use super::super::binary::Rows;
 use super::super::random::{self, Domain, Rng};
+use super::super::rows::Rows;
 use super::super::text;
 use super::{
     address, district_row, in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US,
@@ -18,10 +18,6 @@ pub struct Customer;
 impl Table for Customer {
     fn name(&self) -> &'static str {
         "customer"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/customer.sql")
     }
 
     fn cost_ms(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! `district`: ten rows a warehouse.
 
-use super::super::binary::Rows;
 use super::super::random::Domain;
+use super::super::rows::Rows;
 use super::{address, Population, Table, CUSTOMERS, DISTRICTS};
 
 /// The table.
@@ -10,10 +10,6 @@ pub struct District;
 impl Table for District {
     fn name(&self) -> &'static str {
         "district"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/district.sql")
     }
 
     fn cost_ms(&self) -> u32 {

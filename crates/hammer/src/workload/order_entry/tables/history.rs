@@ -1,7 +1,7 @@
 //! `history`: one payment of 10.00 of each customer.
 
-use super::super::binary::Rows;
 use super::super::random::Domain;
+use super::super::rows::Rows;
 use super::{district_row, in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, LOADED_AT_US};
 
 /// The table.
@@ -10,10 +10,6 @@ pub struct History;
 impl Table for History {
     fn name(&self) -> &'static str {
         "history"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/history.sql")
     }
 
     fn cost_ms(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! `item`: 100000 rows whatever the number of warehouses.
 
-use super::super::binary::Rows;
 use super::super::random::Domain;
+use super::super::rows::Rows;
 use super::{Population, Table, ITEMS};
 
 const ROWS_PER_SLICE: u32 = 1_000;
@@ -12,10 +12,6 @@ pub struct Item;
 impl Table for Item {
     fn name(&self) -> &'static str {
         "item"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/item.sql")
     }
 
     fn cost_ms(&self) -> u32 {

@@ -5,8 +5,8 @@
 
 use stithy_wire::DataShape;
 
-use super::binary::Rows;
 use super::random::{Domain, NurandConstants, Rng};
+use super::rows::Rows;
 use super::text::Shape;
 
 mod address;
@@ -80,9 +80,6 @@ impl Population {
 pub trait Table: Sync {
     /// Its name in the database.
     fn name(&self) -> &'static str;
-
-    /// Its SQL: first `CREATE TABLE`, then indexes, then keys.
-    fn sql(&self) -> &'static str;
 
     /// Time to load and index the rows of one warehouse, measured roughly, in milliseconds; only its
     /// ratio to the other tables matters.

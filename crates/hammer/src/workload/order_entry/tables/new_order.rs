@@ -1,6 +1,6 @@
 //! `new_order`: the last 900 orders of a district wait for delivery.
 
-use super::super::binary::Rows;
+use super::super::rows::Rows;
 use super::{in_warehouse, Population, Table, CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED};
 
 /// The table.
@@ -9,10 +9,6 @@ pub struct NewOrder;
 impl Table for NewOrder {
     fn name(&self) -> &'static str {
         "new_order"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/new_order.sql")
     }
 
     fn cost_ms(&self) -> u32 {

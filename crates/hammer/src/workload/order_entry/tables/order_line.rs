@@ -1,7 +1,7 @@
 //! `order_line`: 5 to 15 rows an order; those of delivered orders cost nothing.
 
-use super::super::binary::Rows;
 use super::super::random::{Domain, Rng};
+use super::super::rows::Rows;
 use super::{district_row, in_warehouse, orders, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, ITEMS, LOADED_AT_US};
 
@@ -14,10 +14,6 @@ pub struct OrderLine;
 impl Table for OrderLine {
     fn name(&self) -> &'static str {
         "order_line"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/order_line.sql")
     }
 
     fn cost_ms(&self) -> u32 {

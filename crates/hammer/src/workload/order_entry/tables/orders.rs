@@ -1,7 +1,7 @@
 //! `orders`: one order of each customer, in random order, the last 900 of a district undelivered.
 
-use super::super::binary::Rows;
 use super::super::random::Domain;
+use super::super::rows::Rows;
 use super::{district_row, in_warehouse, Population, Table};
 use super::{CUSTOMERS, DISTRICTS, FIRST_UNDELIVERED, LOADED_AT_US};
 
@@ -11,10 +11,6 @@ pub struct Orders;
 impl Table for Orders {
     fn name(&self) -> &'static str {
         "orders"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/orders.sql")
     }
 
     fn cost_ms(&self) -> u32 {

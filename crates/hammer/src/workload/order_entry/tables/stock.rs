@@ -1,7 +1,7 @@
 //! `stock`: 100000 rows a warehouse.
 
-use super::super::binary::Rows;
 use super::super::random::Domain;
+use super::super::rows::Rows;
 use super::{in_warehouse, Population, Table, DISTRICTS, ITEMS};
 
 const ROWS_PER_SLICE: u32 = 500;
@@ -13,10 +13,6 @@ pub struct Stock;
 impl Table for Stock {
     fn name(&self) -> &'static str {
         "stock"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/stock.sql")
     }
 
     fn cost_ms(&self) -> u32 {

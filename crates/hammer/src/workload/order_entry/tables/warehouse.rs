@@ -1,7 +1,7 @@
 //! `warehouse`: one row each.
 
-use super::super::binary::Rows;
 use super::super::random::Domain;
+use super::super::rows::Rows;
 use super::{address, Population, Table};
 
 /// The table.
@@ -10,10 +10,6 @@ pub struct Warehouse;
 impl Table for Warehouse {
     fn name(&self) -> &'static str {
         "warehouse"
-    }
-
-    fn sql(&self) -> &'static str {
-        include_str!("../sql/postgresql/tables/warehouse.sql")
     }
 
     fn cost_ms(&self) -> u32 {

@@ -1,0 +1,137 @@
+//! A connection for what is asked once: loading, checking, counting. Nothing here is on the path of a
+//! transaction.
+
+use std::future::Future;
+
+use super::rows::RowFormat;
+use crate::error::HammerError;
+
+/// A parameter, or a cell of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Missing.
+    Null,
+    /// An integer of any size.
+    Integer(i64),
+    /// Text.
+    Text(String),
+    /// A list of integers of one size; only as a parameter.
+    Integers(Vec<i64>),
+}
+
+impl Value {
+    /// The integer; 0 where it is none.
+    pub fn integer(&self) -> i64 {
+        match self {
+            Value::Integer(value) => *value,
+            _ => 0,
+        }
+    }
+
+    /// The text; None where it is null.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// What the server says of its own size; None where it cannot be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// The database.
+    pub database_bytes: Option<u64>,
+    /// What the server keeps in memory by itself.
+    pub cache_bytes: Option<u64>,
+}
+
+/// A connection for what is asked once. `doing` tells in an error's place what it was for.
+///
+/// Errors of all that asks the server: `connection-lost`, `disk-full`, `server-error` (infrastructure),
+/// `not-permitted` (precondition).
+pub trait Control: Sized + 'static {
+    /// How rows are sent.
+    const FORMAT: &'static dyn RowFormat;
+    /// Rows under way to a table.
+    type Copying: Copying;
+
+    /// Executes statements, separated by semicolons.
+    fn execute(&self, doing: &str, sql: &str) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// Asks, and hands over each row of the answer as it comes.
+    fn each_row(
+        &self,
+        doing: &str,
+        sql: &str,
+        values: &[Value],
+        take: impl FnMut(Vec<Value>),
+    ) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// Asks, and gives all rows.
+    fn query(
+        &self,
+        doing: &str,
+        sql: &str,
+        values: &[Value],
+    ) -> impl Future<Output = Result<Vec<Vec<Value>>, HammerError>> {
+        async move {
+            let mut rows = Vec::new();
+            self.each_row(doing, sql, values, |row| rows.push(row))
+                .await?;
+            Ok(rows)
+        }
+    }
+
+    /// Begins to copy rows into a table; `created` says that this connection has created it in the
+    /// transaction that is open.
+    fn copy(
+        &self,
+        doing: &str,
+        table: &str,
+        created: bool,
+    ) -> impl Future<Output = Result<Self::Copying, HammerError>>;
+
+    /// Asks the server to cancel what this connection does. Where the request does not arrive, closing
+    /// the connection ends it.
+    fn cancel(&self) -> impl Future<Output = ()>;
+
+    /// Those of the tables that the database holds already.
+    fn present_tables(
+        &self,
+        names: &[&str],
+    ) -> impl Future<Output = Result<Vec<String>, HammerError>>;
+
+    /// Told before anything starts: the server does not allow so many connections.
+    ///
+    /// Errors: `too-many-connections` (precondition), which names the server's limit.
+    fn require_connections(&self, count: u32) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// What the server says of its own size.
+    fn sizes(&self) -> impl Future<Output = Sizes>;
+
+    /// From now on this connection loads: what it commits need not be durable before the last commit.
+    fn begin_loading(&self) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// From now on this connection sees one state of the database, which it does not change, and reads
+    /// whole tables in their own order.
+    fn begin_snapshot(&self) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// SQL that creates a table which the server's own housekeeping leaves alone while it is loaded.
+    fn create_for_loading(create: &str, table: &str) -> String;
+
+    /// SQL that gives the table back to the server's housekeeping.
+    fn end_loading(table: &str) -> String;
+
+    /// SQL that lets the planner know a table.
+    fn analyze(table: &str) -> String;
+}
+
+/// Rows under way to a table.
+pub trait Copying {
+    /// Sends rows, encoded in the engine's [`RowFormat`].
+    fn send(&mut self, rows: Vec<u8>) -> impl Future<Output = Result<(), HammerError>>;
+
+    /// Ends the copy.
+    fn finish(self) -> impl Future<Output = Result<(), HammerError>>;
+}
